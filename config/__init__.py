@@ -1,0 +1,5 @@
+"""The deployment: settings, routes, the Celery application and the API's wire conventions."""
+
+from config.celery import app as celery_app
+
+__all__ = ["celery_app"]

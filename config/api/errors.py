@@ -1,0 +1,175 @@
+"""Every error the API can answer: one enumeration of codes, each with its HTTP status and type (contract 2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rest_framework.exceptions import APIException
+
+
+class ErrorType(StrEnum):
+    """The families of errors; a client branches on these when it does not know a code."""
+
+    INVALID_REQUEST = "invalid_request_error"
+    AUTHENTICATION = "authentication_error"
+    PERMISSION = "permission_error"
+    IDEMPOTENCY = "idempotency_error"
+    RATE_LIMIT = "rate_limit_error"
+    UPSTREAM = "upstream_error"
+    API = "api_error"
+
+
+class ErrorCode(StrEnum):
+    """The stable, documented codes. A new one is an addition; renaming one breaks merchants."""
+
+    PARAMETER_MISSING = "parameter_missing"
+    PARAMETER_INVALID = "parameter_invalid"
+    PARAMETER_UNKNOWN = "parameter_unknown"
+    INVALID_JSON = "invalid_json"
+    AMOUNT_INVALID = "amount_invalid"
+    AMOUNT_NOT_A_STRING = "amount_not_a_string"
+    AMOUNT_TOO_PRECISE = "amount_too_precise"
+    AMOUNT_NOT_POSITIVE = "amount_not_positive"
+    AMOUNT_TOO_LARGE = "amount_too_large"
+    CHAIN_UNKNOWN = "chain_unknown"
+    TOKEN_UNKNOWN = "token_unknown"  # noqa: S105 - an error code
+    TOKEN_NOT_ON_CHAIN = "token_not_on_chain"  # noqa: S105 - an error code
+    ADDRESS_INVALID = "address_invalid"
+    URL_INVALID = "url_invalid"
+    URL_NOT_ALLOWED = "url_not_allowed"
+    TRANSACTION_HASH_INVALID = "transaction_hash_invalid"
+    IDEMPOTENCY_KEY_INVALID = "idempotency_key_invalid"
+    SIGNATURE_INVALID = "signature_invalid"
+
+    API_KEY_MISSING = "api_key_missing"
+    API_KEY_INVALID = "api_key_invalid"
+    API_KEY_REVOKED = "api_key_revoked"
+    API_KEY_EXPIRED = "api_key_expired"
+    PERMISSION_DENIED = "permission_denied"
+
+    RESOURCE_MISSING = "resource_missing"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    REQUEST_TOO_LARGE = "request_too_large"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+
+    PAYMENT_REQUEST_NOT_ACTIVE = "payment_request_not_active"
+    PAYMENT_IN_PROGRESS = "payment_in_progress"
+    ROUTE_EXPIRED = "route_expired"
+    RECIPIENT_INVALID = "recipient_invalid"
+    INSUFFICIENT_FUNDS = "insufficient_funds"
+    INSUFFICIENT_GAS = "insufficient_gas"
+    TRANSACTION_WOULD_FAIL = "transaction_would_fail"
+    TRANSACTION_ALREADY_USED = "transaction_already_used"
+    RETRY_LIMIT_REACHED = "retry_limit_reached"
+    PAYMENT_NOT_RETRYABLE = "payment_not_retryable"
+    WEBHOOK_NOT_CONFIGURED = "webhook_not_configured"
+
+    IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
+    IDEMPOTENCY_KEY_IN_USE = "idempotency_key_in_use"
+
+    RATE_LIMITED = "rate_limited"
+    TOO_MANY_OPEN_PAYMENTS = "too_many_open_payments"
+    TOO_MANY_PAYMENTS = "too_many_payments"
+
+    NODE_UNAVAILABLE = "node_unavailable"
+    ROUTING_UNAVAILABLE = "routing_unavailable"
+    SERVICE_UNAVAILABLE = "service_unavailable"
+    INTERNAL_ERROR = "internal_error"
+
+
+_STATUS = {
+    ErrorCode.API_KEY_MISSING: 401,
+    ErrorCode.API_KEY_INVALID: 401,
+    ErrorCode.API_KEY_REVOKED: 401,
+    ErrorCode.API_KEY_EXPIRED: 401,
+    ErrorCode.PERMISSION_DENIED: 403,
+    ErrorCode.RESOURCE_MISSING: 404,
+    ErrorCode.METHOD_NOT_ALLOWED: 405,
+    ErrorCode.REQUEST_TOO_LARGE: 413,
+    ErrorCode.UNSUPPORTED_MEDIA_TYPE: 415,
+    ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE: 409,
+    ErrorCode.PAYMENT_IN_PROGRESS: 409,
+    ErrorCode.ROUTE_EXPIRED: 409,
+    ErrorCode.RECIPIENT_INVALID: 409,
+    ErrorCode.INSUFFICIENT_FUNDS: 409,
+    ErrorCode.INSUFFICIENT_GAS: 409,
+    ErrorCode.TRANSACTION_WOULD_FAIL: 409,
+    ErrorCode.TRANSACTION_ALREADY_USED: 409,
+    ErrorCode.RETRY_LIMIT_REACHED: 409,
+    ErrorCode.PAYMENT_NOT_RETRYABLE: 409,
+    ErrorCode.WEBHOOK_NOT_CONFIGURED: 409,
+    ErrorCode.IDEMPOTENCY_KEY_IN_USE: 409,
+    ErrorCode.RATE_LIMITED: 429,
+    ErrorCode.TOO_MANY_OPEN_PAYMENTS: 429,
+    ErrorCode.TOO_MANY_PAYMENTS: 429,
+    ErrorCode.NODE_UNAVAILABLE: 503,
+    ErrorCode.ROUTING_UNAVAILABLE: 503,
+    ErrorCode.SERVICE_UNAVAILABLE: 503,
+    ErrorCode.INTERNAL_ERROR: 500,
+}
+_TYPE_OF_STATUS = {
+    401: ErrorType.AUTHENTICATION,
+    403: ErrorType.PERMISSION,
+    429: ErrorType.RATE_LIMIT,
+    500: ErrorType.API,
+    502: ErrorType.UPSTREAM,
+    503: ErrorType.UPSTREAM,
+}
+_IDEMPOTENCY = {
+    ErrorCode.IDEMPOTENCY_KEY_INVALID,
+    ErrorCode.IDEMPOTENCY_KEY_REUSED,
+    ErrorCode.IDEMPOTENCY_KEY_IN_USE,
+}
+
+
+def status_of(code: ErrorCode) -> int:
+    """Return the HTTP status that `code` is answered with; 400 unless listed."""
+    return _STATUS.get(code, 400)
+
+
+def type_of(code: ErrorCode) -> ErrorType:
+    """Return the error family of `code`."""
+    if code in _IDEMPOTENCY:
+        return ErrorType.IDEMPOTENCY
+    return _TYPE_OF_STATUS.get(status_of(code), ErrorType.INVALID_REQUEST)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One failed field: what was wrong, and what would be right."""
+
+    code: ErrorCode
+    message: str
+    param: str | None = None
+
+    def as_json(self) -> dict[str, str | None]:
+        """Return the entry of `error.details`."""
+        return {"param": self.param, "code": self.code.value, "message": self.message}
+
+
+class ApiError(APIException):
+    """An answer in the error shape of contract 2. Raised by services and views, rendered by one handler.
+
+    `retry_after` (seconds) becomes the Retry-After header.
+    """
+
+    def __init__(
+        self,
+        code: ErrorCode,
+        message: str,
+        param: str | None = None,
+        *,
+        problems: Sequence[Problem] = (),
+        retry_after: int | None = None,
+    ) -> None:
+        super().__init__(message, code.value)
+        self.problems = list(problems) or [Problem(code, message, param)]
+        self.status_code = status_of(code)
+        self.error_type = type_of(code)
+        self.retry_after = retry_after
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem]) -> "ApiError":
+        """Return the error for all failed fields; the first one is what the top level says."""
+        first = problems[0]
+        return cls(first.code, first.message, first.param, problems=problems)

@@ -1,0 +1,105 @@
+"""Turning whatever went wrong into the one error shape (contract 2)."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, JsonResponse
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from config.api.errors import ApiError, ErrorCode, Problem
+from config.api.request_id import current_request_id
+
+logger = logging.getLogger(__name__)
+
+_OWN_CODES = {code.value for code in ErrorCode}
+_MISSING = {"required", "null"}
+
+
+def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
+    """Answer any exception of an API view; what is not foreseen is logged and answered 500 without a detail."""
+    error = as_api_error(exception)
+    if error.status_code == 500:
+        logger.error("unhandled error", exc_info=exception)
+    response = Response(error_body(error), status=error.status_code)
+    if error.status_code == 401:
+        response["WWW-Authenticate"] = 'ApiKey realm="api", Bearer realm="api"'
+    if error.retry_after is not None:
+        response["Retry-After"] = str(error.retry_after)
+    if isinstance(exception, exceptions.MethodNotAllowed):
+        view = context.get("view")
+        response["Allow"] = ", ".join(view.allowed_methods) if view else ""
+    return response
+
+
+def error_body(error: ApiError) -> dict[str, Any]:
+    """Return the JSON body of `error`."""
+    first = error.problems[0]
+    return {
+        "error": {
+            "type": error.error_type.value,
+            "code": first.code.value,
+            "message": first.message,
+            "param": first.param,
+            "request_id": current_request_id(),
+            "details": [problem.as_json() for problem in error.problems if problem.param is not None],
+        }
+    }
+
+
+def as_api_error(exception: Exception) -> ApiError:
+    """Return the API error that `exception` means to the caller."""
+    match exception:
+        case ApiError():
+            return exception
+        case exceptions.ValidationError():
+            return ApiError.of(list(_problems(exception.detail, "")))
+        case Http404() | exceptions.NotFound():
+            return ApiError(ErrorCode.RESOURCE_MISSING, "There is no such object.")
+        case exceptions.MethodNotAllowed():
+            return ApiError(ErrorCode.METHOD_NOT_ALLOWED, "This path does not answer that method.")
+        case exceptions.UnsupportedMediaType():
+            return ApiError(ErrorCode.UNSUPPORTED_MEDIA_TYPE, "Send the body as application/json.")
+        case exceptions.NotAuthenticated():
+            return ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")
+        case PermissionDenied() | exceptions.PermissionDenied():
+            return ApiError(ErrorCode.PERMISSION_DENIED, "This API key lacks the permission for that.")
+        case exceptions.ParseError():
+            return ApiError(ErrorCode.INVALID_JSON, "The request body could not be read.")
+        case OperationalError() | InterfaceError():
+            logger.warning("database unavailable: %s", type(exception).__name__)
+            message = "The service is short of a part of itself for a moment. Nothing was changed; try again."
+            return ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=5)
+    return ApiError(ErrorCode.INTERNAL_ERROR, "Something went wrong on our side. Nothing more is known yet.")
+
+
+def _problems(detail: Any, path: str) -> Iterator[Problem]:
+    """Flatten DRF's nested error detail into one problem per failed field, in the order of the fields."""
+    if isinstance(detail, dict):
+        for name, inner in detail.items():
+            own = path if name == "non_field_errors" else f"{path}.{name}" if path else str(name)
+            yield from _problems(inner, own)
+    elif isinstance(detail, list):
+        for index, inner in enumerate(detail):
+            yield from _problems(inner, f"{path}[{index}]" if isinstance(inner, dict | list) and inner else path)
+    else:
+        code = getattr(detail, "code", "invalid")
+        if code in _OWN_CODES:
+            yield Problem(ErrorCode(code), str(detail), path or None)
+        elif code in _MISSING:
+            yield Problem(ErrorCode.PARAMETER_MISSING, f"{path} is required.", path or None)
+        else:
+            yield Problem(ErrorCode.PARAMETER_INVALID, str(detail), path or None)
+
+
+def json_error(error: ApiError) -> JsonResponse:
+    """Return `error` as a plain Django response, for what fails before or outside a DRF view."""
+    return JsonResponse(error_body(error), status=error.status_code)
+
+
+def is_api_path(request: HttpRequest) -> bool:
+    """Whether the caller expects JSON: everything under /api."""
+    return request.path == "/api" or request.path.startswith("/api/")

@@ -1,0 +1,101 @@
+"""Strict JSON: what a lenient parser would guess at is refused, since a guess could cost money (contract 1)."""
+
+import json
+from collections.abc import Mapping
+from typing import IO, Any
+
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+from config.api.errors import ApiError, ErrorCode
+
+MAX_BODY_BYTES = 64 * 1024
+MAX_DEPTH = 20
+
+
+class StrictJSONParser(BaseParser):
+    """Parse a JSON object of at most 64 KiB; 413 when larger, 400 `invalid_json` when it is not well-formed."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,  # noqa: ARG002 - the parser interface
+        parser_context: Mapping[str, Any] | None = None,  # noqa: ARG002 - the parser interface
+    ) -> dict[str, Any]:
+        """Return the body's object; an empty body is `{}`."""
+        return parse_object(read_capped(stream))
+
+
+def read_capped(stream: IO[Any]) -> bytes:
+    """Return the whole body, or refuse it as soon as it is known to be over 64 KiB."""
+    body: bytes = stream.read(MAX_BODY_BYTES + 1)
+    if len(body) > MAX_BODY_BYTES:
+        raise ApiError(ErrorCode.REQUEST_TOO_LARGE, "The request body is over 64 KiB.")
+    return body
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object in `body`. Duplicate keys, NaN, NUL, lone surrogates and deep nesting are refused."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _invalid("The request body is not valid UTF-8.") from error
+    if not text.strip(" \t\r\n"):
+        return {}
+    try:
+        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise _invalid("The request body is not valid JSON.") from error
+    _check(value, depth=1)
+    if not isinstance(value, dict):
+        raise _invalid("The request body should be a JSON object.")
+    return value
+
+
+def _invalid(message: str) -> ApiError:
+    return ApiError(ErrorCode.INVALID_JSON, message)
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise _invalid("The request body names one key twice in the same object.")
+    return result
+
+
+def _refuse_constant(name: str) -> Any:
+    raise _invalid(f"{name} is not JSON.")
+
+
+def _check(value: Any, depth: int) -> None:
+    """Refuse text that PostgreSQL cannot hold, and nesting that serves nobody."""
+    if isinstance(value, str):
+        if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+            raise _invalid("The request body holds a NUL or half of a surrogate pair.")
+    elif isinstance(value, dict | list):
+        if depth > MAX_DEPTH:
+            raise _invalid(f"The request body is nested deeper than {MAX_DEPTH} levels.")
+        for item in [*value, *value.values()] if isinstance(value, dict) else value:
+            _check(item, depth + 1)
+
+
+class AlwaysJSON(BaseContentNegotiation):
+    """Answer JSON whatever the Accept header asks for: an API error must never turn into a 406."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        """Return the JSON parser for JSON, none for anything else (which is answered 415)."""
+        content_type = (request.content_type or "").split(";")[0].strip().lower()
+        return next((parser for parser in parsers if parser.media_type == content_type), None)
+
+    def select_renderer(  # type: ignore[override]
+        self,
+        request: Request,  # noqa: ARG002 - the negotiation interface
+        renderers: list[BaseRenderer],
+        format_suffix: str | None = None,  # noqa: ARG002 - the negotiation interface
+    ) -> tuple[BaseRenderer, str]:
+        """Return the first renderer."""
+        return renderers[0], str(renderers[0].media_type)

@@ -1,0 +1,48 @@
+"""One id for each request: on the answer, in errors, in every log line (contract 1)."""
+
+import logging
+import re
+import secrets
+from collections.abc import Callable
+from contextvars import ContextVar
+
+from django.http import HttpRequest, HttpResponse
+
+_current: ContextVar[str] = ContextVar("request_id", default="-")
+_SANE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+
+
+def current_request_id() -> str:
+    """Return the id of the request being answered, or `-` outside one."""
+    return _current.get()
+
+
+def new_request_id() -> str:
+    """Return a fresh `req_` id."""
+    return "req_" + secrets.token_hex(12)
+
+
+class RequestIdMiddleware:
+    """Take the caller's X-Request-Id if it is sane, else make one, and send it back."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        given = request.headers.get("X-Request-Id", "")
+        request_id = given if _SANE.fullmatch(given) else new_request_id()
+        token = _current.set(request_id)
+        try:
+            response = self.get_response(request)
+        finally:
+            _current.reset(token)
+        response["X-Request-Id"] = request_id
+        return response
+
+
+class RequestIdFilter(logging.Filter):
+    """Give each log record the id of the request it belongs to."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = current_request_id()
+        return True

@@ -1,0 +1,62 @@
+"""Reading the environment: each setting is checked as it is read, and a wrong one stops the start by its name."""
+
+from urllib.parse import urlsplit
+
+import environ
+from cryptography.fernet import Fernet
+from django.core.exceptions import ImproperlyConfigured
+
+env = environ.Env()
+
+
+def required(name: str, meaning: str) -> str:
+    """Return the setting `name`, or stop the start saying what it should be."""
+    value = env.str(name, default="").strip()
+    if not value:
+        raise ImproperlyConfigured(f"{name} is missing: {meaning}")
+    return value
+
+
+def origin(name: str) -> str:
+    """Return an absolute http(s) URL without a trailing slash, query or credentials."""
+    value = required(name, "the address this deployment is reached at, such as https://pay.example.com").rstrip("/")
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
+        raise ImproperlyConfigured(f"{name} is wrong: it should be an http(s) address such as https://pay.example.com")
+    return value
+
+
+def one_of(name: str, choices: tuple[str, ...]) -> str:
+    """Return the setting `name`, which has to be one of `choices`."""
+    value = required(name, f"one of {', '.join(choices)}")
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name} is wrong: it should be one of {', '.join(choices)}")
+    return value
+
+
+def boolean(name: str, default: bool) -> bool:
+    """Return a true/false setting; anything that is neither is refused rather than read as false."""
+    value = env.str(name, default="").strip().lower()
+    if value == "":
+        return default
+    if value in ("true", "1", "yes", "on"):
+        return True
+    if value in ("false", "0", "no", "off"):
+        return False
+    raise ImproperlyConfigured(f"{name} is wrong: it should be true or false")
+
+
+def fernet_keys(name: str) -> list[str]:
+    """Return the comma-separated Fernet keys, newest first; the first encrypts, all decrypt."""
+    hint = (
+        "one or more Fernet keys, newest first, separated by commas (make one with: "
+        'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())")'
+    )
+    keys = [key.strip() for key in required(name, hint).split(",") if key.strip()]
+    for key in keys:
+        try:
+            Fernet(key)
+        except ValueError:
+            # `from None`: the traceback must not show the key.
+            raise ImproperlyConfigured(f"{name} is wrong: it should be {hint}") from None
+    return keys

@@ -1,0 +1,58 @@
+"""`/healthz` says that the process is alive; `/readyz` that what it stands on answers (contract 10)."""
+
+import ipaddress
+import secrets
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db import Error as DatabaseError
+from django.db import connection
+from django.http import HttpRequest, JsonResponse
+from django.urls import path
+from redis.exceptions import RedisError
+
+
+def alive(request: HttpRequest) -> JsonResponse:  # noqa: ARG001 - the view interface
+    """Answer 200 as long as the process can answer at all."""
+    return JsonResponse({"status": "ok"})
+
+
+def ready(request: HttpRequest) -> JsonResponse:
+    """Answer 200 when the database and Redis answer, else 503; the details only to those who may read them."""
+    parts = {"database": _database_answers(), "redis": _redis_answers()}
+    ok = all(parts.values())
+    body: dict[str, object] = {"status": "ok" if ok else "unavailable"}
+    if may_read_details(request):
+        body["parts"] = parts
+    return JsonResponse(body, status=200 if ok else 503)
+
+
+def may_read_details(request: HttpRequest) -> bool:
+    """Whether the caller holds METRICS_TOKEN or, where none is set, calls from this machine."""
+    if settings.METRICS_TOKEN:
+        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        return secrets.compare_digest(given.encode(), settings.METRICS_TOKEN.encode())
+    try:
+        return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback
+    except ValueError:
+        return False
+
+
+def _database_answers() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return False
+    return True
+
+
+def _redis_answers() -> bool:
+    try:
+        cache.get("readyz")
+    except RedisError:
+        return False
+    return True
+
+
+urlpatterns = [path("healthz", alive), path("readyz", ready)]

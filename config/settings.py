@@ -1,0 +1,203 @@
+"""Settings, all from the environment (contract 10). `.env.example` explains each; production's defaults are the safe ones."""
+
+from pathlib import Path
+from typing import Any
+
+from config import environment
+from config.environment import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env.read_env(str(BASE_DIR / ".env"))
+
+# --- the deployment -----------------------------------------------------------------------------------------------
+SECRET_KEY = environment.required("SECRET_KEY", "50 or more random characters")
+ENCRYPTION_KEYS = environment.fernet_keys("ENCRYPTION_KEYS")
+DEBUG = environment.boolean("DEBUG", False)
+ENVIRONMENT = environment.one_of("ENVIRONMENT", ("staging", "production"))
+BASE_URL = environment.origin("BASE_URL")
+CHECKOUT_URL = environment.origin("CHECKOUT_URL")
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[])
+ALLOW_HTTP_URLS = environment.boolean("ALLOW_HTTP_URLS", False)
+WEBHOOK_ALLOW_PRIVATE = environment.boolean("WEBHOOK_ALLOW_PRIVATE", False)
+HTTPS = BASE_URL.startswith("https://")
+
+# --- applications, by name only -----------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "rest_framework",
+    "chains",
+    "merchants",
+    "webhooks",
+    "payments",
+    "checkout",
+]
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+APPEND_SLASH = False
+
+MIDDLEWARE = [
+    "config.api.request_id.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.api.cors.PublicCorsMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# --- PostgreSQL ---------------------------------------------------------------------------------------------------
+environment.required("DATABASE_URL", "a PostgreSQL address such as postgres://user:password@host:5432/quittance")
+DATABASES: dict[str, dict[str, Any]] = {"default": env.db_url("DATABASE_URL")}
+DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DATABASES["default"].setdefault("OPTIONS", {}).update(
+    # A lost connection, a forgotten lock or a runaway query ends by itself instead of holding payments up.
+    pool={"min_size": 1, "max_size": env.int("DATABASE_POOL_SIZE", default=16), "timeout": 10},
+    options="-c statement_timeout=50s -c lock_timeout=10s -c idle_in_transaction_session_timeout=30s",
+)
+
+# --- Redis and Celery ---------------------------------------------------------------------------------------------
+REDIS_URL = environment.required("REDIS_URL", "a Redis address such as redis://127.0.0.1:6379/0")
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "quittance",
+        "OPTIONS": {"socket_timeout": 2, "socket_connect_timeout": 2},
+    }
+}
+CELERY_BROKER_URL = REDIS_URL
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 300,
+    "socket_timeout": 10,
+    "socket_connect_timeout": 5,
+    "health_check_interval": 15,
+    "retry_on_timeout": True,
+}
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_SOFT_TIME_LIMIT = 45
+CELERY_TASK_TIME_LIMIT = 55
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+# A nudge that waited longer than its own period has been overtaken by a newer one.
+CELERY_BEAT_SCHEDULE = {
+    "look at due payments": {"task": "payments.tasks.verify_due", "schedule": 1.0, "options": {"expires": 5}},
+    "expire due requests": {"task": "payments.tasks.expire_due", "schedule": 2.0, "options": {"expires": 10}},
+    "deliver due webhooks": {"task": "webhooks.tasks.deliver_due", "schedule": 1.0, "options": {"expires": 5}},
+}
+
+# --- the API ------------------------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["merchants.authentication.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["merchants.permissions.HasApiKey"],
+    "DEFAULT_PARSER_CLASSES": ["config.api.parsers.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.parsers.AlwaysJSON",
+    "EXCEPTION_HANDLER": "config.api.handler.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    "UNICODE_JSON": True,
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # the admin's forms; the API's own cap is 64 KiB (contract 1)
+
+# --- pages --------------------------------------------------------------------------------------------------------
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+# The manifest needs `collectstatic`, which the release does; development serves straight from the folders.
+_STATIC_BACKEND = (
+    "django.contrib.staticfiles.storage.StaticFilesStorage"
+    if DEBUG
+    else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": _STATIC_BACKEND},
+}
+WHITENOISE_USE_FINDERS = DEBUG
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+LOGIN_URL = "admin:login"
+
+# --- safety: follows the scheme of BASE_URL, so that one build serves behind TLS and on loopback --------------------
+TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
+if TRUSTED_PROXIES:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
+SECURE_HSTS_PRELOAD = HTTPS
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "strict-origin-when-cross-origin"
+CSRF_TRUSTED_ORIGINS = [BASE_URL]
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+# --- logs ---------------------------------------------------------------------------------------------------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {
+        "request_id": {"()": "config.api.request_id.RequestIdFilter"},
+        "secrets": {"()": "config.logs.RedactSecrets"},
+    },
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(request_id)s %(message)s"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id", "secrets"]}
+    },
+    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "loggers": {
+        "django.request": {"level": "ERROR"},
+        "urllib3": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+    },
+}
+SENTRY_DSN = env.str("SENTRY_DSN", default="")
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
+
+# --- routing providers (contract 10) ------------------------------------------------------------------------------
+ROUTING_PROVIDERS = env.list("ROUTING_PROVIDERS", default=["lifi", "relay"])
+LIFI_API_URL = env.str("LIFI_API_URL", default="https://li.quest/v1")
+LIFI_API_KEY = env.str("LIFI_API_KEY", default="")
+LIFI_INTEGRATOR = env.str("LIFI_INTEGRATOR", default="quittance")
+RELAY_API_URL = env.str("RELAY_API_URL", default="https://api.relay.link")
+RELAY_API_KEY = env.str("RELAY_API_KEY", default="")

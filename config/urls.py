@@ -1,0 +1,21 @@
+"""All routes, app by app, named as strings."""
+
+from django.contrib import admin
+from django.urls import include, path, re_path
+
+from config.api.views import unknown_path
+
+urlpatterns = [
+    path("api/public/", include("chains.urls")),
+    path("api/", include("payments.urls")),
+    path("api/", include("webhooks.urls")),
+    path("", include("checkout.urls")),
+    path("", include("config.health")),
+    path("admin/", admin.site.urls),
+    re_path(r"^api(?:/.*)?$", unknown_path),
+]
+
+handler400 = "config.api.views.handle_400"
+handler403 = "config.api.views.handle_403"
+handler404 = "config.api.views.handle_404"
+handler500 = "config.api.views.handle_500"
