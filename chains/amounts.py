@@ -1,0 +1,77 @@
+"""Decimal text to base units and back, exactly: integers only, nothing is ever rounded (contract 1)."""
+
+import re
+from typing import TypedDict
+
+from chains.fields import UINT64_MAX, UINT256_MAX
+from chains.models import ChainType, Token
+from config.api.errors import ErrorCode
+
+_DECIMAL = re.compile(r"([0-9]{1,78})(?:\.([0-9]{1,78}))?")
+
+
+class Amount(TypedDict):
+    """The amount object of spec 2.3."""
+
+    raw: str
+    formatted: str
+    decimals: int
+
+
+class AmountError(ValueError):
+    """An amount that can't be taken as it stands; `code` says which rule it breaks."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def parse_amount(value: object, token: Token) -> int:
+    """Return the base units that the decimal string `value` means for `token`.
+
+    Only ASCII `digits[.digits]` is read. Raises AmountError for anything else, for more fraction digits than the token
+    has, for zero, and for more than the chain can hold (uint256 on EVM, u64 on Solana).
+    """
+    if not isinstance(value, str):
+        raise AmountError(ErrorCode.AMOUNT_NOT_A_STRING, 'The amount should be a string such as "10.50".')
+    match = _DECIMAL.fullmatch(value)
+    if match is None:
+        message = 'The amount should be digits with an optional fraction, such as "10.50".'
+        raise AmountError(ErrorCode.AMOUNT_INVALID, message)
+    whole, fraction = match[1], match[2] or ""
+    if len(fraction) > token.decimals:
+        message = f"{token.symbol} has {token.decimals} decimals; got {len(fraction)} fraction digits."
+        raise AmountError(ErrorCode.AMOUNT_TOO_PRECISE, message)
+    raw = int(whole + fraction.ljust(token.decimals, "0"))
+    if raw == 0:
+        raise AmountError(ErrorCode.AMOUNT_NOT_POSITIVE, "The amount should be more than zero.")
+    if raw > largest_amount(token):
+        raise AmountError(ErrorCode.AMOUNT_TOO_LARGE, f"The amount is beyond what {token.chain.name} can hold.")
+    return raw
+
+
+def largest_amount(token: Token) -> int:
+    """Return the most base units that `token`'s chain can hold in one amount."""
+    return UINT64_MAX if token.chain.chain_type == ChainType.SOLANA else UINT256_MAX
+
+
+def format_amount(raw: int, decimals: int) -> str:
+    """Return `raw` base units as decimal text with all its fraction digits (spec 2.3)."""
+    if decimals == 0:
+        return str(raw)
+    digits = str(raw).rjust(decimals + 1, "0")
+    return f"{digits[:-decimals]}.{digits[-decimals:]}"
+
+
+def display_amount(raw: int, decimals: int) -> str:
+    """Return `raw` as people write it: no trailing zeros beyond two digits, nothing lost."""
+    whole, _, fraction = format_amount(raw, decimals).partition(".")
+    fraction = fraction.rstrip("0")
+    if not fraction:
+        return whole
+    return f"{whole}.{fraction.ljust(min(2, decimals), '0')}"
+
+
+def amount_object(raw: int, decimals: int) -> Amount:
+    """Return the amount object of spec 2.3."""
+    return {"raw": str(raw), "formatted": format_amount(raw, decimals), "decimals": decimals}

@@ -1,0 +1,31 @@
+"""The only way to a chain: `get_client(chain)`."""
+
+import os
+from functools import lru_cache
+
+from chains.clients.base import ChainClient, ChainError
+from chains.clients.evm import EvmClient
+from chains.models import Chain, ChainType
+
+__all__ = ["ChainClient", "ChainError", "get_client"]
+
+
+def get_client(chain: Chain) -> ChainClient:
+    """Return the client for `chain`; it is kept, with its connections, for as long as the chain's nodes stay the same.
+
+    Raises ChainError (permanent) for a family without a client or a chain without a usable node.
+    """
+    if chain.chain_type != ChainType.EVM:
+        raise ChainError(f"{chain.name}: payments on this kind of chain are not offered yet", permanent=True)
+    return _evm_client(chain.id, node_urls(chain))
+
+
+def node_urls(chain: Chain) -> tuple[str, ...]:
+    """Return the chain's node addresses in order, `env:NAME` read from the environment."""
+    urls = (os.environ.get(url[4:], "") if url.startswith("env:") else url for url in chain.rpc_urls)
+    return tuple(url for url in urls if url)
+
+
+@lru_cache(maxsize=256)
+def _evm_client(chain_id: int, urls: tuple[str, ...]) -> EvmClient:
+    return EvmClient(urls, chain_id)

@@ -1,0 +1,36 @@
+"""Reading the hexadecimal that Ethereum nodes answer with; anything malformed is no answer (ChainError)."""
+
+import re
+from typing import Any
+
+from chains.clients.base import ChainError
+
+_QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
+_DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
+
+
+def quantity(answer: Any) -> int:
+    """Return an unsigned integer of at most 256 bits."""
+    if not isinstance(answer, str) or not _QUANTITY.fullmatch(answer):
+        raise ChainError("the node's answer is not a quantity")
+    return int(answer, 16)
+
+
+def data_bytes(answer: Any) -> bytes:
+    """Return a byte string."""
+    if not isinstance(answer, str) or not _DATA.fullmatch(answer):
+        raise ChainError("the node's answer is not a byte string")
+    return bytes.fromhex(answer[2:])
+
+
+def hash32(answer: Any) -> str:
+    """Return a 32-byte hash in lower-case hex."""
+    data = data_bytes(answer)
+    if len(data) != 32:
+        raise ChainError("the node's answer is not a 32-byte hash")
+    return to_hex(data)
+
+
+def to_hex(data: bytes) -> str:
+    """Return `data` as 0x hex."""
+    return "0x" + data.hex()

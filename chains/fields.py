@@ -1,0 +1,51 @@
+"""Base units in the database: exact integers from 0 to 2^256 - 1."""
+
+from decimal import Decimal
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+UINT256_MAX = 2**256 - 1
+UINT64_MAX = 2**64 - 1
+
+
+class BaseUnitsField(models.DecimalField[int | Decimal, int]):
+    """An amount in a token's smallest unit, a NUMERIC(78, 0) read back as `int`.
+
+    A column alone would take NaN and 2^256; pair it with `base_units_constraint`, so that the database refuses both.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        options["max_digits"] = 78
+        options["decimal_places"] = 0
+        super().__init__(*args, **options)
+
+    def deconstruct(self) -> Any:
+        """Leave the fixed digits out of migrations."""
+        name, path, args, options = super().deconstruct()
+        del options["max_digits"], options["decimal_places"]
+        return name, path, args, options
+
+    def from_db_value(self, value: Decimal | None, expression: Any, connection: Any) -> int | None:  # noqa: ARG002
+        """Return the integer."""
+        return None if value is None else int(value)
+
+    def to_python(self, value: Any) -> Any:
+        """Return the integer; a float is refused, since it may already be rounded."""
+        if value is None or isinstance(value, int):
+            return value
+        if isinstance(value, float):
+            raise TypeError("base units are never floats")
+        return int(super().to_python(value))
+
+    def get_prep_value(self, value: Any) -> Any:
+        """Return what the driver sends."""
+        value = self.to_python(value)
+        return None if value is None else Decimal(value)
+
+
+def base_units_constraint(field: str, model: str) -> models.CheckConstraint:
+    """Return the CHECK that keeps `field` within uint256. (NaN sorts above every number, so it is refused too.)"""
+    limits = Q(**{f"{field}__gte": 0}) & Q(**{f"{field}__lte": UINT256_MAX})
+    return models.CheckConstraint(condition=limits | Q(**{f"{field}__isnull": True}), name=f"{model}_{field}_is_uint256")

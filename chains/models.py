@@ -1,0 +1,70 @@
+"""The catalogue: which chains and tokens a merchant may ask for (spec 2.1, 2.2; contract 4)."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+
+class ChainType(models.TextChoices):
+    """The families of chains; each has one client behind the same interface."""
+
+    EVM = "evm", "EVM"
+    SOLANA = "solana", "Solana"
+
+
+class Chain(models.Model):
+    """One network. `id` is its EVM chain id, or LI.FI's number for Solana, which needs 64 bits.
+
+    `confirmations` is a number of blocks, or the tag whose block has to be reached: `safe` or `finalized` on EVM,
+    `confirmed` or `finalized` on Solana. `rpc_urls` are tried in order; `env:NAME` is read from the environment.
+    `routers` holds, per routing provider, the only contracts that its transactions may call here.
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+    name = models.CharField(max_length=100)
+    chain_type = models.CharField(max_length=16, choices=ChainType.choices)
+    network = models.CharField(max_length=32, blank=True, default="")
+    is_active = models.BooleanField(default=True)
+    rpc_urls = ArrayField(models.CharField(max_length=500), default=list, blank=True)
+    explorer_url = models.CharField(max_length=500, blank=True, default="")
+    native_symbol = models.CharField(max_length=16)
+    confirmations = models.CharField(max_length=16, default="finalized")
+    block_time_ms = models.PositiveIntegerField(default=2000)
+    routers = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Token(models.Model):
+    """One token on one chain; the empty address is the chain's native coin. Keyed by (chain, address), never by symbol.
+
+    EVM addresses are stored with their EIP-55 checksum, Solana mints in base58. `trailing_data` is false for a token
+    whose contract refuses bytes after its arguments, so that no reference can ride on its transfers.
+    """
+
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="tokens")
+    symbol = models.CharField(max_length=32)
+    name = models.CharField(max_length=100)
+    decimals = models.PositiveSmallIntegerField()
+    contract_address = models.CharField(max_length=64, blank=True)
+    is_active = models.BooleanField(default=True)
+    tags = ArrayField(models.CharField(max_length=32), default=list, blank=True)
+    trailing_data = models.BooleanField(default=True)
+
+    class Meta:
+        ordering = ("id",)
+        constraints = (
+            models.UniqueConstraint(fields=("chain", "contract_address"), name="token_is_one_per_chain_and_address"),
+            models.CheckConstraint(condition=models.Q(decimals__lte=36), name="token_decimals_are_sane"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.symbol} on {self.chain_id}"
+
+    @property
+    def is_native(self) -> bool:
+        """Whether this is the chain's own coin."""
+        return self.contract_address == ""
