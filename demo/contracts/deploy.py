@@ -1,0 +1,140 @@
+"""Puts the test tokens on a local chain: deploys them and mints.
+
+The local world deploys USDC and DAI from an account that does nothing else, at its nonces 0 and 1, so that their
+addresses are constants, which demo/catalogue.json names.
+"""
+
+import json
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import requests
+from eth_abi.abi import encode
+from eth_account import Account
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
+
+from demo.services.anvil import DEPLOYER_KEY
+
+USDC = "0x700b6A60ce7EaaEA56F065753d8dcB9653dbAD35"
+DAI = "0xA15BB66138824a1c7167f5E85b957d04Dd34E468"
+_DEPLOYMENTS = (
+    (USDC, "USD Coin", "USDC", 6),
+    (DAI, "Dai Stablecoin", "DAI", 18),
+)
+_GAS = 2_000_000
+HOLDER_BALANCE = 25_000
+"""Whole tokens that the demo wallet begins with, of each kind."""
+
+
+class ChainRefusal(RuntimeError):
+    """The node answered with an error, or the transaction reverted."""
+
+
+def deploy_token(
+    rpc_url: str,
+    *,
+    artifact: str = "TestToken",
+    name: str,
+    symbol: str,
+    decimals: int,
+    deployer_key: str = DEPLOYER_KEY,
+) -> str:
+    """Deploys one of the contracts in artifacts.json (`TestToken`, `FeeToken`) and gives its checksummed address.
+
+    The transaction is mined when it returns, whatever the chain's block time. Raises ChainRefusal.
+    """
+    bytecode = bytes.fromhex(_artifacts()[artifact]["bytecode"].removeprefix("0x"))
+    arguments = encode(["string", "string", "uint8"], [name, symbol, decimals])
+    address: str = send(rpc_url, deployer_key, data=bytecode + arguments)["contractAddress"]
+    return to_checksum_address(address)
+
+
+def mint(rpc_url: str, token: str, to: str, units: int, *, key: str = DEPLOYER_KEY) -> None:
+    """Gives `to` so many base units of `token`; the call is mined when it returns."""
+    send(rpc_url, key, to=token, data=_call("mint(address,uint256)", ["address", "uint256"], [to, units]))
+
+
+def balance(rpc_url: str, token: str, holder: str) -> int:
+    """The base units of `token` that `holder` has."""
+    question = {"to": token, "data": "0x" + _call("balanceOf(address)", ["address"], [holder]).hex()}
+    return int(rpc(rpc_url, "eth_call", question, "latest"), 16)
+
+
+def deploy_local_tokens(rpc_url: str, holder: str) -> bool:
+    """Makes sure that USDC and DAI are at their constant addresses, and that `holder` has some of both.
+
+    True if something was missing (a new chain); a chain that kept its state is left as it is.
+    Raises ChainRefusal when the deployer was used for something else before.
+    """
+    missing = [row for row in _DEPLOYMENTS if rpc(rpc_url, "eth_getCode", row[0], "latest") == "0x"]
+    for constant, name, symbol, decimals in missing:
+        address = deploy_token(rpc_url, name=name, symbol=symbol, decimals=decimals)
+        if address != constant:
+            raise ChainRefusal(
+                f"{symbol} came to {address} instead of {constant}: begin with an empty chain."
+            )
+    unminted = [row for row in _DEPLOYMENTS if _total_supply(rpc_url, row[0]) == 0]
+    for constant, _, _, decimals in unminted:  # after both deployments: a mint takes a nonce
+        mint(rpc_url, constant, holder, HOLDER_BALANCE * 10**decimals)
+    return bool(missing or unminted)
+
+
+def send(
+    rpc_url: str, key: str, *, to: str | None = None, data: bytes = b"", value: int = 0
+) -> dict[str, Any]:
+    """Signs, sends and mines a transaction; gives its receipt. Raises ChainRefusal if it is refused or reverts."""
+    account = Account.from_key(key)
+    transaction: dict[str, Any] = {
+        "chainId": int(rpc(rpc_url, "eth_chainId"), 16),
+        "nonce": int(rpc(rpc_url, "eth_getTransactionCount", account.address, "pending"), 16),
+        "gas": _GAS,
+        "maxFeePerGas": 2 * int(rpc(rpc_url, "eth_gasPrice"), 16),
+        "maxPriorityFeePerGas": 1_000_000_000,
+        "value": value,
+        "data": data,
+    }
+    if to is not None:
+        transaction["to"] = to
+    signed = account.sign_transaction(transaction)
+    transaction_hash = rpc(rpc_url, "eth_sendRawTransaction", "0x" + signed.raw_transaction.hex())
+    receipt = _mined(rpc_url, transaction_hash)
+    if int(receipt["status"], 16) != 1:
+        raise ChainRefusal(f"The transaction {transaction_hash} reverted.")
+    return receipt
+
+
+def rpc(rpc_url: str, method: str, *params: Any) -> Any:
+    """One JSON-RPC call. Raises ChainRefusal with the node's own message."""
+    question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    answer = requests.post(rpc_url, json=question, timeout=30).json()
+    if "error" in answer:
+        raise ChainRefusal(f"{method}: {answer['error'].get('message')}")
+    return answer["result"]
+
+
+def _mined(rpc_url: str, transaction_hash: str) -> dict[str, Any]:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        receipt: dict[str, Any] | None = rpc(rpc_url, "eth_getTransactionReceipt", transaction_hash)
+        if receipt is not None:
+            return receipt
+        rpc(rpc_url, "evm_mine")  # rather than wait for the next block
+    raise ChainRefusal(f"The transaction {transaction_hash} was not mined within 30 s.")
+
+
+def _total_supply(rpc_url: str, token: str) -> int:
+    question = {"to": token, "data": "0x" + _call("totalSupply()", [], []).hex()}
+    return int(rpc(rpc_url, "eth_call", question, "latest"), 16)
+
+
+def _call(signature: str, types: list[str], arguments: list[Any]) -> bytes:
+    return keccak(text=signature)[:4] + encode(types, arguments)
+
+
+@cache
+def _artifacts() -> dict[str, Any]:
+    artifacts: dict[str, Any] = json.loads(Path(__file__).with_name("artifacts.json").read_text())
+    return artifacts
