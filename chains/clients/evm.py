@@ -163,9 +163,8 @@ def _mined_pair(wanted: str, transaction: Any, receipt: Any) -> tuple[dict[str, 
     transaction = _object(transaction)
     if hash32(transaction.get("hash")) != wanted:
         raise ChainError("the node answered with another transaction")
-    if receipt is None:
+    if receipt is None or _object(receipt).get("blockNumber") is None:
         return transaction, None
-    receipt = _object(receipt)
     if hash32(receipt.get("transactionHash")) != wanted:
         raise ChainError("the node answered with another transaction's receipt")
     return transaction, receipt

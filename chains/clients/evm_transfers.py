@@ -41,12 +41,17 @@ def transfers(transaction: dict[str, Any], receipt: dict[str, Any]) -> tuple[Tra
 
 
 def _token_transfer(log: Any, transaction: dict[str, Any]) -> Transfer | None:
-    """Return the ERC-20 transfer that `log` records, if it is one: three topics and one word of data, exactly."""
+    """Return the ERC-20 transfer that `log` records, if it is one: three topics and one word of data, exactly.
+
+    Any contract may log what it likes, so a log of another shape is passed over and spoils nothing.
+    """
     if not isinstance(log, dict) or not isinstance(log.get("topics"), list):
         raise ChainError("the node's log is malformed")
     topics = [data_bytes(topic) for topic in log["topics"]]
     data = data_bytes(log.get("data"))
     if len(topics) != 3 or topics[0] != _TRANSFER_TOPIC or len(data) != _WORD:
+        return None
+    if any(len(topic) != _WORD or topic[:12] != bytes(12) for topic in topics[1:]):
         return None
     token = to_checksum_address(data_bytes(log.get("address")))
     recipient = _topic_address(topics[2])
@@ -100,6 +105,4 @@ def _reference(tail: bytes) -> bytes | None:
 
 
 def _topic_address(topic: bytes) -> str:
-    if len(topic) != _WORD or topic[:12] != bytes(12):
-        raise ChainError("the node's log names something that is not an address")
     return to_checksum_address(topic[12:])

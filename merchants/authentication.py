@@ -1,0 +1,47 @@
+"""API keys in the X-API-Key or Authorization header, and nowhere else (spec 5.3, contract 3)."""
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from config.api.errors import ApiError, ErrorCode
+from merchants.models import ApiKey, Merchant
+from merchants.services import authenticate_key
+
+_BEARER = "bearer "
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """Sets `request.user` to the Merchant and `request.auth` to the ApiKey."""
+
+    def authenticate(self, request: Request) -> tuple[Merchant, ApiKey] | None:
+        """Return the merchant and key, or None where no key was sent. Raises ApiError (401)."""
+        sent = set(_sent_keys(request))
+        if not sent:
+            return None
+        if len(sent) > 1:
+            message = "X-API-Key and Authorization hold different keys; send one."
+            raise ApiError(ErrorCode.API_KEY_INVALID, message)
+        key = authenticate_key(sent.pop())
+        return key.merchant, key
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - the DRF interface
+        """Return the WWW-Authenticate challenge, which makes a missing key a 401."""
+        return 'ApiKey realm="api"'
+
+
+def _sent_keys(request: Request) -> list[str]:
+    keys = [request.headers.get("X-API-Key", "").strip()]
+    authorization = request.headers.get("Authorization", "")
+    if authorization[: len(_BEARER)].lower() == _BEARER:
+        keys.append(authorization[len(_BEARER) :].strip())
+    elif authorization:
+        raise ApiError(ErrorCode.API_KEY_MISSING, "Send the key as: Authorization: Bearer <API_KEY>.")
+    return [key for key in keys if key]
+
+
+def merchant_of(request: Request) -> Merchant:
+    """Return the merchant whose key signed this request in. Every look-up of an object starts from it."""
+    merchant = request.user
+    if not isinstance(merchant, Merchant):
+        raise ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")
+    return merchant

@@ -1,0 +1,25 @@
+"""Identifiers: time-ordered ones for objects, unguessable ones for what customers see (contract 1)."""
+
+import secrets
+import uuid
+
+from uuid_utils.compat import uuid7 as _uuid7
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+# Without 0, 1, l, I, O and the like, so that a code can be read aloud; 12 characters hold 69 bits.
+_SHORTCODE = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz"
+
+
+def uuid7() -> uuid.UUID:
+    """Return a time-ordered UUID (RFC 9562, version 7)."""
+    return _uuid7()
+
+
+def prefixed_id(prefix: str) -> str:
+    """Return `prefix` and 24 random characters, such as `pay_…` or `evt_…` (140 bits)."""
+    return prefix + "".join(secrets.choice(_BASE58) for _ in range(24))
+
+
+def shortcode() -> str:
+    """Return 12 random characters without look-alikes."""
+    return "".join(secrets.choice(_SHORTCODE) for _ in range(12))

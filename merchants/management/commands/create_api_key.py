@@ -1,0 +1,43 @@
+import re
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from merchants.services import MerchantNotFound, find_merchant, issue_key
+
+_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
+
+
+class Command(BaseCommand):
+    help = "Make an API key and print it, alone. It is shown this once and kept nowhere."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("merchant", metavar="MERCHANT", help="an id or an exact, unique name")
+        parser.add_argument("--permissions", default="", help="such as create_payments,manage_webhooks")
+        parser.add_argument("--name", default="", help="what the key is for")
+        parser.add_argument("--expires-in", default="", help="such as 90d, 12h or 30m; never if left out")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        lifetime = _lifetime(options["expires_in"])
+        permissions = [name.strip() for name in options["permissions"].split(",") if name.strip()]
+        try:
+            _, key = issue_key(
+                merchant=find_merchant(options["merchant"]),
+                permissions=permissions,
+                name=options["name"],
+                expires_at=timezone.now() + lifetime if lifetime else None,
+            )
+        except (MerchantNotFound, ValueError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(key)
+
+
+def _lifetime(text: str) -> timedelta | None:
+    if not text:
+        return None
+    match = re.fullmatch(r"([1-9][0-9]{0,4})([mhd])", text)
+    if match is None:
+        raise CommandError("--expires-in should be a number and m, h or d, such as 90d")
+    return int(match[1]) * _UNITS[match[2]]

@@ -1,0 +1,37 @@
+"""What a key may do. The default is to refuse: a view without a key has to say that it is public."""
+
+from typing import ClassVar
+
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from config.api.errors import ApiError, ErrorCode
+from merchants.models import ApiKey, Permission
+
+
+class HasApiKey(BasePermission):
+    """Any active key; a subclass may name a permission that the key needs as well."""
+
+    permission: ClassVar[Permission | None] = None
+
+    def has_permission(self, request: Request, view: APIView) -> bool:  # noqa: ARG002 - the DRF interface
+        """Let the key through, or raise ApiError (401 or 403)."""
+        if not isinstance(request.auth, ApiKey):
+            raise ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")
+        if self.permission is not None and self.permission.value not in request.auth.permissions:
+            message = f"This API key lacks the permission {self.permission.value}."
+            raise ApiError(ErrorCode.PERMISSION_DENIED, message)
+        return True
+
+
+class CanCreatePayments(HasApiKey):
+    """A key with `create_payments`."""
+
+    permission = Permission.CREATE_PAYMENTS
+
+
+class CanManageWebhooks(HasApiKey):
+    """A key with `manage_webhooks`."""
+
+    permission = Permission.MANAGE_WEBHOOKS

@@ -1,0 +1,99 @@
+"""Making merchants, and issuing, finding and revoking their keys."""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from config.api.errors import ApiError, ErrorCode
+from merchants.models import ApiKey, Merchant, Permission, merchant_id
+
+KEY_PREFIX = "quitt_"
+_KEY = re.compile(r"quitt_[0-9a-f]{40}")
+_STUB_LENGTH = 12
+_LAST_USED_RESOLUTION = timedelta(minutes=1)
+
+
+class MerchantNotFound(LookupError):
+    """No merchant has this id or name, or more than one has the name."""
+
+
+def create_merchant(*, name: str) -> Merchant:
+    """Return a new merchant."""
+    return Merchant.objects.create(name=name)
+
+
+def find_merchant(text: str) -> Merchant:
+    """Return the merchant with this id or exact, unique name; raises MerchantNotFound."""
+    id_ = merchant_id(text)
+    found = list(Merchant.objects.filter(id=id_) if id_ else Merchant.objects.filter(name=text)[:2])
+    if len(found) != 1:
+        problem = "more than one merchant is called" if found else "there is no merchant with the id or name"
+        raise MerchantNotFound(f"{problem} {text!r}")
+    return found[0]
+
+
+def issue_key(
+    *, merchant: Merchant, permissions: Sequence[str], name: str = "", expires_at: datetime | None = None
+) -> tuple[ApiKey, str]:
+    """Return a new key's row and the key itself, which is to be shown once and kept nowhere.
+
+    Raises ValueError for a permission that does not exist.
+    """
+    unknown = set(permissions) - set(Permission.values)
+    if unknown:
+        raise ValueError(f"unknown permission: {', '.join(sorted(unknown))}")
+    key = KEY_PREFIX + secrets.token_hex(20)
+    row = ApiKey.objects.create(
+        merchant=merchant,
+        name=name,
+        prefix=key[:_STUB_LENGTH],
+        digest=_digest(key),
+        permissions=sorted(set(permissions)),
+        expires_at=expires_at,
+    )
+    return row, key
+
+
+def rotate_key(api_key: ApiKey, *, overlap: timedelta) -> tuple[ApiKey, str]:
+    """Return a new key with the same rights; the old one goes on for `overlap`, never longer than it would have."""
+    ends = timezone.now() + overlap
+    if api_key.expires_at is None or api_key.expires_at > ends:
+        ApiKey.objects.filter(pk=api_key.pk).update(expires_at=ends)
+    return issue_key(merchant=api_key.merchant, permissions=api_key.permissions, name=api_key.name)
+
+
+def revoke_key(api_key: ApiKey) -> None:
+    """Close the key at once. Revoking a revoked one changes nothing."""
+    ApiKey.objects.filter(pk=api_key.pk, revoked_at=None).update(revoked_at=timezone.now())
+
+
+def authenticate_key(key: str) -> ApiKey:
+    """Return the active key's row, its merchant loaded. Raises ApiError (401) for any other."""
+    if not _KEY.fullmatch(key):
+        message = "The API key is malformed: it is quitt_ and 40 hexadecimal digits."
+        raise ApiError(ErrorCode.API_KEY_MISSING, message)
+    row = ApiKey.objects.select_related("merchant").filter(digest=_digest(key)).first()
+    if row is None:
+        raise ApiError(ErrorCode.API_KEY_INVALID, "There is no such API key.")
+    if row.revoked_at is not None:
+        raise ApiError(ErrorCode.API_KEY_REVOKED, "This API key was revoked.")
+    if not row.is_active:
+        raise ApiError(ErrorCode.API_KEY_EXPIRED, "This API key has expired.")
+    _note_use(row)
+    return row
+
+
+def _note_use(row: ApiKey) -> None:
+    """Keep `last_used_at` to the minute, with a write only when the minute has passed."""
+    now = timezone.now()
+    if row.last_used_at is None or now - row.last_used_at >= _LAST_USED_RESOLUTION:
+        ApiKey.objects.filter(pk=row.pk).update(last_used_at=now)
+
+
+def _digest(key: str) -> bytes:
+    """SHA-256 is enough: a key holds 160 random bits, so there is nothing to guess (ASVS 6.5.2)."""
+    return hashlib.sha256(key.encode("ascii")).digest()
