@@ -1,0 +1,151 @@
+"""The shop's pages, and the address that its webhooks come to."""
+
+import logging
+import time
+from datetime import datetime
+from typing import Any
+
+from flask import Flask, Response, abort, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from demo.shop import webhook
+from demo.shop.goods import GOODS
+from demo.shop.orders import Order, Orders
+from demo.shop.quittance import Quittance, QuittanceError, Token
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " base-uri 'none'; frame-ancestors 'none'"
+)
+WEBHOOK_PATH = "/webhooks/quittance"
+
+log = logging.getLogger(__name__)
+
+
+def create_app(
+    *, quittance: Quittance, orders: Orders, token: Token, recipient: str, webhook_secret: str, url: str
+) -> Flask:
+    """Make the shop. Customers reach it at `url`; their money goes to `recipient`, in `token`."""
+    app = Flask(__name__)
+    app.config["MAX_CONTENT_LENGTH"] = 256 * 1024
+
+    def payment_page(order: Order) -> str:
+        if order.payment_url:
+            return order.payment_url
+        order_url = f"{url}/orders/{order.id}"
+        created = quittance.create_payment_request(
+            {
+                "amount": order.amount,
+                "token_id": token.id,
+                "chain_id": token.chain_id,
+                "recipient_address": recipient,
+                "external_id": order.id,
+                "description": f"{GOODS[order.good].name}, {GOODS[order.good].unit}",
+                "redirect_url": order_url,
+                "cancel_url": order_url,
+            },
+            idempotency_key=order.id,
+        )
+        orders.keep_payment_request(order.id, created["id"], created["payment_url"])
+        return str(created["payment_url"])
+
+    def find_order(number: str) -> Order:
+        try:
+            return orders[number]
+        except KeyError:
+            abort(404)
+
+    def is_confirming(order: Order) -> bool:
+        """Has Quittance seen the money already? Only to choose words: this never makes an order paid."""
+        if order.status != "awaiting" or not order.payment_request:
+            return False
+        try:
+            seen = quittance.get_payment_request(order.payment_request)
+        except QuittanceError:
+            return False
+        states = {payment["status"] for payment in seen.get("payments", [])}
+        return seen["status"] == "completed" or bool(states & {"pending", "processing"})
+
+    @app.get("/")
+    def index() -> str:
+        return render_template("index.html", goods=GOODS.values())
+
+    @app.post("/orders")
+    def place_order() -> AnyResponse:
+        good = GOODS.get(request.form.get("good", ""))
+        if good is None:
+            abort(404)
+        return pay(orders.open(good).id)
+
+    @app.post("/orders/<number>/pay")
+    def pay(number: str) -> AnyResponse:
+        order = find_order(number)
+        if order.status != "awaiting":
+            return redirect(url_for("show_order", number=number), code=303)
+        try:
+            return redirect(payment_page(order), code=303)
+        except QuittanceError as error:
+            log.error("Order %s has no payment page: %s", number, error)
+            return redirect(url_for("show_order", number=number, unavailable=1), code=303)
+
+    @app.get("/orders")
+    def list_orders() -> str:
+        return render_template("orders.html", orders=orders.latest(20), goods=GOODS)
+
+    @app.get("/orders/<number>")
+    def show_order(number: str) -> str:
+        # The checkout adds payment_request_id and status to this address. Anybody can type those: they are not read.
+        order = find_order(number)
+        return render_template(
+            "order.html",
+            order=order,
+            good=GOODS[order.good],
+            confirming=is_confirming(order),
+            unavailable="unavailable" in request.args,
+        )
+
+    @app.get("/orders/<number>/status")
+    def order_status(number: str) -> dict[str, str]:
+        order = find_order(number)
+        return {"status": order.status, "problem": order.problem}
+
+    @app.post(WEBHOOK_PATH)
+    def receive_webhook() -> tuple[str, int]:
+        header = request.headers.get("Service-Signature", "")
+        try:
+            event = webhook.verify(header, request.get_data(), webhook_secret, now=time.time())
+        except webhook.SignatureError as error:
+            log.warning("Refused a webhook: %s", error)
+            return "invalid signature\n", 400
+        if request.headers.get("Service-Event-Id") != event.id:
+            return "Service-Event-Id is not the signed event's\n", 400
+        is_new = orders.apply(event)
+        log.info("%s %s%s", event.type, event.id, "" if is_new else " (seen before)")
+        return "ok\n", 200
+
+    @app.get("/healthz")
+    def healthz() -> str:
+        return "ok\n"
+
+    @app.errorhandler(404)
+    def not_found(_: Exception) -> tuple[str, int]:
+        return render_template("not_found.html"), 404
+
+    @app.after_request
+    def harden(response: Response) -> Response:
+        response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Referrer-Policy"] = "same-origin"
+        if request.endpoint != "static":
+            response.headers["Cache-Control"] = "no-store"
+        return response
+
+    @app.template_filter()
+    def day_and_time(moment: str) -> str:
+        return datetime.fromisoformat(moment).strftime("%-d %B %Y, %H:%M UTC")
+
+    @app.context_processor
+    def shop() -> dict[str, Any]:
+        return {"currency": token.symbol}
+
+    return app

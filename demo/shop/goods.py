@@ -1,0 +1,40 @@
+"""What Harbour Coffee sells. Prices are decimal strings in the shop's token: money is never a float."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Good:
+    slug: str
+    name: str
+    unit: str
+    price: str
+    blurb: str
+
+
+GOODS = {
+    good.slug: good
+    for good in (
+        Good(
+            slug="night-ferry",
+            name="Night Ferry beans",
+            unit="250 g, whole bean",
+            price="12.50",
+            blurb="Our house espresso. Dark cocoa, toasted hazelnut and a little orange peel.",
+        ),
+        Good(
+            slug="filter-papers",
+            name="Filter papers, size 02",
+            unit="100 unbleached cones",
+            price="4.20",
+            blurb="Oxygen-cleaned paper that tastes of nothing at all. Rinse it anyway.",
+        ),
+        Good(
+            slug="deckhand-mug",
+            name="Deckhand mug",
+            unit="350 ml, enamelled steel",
+            price="18.00",
+            blurb="Dropped off the pier twice and still going. A bit lighter than it looks.",
+        ),
+    )
+}

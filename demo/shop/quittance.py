@@ -1,0 +1,82 @@
+"""The five calls that a merchant's server makes."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import requests
+
+TIMEOUT_SECONDS = 10
+
+
+class QuittanceError(Exception):
+    """The API refused a call or could not be reached.
+
+    `code` is the API's own (`amount_too_precise`, …), or `unreachable`; `request_id` finds the call in its logs.
+    """
+
+    def __init__(self, code: str, message: str, request_id: str = "") -> None:
+        super().__init__(f"{code}: {message}" + (f" (request {request_id})" if request_id else ""))
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Token:
+    """What prices are asked in: one token on one chain."""
+
+    id: int
+    chain_id: int
+    symbol: str
+
+
+class Quittance:
+    """A client for one merchant's key."""
+
+    def __init__(self, base_url: str, api_key: str) -> None:
+        self._base_url = base_url.rstrip("/")
+        self._headers = {"X-API-Key": api_key}
+
+    def find_token(self, chain_id: int, contract_address: str) -> Token:
+        """Look a token up by its contract, since symbols are not unique and ids differ between deployments.
+
+        An empty `contract_address` stands for the chain's own coin. Raises QuittanceError when there is none.
+        """
+        for token in self._call("GET", f"/api/public/chains/{chain_id}/tokens"):
+            if token["contract_address"].lower() == contract_address.lower():
+                return Token(id=token["id"], chain_id=chain_id, symbol=token["symbol"])
+        raise QuittanceError("token_unknown", f"no token {contract_address or '(native)'} on chain {chain_id}")
+
+    def create_payment_request(self, fields: dict[str, Any], *, idempotency_key: str) -> dict[str, Any]:
+        """Ask for money. Calling again with the same key and fields gives the same request, never a second one."""
+        answer = self._call("POST", "/api/payment-requests", fields, {"Idempotency-Key": idempotency_key})
+        return cast(dict[str, Any], answer)
+
+    def get_payment_request(self, request_id: str) -> dict[str, Any]:
+        """Return the request as it stands, with its payments."""
+        return cast(dict[str, Any], self._call("GET", f"/api/payment-requests/{request_id}"))
+
+    def set_webhook_url(self, url: str) -> None:
+        """Have events sent to `url`. The first call makes the secret; later ones leave it as it is."""
+        self._call("PUT", "/api/webhooks", {"url": url})
+
+    def get_webhook_secret(self) -> str:
+        """Return the secret (`whsec_…`) that signs this merchant's events."""
+        return cast(str, self._call("GET", "/api/webhooks")["secret"])
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Any:
+        url = self._base_url + path
+        headers = self._headers | (headers or {})
+        try:
+            response = requests.request(method, url, json=body, headers=headers, timeout=TIMEOUT_SECONDS)
+            answer = response.json()
+        except requests.RequestException as error:
+            raise QuittanceError("unreachable", f"{method} {path} failed: {type(error).__name__}") from error
+        if not response.ok:
+            problem = answer["error"]
+            raise QuittanceError(problem["code"], problem["message"], problem.get("request_id", ""))
+        return answer

@@ -1,0 +1,67 @@
+"""Is this delivery really from Quittance? Pure functions: no clock, no network, no framework.
+
+The header is `Service-Signature: t=<unix seconds>,v1=<hex>`, where the hex is HMAC-SHA256 over
+`<t>.<raw body>` with the webhook secret. While a secret is being rotated there are two `v1=`.
+"""
+
+import hashlib
+import hmac
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+TOLERANCE_SECONDS = 300
+
+_TIMESTAMP = re.compile(r"[0-9]{1,12}")
+_SIGNATURE = re.compile(r"[0-9a-f]{64}")
+
+
+class SignatureError(ValueError):
+    """The delivery is not to be believed."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One verified event; `object` is what it is about."""
+
+    id: str
+    type: str
+    object: dict[str, Any]
+
+
+def verify(header: str, body: bytes, secret: str, *, now: float) -> Event:
+    """Return the event in `body` if `header` signs these very bytes with `secret`, within 300 s of `now`.
+
+    `body` is what came over the wire: parsing and printing it again would change the bytes.
+    Raises SignatureError for anything else.
+    """
+    timestamp, signatures = _parse(header)
+    if abs(now - int(timestamp)) > TOLERANCE_SECONDS:
+        raise SignatureError("the signature's timestamp is too far from the present")
+    expected = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
+    if not any(hmac.compare_digest(expected, signature) for signature in signatures):
+        raise SignatureError("no signature matches the body")
+    return _event(body)
+
+
+def _parse(header: str) -> tuple[str, list[str]]:
+    timestamps: list[str] = []
+    signatures: list[str] = []
+    for part in header.split(","):
+        name, _, value = part.strip().partition("=")
+        if name == "t" and _TIMESTAMP.fullmatch(value):
+            timestamps.append(value)
+        elif name == "v1" and _SIGNATURE.fullmatch(value):
+            signatures.append(value)
+    if len(timestamps) != 1 or not signatures:
+        raise SignatureError("the header is not t=<seconds>,v1=<64 hex digits>")
+    return timestamps[0], signatures
+
+
+def _event(body: bytes) -> Event:
+    try:
+        envelope = json.loads(body)
+        return Event(id=envelope["id"], type=envelope["type"], object=envelope["data"]["object"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise SignatureError("the body is not an event") from error

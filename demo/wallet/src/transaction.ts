@@ -1,0 +1,185 @@
+import { formatUnits, getAddress, hexToBigInt, hexToString, isAddress, slice, size, type Address, type Hex } from "viem";
+import { invalidParams } from "./errors";
+import { ask, type Chain } from "./node";
+
+const TRANSFER = "0xa9059cbb";
+const APPROVE = "0x095ea7b3";
+const SYMBOL = "0x95d89b41";
+const DECIMALS = "0x313ce567";
+const BALANCE_OF = "0x70a08231";
+const GWEI = 1_000_000_000n;
+
+/** What a page asks for in `eth_sendTransaction`. */
+export interface AskedTransaction {
+  from?: Address;
+  to?: Address;
+  value?: Hex;
+  data?: Hex;
+  input?: Hex;
+  gas?: Hex;
+  gasPrice?: Hex;
+  maxFeePerGas?: Hex;
+  maxPriorityFeePerGas?: Hex;
+  nonce?: Hex;
+  chainId?: Hex;
+}
+
+export interface Prepared {
+  to: Address | undefined;
+  value: bigint;
+  data: Hex;
+  gas: bigint;
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+  /** What it will most likely cost in wei, and what it can cost at most. */
+  likelyFee: bigint;
+  highestFee: bigint;
+  /** Why the node thinks that it would fail, or null. */
+  warning: string | null;
+}
+
+/** What a transaction does, in the words of its confirmation window. */
+export interface Summary {
+  title: string;
+  amount: string | null;
+  symbol: string | null;
+  /** Label and full address of the other side. */
+  counterparty: { label: string; address: Address } | null;
+  contract: Address | null;
+  balance: string | null;
+  /** Bytes after the call's arguments: on a Quittance payment, its reference. */
+  reference: Hex | null;
+}
+
+interface Fees {
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+  expectedPrice: bigint;
+}
+
+/** Fill in what the page left open: fees from the node, gas by estimate. */
+export async function prepare(chain: Chain, account: Address, asked: AskedTransaction): Promise<Prepared> {
+  if (asked.to !== undefined && !isAddress(asked.to, { strict: false })) throw invalidParams("`to` is not an address.");
+  const to = asked.to && getAddress(asked.to);
+  const value = quantity(asked.value) ?? 0n;
+  const data = asked.data ?? asked.input ?? "0x";
+  const [fees, estimate] = await Promise.all([findFees(chain, asked), estimateGas(chain, account, asked)]);
+  const gas = quantity(asked.gas) ?? (estimate.gas * 12n) / 10n;
+  return {
+    to,
+    value,
+    data,
+    gas,
+    maxFeePerGas: fees.maxFeePerGas,
+    maxPriorityFeePerGas: fees.maxPriorityFeePerGas,
+    likelyFee: estimate.gas * fees.expectedPrice,
+    highestFee: gas * fees.maxFeePerGas,
+    warning: estimate.problem,
+  };
+}
+
+async function estimateGas(chain: Chain, account: Address, asked: AskedTransaction) {
+  const call = { from: account, to: asked.to, value: asked.value ?? "0x0", data: asked.data ?? asked.input ?? "0x" };
+  try {
+    return { gas: hexToBigInt(await ask(chain, "eth_estimateGas", [call])), problem: null };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { gas: quantity(asked.gas) ?? 100_000n, problem: message };
+  }
+}
+
+async function findFees(chain: Chain, asked: AskedTransaction): Promise<Fees> {
+  const block = await ask<{ baseFeePerGas?: Hex }>(chain, "eth_getBlockByNumber", ["latest", false]);
+  const base = quantity(block.baseFeePerGas) ?? 0n;
+  const flat = quantity(asked.gasPrice);
+  const tip = quantity(asked.maxPriorityFeePerGas) ?? flat ?? (await suggestedTip(chain));
+  const most = quantity(asked.maxFeePerGas) ?? flat ?? base * 2n + tip;
+  const expected = base + tip < most ? base + tip : most;
+  return { maxFeePerGas: most, maxPriorityFeePerGas: tip < most ? tip : most, expectedPrice: expected };
+}
+
+async function suggestedTip(chain: Chain): Promise<bigint> {
+  try {
+    return hexToBigInt(await ask(chain, "eth_maxPriorityFeePerGas"));
+  } catch {
+    return GWEI;
+  }
+}
+
+/** Read a transaction as a person would want it read out. */
+export async function summarise(chain: Chain, account: Address, transaction: Prepared): Promise<Summary> {
+  const { to, data, value } = transaction;
+  const selector = size(data) >= 4 ? slice(data, 0, 4) : null;
+  if (to && (selector === TRANSFER || selector === APPROVE) && size(data) >= 68 && value === 0n) {
+    return summariseTokenCall(chain, account, to, data, selector === TRANSFER);
+  }
+  const isPlain = to !== undefined && (size(data) === 0 || !(await hasCode(chain, to)));
+  const balance = hexToBigInt(await ask(chain, "eth_getBalance", [account, "latest"]));
+  return {
+    title: to === undefined ? "Create a contract" : isPlain ? "Send" : "Call a contract",
+    amount: isPlain || value > 0n ? formatUnits(value, 18) : null,
+    symbol: isPlain || value > 0n ? chain.nativeSymbol : null,
+    counterparty: to ? { label: isPlain ? "To" : "Contract", address: to } : null,
+    contract: null,
+    balance: `${shorten(balance, 18)} ${chain.nativeSymbol}`,
+    reference: isPlain && size(data) > 0 ? data : null,
+  };
+}
+
+async function summariseTokenCall(chain: Chain, account: Address, token: Address, data: Hex, isTransfer: boolean) {
+  const [symbol, decimals, balance] = await Promise.all([
+    readSymbol(chain, token),
+    readNumber(chain, token, DECIMALS),
+    readNumber(chain, token, `${BALANCE_OF}${account.slice(2).toLowerCase().padStart(64, "0")}`),
+  ]);
+  const places = decimals === null ? 0 : Number(decimals);
+  const amount = hexToBigInt(slice(data, 36, 68));
+  return {
+    title: isTransfer ? "Send" : "Allow spending",
+    amount: formatUnits(amount, places),
+    symbol,
+    counterparty: { label: isTransfer ? "To" : "Spender", address: getAddress(slice(data, 16, 36)) },
+    contract: token,
+    balance: balance === null ? null : `${shorten(balance, places)} ${symbol}`,
+    reference: size(data) > 68 ? slice(data, 68) : null,
+  };
+}
+
+async function hasCode(chain: Chain, address: Address): Promise<boolean> {
+  return size(await ask(chain, "eth_getCode", [address, "latest"])) > 0;
+}
+
+async function read(chain: Chain, to: Address, data: string): Promise<Hex | null> {
+  try {
+    const answer = await ask(chain, "eth_call", [{ to, data }, "latest"]);
+    return size(answer) > 0 ? answer : null;
+  } catch {
+    return null;
+  }
+}
+
+async function readNumber(chain: Chain, token: Address, data: string): Promise<bigint | null> {
+  const answer = await read(chain, token, data);
+  return answer && hexToBigInt(size(answer) > 32 ? slice(answer, 0, 32) : answer);
+}
+
+/** A token's symbol: an ABI string, or (old tokens) 32 bytes. */
+async function readSymbol(chain: Chain, token: Address): Promise<string> {
+  const answer = await read(chain, token, SYMBOL);
+  if (!answer) return "unknown token";
+  const text = size(answer) >= 96 ? slice(answer, 64) : answer;
+  return hexToString(text).replace(/[^\x20-\x7e]/g, "").slice(0, 16) || "unknown token";
+}
+
+function quantity(hex: Hex | undefined): bigint | undefined {
+  return hex === undefined ? undefined : BigInt(hex);
+}
+
+/** An amount for people: at most six fraction digits, cut rather than rounded up. */
+export function shorten(amount: bigint, decimals: number): string {
+  const [whole, fraction = ""] = formatUnits(amount, decimals).split(".");
+  const kept = fraction.slice(0, 6).replace(/0+$/, "");
+  if (whole === "0" && !kept && amount > 0n) return "< 0.000001";
+  const grouped = whole!.replace(/\B(?=(\d{3})+$)/g, ",");
+  return kept ? `${grouped}.${kept}` : grouped;
+}

@@ -1,0 +1,192 @@
+import type { Address } from "viem";
+import { userRejected } from "./errors";
+import type { Chain } from "./node";
+import { makeStyleSheet } from "./style";
+import { shorten, type Prepared, type Summary } from "./transaction";
+
+interface Row {
+  label: string;
+  value: string;
+  detail?: string;
+  isCode?: boolean;
+  testId?: string;
+}
+
+interface Asking {
+  account: Address;
+  network: string;
+}
+
+interface Question extends Asking {
+  kind: "connect" | "switch" | "add" | "sign";
+  title: string;
+  confirmLabel: string;
+  rows?: Row[];
+  text?: string;
+  note?: string;
+}
+
+interface TransactionQuestion extends Asking {
+  kind: "transaction";
+  chain: Chain;
+  prepared: Prepared;
+  summary: Summary;
+}
+
+/** Open the wallet's window and wait for the person. Rejects with 4001 on Reject, Escape or a closed window. */
+export function confirm(question: Question | TransactionQuestion): Promise<void> {
+  const host = element("div");
+  host.id = "demo-wallet";
+  const root = host.attachShadow({ mode: "open" });
+  root.adoptedStyleSheets = [makeStyleSheet()];
+
+  const dialog = element("dialog");
+  dialog.dataset.testid = "demo-wallet-window";
+  dialog.dataset.kind = question.kind;
+  dialog.setAttribute("aria-labelledby", "title");
+  const reject = button("Reject", "demo-wallet-reject");
+  const accept = button(question.kind === "transaction" ? "Confirm" : question.confirmLabel, "demo-wallet-confirm");
+  accept.className = "confirm";
+  dialog.append(heading(), whoAndWhere(question), body(question), element("footer", reject, accept));
+  root.append(dialog);
+  document.body.append(host);
+
+  return new Promise<void>((resolve, refuse) => {
+    accept.addEventListener("click", () => dialog.close("confirmed"));
+    reject.addEventListener("click", () => dialog.close());
+    dialog.addEventListener("close", () => {
+      host.remove();
+      if (dialog.returnValue === "confirmed") resolve();
+      else refuse(userRejected());
+    });
+    dialog.showModal();
+  });
+}
+
+function heading(): DocumentFragment {
+  const label = element("span", "test money");
+  label.className = "test-money";
+  const stripe = element("div");
+  stripe.className = "stripe";
+  const fragment = document.createDocumentFragment();
+  fragment.append(element("header", purse(), "Demo Wallet", label), stripe);
+  return fragment;
+}
+
+function whoAndWhere({ account, network }: Asking): HTMLElement {
+  const who = element("span", `Account ${account.slice(0, 6)}…${account.slice(-4)}`);
+  who.title = account;
+  const where = element("span", network);
+  where.className = "network";
+  where.dataset.testid = "demo-wallet-network";
+  const line = element("div", who, where);
+  line.className = "who";
+  return line;
+}
+
+function body(question: Question | TransactionQuestion): HTMLElement {
+  const isTransaction = question.kind === "transaction";
+  const title = element("h2", isTransaction ? question.summary.title : question.title);
+  title.id = "title";
+  title.tabIndex = -1;
+  title.autofocus = true;
+  const origin = element("p", `Asked by ${location.origin}`);
+  origin.className = "origin";
+  origin.dataset.testid = "demo-wallet-origin";
+  const main = element("main", title, origin);
+  main.append(...(isTransaction ? transactionParts(question) : questionParts(question)));
+  return main;
+}
+
+function questionParts({ rows, text, note }: Question): HTMLElement[] {
+  const parts: HTMLElement[] = [];
+  if (rows) parts.push(table(rows));
+  if (text !== undefined) {
+    const shown = element("pre", text);
+    shown.className = "text";
+    shown.tabIndex = 0;
+    shown.dataset.testid = "demo-wallet-message";
+    parts.push(shown);
+  }
+  if (note) parts.push(paragraph("note", note));
+  return parts;
+}
+
+function transactionParts({ chain, prepared, summary }: TransactionQuestion): HTMLElement[] {
+  const parts: HTMLElement[] = [];
+  if (summary.amount !== null) {
+    const amount = paragraph("amount", summary.amount);
+    amount.append(" ", element("small", summary.symbol ?? ""));
+    amount.dataset.testid = "demo-wallet-amount";
+    parts.push(amount);
+  }
+  const fee = (wei: bigint) => `${shorten(wei, 18)} ${chain.nativeSymbol}`;
+  const rows: (Row | null)[] = [
+    summary.counterparty && {
+      label: summary.counterparty.label,
+      value: summary.counterparty.address,
+      isCode: true,
+      testId: "demo-wallet-recipient",
+    },
+    summary.contract && { label: "Token", value: summary.contract, isCode: true },
+    summary.reference && { label: "Reference", value: summary.reference, isCode: true },
+    {
+      label: "Network fee",
+      value: `about ${fee(prepared.likelyFee)}`,
+      detail: `${fee(prepared.highestFee)} at most`,
+      testId: "demo-wallet-fee",
+    },
+    summary.balance === null ? null : { label: "You have", value: summary.balance },
+  ];
+  parts.push(table(rows.filter((row) => row !== null)));
+  if (prepared.warning) parts.push(paragraph("warning", `This will probably fail: ${prepared.warning}`));
+  return parts;
+}
+
+function table(rows: Row[]): HTMLElement {
+  return element(
+    "dl",
+    ...rows.map(({ label, value, detail, isCode, testId }) => {
+      const shown = element("dd", isCode ? element("code", value) : value);
+      if (detail) shown.append(element("small", detail));
+      if (testId) shown.dataset.testid = testId;
+      return element("div", element("dt", label), shown);
+    }),
+  );
+}
+
+function paragraph(className: string, text: string): HTMLElement {
+  const made = element("p", text);
+  made.className = className;
+  return made;
+}
+
+function button(label: string, testId: string): HTMLButtonElement {
+  const made = element("button", label);
+  made.type = "button";
+  made.dataset.testid = testId;
+  return made;
+}
+
+function element<K extends keyof HTMLElementTagNameMap>(name: K, ...children: (Node | string)[]) {
+  const made = document.createElement(name);
+  made.append(...children);
+  return made;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function purse(): SVGElement {
+  const drawing = document.createElementNS(SVG, "svg");
+  drawing.setAttribute("viewBox", "18 24 62 54");
+  drawing.setAttribute("aria-hidden", "true");
+  const shape = (name: string, attributes: Record<string, string>) => {
+    const made = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    drawing.append(made);
+  };
+  shape("path", { d: "M20 34h50a8 8 0 0 1 8 8v26a8 8 0 0 1-8 8H28a8 8 0 0 1-8-8z", fill: "#ffc83d" });
+  shape("path", { d: "M20 36a10 10 0 0 1 10-10h34v8z", fill: "#e09f10" });
+  shape("circle", { cx: "64", cy: "55", r: "6", fill: "#23202b" });
+  return drawing;
+}

@@ -1,0 +1,161 @@
+"""The product's WSGI application with the demo wallet put in front of it.
+
+For the local demo only. The product does not know of it: the wallet is served under `/demo-wallet/`, and its
+script is added to the checkout's pages on their way out, as a browser extension would add itself.
+
+Environment: `LOCAL_RPC_URL` (the local chain's node); optional `LOCAL_CHAIN_NAME` and `DEMO_WALLET_KEY`.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import requests
+
+from config.wsgi import application as product
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+WALLET = Path(__file__).parent / "wallet" / "dist" / "wallet.js"
+
+# Account 1 of "test test test … junk", the mnemonic that every local node starts with. Worth nothing anywhere.
+PUBLIC_TEST_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
+
+RPC_BODY_LIMIT = 64 * 1024
+RPC_TIMEOUT_SECONDS = 10
+RPC_METHODS = frozenset(
+    {
+        "eth_blockNumber",
+        "eth_call",
+        "eth_chainId",
+        "eth_estimateGas",
+        "eth_feeHistory",
+        "eth_gasPrice",
+        "eth_getBalance",
+        "eth_getBlockByNumber",
+        "eth_getCode",
+        "eth_getTransactionByHash",
+        "eth_getTransactionCount",
+        "eth_getTransactionReceipt",
+        "eth_maxPriorityFeePerGas",
+        "eth_sendRawTransaction",
+    }
+)
+
+_NONCE = re.compile(r"script-src[^;]*'nonce-([A-Za-z0-9+/=_-]+)'")
+
+Headers = list[tuple[str, str]]
+
+
+def with_demo_wallet(
+    product: "WSGIApplication", *, rpc_url: str, chain_name: str, key: str
+) -> "WSGIApplication":
+    """Serve `product` with the demo wallet, which signs with `key` and speaks to the node at `rpc_url`."""
+    config = json.dumps(
+        {"privateKey": key, "rpc": "/demo-wallet/rpc", "chainName": chain_name, "nativeSymbol": "ETH"}
+    ).encode()
+
+    def application(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        path, method = environ.get("PATH_INFO", ""), environ["REQUEST_METHOD"]
+        if path == "/demo-wallet/wallet.js" and method == "GET":
+            return _answer(start_response, "200 OK", "text/javascript; charset=utf-8", WALLET.read_bytes())
+        if path == "/demo-wallet/config.json" and method == "GET":
+            return _answer(start_response, "200 OK", "application/json", config)
+        if path == "/demo-wallet/rpc" and method == "POST":
+            status, body = _ask_node(environ, rpc_url)
+            return _answer(start_response, status, "application/json", json.dumps(body).encode())
+        if path.startswith("/pay/") and method == "GET":
+            return _inject(product, environ, start_response)
+        return product(environ, start_response)
+
+    return application
+
+
+def _answer(start_response: "StartResponse", status: str, content_type: str, body: bytes) -> list[bytes]:
+    headers = [
+        ("Content-Type", content_type),
+        ("Content-Length", str(len(body))),
+        ("Cache-Control", "no-store"),
+        ("X-Content-Type-Options", "nosniff"),
+    ]
+    start_response(status, headers)
+    return [body]
+
+
+def _ask_node(environ: "WSGIEnvironment", rpc_url: str) -> tuple[str, dict[str, Any]]:
+    """Pass one JSON-RPC call on, if it is of a kind that a wallet makes."""
+    if environ.get("CONTENT_TYPE", "").partition(";")[0].strip() != "application/json":
+        return "415 Unsupported Media Type", _rpc_error(None, -32600, "The body must be application/json.")
+    length = environ.get("CONTENT_LENGTH") or "0"
+    if not length.isascii() or not length.isdigit() or int(length) > RPC_BODY_LIMIT:
+        return "413 Content Too Large", _rpc_error(None, -32600, f"The limit is {RPC_BODY_LIMIT} bytes.")
+    try:
+        call = json.loads(environ["wsgi.input"].read(int(length)))
+    except (ValueError, RecursionError):
+        return "400 Bad Request", _rpc_error(None, -32700, "The body is not JSON.")
+    if not isinstance(call, dict) or not isinstance(call.get("method"), str):
+        return "400 Bad Request", _rpc_error(None, -32600, "The body is not one JSON-RPC call.")
+    if call["method"] not in RPC_METHODS:
+        return "200 OK", _rpc_error(call.get("id"), -32601, f"{call['method']} is not passed on.")
+    try:
+        answer = requests.post(rpc_url, json=call, timeout=RPC_TIMEOUT_SECONDS).json()
+    except requests.RequestException:
+        return "502 Bad Gateway", _rpc_error(
+            call.get("id"), -32000, "The local chain's node does not answer."
+        )
+    return "200 OK", answer
+
+
+def _rpc_error(call_id: Any, code: int, message: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": call_id, "error": {"code": code, "message": message}}
+
+
+def _inject(
+    product: "WSGIApplication", environ: "WSGIEnvironment", start_response: "StartResponse"
+) -> Iterable[bytes]:
+    """Add the wallet's script to an HTML page, under the nonce that the page's own policy names."""
+    environ.pop("HTTP_ACCEPT_ENCODING", None)
+    status, headers, body = _collect(product, environ)
+    if status.startswith("200 ") and _header(headers, "Content-Type").startswith("text/html"):
+        nonce = _NONCE.search(_header(headers, "Content-Security-Policy"))
+        attribute = f' nonce="{nonce[1]}"' if nonce else ""
+        script = f'<script src="/demo-wallet/wallet.js"{attribute} defer></script></head>'
+        body = body.replace(b"</head>", script.encode(), 1)
+        headers = [(name, value) for name, value in headers if name.lower() != "content-length"]
+        headers.append(("Content-Length", str(len(body))))
+    start_response(status, headers)
+    return [body]
+
+
+def _collect(product: "WSGIApplication", environ: "WSGIEnvironment") -> tuple[str, Headers, bytes]:
+    """Run `product` to its end and return the whole response."""
+    status, headers, written = "", [], []
+
+    def keep(new_status: str, new_headers: Headers, _exc_info: Any = None, /) -> Callable[[bytes], object]:
+        nonlocal status, headers
+        status, headers = new_status, new_headers
+        return written.append
+
+    chunks = product(environ, keep)
+    try:
+        written.extend(chunks)
+    finally:
+        if close := getattr(chunks, "close", None):
+            close()
+    return status, headers, b"".join(written)
+
+
+def _header(headers: Headers, name: str) -> str:
+    return next((value for key, value in headers if key.lower() == name.lower()), "")
+
+
+application = with_demo_wallet(
+    product,
+    rpc_url=os.environ["LOCAL_RPC_URL"],
+    chain_name=os.environ.get("LOCAL_CHAIN_NAME", "Local test chain"),
+    key=os.environ.get("DEMO_WALLET_KEY", PUBLIC_TEST_KEY),
+)
