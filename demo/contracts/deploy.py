@@ -1,7 +1,7 @@
 """Puts the test tokens on a local chain: deploys them and mints.
 
-The local world deploys USDC and DAI from an account that does nothing else, at its nonces 0 and 1, so that their
-addresses are constants, which demo/catalogue.json names.
+The local world deploys USDC and DAI from an account that does nothing else before, at its nonces 0 and 1, so
+that their addresses are constants, which demo/catalogue.json names.
 """
 
 import json
@@ -42,7 +42,7 @@ def deploy_token(
     decimals: int,
     deployer_key: str = DEPLOYER_KEY,
 ) -> str:
-    """Deploys one of the contracts in artifacts.json (`TestToken`, `FeeToken`) and gives its checksummed address.
+    """Deploys a contract of artifacts.json (`TestToken`, `FeeToken`) and gives its checksummed address.
 
     The transaction is mined when it returns, whatever the chain's block time. Raises ChainRefusal.
     """
@@ -85,7 +85,7 @@ def deploy_local_tokens(rpc_url: str, holder: str) -> bool:
 def send(
     rpc_url: str, key: str, *, to: str | None = None, data: bytes = b"", value: int = 0
 ) -> dict[str, Any]:
-    """Signs, sends and mines a transaction; gives its receipt. Raises ChainRefusal if it is refused or reverts."""
+    """Signs, sends and mines a transaction; gives its receipt. Raises ChainRefusal if it reverts."""
     account = Account.from_key(key)
     transaction: dict[str, Any] = {
         "chainId": int(rpc(rpc_url, "eth_chainId"), 16),

@@ -26,8 +26,8 @@ DEPLOYER_KEY = "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409
 WALLET_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 """Account 0 is the demo wallet, the customer."""
 WALLET_ADDRESS = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
-MERCHANT_ADDRESS = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
-"""Account 1 is where the demo shop is paid."""
+MERCHANT_ADDRESS = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+"""Account 2 is where the demo shop is paid."""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class Child:
             try:
                 self.popen.wait(patience)
             except subprocess.TimeoutExpired:
-                self.popen.kill()
+                os.killpg(self.pid, signal.SIGKILL)  # it leads a session: its own children go too
                 self.popen.wait()
         if self in _running:
             _running.remove(self)

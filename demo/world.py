@@ -1,0 +1,288 @@
+"""The local world: `make run`.
+
+1. PostgreSQL and Redis (private ones unless DATABASE_URL / REDIS_URL are set), an EVM chain with test tokens.
+2. Migrations, catalogue, an admin user, a demo merchant with an API key: each made once.
+3. Web, worker, beat and the demo shop, watched until Ctrl-C, which stops everything in order.
+
+State lives in .local/world: remove that directory to begin anew.
+"""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+import requests
+
+from demo.contracts.deploy import ChainRefusal, deploy_local_tokens
+from demo.services import anvil, postgres, redis
+from demo.services.process import LOCAL, REPOSITORY, Child, ServiceError, is_free, spawn
+from demo.world_console import red, say, step, summary
+from demo.world_env import (
+    ADMIN_USER,
+    Addresses,
+    Memory,
+    database_identity,
+    reach_loopback_directly,
+    shop_environment,
+    web_environment,
+)
+
+WORLD = LOCAL / "world"
+LOGS = WORLD / "logs"
+SHOP_MERCHANT = "Demo Shop"
+BLOCK_SECONDS = 2.0
+MOST_RESTARTS = 3
+
+
+@dataclass
+class Part:
+    """A process of the product or the shop: how to start it, and what shows that it works."""
+
+    name: str
+    command: Sequence[str]
+    environment: dict[str, str]
+    answers_at: str | None = None  # a URL
+    says: str | None = None  # or a word in its log
+    child: Child | None = None
+    restarts: int = 0
+
+    @property
+    def log(self) -> Path:
+        return LOGS / f"{self.name}.log"
+
+    def start(self) -> None:
+        """Starts it and waits until it works. Raises ServiceError with the log's tail."""
+        written = self.log.stat().st_size if self.log.exists() else 0
+        command = [sys.executable, "-m", *self.command]
+        self.child = spawn(self.name, command, self.log, env=self.environment, cwd=REPOSITORY)
+        self.child.await_ready(partial(self._works, written), 60, "Its log says why:")
+
+    def _works(self, written: int) -> bool:
+        if self.says:
+            return self.says.encode() in self.log.read_bytes()[written:]
+        try:
+            return self.answers_at is None or requests.get(self.answers_at, timeout=5).ok
+        except requests.RequestException:
+            return False
+
+
+def main() -> int:
+    """Runs the world until it is told to stop; the process's exit status."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    running: list[Child] = []
+    reach_loopback_directly()
+    status = 0
+    with _only_one():
+        try:
+            _start_and_watch(running)
+        except KeyboardInterrupt:
+            say()
+        except (ServiceError, ChainRefusal, OSError) as error:
+            say(f"\n{red('The local world stopped.')} {error}")
+            status = 1
+        _stop(running)
+    return status
+
+
+def _start_and_watch(running: list[Child]) -> None:
+    say("Starting the local world")
+    _clear_logs()
+    memory = Memory(WORLD / "secrets.env")
+    at = _start_services(running)
+    environment = web_environment(memory, at)
+    _set_up(memory, at, environment)
+    parts = _parts(memory, at, environment)
+    for part in parts:
+        with step(f"Starting {part.name}"):
+            part.start()
+            running.append(_child(part))
+    _tell(memory, at)
+    _watch(running, parts)
+
+
+def _stop(running: list[Child]) -> None:
+    """The latest first: what depends on another stops before it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if not running:
+        return
+    say("Stopping…")
+    for child in reversed(running):
+        child.stop()
+    say("Stopped. `make run` takes it up again where it was.")
+
+
+def _start_services(running: list[Child]) -> Addresses:
+    """Back-ends first, each on the list as soon as it runs, so that whatever fails later stops it."""
+    database, broker = os.environ.get("DATABASE_URL"), os.environ.get("REDIS_URL")
+    if not database:
+        with step("Starting PostgreSQL"):
+            server = postgres.start(WORLD / "postgres")
+            running.append(server.child)
+            database = server.url
+    if not broker:
+        with step("Starting Redis"):
+            cache = redis.start(WORLD / "redis")
+            running.append(cache.child)
+            broker = cache.url
+    anvil.install()
+    with step("Starting the local chain"):
+        port = _port("chain", 8545, set())
+        chain = anvil.start(port=port, block_time=BLOCK_SECONDS, state=WORLD / "chain" / "state.json")
+        running.append(chain.child)
+        deploy_local_tokens(chain.url, anvil.WALLET_ADDRESS)
+    web = _port("web", 8000, {port})
+    shop = _port("shop", 8001, {port, web})
+    return Addresses(f"http://127.0.0.1:{web}", f"http://127.0.0.1:{shop}", chain.url, database, broker)
+
+
+def _set_up(memory: Memory, at: Addresses, environment: dict[str, str]) -> None:
+    """Migrates and fills the database; what exists is left as it is, unless the database is another one."""
+    identity = database_identity(at.database)
+    if memory.get("DATABASE") != identity:
+        memory.forget("ADMIN_CREATED", "MERCHANT_ID", "API_KEY")
+        memory["DATABASE"] = identity
+    manage = partial(_manage, environment=environment)
+    with step("Bringing the database up to date"):
+        manage("migrate", "--verbosity=0")
+        manage("load_catalogue", "demo/catalogue.json")
+    if memory.get("ADMIN_CREATED") is None:
+        with step("Making the admin user"):
+            _make_admin(memory, environment)
+    if memory.get("API_KEY") is None:
+        with step(f"Making the merchant {SHOP_MERCHANT!r} and its API key"):
+            memory["MERCHANT_ID"] = memory.get("MERCHANT_ID") or manage("create_merchant", SHOP_MERCHANT)
+            permissions = "create_payments,manage_webhooks"
+            merchant = memory["MERCHANT_ID"]
+            memory["API_KEY"] = manage(
+                "create_api_key", merchant, "--permissions", permissions, "--name", "demo shop"
+            )
+
+
+def _make_admin(memory: Memory, environment: dict[str, str]) -> None:
+    given = {
+        "DJANGO_SUPERUSER_USERNAME": ADMIN_USER,
+        "DJANGO_SUPERUSER_EMAIL": "admin@example.com",
+        "DJANGO_SUPERUSER_PASSWORD": memory["ADMIN_PASSWORD"],
+    }
+    try:
+        _manage("createsuperuser", "--noinput", environment={**environment, **given})
+    except ServiceError as error:
+        if "already taken" not in str(error):
+            raise
+        memory["ADMIN_PASSWORD"] = "(the one this database already has)"  # noqa: S105 - a remark
+    memory["ADMIN_CREATED"] = "yes"
+
+
+def _manage(*arguments: str, environment: dict[str, str]) -> str:
+    """Runs a management command and gives its output. Raises ServiceError with what it said."""
+    command = [sys.executable, "manage.py", *arguments]
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        said = "\n".join(f"  {line}" for line in (done.stderr or done.stdout).splitlines()[-15:])
+        raise ServiceError(f"manage.py {arguments[0]} failed:\n{said}")
+    return done.stdout.strip()
+
+
+def _parts(memory: Memory, at: Addresses, environment: dict[str, str]) -> list[Part]:
+    bind = at.web.removeprefix("http://")
+    application = "demo.wsgi" if (REPOSITORY / "demo" / "wsgi.py").exists() else "config.wsgi"
+    web = ["gunicorn", f"{application}:application", "--bind", bind, "--worker-class", "gthread"]
+    web += ["--workers", "2", "--threads", "8", "--graceful-timeout", "5"]
+    celery = ["celery", "-A", "config"]
+    worker = [*celery, "worker", "--loglevel", "INFO", "--concurrency", "2"]
+    beat = [
+        *celery,
+        "beat",
+        "--loglevel",
+        "INFO",
+        "--schedule",
+        str(WORLD / "beat-schedule"),
+        "--pidfile",
+        "",
+    ]
+    return [
+        Part("web", web, environment, answers_at=f"{at.web}/healthz"),
+        Part("worker", worker, environment, says=" ready."),
+        Part("beat", beat, environment, says="beat: Starting"),
+        Part("shop", ["demo.shop"], shop_environment(memory, at, WORLD), answers_at=f"{at.shop}/"),
+    ]
+
+
+def _watch(running: list[Child], parts: list[Part]) -> None:
+    """Returns never: a process of the product that dies is started again; a back-end's end is the world's."""
+    while True:
+        time.sleep(0.5)
+        for place, child in enumerate(running):
+            if child.exit_code is None:
+                continue
+            why = f"{child.name} ended by itself (exit status {child.exit_code}). The end of {child.log}:"
+            part = next((part for part in parts if part.child is child), None)
+            if part is None or part.restarts >= MOST_RESTARTS:
+                raise ServiceError(f"{why}\n{child.tail()}")
+            say(f"\n{red(why)}\n{child.tail()}\nStarting {part.name} again…")
+            part.restarts += 1
+            part.start()
+            running[place] = _child(part)
+
+
+def _tell(memory: Memory, at: Addresses) -> None:
+    rows = [
+        ("Shop", at.shop),
+        ("Admin", f"{at.web}/admin/  (user {ADMIN_USER}, password {memory['ADMIN_PASSWORD']})"),
+        ("API", f"{at.web}/api  (key {memory['API_KEY']})"),
+        ("Chain", f"{at.chain}  (chain id {anvil.CHAIN_ID}; the demo wallet holds test ETH, USDC and DAI)"),
+        ("Documentation", "README.md and docs/"),
+        ("Logs", f"{LOGS.relative_to(REPOSITORY)}/, {WORLD.relative_to(REPOSITORY)}/*/*.log"),
+    ]
+    summary(
+        "Quittance runs. Buy something in the shop:", rows, "Ctrl-C stops everything; what was made stays."
+    )
+
+
+def _port(what: str, wanted: int, taken: set[int]) -> int:
+    port = next(port for port in range(wanted, wanted + 100) if port not in taken and is_free(port))
+    if port != wanted:
+        say(f"    Port {wanted} is busy: the {what} takes {port}.")
+    return port
+
+
+@contextmanager
+def _only_one() -> Iterator[None]:
+    """Two worlds over one directory would spoil each other's chain and database."""
+    WORLD.mkdir(parents=True, exist_ok=True)
+    with (WORLD / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit("The local world already runs from this directory: use that one, or stop it first.")
+        yield
+
+
+def _clear_logs() -> None:
+    LOGS.mkdir(parents=True, exist_ok=True)
+    for log in LOGS.glob("*.log"):
+        log.unlink()
+
+
+def _child(part: Part) -> Child:
+    if part.child is None:
+        raise ServiceError(f"{part.name} was not started.")
+    return part.child
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the interface of a signal handler
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""What the local world remembers (its secrets) and what it tells the processes (their environment)."""
+
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from cryptography.fernet import Fernet
+
+from demo.contracts.deploy import USDC
+from demo.services import anvil
+
+ADMIN_USER = "admin"
+
+
+class Memory:
+    """Names and values kept in a file that only its owner can read: secrets, and what was set up."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        lines = path.read_text().splitlines() if path.exists() else []
+        self._values = dict(line.split("=", 1) for line in lines if "=" in line)
+        self._make_once("SECRET_KEY", secrets.token_urlsafe(50))
+        self._make_once("ENCRYPTION_KEYS", Fernet.generate_key().decode())
+        self._make_once("ADMIN_PASSWORD", secrets.token_urlsafe(12))
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name]
+
+    def get(self, name: str) -> str | None:
+        return self._values.get(name)
+
+    def __setitem__(self, name: str, value: str) -> None:
+        self._values[name] = value
+        self._write()
+
+    def forget(self, *names: str) -> None:
+        for name in names:
+            self._values.pop(name, None)
+        self._write()
+
+    def _make_once(self, name: str, value: str) -> None:
+        if name not in self._values:
+            self[name] = value
+
+    def _write(self) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        draft = self._path.with_suffix(".new")
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.writelines(f"{name}={value}\n" for name, value in self._values.items())
+        draft.replace(self._path)
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where the world's parts are reached."""
+
+    web: str
+    shop: str
+    chain: str
+    database: str
+    redis: str
+
+
+def web_environment(memory: Memory, at: Addresses) -> dict[str, str]:
+    """The environment of manage.py, web, worker and beat: this process's own and the service's settings."""
+    return {
+        **os.environ,
+        "PYTHONUNBUFFERED": "1",
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "SECRET_KEY": memory["SECRET_KEY"],
+        "ENCRYPTION_KEYS": memory["ENCRYPTION_KEYS"],
+        "DEBUG": "True",
+        "ENVIRONMENT": "staging",
+        "BASE_URL": at.web,
+        "CHECKOUT_URL": at.web,
+        "ALLOWED_HOSTS": "127.0.0.1,localhost",
+        "DATABASE_URL": at.database,
+        "REDIS_URL": at.redis,
+        "ALLOW_HTTP_URLS": "True",
+        "WEBHOOK_ALLOW_PRIVATE": "True",
+        "LOCAL_RPC_URL": at.chain,
+        "LOCAL_CHAIN_NAME": "Local Chain",
+        "DEMO_WALLET_KEY": anvil.WALLET_KEY,
+    }
+
+
+def shop_environment(memory: Memory, at: Addresses, directory: Path) -> dict[str, str]:
+    """The environment of the demo shop: of the service it knows the address and an API key, no more."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "VIRTUAL_ENV") if name in os.environ}
+    return {
+        **kept,
+        "PYTHONUNBUFFERED": "1",
+        "QUITTANCE_API_URL": at.web,
+        "QUITTANCE_API_KEY": memory["API_KEY"],
+        "SHOP_PORT": at.shop.rsplit(":", 1)[1],
+        "SHOP_URL": at.shop,
+        "SHOP_CHAIN_ID": str(anvil.CHAIN_ID),
+        "SHOP_TOKEN_ADDRESS": USDC,
+        "SHOP_DATABASE": str(directory / "shop.sqlite3"),
+        "RECIPIENT_ADDRESS": anvil.MERCHANT_ADDRESS,
+    }
+
+
+def reach_loopback_directly() -> None:
+    """Keeps this process and its children from asking a proxy for what runs on this machine."""
+    for name in ("NO_PROXY", "no_proxy"):
+        os.environ[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1", "localhost"]))
+
+
+def database_identity(url: str) -> str:
+    """A name for the very database behind `url`, which another one at the same address does not have."""
+    with psycopg.connect(url, connect_timeout=10) as connection:
+        row = connection.execute(
+            "SELECT system_identifier::text, oid::text FROM pg_control_system(), pg_database"
+            " WHERE datname = current_database()"
+        ).fetchone()
+    return "-".join(row or ())
