@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -51,3 +52,7 @@ def _major(program: str) -> int:
     shown = subprocess.run([program, "--version"], capture_output=True, text=True)
     number = shown.stdout.strip().removeprefix("v").split(".")[0]
     return int(number) if number.isdigit() else 0
+
+
+if __name__ == "__main__":  # python -m demo.services.node ARGUMENTS: npm, wherever it comes from
+    sys.exit(subprocess.run([*npm(), *sys.argv[1:]], env=environment()).returncode)

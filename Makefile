@@ -1,0 +1,92 @@
+# make run    the whole product on this machine, with a demo shop to buy in
+# make test   set-up, checks and the whole test-suite
+#
+# Needed: Python 3.11 or newer, and make. Everything else comes from pinned packages.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help run test setup lint lock frontend fresh browser
+
+# The first interpreter that is new enough.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+BIN := .venv/bin
+NPM := $(BIN)/python -m demo.services.node --loglevel=error
+INSTALLED := .venv/installed
+
+# Folders whose `npm run build` makes files that are committed.
+BUILDS := checkout/frontend demo/wallet demo/contracts
+BUILT := checkout/static/checkout demo/wallet/dist demo/contracts/artifacts.json
+
+# As in production, so that `check --deploy` judges what will be deployed.
+PRODUCTION := DEBUG=False ENVIRONMENT=production ALLOWED_HOSTS=pay.example.com \
+	BASE_URL=https://pay.example.com CHECKOUT_URL=https://pay.example.com
+
+help:
+	@grep -E '^# make' Makefile | cut -c3-
+	@echo "make lint   ruff, mypy, migrations and deployment checks"
+	@echo "make lock   requirements*.txt from requirements*.in"
+	@echo "make frontend   the checkout's script, the demo wallet and the test contracts from their sources"
+
+run: $(INSTALLED)
+	@exec $(BIN)/python -m demo.world
+
+test: $(INSTALLED)
+	@$(MAKE) lint
+	@$(MAKE) fresh
+	@$(MAKE) browser
+	$(BIN)/python -m pytest
+
+setup: $(INSTALLED)
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(PRODUCTION) $(BIN)/python -m demo.services bash -euc '\
+		$(BIN)/mypy; \
+		$(BIN)/python manage.py makemigrations --check --dry-run; \
+		$(BIN)/python manage.py check --deploy --fail-level WARNING'
+
+lock: $(INSTALLED)
+	for name in requirements requirements-dev; do \
+		$(BIN)/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-trusted-host \
+			--no-emit-find-links --no-header --output-file $$name.txt $$name.in || exit 1; \
+	done
+
+frontend: $(addsuffix /node_modules/installed,$(BUILDS))
+	for folder in $(BUILDS); do $(NPM) --prefix $$folder run --silent build || exit 1; done
+
+# What is committed is what the sources give.
+fresh: frontend
+	@git diff --exit-code --stat -- $(BUILT) || { \
+		echo "The built files above are not what their sources give: commit them as they are now."; exit 1; }
+	@new=$$(git ls-files --others --exclude-standard -- $(BUILT)); \
+	[[ -z $$new ]] || { echo "Built, but not committed: $$new"; exit 1; }
+
+# The browser tests take the system's Chromium, else Playwright's own.
+browser: $(INSTALLED)
+	@for name in chromium chromium-browser google-chrome; do \
+		if command -v $$name >/dev/null; then exit 0; fi; \
+	done; \
+	echo "Looking for Playwright's Chromium (once, about a minute)…"; \
+	$(BIN)/playwright install chromium || \
+		echo "There is no Chromium, and Playwright's could not be had: the browser tests will be skipped."
+
+$(INSTALLED): requirements.txt requirements-dev.txt
+	@[[ -n "$(PYTHON)" ]] || { \
+		echo "Python 3.11 or newer is needed (found: $$(python3 --version 2>&1 || true))."; \
+		echo "Install it, for instance: apt install python3.11 python3.11-venv, or: brew install python@3.12"; \
+		exit 1; }
+	@[[ -x $(BIN)/python ]] || $(PYTHON) -m venv .venv || { \
+		rm -rf .venv; echo "Python's venv module is incomplete; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	@echo "Installing Python packages… (once, about a minute)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
+	@touch $@
+
+%/node_modules/installed: %/package-lock.json | $(INSTALLED)
+	@echo "Installing what $* is built with…"
+	@$(NPM) --prefix $* ci --ignore-scripts --no-audit --no-fund
+	@touch $@
