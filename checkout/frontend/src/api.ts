@@ -1,0 +1,90 @@
+/** The public API of one payment request. Same origin, no credentials. */
+
+import { copy } from "./copy";
+import type { BuiltTransaction, Checkout, Payment, RouteAnswer, SentTransaction } from "./types";
+
+const BASE = "/api/public";
+const TIMEOUT_MS = 20_000;
+
+/** A refusal or a failure, with a message written for people. `status` is 0 when there was no answer. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly retryAfterSeconds: number | null,
+  ) {
+    super(message);
+  }
+
+  /** Whether the same request may succeed later. */
+  get isTemporary(): boolean {
+    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
+  }
+}
+
+export class Api {
+  private etag: string | null = null;
+  private readonly request: string;
+
+  constructor(requestId: string) {
+    this.request = `${BASE}/payment-requests/${encodeURIComponent(requestId)}`;
+  }
+
+  /** The request as it stands now, or null when it has not changed since the last call. */
+  async checkout(): Promise<Checkout | null> {
+    const headers: Record<string, string> = this.etag ? { "If-None-Match": this.etag } : {};
+    const response = await send(this.request, { headers });
+    if (response.status === 304) return null;
+    const body = await answer<Checkout>(response);
+    this.etag = response.headers.get("ETag");
+    return body;
+  }
+
+  routes(walletAddress: string, chainId: number, tokenId: number): Promise<RouteAnswer> {
+    return post(`${this.request}/routes`, {
+      wallet_address: walletAddress,
+      chain_id: chainId,
+      token_id: tokenId,
+    });
+  }
+
+  buildTransaction(routeId: string): Promise<BuiltTransaction> {
+    return post(`${BASE}/build-transaction`, { route_id: routeId });
+  }
+
+  submit(sent: SentTransaction): Promise<Payment> {
+    return post(`${this.request}/payments`, sent);
+  }
+}
+
+async function post<T>(url: string, body: unknown): Promise<T> {
+  const headers = { "Content-Type": "application/json" };
+  return answer<T>(await send(url, { method: "POST", headers, body: JSON.stringify(body) }));
+}
+
+async function send(url: string, init: RequestInit): Promise<Response> {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), TIMEOUT_MS);
+  try {
+    return await fetch(url, { ...init, credentials: "omit", cache: "no-store", signal: abort.signal });
+  } catch {
+    throw new ApiError(0, "unreachable", copy.errors.unreachable, null);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function answer<T>(response: Response): Promise<T> {
+  const body: unknown = await response.json().catch(() => null);
+  if (response.ok && body !== null) return body as T;
+  const error = (body as { error?: { code?: unknown; message?: unknown } } | null)?.error;
+  const code = typeof error?.code === "string" ? error.code : "unknown";
+  const message = typeof error?.message === "string" && error.message ? error.message : copy.errors.server;
+  throw new ApiError(response.ok ? 502 : response.status, code, message, retryAfter(response));
+}
+
+function retryAfter(response: Response): number | null {
+  const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : null;
+}

@@ -1,0 +1,80 @@
+/** Time as the server sees it, and the time left to pay. */
+
+import { copy } from "./copy";
+
+/** The server's clock, so that a customer's wrong clock changes nothing. */
+export class ServerClock {
+  private offsetMs = 0;
+
+  constructor(serverTime: string) {
+    this.set(serverTime);
+  }
+
+  set(serverTime: string): void {
+    const parsed = Date.parse(serverTime);
+    if (!Number.isNaN(parsed)) this.offsetMs = parsed - Date.now();
+  }
+
+  now(): number {
+    return Date.now() + this.offsetMs;
+  }
+}
+
+const ANNOUNCED_SECONDS = [300, 60];
+
+/** Shows the time left in `output` each second, announces the last minutes, and calls `onEnd` once at zero. */
+export class Countdown {
+  private timer: ReturnType<typeof setInterval> | null = null;
+  private lastSeconds = Infinity;
+
+  constructor(
+    private readonly output: HTMLElement,
+    private readonly clock: ServerClock,
+    private readonly announce: (text: string) => void,
+    private readonly onEnd: () => void,
+  ) {}
+
+  start(expiresAt: string): void {
+    this.stop();
+    const end = Date.parse(expiresAt);
+    this.lastSeconds = Infinity;
+    this.tick(end);
+    this.timer = setInterval(() => this.tick(end), 1000);
+  }
+
+  stop(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+    this.timer = null;
+    this.output.textContent = "";
+  }
+
+  private tick(end: number): void {
+    const seconds = Math.max(0, Math.ceil((end - this.clock.now()) / 1000));
+    this.output.textContent = copy.timeLeft(remaining(seconds));
+    this.output.classList.toggle("countdown--soon", seconds <= 300);
+    const passed = ANNOUNCED_SECONDS.find((mark) => this.lastSeconds > mark && seconds <= mark);
+    if (passed !== undefined && this.lastSeconds !== Infinity) this.announce(copy.timeLeftSpoken(passed));
+    this.lastSeconds = seconds;
+    if (seconds > 0) return;
+    this.stop();
+    this.onEnd();
+  }
+}
+
+function remaining(seconds: number): string {
+  const days = Math.floor(seconds / 86_400);
+  const hours = Math.floor((seconds % 86_400) / 3600);
+  const minutes = Math.floor((seconds % 3600) / 60);
+  if (days > 0) return copy.daysAndHours(days, hours);
+  if (hours > 0) return copy.hoursAndMinutes(hours, minutes);
+  return `${minutes}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+/** An instant in the customer's own time zone and manner. */
+export function localTime(instant: string): string {
+  const format = new Intl.DateTimeFormat(document.documentElement.lang || undefined, {
+    dateStyle: "medium",
+    timeStyle: "short",
+  });
+  return format.format(new Date(instant));
+}

@@ -1,0 +1,91 @@
+/** Builds elements. Data becomes text nodes and checked links, never markup. */
+
+export type Child = Node | string | null | false;
+
+interface Attributes {
+  class?: string;
+  id?: string;
+  [name: string]: string | undefined;
+}
+
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child): child is Node | string => Boolean(child)));
+  return element;
+}
+
+export function button(
+  id: string,
+  kind: "primary" | "secondary" | "quiet",
+  label: string,
+  onClick: () => void,
+): HTMLButtonElement {
+  const element = el("button", { id, type: "button", class: `button button--${kind}` }, label);
+  element.addEventListener("click", onClick);
+  return element;
+}
+
+/** A link that opens elsewhere, or plain text when the address is not one for the web. */
+export function externalLink(href: string | null, text: string, id?: string): Node {
+  const url = webUrl(href);
+  if (!url) return document.createTextNode(text);
+  const attributes: Attributes = { href: url, target: "_blank", rel: "noopener noreferrer" };
+  if (id) attributes.id = id;
+  return el("a", attributes, text);
+}
+
+export function linkButton(id: string, kind: "primary" | "secondary", href: string, text: string): Node {
+  return el("a", { id, class: `button button--${kind}`, href, rel: "noopener" }, text);
+}
+
+/** `text` when it is an http or https URL, else null: nothing here may lead to a script. */
+export function webUrl(text: string | null): string | null {
+  if (!text) return null;
+  try {
+    return ["https:", "http:"].includes(new URL(text).protocol) ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+export function byId(id: string): HTMLElement {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`The page has no #${id}`);
+  return element;
+}
+
+/** Copies the text of each `[data-copy]` button's target, and says so. */
+export function enableCopyButtons(root: HTMLElement, copied: string, announce: (text: string) => void): void {
+  root.addEventListener("click", (event) => {
+    const pressed = (event.target as Element).closest<HTMLButtonElement>("button[data-copy]");
+    const target = pressed && document.getElementById(pressed.dataset.copy ?? "");
+    if (pressed && target) void copyFrom(target, pressed, copied, announce);
+  });
+}
+
+async function copyFrom(
+  target: HTMLElement,
+  pressed: HTMLButtonElement,
+  copied: string,
+  announce: (text: string) => void,
+): Promise<void> {
+  const text = target.dataset.value ?? target.textContent?.trim() ?? "";
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Without a secure context there is no clipboard: leave the text selected, ready to copy by hand.
+    getSelection()?.selectAllChildren(target);
+    return;
+  }
+  pressed.dataset.label ??= pressed.textContent ?? "";
+  pressed.textContent = copied;
+  announce(copied);
+  setTimeout(() => (pressed.textContent = pressed.dataset.label ?? ""), 2000);
+}

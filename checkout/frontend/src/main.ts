@@ -1,0 +1,272 @@
+/** The page: one request, one flow, one place where the screen is chosen. */
+
+import { Api } from "./api";
+import { copy } from "./copy";
+import { Countdown, localTime, ServerClock } from "./countdown";
+import { Delivery } from "./delivery";
+import { byId, enableCopyButtons, webUrl } from "./dom";
+import { isTransactionHash } from "./ethereum";
+import { Flow } from "./flow";
+import { plain } from "./money";
+import { Outbox } from "./outbox";
+import * as outcomes from "./outcomes";
+import { Panel, type Screen } from "./panel";
+import { partialText, payScreen } from "./screens";
+import { StatusPoll } from "./status";
+import type { Checkout, SentTransaction } from "./types";
+import { discoverWallets, type Wallet } from "./wallets";
+
+const LEAVE_AFTER_SECONDS = 3;
+
+class CheckoutPage {
+  private readonly root = byId("checkout");
+  private readonly panel = new Panel(byId("panel"), byId("live"));
+  private readonly clock: ServerClock;
+  private readonly api: Api;
+  private readonly outbox: Outbox;
+  private readonly flow: Flow;
+  private readonly poll: StatusPoll;
+  private readonly delivery: Delivery;
+  private readonly countdown: Countdown;
+
+  private wallets: Wallet[] = [];
+  private walletsSettled = false;
+  private isTimeUp = false;
+  private wasInFlight = false;
+  private dismissedFailure: string | null = null;
+  private leaving: ReturnType<typeof setInterval> | null = null;
+  private secondsLeft: number | null = null;
+  private mayLeave = true;
+  private drawn = "";
+  private countingTo: string | null = null;
+
+  constructor(private checkout: Checkout) {
+    this.clock = new ServerClock(checkout.server_time);
+    this.api = new Api(checkout.id);
+    this.outbox = new Outbox(checkout.id);
+    this.flow = new Flow(this.api, () => this.checkout, () => this.clock.now(), {
+      changed: () => this.render(),
+      promptOpened: () => this.outbox.promptOpened(),
+      promptAnswered: () => this.outbox.promptAnswered(),
+      sent: (transaction) => this.send(transaction),
+      requestChanged: () => this.poll.now(),
+    });
+    this.poll = new StatusPoll(
+      this.api,
+      checkout,
+      (next) => this.update(next),
+      (isUp) => this.showConnection(isUp),
+    );
+    this.delivery = new Delivery(
+      this.api,
+      this.outbox,
+      () => this.render(),
+      () => this.poll.now(),
+      (message) => this.refused(copy.notices.refusedHash(message)),
+    );
+    this.countdown = new Countdown(byId("countdown"), this.clock, (text) => this.panel.announce(text), () => {
+      this.isTimeUp = true;
+      this.poll.now();
+      this.render();
+    });
+  }
+
+  start(): void {
+    const announce = (text: string): void => this.panel.announce(text);
+    enableCopyButtons(this.root, copy.copied, announce);
+    hideBrokenLogo();
+    byId("expires").textContent = localTime(this.checkout.expires_at);
+    this.enableFinder();
+    this.outbox.onOtherTab(() => this.poll.now());
+    this.wasInFlight = this.isInFlight();
+    discoverWallets(copy.browserWallet, (wallets, settled) => {
+      this.wallets = wallets;
+      this.walletsSettled = settled;
+      this.render();
+    });
+    this.render();
+    this.poll.start();
+    void this.delivery.run();
+  }
+
+  private update(next: Checkout): void {
+    const wasPaid = this.checkout.amount_paid.raw;
+    this.checkout = next;
+    this.clock.set(next.server_time);
+    for (const payment of next.payments) {
+      if (payment.status !== "failed") this.outbox.settle(payment.transaction_hash);
+    }
+    this.wasInFlight ||= this.isInFlight();
+    if (next.amount_paid.raw !== wasPaid) this.showAmounts();
+    this.render();
+  }
+
+  private send(transaction: SentTransaction): void {
+    this.outbox.remember(transaction);
+    this.wasInFlight = true;
+    void this.delivery.run();
+  }
+
+  private refused(text: string): void {
+    byId("finder-answer").textContent = text;
+    this.flow.restart({ tone: "error", text });
+  }
+
+  private isInFlight(): boolean {
+    return this.outbox.unsent.length > 0 || this.checkout.payments.some(outcomes.isOpen);
+  }
+
+  private isPayable(): boolean {
+    return this.checkout.status === "active" && !this.isTimeUp;
+  }
+
+  private screen(): Screen {
+    const { checkout } = this;
+    const stay = (): void => this.stay();
+    if (checkout.status === "completed") return outcomes.completedScreen(checkout, this.secondsLeft, stay);
+    const unsent = this.outbox.unsent[0];
+    if (unsent) return outcomes.submittingScreen(checkout, unsent.transaction_hash, this.delivery.isRetrying);
+    const open = outcomes.latest(checkout.payments.filter(outcomes.isOpen));
+    if (open) return outcomes.processingScreen(checkout, open);
+    if (checkout.status === "cancelled") return outcomes.cancelledScreen(checkout, this.secondsLeft, stay);
+    if (checkout.status === "expired") return outcomes.expiredScreen(checkout);
+    const last = outcomes.latest(checkout.payments);
+    if (last?.status === "failed" && last.id !== this.dismissedFailure && this.flow.step.at === "choose") {
+      return outcomes.failedScreen(
+        last,
+        () => this.dismiss(last.id),
+        () => this.send({ transaction_hash: last.transaction_hash, chain_id: last.chain_id }),
+      );
+    }
+    if (this.isTimeUp) return outcomes.timeUpScreen();
+    return payScreen(this.flow.step, {
+      checkout,
+      wallets: this.wallets,
+      walletsSettled: this.walletsSettled,
+      promptWasLeftOpen: this.outbox.promptWasLeftOpen,
+      flow: this.flow,
+    });
+  }
+
+  private render(): void {
+    this.prepareToLeave();
+    // A poll that changed nothing to see must not disturb the keyboard or a screen reader.
+    const signature = JSON.stringify(
+      [
+        this.checkout,
+        this.flow.step,
+        this.wallets.map((wallet) => wallet.id),
+        this.walletsSettled,
+        this.outbox.unsent,
+        this.outbox.promptWasLeftOpen,
+        this.delivery.isRetrying,
+        this.isTimeUp,
+        this.secondsLeft,
+        this.dismissedFailure,
+      ],
+      (key, value: unknown) => (key === "provider" || key === "server_time" ? undefined : value),
+    );
+    if (signature === this.drawn) return;
+    this.drawn = signature;
+    const screen = this.screen();
+    this.panel.show(screen);
+    this.root.dataset.state = this.state();
+    this.root.dataset.screen = screen.name;
+    this.runCountdown();
+  }
+
+  private state(): string {
+    const { status } = this.checkout;
+    if (status === "completed") return status;
+    if (this.isInFlight()) return "processing";
+    if (status !== "active") return status;
+    return this.checkout.amount_paid.raw === "0" ? "active" : "partly_paid";
+  }
+
+  private runCountdown(): void {
+    const target = this.isPayable() ? this.checkout.expires_at : null;
+    if (target === this.countingTo) return;
+    this.countingTo = target;
+    if (target) this.countdown.start(target);
+    else this.countdown.stop();
+  }
+
+  private showAmounts(): void {
+    const { status, amount, amount_remaining, merchant } = this.checkout;
+    const isPart = partialText(this.checkout) !== null && status !== "completed";
+    byId("amount").textContent = plain(isPart ? amount_remaining : amount);
+    if (isPart) byId("amount-label").textContent = copy.leftToPay(merchant.name);
+  }
+
+  private dismiss(paymentId: string): void {
+    this.dismissedFailure = paymentId;
+    this.render();
+  }
+
+  /** Where the customer is led by itself: back to the shop once paid here, or from a cancelled request. */
+  private destination(): string | null {
+    const { status, redirect_url, cancel_url } = this.checkout;
+    if (status === "completed" && (this.wasInFlight || this.outbox.hasSent)) return webUrl(redirect_url);
+    return status === "cancelled" && !this.isInFlight() ? webUrl(cancel_url) : null;
+  }
+
+  private prepareToLeave(): void {
+    const destination = this.destination();
+    if (!destination || !this.mayLeave || this.leaving !== null) return;
+    this.secondsLeft = LEAVE_AFTER_SECONDS;
+    this.leaving = setInterval(() => {
+      this.secondsLeft = Math.max(0, (this.secondsLeft ?? 0) - 1);
+      if (this.secondsLeft > 0) {
+        this.render();
+        return;
+      }
+      this.stay();
+      // `replace`, so that the back button does not run into this page and out again.
+      location.replace(destination);
+    }, 1000);
+  }
+
+  private stay(): void {
+    if (this.leaving !== null) clearInterval(this.leaving);
+    this.mayLeave = false;
+    this.secondsLeft = null;
+    this.render();
+  }
+
+  private showConnection(isUp: boolean): void {
+    const line = byId("connection");
+    line.textContent = isUp ? "" : copy.connectionLost;
+    line.hidden = isUp;
+  }
+
+  /** A transaction that was sent elsewhere, or sped up in the wallet, is found by its hash. */
+  private enableFinder(): void {
+    const form = byId("finder") as HTMLFormElement;
+    const input = byId("finder-hash") as HTMLInputElement;
+    const answer = byId("finder-answer");
+    if (this.checkout.chain.chain_type !== "evm") return;
+    byId("finder-box").hidden = false;
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const hash = input.value.trim();
+      const isHash = isTransactionHash(hash);
+      input.setAttribute("aria-invalid", String(!isHash));
+      answer.textContent = isHash ? copy.findDone : copy.findEmpty;
+      if (!isHash) return input.focus();
+      input.value = "";
+      this.send({ transaction_hash: hash, chain_id: this.checkout.chain_id });
+      this.render();
+    });
+  }
+}
+
+function hideBrokenLogo(): void {
+  const logo = document.getElementById("logo") as HTMLImageElement | null;
+  if (!logo) return;
+  const hide = (): void => void (logo.hidden = true);
+  if (logo.complete && logo.naturalWidth === 0) hide();
+  logo.addEventListener("error", hide);
+}
+
+const data = JSON.parse(byId("checkout-data").textContent ?? "") as Checkout;
+new CheckoutPage(data).start();

@@ -1,0 +1,50 @@
+/** The part of the page that changes: swaps whole screens, keeps the keyboard's place, tells screen readers. */
+
+import { el } from "./dom";
+
+export interface Screen {
+  /** Screens with one name are one place: moving between names moves the focus to the heading. */
+  name: string;
+  heading: string;
+  nodes: Node[];
+  /** What a screen reader hears when this differs from what it heard last; the heading by default. */
+  spoken?: string;
+}
+
+export class Panel {
+  private name = "";
+  private spoken = "";
+
+  constructor(
+    private readonly root: HTMLElement,
+    private readonly status: HTMLElement,
+  ) {}
+
+  show(screen: Screen): void {
+    const focused = this.root.contains(document.activeElement) ? document.activeElement : null;
+    const heading = el("h2", { id: "panel-heading", tabindex: "-1" }, screen.heading);
+    this.root.replaceChildren(heading, ...screen.nodes);
+    this.root.dataset.screen = screen.name;
+    if (focused) this.restoreFocus(screen, focused.id, heading);
+    this.name = screen.name;
+    this.say(screen.spoken ?? screen.heading);
+  }
+
+  announce(text: string): void {
+    // The same text twice is no change to a live region; an empty moment makes it one.
+    this.status.textContent = "";
+    requestAnimationFrame(() => (this.status.textContent = text));
+  }
+
+  private say(text: string): void {
+    const first = this.spoken === "";
+    if (text === this.spoken) return;
+    this.spoken = text;
+    if (!first) this.announce(text);
+  }
+
+  private restoreFocus(screen: Screen, id: string, heading: HTMLElement): void {
+    const again = screen.name === this.name && id ? document.getElementById(id) : null;
+    (again ?? heading).focus({ preventScroll: again !== null });
+  }
+}
