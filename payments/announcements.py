@@ -1,0 +1,90 @@
+"""What merchants are told: the `data.object` of each event, written in the transaction of the change (contract 9)."""
+
+from typing import Any
+
+from chains.amounts import amount_object
+from payments.models import Payment, PaymentRequest
+from webhooks.events import record_event
+
+
+def announce_succeeded(request: PaymentRequest, payment: Payment) -> None:
+    """Tell that the request is paid in full; once per request, however often this is called."""
+    _announce("payment.succeeded", request, payment, "succeeded", payment.amount_received or 0, str(request.id))
+
+
+def announce_partially_paid(request: PaymentRequest, payment: Payment) -> None:
+    """Tell that a payment came and something is still due."""
+    received = payment.amount_received or 0
+    _announce("payment.partially_paid", request, payment, "partially_paid", received, payment.id)
+
+
+def announce_overpaid(request: PaymentRequest, payment: Payment) -> None:
+    """Tell that a payment came for a request that was complete already."""
+    _announce("payment.overpaid", request, payment, "overpaid", payment.amount_received or 0, payment.id)
+
+
+def announce_failed(request: PaymentRequest, payment: Payment) -> None:
+    """Tell that a payment failed; each time it becomes failed is a new event. `amount` is what was due."""
+    key = f"{payment.id}:{payment.retries}:{payment.failed_at.isoformat() if payment.failed_at else ''}"
+    _announce(
+        "payment.failed",
+        request,
+        payment,
+        "failed",
+        request.amount_remaining or request.amount,
+        key,
+        failure_code=payment.failure_code,
+        failure_message=payment.failure_message,
+    )
+
+
+def announce_expired(request: PaymentRequest) -> None:
+    """Tell that the request expired without full payment; once per request."""
+    latest = request.payments.order_by("-created_at").first()
+    _announce("payment.expired", request, latest, "expired", request.amount, str(request.id))
+
+
+def _announce(
+    event_type: str,
+    request: PaymentRequest,
+    payment: Payment | None,
+    status: str,
+    amount: int,
+    dedupe_key: str,
+    **more: Any,
+) -> None:
+    record_event(
+        merchant=request.merchant,
+        type=event_type,
+        dedupe_key=dedupe_key,
+        data={**event_object(request, payment, status, amount), **more},
+        webhook_url=request.webhook_url,
+    )
+
+
+def event_object(request: PaymentRequest, payment: Payment | None, status: str, amount: int) -> dict[str, Any]:
+    """Return `data.object` of spec 2.7 with the fields that contract 9 adds. `amount` is in base units."""
+    token, decimals = request.token, request.token.decimals
+    return {
+        "id": payment.id if payment else None,
+        "amount": amount,
+        "currency": token.symbol,
+        "status": status,
+        "reference": request.external_id,
+        "payment_request": str(request.id),
+        "shortcode": request.shortcode,
+        "token": {
+            "id": token.id,
+            "symbol": token.symbol,
+            "decimals": decimals,
+            "contract_address": token.contract_address,
+        },
+        "chain_id": request.chain_id,
+        "transaction_hash": payment.transaction_hash if payment else None,
+        "amount_details": amount_object(amount, decimals),
+        "request_amount": amount_object(request.amount, decimals),
+        "amount_paid": amount_object(request.amount_paid, decimals),
+        "amount_overpaid": amount_object(request.amount_overpaid, decimals),
+        "request_status": request.status,
+        "metadata": request.metadata,
+    }

@@ -1,0 +1,139 @@
+"""Was this request paid by this transaction? A pure function over the chain's facts: no database, no network, no clock.
+
+The answers are of four kinds (contract 6). `Paid` and `Refused` are verdicts, `NotFound` and `NotYet` are not. (The
+fourth kind, no usable answer, never gets here: clients raise it as a ChainError.)
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from chains.amounts import display_amount
+from chains.clients.base import Block, Head, TransactionFacts, Transfer
+from payments.models.payment import FailureCode
+
+# Block times are the miners' own clocks; a payment made the moment a request was created may seem a little older.
+CLOCK_ALLOWANCE = timedelta(seconds=30)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a request asks for. `known_tokens` names the catalogue's tokens on its chain, for messages."""
+
+    chain_id: int
+    token: str
+    symbol: str
+    decimals: int
+    recipient: str
+    reference: bytes | None
+    created_at: datetime
+    known_tokens: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Finality:
+    """How deep a block has to lie: under `confirmations` blocks, itself counted, or under the head of a `tag`."""
+
+    confirmations: int | None = None
+    tag: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "Finality":
+        """Return the rule that a chain's `confirmations` writes: a number, `safe` or `finalized`."""
+        return cls(confirmations=int(text)) if text.isdigit() else cls(tag=text)
+
+    def is_reached(self, block: Block, head: Head) -> bool:
+        """Whether `block` lies deep enough under `head`; a tag that the node does not know is never reached."""
+        if self.confirmations is not None:
+            return depth(block, head) >= self.confirmations
+        reached = head.safe if self.tag == "safe" else head.finalized
+        return reached is not None and reached >= block.number
+
+
+@dataclass(frozen=True)
+class Paid:
+    """Bound, successful, deep enough: these transfers count."""
+
+    transfers: tuple[Transfer, ...]
+    block: Block
+    confirmations: int
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A no that can't change."""
+
+    code: FailureCode
+    message: str
+
+
+@dataclass(frozen=True)
+class NotFound:
+    """Healthy nodes do not know the transaction."""
+
+
+@dataclass(frozen=True)
+class NotYet:
+    """It is there, but can't be counted yet. `transfers` are those that will count once it is deep enough."""
+
+    detail: str
+    block: Block | None = None
+    confirmations: int = 0
+    transfers: tuple[Transfer, ...] = ()
+
+
+Verdict = Paid | Refused | NotFound | NotYet
+
+
+def judge(terms: Terms, chain_id: int, facts: TransactionFacts | None, head: Head, finality: Finality) -> Verdict:
+    """Return whether the transaction `facts` on `chain_id` pays a request with these `terms`, seen from `head`."""
+    if chain_id != terms.chain_id:
+        return Refused(FailureCode.WRONG_CHAIN, "The transaction is on another network than the one asked for.")
+    if facts is None:
+        return NotFound()
+    if facts.block is None:
+        return NotYet("Seen by the network, not in a block yet.")
+    if not facts.succeeded:
+        return Refused(FailureCode.TRANSACTION_REVERTED, "The transaction failed on the chain, so nothing was paid.")
+    if facts.block.time < terms.created_at - CLOCK_ALLOWANCE:
+        return Refused(FailureCode.TRANSACTION_TOO_OLD, "The transaction is older than the payment request.")
+    arrived = [t for t in facts.transfers if t.recipient == terms.recipient and t.token == terms.token and t.amount > 0]
+    if not arrived:
+        return _nothing_arrived(terms, facts.transfers)
+    bound = tuple(transfer for transfer in arrived if _is_bound(transfer, terms))
+    if not bound:
+        message = "The transaction does not carry this request's reference, so it can't be told whose payment it is."
+        return Refused(FailureCode.TRANSACTION_NOT_BOUND, message)
+    confirmations = depth(facts.block, head)
+    if not finality.is_reached(facts.block, head):
+        return NotYet(_waiting(finality, confirmations), facts.block, confirmations, bound)
+    return Paid(bound, facts.block, confirmations)
+
+
+def depth(block: Block, head: Head) -> int:
+    """Return how many blocks confirm `block`, itself counted; 0 where the head runs behind it."""
+    return max(head.latest - block.number + 1, 0)
+
+
+def _is_bound(transfer: Transfer, terms: Terms) -> bool:
+    return terms.reference is not None and transfer.reference == terms.reference
+
+
+def _nothing_arrived(terms: Terms, transfers: Sequence[Transfer]) -> Refused:
+    """Say what went elsewhere or came as something else, where that can be told."""
+    other = next((t for t in transfers if t.recipient == terms.recipient and t.amount > 0), None)
+    if other is not None:
+        paid_with = terms.known_tokens.get(other.token, "another token")
+        return Refused(FailureCode.WRONG_TOKEN, f"It paid {paid_with} instead of {terms.symbol}.")
+    elsewhere = next((t for t in transfers if t.token == terms.token and t.amount > 0), None)
+    if elsewhere is not None:
+        amount = display_amount(elsewhere.amount, terms.decimals)
+        message = f"It sent {amount} {terms.symbol} to {elsewhere.recipient}, not to {terms.recipient}."
+        return Refused(FailureCode.WRONG_RECIPIENT, message)
+    return Refused(FailureCode.WRONG_AMOUNT, f"No {terms.symbol} reached the recipient in this transaction.")
+
+
+def _waiting(finality: Finality, confirmations: int) -> str:
+    if finality.confirmations is None:
+        return f"In a block; waiting for the network to call it {finality.tag}."
+    return f"In a block; {confirmations} of {finality.confirmations} confirmations."

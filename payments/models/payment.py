@@ -1,0 +1,168 @@
+"""The payment: one transaction that somebody says pays a request (spec 2.5, contract 6)."""
+
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from chains.fields import BaseUnitsField, base_units_constraint
+from chains.models import Chain, Token
+from merchants.identifiers import prefixed_id
+from payments.models.request import PaymentRequest
+
+if TYPE_CHECKING:
+    from payments.models.records import Route
+
+
+def new_payment_id() -> str:
+    """Return a fresh `pay_` id."""
+    return prefixed_id("pay_")
+
+
+class FailureCode(models.TextChoices):
+    """Why a payment failed (contract 2)."""
+
+    TRANSACTION_REVERTED = "transaction_reverted"
+    WRONG_CHAIN = "wrong_chain"
+    WRONG_TOKEN = "wrong_token"  # noqa: S105 - a failure code
+    WRONG_RECIPIENT = "wrong_recipient"
+    WRONG_AMOUNT = "wrong_amount"
+    TRANSACTION_TOO_OLD = "transaction_too_old"
+    TRANSACTION_NOT_BOUND = "transaction_not_bound"
+    TRANSACTION_AMBIGUOUS = "transaction_ambiguous"
+    TRANSACTION_ALREADY_USED = "transaction_already_used"
+    TRANSACTION_REPLACED = "transaction_replaced"
+    TRANSACTION_NOT_FOUND = "transaction_not_found"
+    NOT_VERIFIABLE = "not_verifiable"
+    VERIFICATION_TIMED_OUT = "verification_timed_out"
+    SWAP_PARTIAL = "swap_partial"
+    SWAP_REFUNDED = "swap_refunded"
+    SWAP_FAILED = "swap_failed"
+
+
+# Failures that another look may turn: nothing was found, or nothing could be asked. Every other "no" can't change.
+RETRYABLE_FAILURES = frozenset(
+    {FailureCode.TRANSACTION_NOT_FOUND, FailureCode.VERIFICATION_TIMED_OUT, FailureCode.NOT_VERIFIABLE}
+)
+MAX_RETRIES = 3
+
+
+class Payment(models.Model):
+    """One attempt. `status` is written by `payments.transitions` alone.
+
+    While it is open (`pending` or `processing`), `next_check_at` is when it is looked at next; a worker that looks
+    holds it by `claim_id` until `lease_until`, and writes its result only while the claim is still its own.
+    `attempts` counts the looks that found nothing, `retries` the times it was re-opened after failing.
+    `is_in_flight`: its transaction stands in a block and is bound to the request.
+    """
+
+    class Status(models.TextChoices):
+        """The states of spec 3.2."""
+
+        PENDING = "pending"
+        PROCESSING = "processing"
+        COMPLETED = "completed"
+        FAILED = "failed"
+
+    class Type(models.TextChoices):
+        """How the money travels (spec 1)."""
+
+        DIRECT = "direct"
+        SWAP = "swap"
+
+    class BoundBy(models.TextChoices):
+        """What tied the transaction to the request (contract 7)."""
+
+        REFERENCE = "reference"
+        PAYER = "payer"
+        PROVIDER = "provider"
+        MANUAL = "manual"
+
+    OPEN = (Status.PENDING, Status.PROCESSING)
+
+    id = models.CharField(max_length=28, primary_key=True, default=new_payment_id, editable=False)
+    request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="payments")
+    status = models.CharField(max_length=16, choices=Status.choices, default=Status.PENDING)
+    type = models.CharField(max_length=8, choices=Type.choices, default=Type.DIRECT)
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
+    transaction_hash = models.CharField(max_length=90)
+    route: "models.ForeignKey[Route | None, Route | None]" = models.ForeignKey(
+        "payments.Route", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    submitted_publicly = models.BooleanField(default=True)
+
+    from_address = models.CharField(max_length=64, blank=True)
+    token = models.ForeignKey(Token, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    amount = BaseUnitsField(null=True, blank=True)
+    amount_received = BaseUnitsField(null=True, blank=True)
+    destination_transaction_hash = models.CharField(max_length=90, blank=True)
+    provider = models.CharField(max_length=32, blank=True)
+    provider_status = models.CharField(max_length=64, blank=True)
+    bound_by = models.CharField(max_length=16, choices=BoundBy.choices, blank=True)
+
+    block_number = models.BigIntegerField(null=True, blank=True)
+    block_hash = models.CharField(max_length=90, blank=True)
+    block_time = models.DateTimeField(null=True, blank=True)
+    confirmations = models.PositiveBigIntegerField(default=0)
+    confirmations_required = models.PositiveIntegerField(null=True, blank=True)
+    is_in_flight = models.BooleanField(default=False)
+    reorged = models.BooleanField(default=False)
+
+    status_detail = models.CharField(max_length=500, blank=True)
+    failure_code = models.CharField(max_length=32, choices=FailureCode.choices, blank=True)
+    failure_message = models.CharField(max_length=500, blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    retries = models.PositiveSmallIntegerField(default=0)
+    reopened_publicly = models.BooleanField(default=False)
+    unanswered_looks = models.PositiveIntegerField(default=0)
+    unanswered_since = models.DateTimeField(null=True, blank=True)
+
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    verifying_since = models.DateTimeField(default=timezone.now)
+    completed_at = models.DateTimeField(null=True, blank=True)
+    failed_at = models.DateTimeField(null=True, blank=True)
+
+    next_check_at = models.DateTimeField(null=True, blank=True, default=timezone.now)
+    claim_id = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("request", "chain", "transaction_hash"), name="payment_is_one_per_request_and_transaction"
+            ),
+            base_units_constraint("amount", "payment"),
+            base_units_constraint("amount_received", "payment"),
+            models.CheckConstraint(
+                condition=~Q(status="completed") | Q(amount_received__isnull=False, amount_received__gt=0),
+                name="payment_completed_means_something_came",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=("pending", "processing"), next_check_at__isnull=False)
+                | Q(status__in=("completed", "failed")),
+                name="payment_open_means_it_is_looked_at_again",
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=("next_check_at",), condition=Q(status__in=("pending", "processing")), name="payment_due"
+            ),
+            models.Index(fields=("transaction_hash",), name="payment_transaction_hash"),
+        )
+
+    def __str__(self) -> str:
+        return self.id
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is still being verified."""
+        return self.status in self.OPEN
+
+    @property
+    def retries_left(self) -> int:
+        """How often a failed payment may still be looked at anew; 0 where looking again can't help."""
+        if self.failure_code and self.failure_code not in RETRYABLE_FAILURES:
+            return 0
+        return max(MAX_RETRIES - self.retries, 0)

@@ -1,0 +1,87 @@
+"""What is written beside requests and payments: routes offered, transfers consumed, and the history of every change."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from chains.fields import BaseUnitsField, base_units_constraint
+from chains.models import Chain, Token
+from merchants.identifiers import prefixed_id
+from payments.models.payment import Payment
+from payments.models.request import PaymentRequest
+
+
+def new_route_id() -> str:
+    """Return a fresh `rt_` id; knowing it is what lets a customer have the transaction built."""
+    return prefixed_id("rt_")
+
+
+class Route(models.Model):
+    """One offered way to pay what remains of a request, from one wallet. `amount` is in base units of `token`."""
+
+    id = models.CharField(max_length=27, primary_key=True, default=new_route_id, editable=False)
+    request = models.ForeignKey(PaymentRequest, on_delete=models.CASCADE, related_name="routes")
+    type = models.CharField(max_length=8, choices=Payment.Type.choices, default=Payment.Type.DIRECT)
+    wallet_address = models.CharField(max_length=64)
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
+    token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+")
+    amount = BaseUnitsField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (base_units_constraint("amount", "route"),)
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class ConsumedTransfer(models.Model):
+    """A transfer that was credited. Its place on the chain is unique here: that is what makes it count once.
+
+    Written in the transaction that credits, and never changed. `slot` is the transfer's place in the transaction.
+    """
+
+    id: models.BigAutoField[int, int]
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
+    transaction_hash = models.CharField(max_length=90)
+    slot = models.CharField(max_length=160)
+    payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="consumed_transfers")
+    amount = BaseUnitsField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("chain", "transaction_hash", "slot"), name="consumed_transfer_counts_once"
+            ),
+            models.CheckConstraint(
+                condition=~Q(transaction_hash="") & ~Q(slot="") & Q(amount__gt=0),
+                name="consumed_transfer_is_complete",
+            ),
+            base_units_constraint("amount", "consumed_transfer"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.transaction_hash}:{self.slot}"
+
+
+class Transition(models.Model):
+    """One change of a request's or (where `payment` is set) a payment's status: when, from what to what, by whom, why."""
+
+    id: models.BigAutoField[int, int]
+    request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="transitions")
+    payment = models.ForeignKey(
+        Payment, on_delete=models.PROTECT, null=True, blank=True, related_name="transitions"
+    )
+    from_status = models.CharField(max_length=16, blank=True)
+    to_status = models.CharField(max_length=16)
+    actor = models.CharField(max_length=100)
+    reason = models.CharField(max_length=500, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return f"{self.from_status or 'new'} → {self.to_status}"

@@ -1,0 +1,107 @@
+"""The payment request: what a merchant asked for, and how much of it came (spec 2.4, contract 5)."""
+
+import secrets
+import uuid
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from chains.fields import BaseUnitsField, base_units_constraint
+from chains.models import Chain, Token
+from merchants.identifiers import shortcode, uuid7
+from merchants.models import Merchant
+
+if TYPE_CHECKING:
+    from payments.models.payment import Payment
+
+REFERENCE_BYTES = 16
+
+
+def new_reference() -> bytes:
+    """Return 16 random bytes: the reference that binds a transaction to one request (contract 7)."""
+    return secrets.token_bytes(REFERENCE_BYTES)
+
+
+class PaymentRequest(models.Model):
+    """One amount of one token on one chain to one wallet. All amounts are in base units of `token`.
+
+    `status`, `amount_paid` and the times of the changes are written by `payments.transitions` alone.
+    `expiry_check_at` is when the expiry sweep looks next; a payment in flight moves it beyond `expires_at`.
+    """
+
+    class Status(models.TextChoices):
+        """The states of spec 3.1."""
+
+        ACTIVE = "active"
+        COMPLETED = "completed"
+        EXPIRED = "expired"
+        CANCELLED = "cancelled"
+
+    id: "models.UUIDField[uuid.UUID, uuid.UUID]" = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="payment_requests")
+    shortcode = models.CharField(max_length=12, unique=True, default=shortcode, editable=False)
+    reference = models.BinaryField(max_length=REFERENCE_BYTES, unique=True, default=new_reference, editable=False)
+    references = models.BooleanField(default=True)
+    status = models.CharField(max_length=16, choices=Status.choices, default=Status.ACTIVE)
+
+    amount = BaseUnitsField()
+    amount_paid = BaseUnitsField(default=0)
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
+    token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+")
+    recipient_address = models.CharField(max_length=64)
+
+    external_id = models.CharField(max_length=255, null=True, blank=True)  # noqa: DJ001 - absent is not empty
+    description = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001 - absent is not empty
+    metadata = models.JSONField(default=dict, blank=True)
+    redirect_url = models.CharField(max_length=2048, null=True, blank=True)  # noqa: DJ001 - absent is not empty
+    cancel_url = models.CharField(max_length=2048, null=True, blank=True)  # noqa: DJ001 - absent is not empty
+    webhook_url = models.CharField(max_length=2048, null=True, blank=True)  # noqa: DJ001 - absent is not empty
+
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+    completed_at = models.DateTimeField(null=True, blank=True)
+    expired_at = models.DateTimeField(null=True, blank=True)
+    cancelled_at = models.DateTimeField(null=True, blank=True)
+    paid_late = models.BooleanField(default=False)
+    expiry_check_at = models.DateTimeField()
+
+    payments: "models.Manager[Payment]"
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = (
+            base_units_constraint("amount", "payment_request"),
+            base_units_constraint("amount_paid", "payment_request"),
+            models.CheckConstraint(condition=Q(amount__gt=0), name="payment_request_amount_is_positive"),
+            models.CheckConstraint(
+                condition=~Q(status="completed") | Q(amount_paid__gte=models.F("amount")),
+                name="payment_request_completed_means_paid_in_full",
+            ),
+        )
+        indexes = (
+            models.Index(fields=("merchant", "-id"), name="payment_request_newest"),
+            models.Index(fields=("merchant", "external_id"), name="payment_request_external_id"),
+            models.Index(
+                fields=("expiry_check_at",), condition=Q(status="active"), name="payment_request_due_for_expiry"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.shortcode
+
+    @property
+    def amount_remaining(self) -> int:
+        """What is still to be paid."""
+        return max(self.amount - self.amount_paid, 0)
+
+    @property
+    def amount_overpaid(self) -> int:
+        """What came beyond the amount asked for."""
+        return max(self.amount_paid - self.amount, 0)
+
+    def is_past_expiry(self, now: datetime) -> bool:
+        """Whether the time to pay is over, whether or not the sweep has come by."""
+        return now >= self.expires_at

@@ -1,0 +1,148 @@
+"""Making, cancelling and expiring payment requests (spec 3.1, contract 5)."""
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.models import Token
+from config.api.errors import ApiError, ErrorCode
+from merchants.models import Merchant
+from payments import announcements
+from payments.models import Payment, PaymentRequest
+from payments.transitions import move_request, note_creation
+
+Status = PaymentRequest.Status
+
+# How long hashes that are in no block may hold a request open, counted from the first of them: a price is no free option.
+UNMINED_HOLD = timedelta(minutes=15)
+# How soon a request is looked at again whose expiry a payment holds up.
+HELD_EXPIRY_PAUSE = timedelta(seconds=5)
+EXPIRY_BATCH = 200
+
+
+@dataclass(frozen=True)
+class NewRequest:
+    """A validated order for a payment request. `amount` is in base units; `lifetime` counts from now."""
+
+    token: Token
+    amount: int
+    recipient_address: str
+    lifetime: timedelta
+    references: bool | None = None
+    external_id: str | None = None
+    description: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+    redirect_url: str | None = None
+    cancel_url: str | None = None
+    webhook_url: str | None = None
+
+
+def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> PaymentRequest:
+    """Return the new, active request."""
+    now = timezone.now()
+    request = PaymentRequest(
+        merchant=merchant,
+        chain=order.token.chain,
+        token=order.token,
+        amount=order.amount,
+        recipient_address=order.recipient_address,
+        references=merchant.references if order.references is None else order.references,
+        external_id=order.external_id,
+        description=order.description,
+        metadata=order.metadata,
+        redirect_url=order.redirect_url,
+        cancel_url=order.cancel_url,
+        webhook_url=order.webhook_url,
+        created_at=now,
+        expires_at=now + order.lifetime,
+        expiry_check_at=now + order.lifetime,
+    )
+    with transaction.atomic():
+        request.save(force_insert=True)
+        note_creation(request, actor=actor)
+    return request
+
+
+def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
+    """Return the request, cancelled. Cancelling a cancelled one changes nothing.
+
+    Raises ApiError: `payment_request_not_active` for a completed or expired one, `payment_in_progress` while a payment
+    is in flight.
+    """
+    with transaction.atomic():
+        request = lock_request(request_id)
+        if request.status == Status.CANCELLED:
+            return request
+        now = timezone.now()
+        if request.status != Status.ACTIVE:
+            message = f"The payment request is {request.status}; only an active one can be cancelled."
+            raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
+        if is_held(request, now):
+            message = "A payment for this request is on its way. Wait until it has completed or failed."
+            raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
+        move_request(request, Status.CANCELLED, actor=actor, cancelled_at=now)
+    return request
+
+
+def lock_request(request_id: uuid.UUID) -> PaymentRequest:
+    """Return the request, locked until the transaction ends. Every change to a request or its payments takes this first."""
+    return (
+        PaymentRequest.objects.select_for_update(of=("self",))
+        .select_related("merchant", "token", "token__chain", "chain")
+        .get(pk=request_id)
+    )
+
+
+def is_held(request: PaymentRequest, now: datetime) -> bool:
+    """Whether a payment under way keeps `request` from expiring or being cancelled (contract 5).
+
+    A mined and bound transaction holds it until it is decided. Transactions in no block hold it for 15 minutes in all,
+    counted from the first of them, and never beyond `expires_at` + 15 minutes.
+    """
+    payments = list(request.payments.all())
+    open_payments = [payment for payment in payments if payment.is_open]
+    if any(payment.is_in_flight for payment in open_payments):
+        return True
+    unmined = [payment.created_at for payment in payments if payment.block_number is None]
+    if not any(payment.block_number is None for payment in open_payments):
+        return False
+    return now < min(unmined) + UNMINED_HOLD and now < request.expires_at + UNMINED_HOLD
+
+
+def expire_due(now: datetime | None = None) -> int:
+    """Expire the requests whose time is over, with their event; return how many. Held ones are looked at again."""
+    now = now or timezone.now()
+    due = PaymentRequest.objects.filter(status=Status.ACTIVE, expiry_check_at__lte=now, expires_at__lte=now)
+    ids = list(due.order_by("expiry_check_at").values_list("pk", flat=True)[:EXPIRY_BATCH])
+    return sum(_expire(request_id, now) for request_id in ids)
+
+
+def _expire(request_id: uuid.UUID, now: datetime) -> bool:
+    with transaction.atomic():
+        # A locked request is being paid, cancelled or expired by somebody else; the next sweep sees what came of it.
+        free = PaymentRequest.objects.select_for_update(skip_locked=True, of=("self",))
+        if not free.filter(pk=request_id, status=Status.ACTIVE).exists():
+            return False
+        request = lock_request(request_id)
+        if is_held(request, now):
+            PaymentRequest.objects.filter(pk=request_id).update(expiry_check_at=now + HELD_EXPIRY_PAUSE)
+            return False
+        if not move_request(request, Status.EXPIRED, actor="expiry", expired_at=now):
+            return False
+        announcements.announce_expired(request)
+        return True
+
+
+def covering_payment(request: PaymentRequest, now: datetime) -> Payment | None:
+    """Return an open payment that would cover the rest: mined with enough, or submitted within the last 15 minutes."""
+    open_payments = [payment for payment in request.payments.all() if payment.is_open]
+    seen = sum(payment.amount or 0 for payment in open_payments if payment.is_in_flight)
+    for payment in open_payments:
+        if payment.is_in_flight and seen >= request.amount_remaining:
+            return payment
+        if payment.block_number is None and now < payment.created_at + UNMINED_HOLD:
+            return payment
+    return None

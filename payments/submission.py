@@ -1,0 +1,105 @@
+"""Taking in transaction hashes, and re-opening failed payments (contract 6)."""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.models import Chain
+from config.api.errors import ApiError, ErrorCode
+from payments.models import ConsumedTransfer, Payment, PaymentRequest, Route
+from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
+from payments.requests import lock_request
+from payments.transitions import move_payment, note_creation
+
+MAX_OPEN_PAYMENTS = 5
+MAX_PUBLIC_PAYMENTS = 30
+
+
+def submit_hash(
+    request: PaymentRequest, *, chain: Chain, transaction_hash: str, route_id: str | None = None, actor: str
+) -> tuple[Payment, bool]:
+    """Return the payment for this canonical hash, and whether it is new. Nothing is asked of the chain here.
+
+    The same hash again is the same payment; a retryable failure is re-opened by that, once. A request may be paid after
+    it expired or was cancelled: whether the transaction is bound to it is for the verification to say. Raises ApiError
+    for a hash that another request was credited with, and beyond the caps on open and submitted payments.
+    """
+    with transaction.atomic():
+        locked = lock_request(request.pk)
+        known = Payment.objects.filter(request=locked, chain=chain, transaction_hash=transaction_hash).first()
+        if known is not None:
+            _reopen_by_submission(known, actor)
+            return known, False
+        _refuse_consumed(locked, chain, transaction_hash)
+        _refuse_beyond_caps(locked)
+        payment = Payment.objects.create(
+            request=locked,
+            chain=chain,
+            transaction_hash=transaction_hash,
+            route=Route.objects.filter(pk=route_id, request=locked).first() if route_id else None,
+            status_detail="Submitted; looking for it on the network.",
+        )
+        note_creation(locked, payment=payment, actor=actor)
+    return payment, True
+
+
+def retry_payment(payment: Payment, *, actor: str) -> Payment:
+    """Return the failed payment, pending again with its attempts reset. Raises ApiError where that can't be."""
+    with transaction.atomic():
+        lock_request(payment.request_id)
+        payment = Payment.objects.select_related("request").get(pk=payment.pk)
+        if payment.status != Payment.Status.FAILED or payment.failure_code not in RETRYABLE_FAILURES:
+            reason = payment.failure_message or f"it is {payment.status}"
+            raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, f"Looking again can't help this payment: {reason}")
+        if payment.retries >= MAX_RETRIES:
+            message = f"This payment was retried {MAX_RETRIES} times already."
+            raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)
+        _reopen(payment, actor=actor, reason="retried")
+    return payment
+
+
+def _reopen_by_submission(payment: Payment, actor: str) -> None:
+    retryable = payment.failure_code in RETRYABLE_FAILURES and payment.retries < MAX_RETRIES
+    if payment.status == Payment.Status.FAILED and retryable and not payment.reopened_publicly:
+        _reopen(payment, actor=actor, reason="submitted again", reopened_publicly=True)
+
+
+def _reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
+    now = timezone.now()
+    move_payment(
+        payment,
+        Payment.Status.PENDING,
+        actor=actor,
+        reason=reason,
+        retries=payment.retries + 1,
+        attempts=0,
+        unanswered_looks=0,
+        unanswered_since=None,
+        failure_code="",
+        failure_message="",
+        failed_at=None,
+        status_detail="Submitted again; looking for it on the network.",
+        verifying_since=now,
+        next_check_at=now,
+        claim_id=None,
+        lease_until=None,
+        **fields,
+    )
+
+
+def _refuse_consumed(request: PaymentRequest, chain: Chain, transaction_hash: str) -> None:
+    consumed = ConsumedTransfer.objects.filter(chain=chain, transaction_hash=transaction_hash)
+    if consumed.exclude(payment__request=request).exists():
+        message = "This transaction has paid another request already."
+        raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, message)
+
+
+def _refuse_beyond_caps(request: PaymentRequest) -> None:
+    submitted = Payment.objects.filter(request=request, submitted_publicly=True)
+    if submitted.filter(status__in=Payment.OPEN).count() >= MAX_OPEN_PAYMENTS:
+        message = f"{MAX_OPEN_PAYMENTS} payments of this request are being verified; wait for one to finish."
+        raise ApiError(ErrorCode.TOO_MANY_OPEN_PAYMENTS, message, retry_after=30)
+    if submitted.count() >= MAX_PUBLIC_PAYMENTS:
+        message = f"{MAX_PUBLIC_PAYMENTS} transactions were submitted for this request; ask the merchant."
+        raise ApiError(ErrorCode.TOO_MANY_PAYMENTS, message)
