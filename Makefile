@@ -57,7 +57,10 @@ lock: $(INSTALLED)
 	done
 
 frontend: $(addsuffix /node_modules/installed,$(BUILDS))
-	for folder in $(BUILDS); do $(NPM) --prefix $$folder run --silent build || exit 1; done
+	for folder in $(BUILDS); do \
+		$(NPM) --prefix $$folder run --silent --if-present check || exit 1; \
+		$(NPM) --prefix $$folder run --silent build || exit 1; \
+	done
 
 # What is committed is what the sources give.
 fresh: frontend
