@@ -1,0 +1,192 @@
+"""What is told to merchants: their endpoint, the events, the deliveries of events and each attempt (contract 9)."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from merchants.identifiers import prefixed_id
+from merchants.models import Merchant
+
+
+class EventType(models.TextChoices):
+    """What can have happened (spec 6.1); the last three only go to endpoints that name them (contract 9)."""
+
+    PAYMENT_SUCCEEDED = "payment.succeeded", "Payment succeeded"
+    PAYMENT_FAILED = "payment.failed", "Payment failed"
+    PAYMENT_EXPIRED = "payment.expired", "Payment request expired"
+    PAYMENT_PARTIALLY_PAID = "payment.partially_paid", "Payment request partially paid"
+    PAYMENT_OVERPAID = "payment.overpaid", "Payment request overpaid"
+    PAYMENT_REORGED = "payment.reorged", "Payment undone by a chain reorganisation"
+
+
+DEFAULT_EVENT_TYPES = (EventType.PAYMENT_SUCCEEDED, EventType.PAYMENT_FAILED, EventType.PAYMENT_EXPIRED)
+
+
+class Endpoint(models.Model):
+    """Where a merchant's events go, and the secret that signs them. The secret survives the removal of the URL.
+
+    The secrets are stored encrypted (see `secrets_at_rest`). `enabled_events` null means the default three types.
+    """
+
+    merchant = models.OneToOneField(Merchant, on_delete=models.PROTECT, related_name="webhook_endpoint")
+    url = models.CharField(max_length=2048, null=True, editable=False)  # noqa: DJ001 - null is "no endpoint"
+    secret_encrypted = models.BinaryField(editable=False)
+    previous_secret_encrypted = models.BinaryField(null=True, editable=False)
+    previous_secret_expires_at = models.DateTimeField(null=True, editable=False)
+    is_enabled = models.BooleanField(default=True)
+    enabled_events = ArrayField(
+        models.CharField(max_length=64, choices=EventType.choices), null=True, blank=True
+    )
+    disabled_reason = models.CharField(max_length=255, null=True, editable=False)  # noqa: DJ001 - null in the API
+    failing_since = models.DateTimeField(null=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(previous_secret_encrypted__isnull=True, previous_secret_expires_at__isnull=True)
+                | Q(previous_secret_encrypted__isnull=False, previous_secret_expires_at__isnull=False),
+                name="endpoint_previous_secret_expires",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.url or "no URL"
+
+    @property
+    def event_types(self) -> list[str]:
+        """The types that this endpoint is sent."""
+        return (
+            [str(type_) for type_ in DEFAULT_EVENT_TYPES]
+            if self.enabled_events is None
+            else self.enabled_events
+        )
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether events made now are to be delivered, and waiting ones sent."""
+        return self.is_enabled and self.url is not None
+
+
+def _event_id() -> str:
+    return prefixed_id("evt_")
+
+
+def _delivery_id() -> str:
+    return prefixed_id("del_")
+
+
+class Event(models.Model):
+    """One thing that happened, told once: `body` is the envelope of spec 2.7, made once and sent as these bytes.
+
+    `dedupe_key` is the caller's name for the occurrence, so that no occurrence makes two events.
+    """
+
+    id = models.CharField(primary_key=True, max_length=28, default=_event_id, editable=False)
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="events")
+    type = models.CharField(max_length=64, choices=EventType.choices)
+    created = models.DateTimeField()
+    dedupe_key = models.CharField(max_length=200)
+    body = models.BinaryField()
+
+    class Meta:
+        ordering = ("-created", "-id")
+        constraints = [
+            models.UniqueConstraint(fields=("merchant", "type", "dedupe_key"), name="event_is_made_once"),
+        ]
+        indexes = [
+            models.Index(F("merchant"), F("created").desc(), F("id").desc(), name="event_newest_first")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.id}"
+
+
+class Delivery(models.Model):
+    """The sending of one body to one place, tried until it is delivered or given up.
+
+    Due work is the column `due_at`; whoever works on a row holds it until `lease_until` under a `claim_id`. A test has
+    no event, and keeps its own body. `url_override` is a payment request's own webhook URL; without one a delivery goes
+    to the endpoint's URL of the moment.
+    """
+
+    class Status(models.TextChoices):
+        PENDING = "pending", "Pending"
+        DELIVERED = "delivered", "Delivered"
+        FAILED = "failed", "Failed"
+
+    id = models.CharField(primary_key=True, max_length=28, default=_delivery_id, editable=False)
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="webhook_deliveries")
+    event = models.ForeignKey(Event, on_delete=models.CASCADE, null=True, related_name="deliveries")
+    public_event_id = models.CharField(max_length=28)
+    type = models.CharField(max_length=64, choices=EventType.choices)
+    url_override = models.CharField(max_length=2048, blank=True, default="")
+    own_body = models.BinaryField(null=True)
+    is_test = models.BooleanField(default=False)
+    status = models.CharField(max_length=16, choices=Status.choices, default=Status.PENDING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    due_at = models.DateTimeField(null=True)
+    claim_id = models.UUIDField(null=True, editable=False)
+    lease_until = models.DateTimeField(null=True, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    finished_at = models.DateTimeField(null=True, editable=False)
+
+    attempt_set: "models.Manager[Attempt]"
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        ordering = ("-created_at", "-id")
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status="pending", due_at__isnull=False, finished_at__isnull=True)
+                | Q(status__in=("delivered", "failed"), due_at__isnull=True, finished_at__isnull=False),
+                name="delivery_is_due_while_pending",
+            ),
+            models.CheckConstraint(
+                condition=Q(event__isnull=False, own_body__isnull=True)
+                | Q(event__isnull=True, own_body__isnull=False),
+                name="delivery_has_one_body",
+            ),
+            models.CheckConstraint(
+                condition=Q(claim_id__isnull=True, lease_until__isnull=True)
+                | Q(claim_id__isnull=False, lease_until__isnull=False),
+                name="delivery_claim_has_a_lease",
+            ),
+        ]
+        indexes = [
+            models.Index(F("merchant"), F("created_at").desc(), F("id").desc(), name="delivery_newest_first"),
+            models.Index(fields=("due_at",), condition=Q(status="pending"), name="delivery_due"),
+            models.Index(fields=("public_event_id",), name="delivery_of_event"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.id}"
+
+    @property
+    def body(self) -> bytes:
+        """The frozen bytes to send."""
+        return bytes(self.own_body if self.event is None else self.event.body)  # type: ignore[arg-type]
+
+
+class Attempt(models.Model):
+    """One try: written when it starts, so that one whose worker died is seen, and completed when it ends."""
+
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE)
+    number = models.PositiveSmallIntegerField()
+    url = models.CharField(max_length=2048)
+    started_at = models.DateTimeField()
+    duration_ms = models.PositiveIntegerField(null=True)
+    status_code = models.PositiveSmallIntegerField(null=True)
+    error = models.CharField(max_length=255, blank=True, default="")
+    response_excerpt = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ("number",)
+        constraints = [
+            models.UniqueConstraint(fields=("delivery", "number"), name="attempt_number_is_used_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"attempt {self.number}"

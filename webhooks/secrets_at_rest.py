@@ -1,0 +1,29 @@
+"""Webhook secrets in the database: encrypted under ENCRYPTION_KEYS, so that a dump holds none (contract 9)."""
+
+import secrets
+import string
+
+from cryptography.fernet import Fernet, MultiFernet
+from django.conf import settings
+
+SECRET_PREFIX = "whsec_"
+_ALPHABET = string.ascii_letters + string.digits
+
+
+def new_secret() -> str:
+    """Return a fresh secret: `whsec_` and 32 alphanumeric characters, 190 random bits (spec 2.6)."""
+    return SECRET_PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(32))
+
+
+def encrypt(secret: str) -> bytes:
+    """Return `secret` encrypted under the newest key."""
+    return _keys().encrypt(secret.encode("ascii"))
+
+
+def decrypt(stored: bytes | memoryview) -> str:
+    """Return the secret. Raises cryptography.fernet.InvalidToken when no key of ENCRYPTION_KEYS opens it."""
+    return _keys().decrypt(bytes(stored)).decode("ascii")
+
+
+def _keys() -> MultiFernet:
+    return MultiFernet([Fernet(key) for key in settings.ENCRYPTION_KEYS])
