@@ -32,13 +32,7 @@ def parse_amount(value: object, token: Token) -> int:
     Only ASCII `digits[.digits]` is read. Raises AmountError for anything else, for more fraction digits than the token
     has, for zero, and for more than the chain can hold (uint256 on EVM, u64 on Solana).
     """
-    if not isinstance(value, str):
-        raise AmountError(ErrorCode.AMOUNT_NOT_A_STRING, 'The amount should be a string such as "10.50".')
-    match = _DECIMAL.fullmatch(value)
-    if match is None:
-        message = 'The amount should be digits with an optional fraction, such as "10.50".'
-        raise AmountError(ErrorCode.AMOUNT_INVALID, message)
-    whole, fraction = match[1], match[2] or ""
+    whole, fraction = read_decimal(value)
     if len(fraction) > token.decimals:
         message = f"{token.symbol} has {token.decimals} decimals; got {len(fraction)} fraction digits."
         raise AmountError(ErrorCode.AMOUNT_TOO_PRECISE, message)
@@ -48,6 +42,17 @@ def parse_amount(value: object, token: Token) -> int:
     if raw > largest_amount(token):
         raise AmountError(ErrorCode.AMOUNT_TOO_LARGE, f"The amount is beyond what {token.chain.name} can hold.")
     return raw
+
+
+def read_decimal(value: object) -> tuple[str, str]:
+    """Return the digits before and after the point. Raises AmountError unless `value` is a string of that form."""
+    if not isinstance(value, str):
+        raise AmountError(ErrorCode.AMOUNT_NOT_A_STRING, 'The amount should be a string such as "10.50".')
+    match = _DECIMAL.fullmatch(value)
+    if match is None:
+        message = 'The amount should be digits with an optional fraction, such as "10.50".'
+        raise AmountError(ErrorCode.AMOUNT_INVALID, message)
+    return match[1], match[2] or ""
 
 
 def largest_amount(token: Token) -> int:

@@ -178,15 +178,15 @@ def _consume(payment: Payment, transfer: Transfer) -> bool:
 
 def _credit(request: PaymentRequest, payment: Payment, received: int, paid_at: datetime, now: datetime) -> None:
     """Add what was received to the locked request, and tell what that makes of it (contract 5)."""
-    was = request.status
+    was_paid_in_full = request.amount_remaining == 0
     request.amount_paid += received
     PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=request.amount_paid)
-    if was == RequestStatus.COMPLETED:
+    if was_paid_in_full:
         announcements.announce_overpaid(request, payment)
     elif request.amount_paid < request.amount:
         announcements.announce_partially_paid(request, payment)
     else:
-        if was != RequestStatus.CANCELLED:
+        if request.status != RequestStatus.CANCELLED:
             late = paid_at > request.expires_at
             move_request(
                 request, RequestStatus.COMPLETED, actor=ACTOR, reason=payment.id, completed_at=now, paid_late=late

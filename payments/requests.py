@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from chains.models import Token
@@ -89,11 +90,11 @@ def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
 
 def lock_request(request_id: uuid.UUID) -> PaymentRequest:
     """Return the request, locked until the transaction ends. Every change to a request or its payments takes this first."""
-    return (
-        PaymentRequest.objects.select_for_update(of=("self",))
-        .select_related("merchant", "token", "token__chain", "chain")
-        .get(pk=request_id)
-    )
+    return _lockable().select_for_update(of=("self",), no_key=True).get(pk=request_id)
+
+
+def _lockable() -> QuerySet[PaymentRequest]:
+    return PaymentRequest.objects.select_related("merchant", "token", "token__chain", "chain")
 
 
 def is_held(request: PaymentRequest, now: datetime) -> bool:
@@ -123,10 +124,10 @@ def expire_due(now: datetime | None = None) -> int:
 def _expire(request_id: uuid.UUID, now: datetime) -> bool:
     with transaction.atomic():
         # A locked request is being paid, cancelled or expired by somebody else; the next sweep sees what came of it.
-        free = PaymentRequest.objects.select_for_update(skip_locked=True, of=("self",))
-        if not free.filter(pk=request_id, status=Status.ACTIVE).exists():
+        free = _lockable().select_for_update(of=("self",), no_key=True, skip_locked=True)
+        request = free.filter(pk=request_id, status=Status.ACTIVE).first()
+        if request is None:
             return False
-        request = lock_request(request_id)
         if is_held(request, now):
             PaymentRequest.objects.filter(pk=request_id).update(expiry_check_at=now + HELD_EXPIRY_PAUSE)
             return False

@@ -1,0 +1,8 @@
+from django.urls import path
+
+from chains.views import CatalogueViewSet
+
+urlpatterns = [
+    path("chains", CatalogueViewSet.as_view({"get": "list"}), name="chains"),
+    path("chains/<int:chain_id>/tokens", CatalogueViewSet.as_view({"get": "tokens"}), name="chain-tokens"),
+]

@@ -1,0 +1,37 @@
+"""The public catalogue (spec 4): active chains and tokens alone, as plain arrays."""
+
+from django.http import Http404
+from django.utils.cache import patch_cache_control
+from rest_framework import viewsets
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from chains.models import Chain, Token
+from chains.serializers import ChainSerializer, TokenSerializer
+
+_LARGEST_ID = 2**63 - 1
+_CACHE_SECONDS = 60
+
+
+class CatalogueViewSet(viewsets.ViewSet):
+    """What merchants may ask to be paid in. Needs no credentials."""
+
+    authentication_classes = ()
+    permission_classes = ()
+
+    def list(self, request: Request) -> Response:  # noqa: ARG002 - the viewset interface
+        """Return the active chains."""
+        chains = Chain.objects.filter(is_active=True)
+        return _cacheable(Response(ChainSerializer(chains, many=True).data))
+
+    def tokens(self, request: Request, chain_id: int) -> Response:  # noqa: ARG002 - the viewset interface
+        """Return the active tokens of an active chain; 404 for any other chain."""
+        if chain_id > _LARGEST_ID or not Chain.objects.filter(pk=chain_id, is_active=True).exists():
+            raise Http404
+        tokens = Token.objects.filter(chain_id=chain_id, is_active=True)
+        return _cacheable(Response(TokenSerializer(tokens, many=True).data))
+
+
+def _cacheable(response: Response) -> Response:
+    patch_cache_control(response, public=True, max_age=_CACHE_SECONDS)
+    return response

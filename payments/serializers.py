@@ -1,0 +1,182 @@
+"""The outside shape of payment requests and payments: what comes in, and what goes out (spec 2.4, contract 5 and 6)."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from rest_framework import serializers
+
+from chains.addresses import AddressError, normalise_address
+from chains.amounts import AmountError, parse_amount, read_decimal
+from chains.models import Chain, Token
+from config.api.errors import ApiError, ErrorCode, Problem
+from config.api.serializers import StrictSerializer, TextField, TrueOrFalseField, WholeNumberField
+from merchants.web_addresses import WebAddressError, parse_web_address
+from payments.requests import NewRequest
+from webhooks.outbound import check_url
+
+_LARGEST_ID = 2**63 - 1
+_MAX_METADATA_PAIRS = 50
+_MAX_METADATA_KEY = 40
+_MAX_METADATA_VALUE = 500
+
+
+class AnyJSONField(serializers.Field[Any, Any, Any, Any]):
+    """Any JSON value, judged later together with other fields."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the value as it came."""
+        return data
+
+
+class WebAddressField(TextField):
+    """An absolute http(s) address that a customer may be sent to (contract 5)."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the address unchanged, or refuse it."""
+        text = super().to_internal_value(data)
+        try:
+            return parse_web_address(text, allow_http=settings.ALLOW_HTTP_URLS)
+        except WebAddressError as error:
+            raise serializers.ValidationError(str(error), ErrorCode.URL_INVALID.value) from error
+
+
+class WebhookAddressField(WebAddressField):
+    """An address that the service itself calls: never a private one (contract 9)."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the address unchanged, or refuse it."""
+        text = TextField.to_internal_value(self, data)
+        try:
+            check_url(text)
+        except ApiError as error:
+            problem = error.problems[0]
+            raise serializers.ValidationError(problem.message, problem.code.value) from error
+        return text
+
+
+class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
+    """Up to 50 pairs of strings, kept and given back as they are."""
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        """Return the pairs, or refuse them."""
+        if not isinstance(data, Mapping) or len(data) > _MAX_METADATA_PAIRS:
+            raise _invalid(f"This should be an object of at most {_MAX_METADATA_PAIRS} pairs of strings.")
+        text = TextField(max_length=_MAX_METADATA_VALUE, allow_blank=True)
+        key = TextField(max_length=_MAX_METADATA_KEY)
+        return {key.run_validation(name): text.run_validation(value) for name, value in data.items()}
+
+    def to_representation(self, value: dict[str, str]) -> dict[str, str]:
+        """Return the pairs."""
+        return value
+
+
+class CreateRequestSerializer(StrictSerializer):
+    """The body of POST /api/payment-requests. `validated_data` becomes a `NewRequest` by `order()`."""
+
+    amount = AnyJSONField()
+    token_id = WholeNumberField()
+    chain_id = WholeNumberField()
+    recipient_address = TextField(max_length=100)
+    external_id = TextField(max_length=255, required=False, allow_null=True, allow_blank=True)
+    redirect_url = WebAddressField(required=False, allow_null=True)
+    cancel_url = WebAddressField(required=False, allow_null=True)
+    description = TextField(max_length=500, required=False, allow_null=True, allow_blank=True, multiline=True)
+    metadata = MetadataField(required=False)
+    expires_in = WholeNumberField(min_value=60, max_value=2_592_000, default=3600)
+    webhook_url = WebhookAddressField(required=False, allow_null=True)
+    references = TrueOrFalseField(required=False, allow_null=True)
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Validate each field, then those that only make sense together; report all failures at once."""
+        problems: dict[str, Any] = {}
+        values: dict[str, Any] = {}
+        try:
+            values = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            if not isinstance(error.detail, dict):
+                raise
+            problems.update(error.detail)
+            values = self._valid_parts(data, problems)
+        for problem in self._judge_together(values):
+            problems[str(problem.param)] = [serializers.ErrorDetail(problem.message, problem.code.value)]
+        if problems:
+            ordered = {name: problems[name] for name in [*self.fields, *problems] if name in problems}
+            raise serializers.ValidationError(ordered)
+        return values
+
+    def _valid_parts(self, data: Any, problems: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields that are right by themselves, so that one mistake does not hide another."""
+        names = ("amount", "token_id", "chain_id", "recipient_address")
+        return {
+            name: self.fields[name].run_validation(data[name])
+            for name in names
+            if name not in problems and name in data
+        }
+
+    def _judge_together(self, values: dict[str, Any]) -> list[Problem]:
+        found: list[Problem] = []
+        chain = _active_chain(values["chain_id"], found) if "chain_id" in values else None
+        token = _active_token(values["token_id"], chain, found) if "token_id" in values else None
+        if "amount" in values:
+            try:
+                values["amount"] = parse_amount(values["amount"], token) if token else read_decimal(values["amount"])
+            except AmountError as error:
+                found.append(Problem(error.code, str(error), "amount"))
+        if chain is not None and "recipient_address" in values:
+            try:
+                values["recipient_address"] = recipient(chain, token, values["recipient_address"])
+            except AddressError as error:
+                found.append(Problem(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address"))
+        values["token"] = token
+        return found
+
+    def order(self) -> NewRequest:
+        """Return the validated order."""
+        data = self.validated_data
+        return NewRequest(
+            token=data["token"],
+            amount=data["amount"],
+            recipient_address=data["recipient_address"],
+            lifetime=timedelta(seconds=data["expires_in"]),
+            references=data.get("references"),
+            external_id=data.get("external_id"),
+            description=data.get("description"),
+            metadata=data.get("metadata") or {},
+            redirect_url=data.get("redirect_url"),
+            cancel_url=data.get("cancel_url"),
+            webhook_url=data.get("webhook_url"),
+        )
+
+
+def recipient(chain: Chain, token: Token | None, text: str) -> str:
+    """Return the canonical recipient; raises AddressError, also for the token's own contract."""
+    address = normalise_address(chain.chain_type, text)
+    if token is not None and token.contract_address == address:
+        raise AddressError("This is the token's own contract; what is sent there is lost.")
+    return address
+
+
+def _active_chain(chain_id: int, found: list[Problem]) -> Chain | None:
+    chain = Chain.objects.filter(pk=chain_id, is_active=True).first() if 0 <= chain_id <= _LARGEST_ID else None
+    if chain is None:
+        message = f"There is no active chain {chain_id}; GET /api/public/chains lists them."
+        found.append(Problem(ErrorCode.CHAIN_UNKNOWN, message, "chain_id"))
+    return chain
+
+
+def _active_token(token_id: int, chain: Chain | None, found: list[Problem]) -> Token | None:
+    known = Token.objects.select_related("chain").filter(is_active=True)
+    token = known.filter(pk=token_id).first() if 0 <= token_id <= _LARGEST_ID else None
+    if token is None:
+        message = f"There is no active token {token_id}; GET /api/public/chains/CHAIN_ID/tokens lists them."
+        found.append(Problem(ErrorCode.TOKEN_UNKNOWN, message, "token_id"))
+    elif chain is not None and token.chain_id != chain.pk:
+        message = f"{token.symbol} ({token_id}) is on {token.chain.name}, not on {chain.name}."
+        found.append(Problem(ErrorCode.TOKEN_NOT_ON_CHAIN, message, "token_id"))
+    return token
+
+
+def _invalid(message: str) -> serializers.ValidationError:
+    return serializers.ValidationError(message, ErrorCode.PARAMETER_INVALID.value)

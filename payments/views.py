@@ -1,0 +1,81 @@
+"""The merchant's endpoints for payment requests (spec 4, contract 5 and 6)."""
+
+import uuid
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from rest_framework import status, viewsets
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from merchants.authentication import merchant_of
+from merchants.models import ApiKey
+from merchants.permissions import CanCreatePayments, HasApiKey
+from payments.models import PaymentRequest
+from payments.representations import (
+    PaymentRequestDetailSerializer,
+    PaymentRequestSerializer,
+    PaymentSerializer,
+)
+from payments.requests import cancel_request, create_request
+from payments.serializers import CreateRequestSerializer
+from payments.submission import retry_payment
+
+
+class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
+    """A merchant's own payment requests; another merchant's do not exist here."""
+
+    queryset = PaymentRequest.objects.none()
+    lookup_field = "id"
+
+    def get_queryset(self) -> QuerySet[PaymentRequest]:
+        """Start every look-up from the key's merchant."""
+        return merchant_of(self.request).payment_requests.select_related("token", "chain", "merchant")
+
+    def get_permissions(self) -> list[BasePermission]:
+        """Reading needs any active key, changing `create_payments`."""
+        return [HasApiKey() if self.action == "retrieve" else CanCreatePayments()]
+
+    def find(self, id: str) -> PaymentRequest:  # noqa: A002 - the URL's own word
+        """Return the merchant's request with this id, or answer 404."""
+        try:
+            return self.get_queryset().get(pk=uuid.UUID(id))
+        except (ValueError, PaymentRequest.DoesNotExist):
+            raise Http404 from None
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
+        """Keep keyed answers out of every cache."""
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response["Cache-Control"] = "no-store"
+        return response
+
+    def create(self, request: Request) -> Response:
+        """Create a payment request."""
+        serializer = CreateRequestSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        created = create_request(merchant_of(request), serializer.order(), actor=actor_of(request))
+        return Response(PaymentRequestSerializer(created).data, status=status.HTTP_201_CREATED)
+
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002, ARG002 - the viewset interface
+        """Return a payment request with its newest payments."""
+        return Response(PaymentRequestDetailSerializer(self.find(id)).data)
+
+    def cancel(self, request: Request, id: str) -> Response:  # noqa: A002 - the URL's own word
+        """Cancel an active payment request; again is no error."""
+        cancelled = cancel_request(self.find(id).pk, actor=actor_of(request))
+        return Response(PaymentRequestDetailSerializer(cancelled).data)
+
+    def retry(self, request: Request, id: str, payment_id: str) -> Response:  # noqa: A002 - the URL's own word
+        """Look anew at a payment that failed for want of an answer."""
+        payment = self.find(id).payments.filter(pk=payment_id).first()
+        if payment is None:
+            raise Http404
+        retried = retry_payment(payment, actor=actor_of(request))
+        return Response(PaymentSerializer(retried).data)
+
+
+def actor_of(request: Request) -> str:
+    """Return who acts, for the history: the key's first characters, never the key."""
+    return f"api key {request.auth.prefix}" if isinstance(request.auth, ApiKey) else "api"
