@@ -137,7 +137,9 @@ def _start_services(running: list[Child]) -> Addresses:
     anvil.install()
     with step("Starting the local chain"):
         port = _port("chain", 8545, set())
-        chain = anvil.start(port=port, block_time=BLOCK_SECONDS, state=WORLD / "chain" / "state.json")
+        chain = anvil.start(
+            port=port, block_time=BLOCK_SECONDS, state=WORLD / "chain" / "state.json", extra_args=["--quiet"]
+        )
         running.append(chain.child)
         deploy_local_tokens(chain.url, anvil.WALLET_ADDRESS)
     web = _port("web", 8000, {port})
@@ -200,6 +202,7 @@ def _parts(memory: Memory, at: Addresses, environment: dict[str, str]) -> list[P
     web += ["--workers", "2", "--threads", "8", "--graceful-timeout", "5"]
     celery = ["celery", "-A", "config"]
     worker = [*celery, "worker", "--loglevel", "INFO", "--concurrency", "2"]
+    worker += ["--without-gossip", "--without-mingle"]
     beat = [
         *celery,
         "beat",
