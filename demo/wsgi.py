@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 WALLET = Path(__file__).parent / "wallet" / "dist" / "wallet.js"
 
-# Account 1 of "test test test … junk", the mnemonic that every local node starts with. Worth nothing anywhere.
+# Account 1 of "test test test … junk", with which every local node starts. Worth nothing anywhere.
 PUBLIC_TEST_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 
 RPC_BODY_LIMIT = 64 * 1024
@@ -133,7 +133,8 @@ def _inject(
 
 def _collect(product: "WSGIApplication", environ: "WSGIEnvironment") -> tuple[str, Headers, bytes]:
     """Run `product` to its end and return the whole response."""
-    status, headers, written = "", [], []
+    status, headers = "", Headers()
+    written: list[bytes] = []
 
     def keep(new_status: str, new_headers: Headers, _exc_info: Any = None, /) -> Callable[[bytes], object]:
         nonlocal status, headers

@@ -94,7 +94,8 @@ def create_app(
 
     @app.get("/orders/<number>")
     def show_order(number: str) -> str:
-        # The checkout adds payment_request_id and status to this address. Anybody can type those: they are not read.
+        # The checkout adds payment_request_id and status to this address. Anybody can type those, so
+        # they are not read.
         order = find_order(number)
         return render_template(
             "order.html",

@@ -32,7 +32,7 @@ NUMBER_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 @dataclass(frozen=True)
 class Order:
-    """`settled_by` is the id of the event that made it paid or expired; `problem` why the last try to pay failed."""
+    """`settled_by` is the event that made it paid or expired; `problem` is why the last try to pay failed."""
 
     id: str
     good: str
@@ -109,8 +109,8 @@ class Orders:
         number = about.get("reference")
         if event.type == "payment.succeeded":
             database.execute(
-                "UPDATE orders SET status = 'paid', problem = '', transaction_hash = ?, settled_by = ?, settled_at = ?"
-                " WHERE id = ? AND status != 'paid'",
+                "UPDATE orders SET status = 'paid', problem = '', transaction_hash = ?, settled_by = ?,"
+                " settled_at = ? WHERE id = ? AND status != 'paid'",
                 (about.get("transaction_hash") or "", event.id, _now(), number),
             )
         elif event.type == "payment.expired":

@@ -11,7 +11,7 @@ TIMEOUT_SECONDS = 10
 class QuittanceError(Exception):
     """The API refused a call or could not be reached.
 
-    `code` is the API's own (`amount_too_precise`, …), or `unreachable`; `request_id` finds the call in its logs.
+    `code` is the API's own (`amount_too_precise`, …), or `unreachable`. `request_id` helps its operators.
     """
 
     def __init__(self, code: str, message: str, request_id: str = "") -> None:
@@ -43,10 +43,12 @@ class Quittance:
         for token in self._call("GET", f"/api/public/chains/{chain_id}/tokens"):
             if token["contract_address"].lower() == contract_address.lower():
                 return Token(id=token["id"], chain_id=chain_id, symbol=token["symbol"])
-        raise QuittanceError("token_unknown", f"no token {contract_address or '(native)'} on chain {chain_id}")
+        raise QuittanceError(
+            "token_unknown", f"chain {chain_id} has no token {contract_address or '(native)'}"
+        )
 
     def create_payment_request(self, fields: dict[str, Any], *, idempotency_key: str) -> dict[str, Any]:
-        """Ask for money. Calling again with the same key and fields gives the same request, never a second one."""
+        """Ask for money. The same key and fields again give the same request, never a second one."""
         answer = self._call("POST", "/api/payment-requests", fields, {"Idempotency-Key": idempotency_key})
         return cast(dict[str, Any], answer)
 

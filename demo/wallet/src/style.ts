@@ -91,6 +91,8 @@ dd { margin: 0; text-align: end; font-variant-numeric: tabular-nums; overflow-wr
 dd small { display: block; color: var(--soft); font-size: 12px; }
 code { font: 12.5px/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; }
 
+code span { display: inline-block; }
+
 .note { margin: 14px 0 0; color: var(--soft); font-size: 13px; }
 .text {
   max-height: 220px;

@@ -47,6 +47,8 @@ export interface Summary {
   counterparty: { label: string; address: Address } | null;
   contract: Address | null;
   balance: string | null;
+  /** The account holds less than the amount. */
+  isShort: boolean;
   /** Bytes after the call's arguments: on a Quittance payment, its reference. */
   reference: Hex | null;
 }
@@ -84,7 +86,7 @@ async function estimateGas(chain: Chain, account: Address, asked: AskedTransacti
     return { gas: hexToBigInt(await ask(chain, "eth_estimateGas", [call])), problem: null };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { gas: quantity(asked.gas) ?? 100_000n, problem: message };
+    return { gas: quantity(asked.gas) ?? 100_000n, problem: message.replace(/[:\s]*(0x)?[0-9a-f]{64,}/gi, "") };
   }
 }
 
@@ -114,14 +116,16 @@ export async function summarise(chain: Chain, account: Address, transaction: Pre
     return summariseTokenCall(chain, account, to, data, selector === TRANSFER);
   }
   const isPlain = to !== undefined && (size(data) === 0 || !(await hasCode(chain, to)));
+  const showsValue = isPlain || value > 0n;
   const balance = hexToBigInt(await ask(chain, "eth_getBalance", [account, "latest"]));
   return {
     title: to === undefined ? "Create a contract" : isPlain ? "Send" : "Call a contract",
-    amount: isPlain || value > 0n ? formatUnits(value, 18) : null,
-    symbol: isPlain || value > 0n ? chain.nativeSymbol : null,
+    amount: showsValue ? readable(value, 18) : null,
+    symbol: showsValue ? chain.nativeSymbol : null,
     counterparty: to ? { label: isPlain ? "To" : "Contract", address: to } : null,
     contract: null,
     balance: `${shorten(balance, 18)} ${chain.nativeSymbol}`,
+    isShort: balance < value,
     reference: isPlain && size(data) > 0 ? data : null,
   };
 }
@@ -136,11 +140,12 @@ async function summariseTokenCall(chain: Chain, account: Address, token: Address
   const amount = hexToBigInt(slice(data, 36, 68));
   return {
     title: isTransfer ? "Send" : "Allow spending",
-    amount: formatUnits(amount, places),
+    amount: readable(amount, places),
     symbol,
     counterparty: { label: isTransfer ? "To" : "Spender", address: getAddress(slice(data, 16, 36)) },
     contract: token,
     balance: balance === null ? null : `${shorten(balance, places)} ${symbol}`,
+    isShort: isTransfer && balance !== null && balance < amount,
     reference: size(data) > 68 ? slice(data, 68) : null,
   };
 }
@@ -175,11 +180,20 @@ function quantity(hex: Hex | undefined): bigint | undefined {
   return hex === undefined ? undefined : BigInt(hex);
 }
 
+/** An exact amount for people: every digit that counts, and at least two after the point. */
+function readable(amount: bigint, decimals: number): string {
+  const [whole, fraction = ""] = formatUnits(amount, decimals).split(".");
+  return decimals === 0 ? group(whole!) : `${group(whole!)}.${fraction.padEnd(2, "0")}`;
+}
+
+function group(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
 /** An amount for people: at most six fraction digits, cut rather than rounded up. */
 export function shorten(amount: bigint, decimals: number): string {
   const [whole, fraction = ""] = formatUnits(amount, decimals).split(".");
   const kept = fraction.slice(0, 6).replace(/0+$/, "");
   if (whole === "0" && !kept && amount > 0n) return "< 0.000001";
-  const grouped = whole!.replace(/\B(?=(\d{3})+$)/g, ",");
-  return kept ? `${grouped}.${kept}` : grouped;
+  return kept ? `${group(whole!)}.${kept}` : group(whole!);
 }

@@ -139,7 +139,8 @@ function transactionParts({ chain, prepared, summary }: TransactionQuestion): HT
     summary.balance === null ? null : { label: "You have", value: summary.balance },
   ];
   parts.push(table(rows.filter((row) => row !== null)));
-  if (prepared.warning) parts.push(paragraph("warning", `This will probably fail: ${prepared.warning}`));
+  if (summary.isShort) parts.push(paragraph("warning", `This account does not hold enough ${summary.symbol}.`));
+  else if (prepared.warning) parts.push(paragraph("warning", `This will probably fail: ${prepared.warning}`));
   return parts;
 }
 
@@ -147,12 +148,18 @@ function table(rows: Row[]): HTMLElement {
   return element(
     "dl",
     ...rows.map(({ label, value, detail, isCode, testId }) => {
-      const shown = element("dd", isCode ? element("code", value) : value);
+      const shown = element("dd", isCode ? code(value) : value);
       if (detail) shown.append(element("small", detail));
       if (testId) shown.dataset.testid = testId;
       return element("div", element("dt", label), shown);
     }),
   );
+}
+
+/** A long hex value in two halves, so that it breaks in the same place wherever it stands. */
+function code(value: string): HTMLElement {
+  const half = Math.ceil(value.length / 2);
+  return element("code", element("span", value.slice(0, half)), element("span", value.slice(half)));
 }
 
 function paragraph(className: string, text: string): HTMLElement {

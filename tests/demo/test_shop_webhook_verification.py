@@ -1,0 +1,116 @@
+import hashlib
+import hmac
+import json
+
+import pytest
+
+from demo.shop.webhook import SignatureError, verify
+
+SECRET = "whsec_9fKq2LmZ7RtXb4VwNc8HdPs3JyGe6Ua1"
+OTHER_SECRET = "whsec_0aBcDeFgHiJkLmNoPqRsTuVwXyZ12345"
+NOW = 1_790_000_000
+BODY = json.dumps(
+    {
+        "id": "evt_8sT2mWq4Xc6Vb9Nz1Lk3Jh5G",
+        "type": "payment.succeeded",
+        "created": NOW,
+        "data": {"object": {"id": "pay_3", "amount": 12_500_000, "currency": "USDC", "reference": "HC-É"}},
+    },
+    ensure_ascii=False,
+).encode()
+
+
+def signature(timestamp: int | str = NOW, body: bytes = BODY, secret: str = SECRET) -> str:
+    return hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
+
+
+def header(timestamp: int | str = NOW, body: bytes = BODY, secret: str = SECRET) -> str:
+    return f"t={timestamp},v1={signature(timestamp, body, secret)}"
+
+
+def test_a_rightly_signed_body_gives_its_event() -> None:
+    event = verify(header(), BODY, SECRET, now=NOW + 2.5)
+    assert (event.id, event.type) == ("evt_8sT2mWq4Xc6Vb9Nz1Lk3Jh5G", "payment.succeeded")
+    assert event.object["reference"] == "HC-É"
+
+
+def test_another_merchants_secret_is_refused() -> None:
+    with pytest.raises(SignatureError):
+        verify(header(secret=OTHER_SECRET), BODY, SECRET, now=NOW)
+
+
+@pytest.mark.parametrize("drift", [-300, -1, 0, 1, 300])
+def test_a_timestamp_up_to_five_minutes_off_is_accepted(drift: int) -> None:
+    verify(header(), BODY, SECRET, now=NOW + drift)
+
+
+@pytest.mark.parametrize("drift", [301, 86_400], ids=["just too old", "a day old"])
+def test_an_old_delivery_played_again_is_refused(drift: int) -> None:
+    with pytest.raises(SignatureError, match="timestamp"):
+        verify(header(), BODY, SECRET, now=NOW + drift)
+
+
+def test_a_timestamp_from_the_future_is_refused() -> None:
+    with pytest.raises(SignatureError, match="timestamp"):
+        verify(header(), BODY, SECRET, now=NOW - 301)
+
+
+def test_an_old_signature_under_a_new_timestamp_is_refused() -> None:
+    with pytest.raises(SignatureError, match="no signature"):
+        verify(f"t={NOW},v1={signature(NOW - 1_000)}", BODY, SECRET, now=NOW)
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        BODY.replace(b"12500000", b"12500001"),
+        BODY + b"\n",
+        json.dumps(json.loads(BODY)).encode(),
+        b"",
+    ],
+    ids=["another amount", "one more byte", "parsed and printed again", "empty"],
+)
+def test_an_altered_body_is_refused(altered: bytes) -> None:
+    with pytest.raises(SignatureError, match="no signature"):
+        verify(header(), altered, SECRET, now=NOW)
+
+
+@pytest.mark.parametrize("current", [SECRET, OTHER_SECRET], ids=["old secret", "new secret"])
+def test_while_a_secret_is_rotated_either_of_the_two_signatures_will_do(current: str) -> None:
+    both = f"t={NOW},v1={signature(secret=OTHER_SECRET)},v1={signature(secret=SECRET)}"
+    verify(both, BODY, current, now=NOW)
+
+
+def test_an_unknown_signature_version_is_passed_over() -> None:
+    verify(f"t={NOW},v2=abc,v1={signature()}", BODY, SECRET, now=NOW)
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        "",
+        "v1",
+        ",,,",
+        f"t={NOW}",
+        f"v1={signature()}",
+        f"t=,v1={signature('')}",
+        f"t=-{NOW},v1={signature(-NOW)}",
+        f"t={NOW}.0,v1={signature(f'{NOW}.0')}",
+        f"t=١٧٩,v1={signature('١٧٩')}",
+        f"t={'9' * 5_000},v1={signature('9' * 5_000)}",
+        f"t={NOW},t={NOW},v1={signature()}",
+        f"t={NOW},v1={signature().upper()}",
+        f"t={NOW},v1={signature()[:-1]}",
+        f"t={NOW},v1=é{signature()[1:]}",
+        f"t={NOW},v0={signature()}",
+    ],
+)
+def test_a_header_of_another_form_is_refused(garbage: str) -> None:
+    with pytest.raises(SignatureError, match="header"):
+        verify(garbage, BODY, SECRET, now=NOW)
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{}", b"\xff", b'{"id": "evt_1"}', b"not json"])
+def test_a_signed_body_that_is_no_event_is_refused(body: bytes) -> None:
+    with pytest.raises(SignatureError, match="not an event"):
+        verify(header(body=body), body, SECRET, now=NOW)
