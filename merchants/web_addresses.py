@@ -1,6 +1,7 @@
-"""Web addresses that merchants hand in: one set of syntax rules for redirects, webhooks and logos (contract 5, 9).
+"""Web addresses that merchants hand in: one set of syntax rules for all of them (contract 5 and 9).
 
-Only syntax is judged here. Where the service itself calls an address, `webhooks.outbound` judges where it leads.
+Only syntax is judged here. Where the service itself calls an address, `webhooks.outbound` judges where it
+leads.
 """
 
 import ipaddress
@@ -22,8 +23,10 @@ _SAFE_IN_TARGET = "%/:?@!$&'()*+,;=-._~[]"
 
 @dataclass(frozen=True)
 class WebAddress:
-    """An absolute http(s) address taken apart: `host` in lower case and ASCII (an IPv6 literal without its brackets),
-    `target` the path and query as they go on the wire."""
+    """An absolute http(s) address taken apart.
+
+    `host` is in lower case and ASCII (an IPv6 literal without brackets), `target` the path and query as sent.
+    """
 
     scheme: str
     host: str
@@ -43,26 +46,23 @@ def parse_web_address(text: str, *, allow_http: bool) -> str:
 def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
     """Return the parts of `text`; raises ValueError as `parse_web_address` does.
 
-    Refused besides other schemes: over 2,048 characters, credentials, blanks, control characters, backslashes (which
-    parsers read in different ways), hosts that are no DNS name or IP address, ports outside 1 to 65535.
+    Refused besides other schemes: over 2,048 characters, credentials, blanks, control characters, backslashes
+    (which parsers read in different ways), hosts that are no DNS name or IP address, ports outside 1 to
+    65535.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"The URL has {len(text):,} characters; at most {MAX_LENGTH:,} are accepted.")
     if has_unsafe_characters(text) or "\\" in text or any(character.isspace() for character in text):
-        raise ValueError(
-            "The URL holds a blank, a backslash or a control character; write those percent-encoded."
-        )
-    wanted = "http or https" if allow_http else "https"
+        raise ValueError("The URL holds a blank, a backslash or a control character; percent-encode it.")
+    not_absolute = f"The URL should be an absolute {'http(s)' if allow_http else 'https'} address."
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise ValueError(
-            f"The URL should be an absolute {wanted} address such as https://example.com/path."
-        ) from None
+        raise ValueError(not_absolute) from None
     scheme = parts.scheme.lower()
     if scheme not in _PORTS or not parts.netloc:
-        raise ValueError(f"The URL should be an absolute {wanted} address such as https://example.com/path.")
+        raise ValueError(not_absolute)
     if scheme == "http" and not allow_http:
         raise ValueError("The URL should begin with https://; http is not accepted.")
     if "@" in parts.netloc:
@@ -76,7 +76,7 @@ def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
 
 
 def _host(host: str) -> str:
-    """Return the host in ASCII. An IPv4 address counts only in its usual form: 0x7f.1 is refused, not guessed at."""
+    """Return the host in ASCII. IPv4 counts only in its usual form: 0x7f.1 is refused, not guessed at."""
     problem = "The URL's host should be a domain name or an IP address."
     if ":" in host:
         try:
@@ -90,7 +90,8 @@ def _host(host: str) -> str:
         name = host if host.isascii() else idna.encode(host, uts46=True).decode("ascii")
     except idna.IDNAError:
         raise ValueError(problem) from None
-    labels = name.removesuffix(".").split(".")
+    name = name.removesuffix(".")
+    labels = name.split(".")
     if len(name) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
         raise ValueError(problem)
     if _NUMERIC.fullmatch(labels[-1]):

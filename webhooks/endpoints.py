@@ -28,12 +28,13 @@ UNCHANGED = Unchanged.UNCHANGED
 class Change:
     """What a merchant asks of its endpoint; what is left out keeps its value.
 
-    `url` None removes the endpoint; `enabled_events` None means the default types again. The URL is checked already.
+    `url` None removes the endpoint; `enabled_events` None means the default types again. The URL is checked
+    already.
     """
 
     url: str | None
     is_enabled: bool | Unchanged = UNCHANGED
-    enabled_events: Sequence[str] | None | Unchanged = UNCHANGED
+    enabled_events: Sequence[str] | Unchanged | None = UNCHANGED
     rotate_secret: bool = False
 
 
@@ -79,7 +80,7 @@ def _rotate(endpoint: Endpoint) -> None:
 
 
 def signing_secrets(endpoint: Endpoint, now: datetime) -> list[str]:
-    """Return the secrets that sign at `now`: the current one and, for 24 hours after a rotation, the former one."""
+    """Return the secrets that sign at `now`: the current one, and for 24 h after a rotation the former."""
     stored = [endpoint.secret_encrypted]
     expires = endpoint.previous_secret_expires_at
     if endpoint.previous_secret_encrypted is not None and expires is not None and now < expires:

@@ -15,18 +15,19 @@ from webhooks.models import DEFAULT_EVENT_TYPES, Delivery, Endpoint, Event, Even
 def record_event(
     *,
     merchant: Merchant,
-    type: str,  # noqa: A002 - the envelope's own word
+    type: str,
     dedupe_key: str,
     data: dict[str, Any],
     webhook_url: str | None = None,
     occurred_at: datetime | None = None,
 ) -> Event | None:
-    """Write the event and what there is to deliver, inside the caller's transaction; None if it is written already.
+    """Write the event and its delivery inside the caller's transaction; None if it is written already.
 
-    `dedupe_key` (up to 200 characters) names the occurrence: the same merchant, type and key never make a second event.
-    `data` becomes `data.object`, its integers exact. `webhook_url` is the payment request's own, checked when it was
-    set; without one the event goes to the merchant's endpoint, if that is enabled and wants the type. The periodic
-    sweep sends it within about a second of the commit: nothing here touches the network or the broker.
+    `dedupe_key` (up to 200 characters) names the occurrence: the same merchant, type and key never make a
+    second event. `data` becomes `data.object`, its integers exact. `webhook_url` is the payment request's
+    own, checked when it was set; without one the event goes to the merchant's endpoint, if that is enabled
+    and wants the type. The periodic sweep sends it within about a second of the commit: nothing here touches
+    the network or the broker.
     """
     if not connection.in_atomic_block:
         raise RuntimeError("record_event belongs in the transaction of the change that it tells of")
@@ -56,13 +57,13 @@ def record_event(
 
 
 def envelope(event_id: str, type_: str, created: datetime, data: dict[str, Any]) -> bytes:
-    """Return the body of spec 2.7: compact UTF-8 JSON, `created` in Unix seconds, integers written out in full."""
+    """Return the body of spec 2.7: compact UTF-8 JSON, its integers written out in full."""
     content = {"id": event_id, "type": type_, "created": int(created.timestamp()), "data": {"object": data}}
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _is_wanted(merchant: Merchant, type_: str, webhook_url: str | None) -> bool:
-    """Whether anybody is to be told. A request's own URL always gets the default types, the others if asked for."""
+    """Whether anybody is told. A request's own URL always gets the default types, the others if named."""
     endpoint = Endpoint.objects.filter(merchant=merchant).first()
     named = endpoint is not None and type_ in endpoint.event_types
     if webhook_url:

@@ -1,4 +1,4 @@
-"""What is told to merchants: their endpoint, the events, the deliveries of events and each attempt (contract 9)."""
+"""What merchants are told: their endpoint, the events, their deliveries, each attempt (contract 9)."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -24,9 +24,10 @@ DEFAULT_EVENT_TYPES = (EventType.PAYMENT_SUCCEEDED, EventType.PAYMENT_FAILED, Ev
 
 
 class Endpoint(models.Model):
-    """Where a merchant's events go, and the secret that signs them. The secret survives the removal of the URL.
+    """Where a merchant's events go, and the secret that signs them, which survives the removal of the URL.
 
-    The secrets are stored encrypted (see `secrets_at_rest`). `enabled_events` null means the default three types.
+    The secrets are stored encrypted (see `secrets_at_rest`). `enabled_events` null means the default three
+    types.
     """
 
     merchant = models.OneToOneField(Merchant, on_delete=models.PROTECT, related_name="webhook_endpoint")
@@ -58,11 +59,7 @@ class Endpoint(models.Model):
     @property
     def event_types(self) -> list[str]:
         """The types that this endpoint is sent."""
-        return (
-            [str(type_) for type_ in DEFAULT_EVENT_TYPES]
-            if self.enabled_events is None
-            else self.enabled_events
-        )
+        return [*DEFAULT_EVENT_TYPES] if self.enabled_events is None else self.enabled_events
 
     @property
     def is_reachable(self) -> bool:
@@ -79,7 +76,7 @@ def _delivery_id() -> str:
 
 
 class Event(models.Model):
-    """One thing that happened, told once: `body` is the envelope of spec 2.7, made once and sent as these bytes.
+    """One thing that happened: `body` is the envelope of spec 2.7, made once and sent as these bytes.
 
     `dedupe_key` is the caller's name for the occurrence, so that no occurrence makes two events.
     """
@@ -107,9 +104,9 @@ class Event(models.Model):
 class Delivery(models.Model):
     """The sending of one body to one place, tried until it is delivered or given up.
 
-    Due work is the column `due_at`; whoever works on a row holds it until `lease_until` under a `claim_id`. A test has
-    no event, and keeps its own body. `url_override` is a payment request's own webhook URL; without one a delivery goes
-    to the endpoint's URL of the moment.
+    Due work is the column `due_at`; whoever works on a row holds it until `lease_until` under a `claim_id`. A
+    test has no event, and keeps its own body. `url_override` is a payment request's own webhook URL; without
+    one a delivery goes to the endpoint's URL of the moment.
     """
 
     class Status(models.TextChoices):
@@ -132,8 +129,6 @@ class Delivery(models.Model):
     lease_until = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     finished_at = models.DateTimeField(null=True, editable=False)
-
-    attempt_set: "models.Manager[Attempt]"
 
     class Meta:
         verbose_name_plural = "deliveries"

@@ -1,4 +1,4 @@
-"""Webhook secrets in the database: encrypted under ENCRYPTION_KEYS, so that a dump holds none (contract 9)."""
+"""Webhook secrets at rest: encrypted under ENCRYPTION_KEYS, so that a dump holds none (contract 9)."""
 
 import secrets
 import string
@@ -6,7 +6,7 @@ import string
 from cryptography.fernet import Fernet, MultiFernet
 from django.conf import settings
 
-SECRET_PREFIX = "whsec_"
+SECRET_PREFIX = "whsec_"  # noqa: S105 - what secrets begin with, not one
 _ALPHABET = string.ascii_letters + string.digits
 
 

@@ -1,0 +1,288 @@
+"""The one way to call an address that a merchant chose (contract 9).
+
+The name is looked up once, every answer is checked, and the connection goes to a checked address, with the
+certificate checked against the name. No redirects, proxies, cookies, credentials or decompression: the
+standard library's client does none of these by itself. One deadline on the wall clock covers everything from
+the look-up to the last byte.
+"""
+
+import http
+import http.client
+import ipaddress
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import certifi
+from django.conf import settings
+
+from config.api.errors import ApiError, ErrorCode
+from merchants.web_addresses import WebAddress, split_web_address
+from webhooks.public_addresses import is_public
+
+DEADLINE_SECONDS = 10.0
+LOOK_UP_AT_SAVE_SECONDS = 3.0
+MAX_ANSWER_BYTES = 16 * 1024
+EXCERPT_BYTES = 1024
+_MAX_INTERIM_ANSWERS = 100
+_MAX_ADDRESSES = 8
+# getaddrinfo cannot be interrupted: a look-up that outlives its caller's patience ends in one of these.
+_look_ups = ThreadPoolExecutor(max_workers=64, thread_name_prefix="look-up")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a call. `error` is a sentence for people, empty on success; `excerpt` the first 1 KiB."""
+
+    status_code: int | None
+    error: str
+    excerpt: str
+    duration_ms: int
+
+    @property
+    def is_success(self) -> bool:
+        """Whether a 2xx status line came in time."""
+        return self.status_code is not None and 200 <= self.status_code < 300
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What may be called: plain http, and addresses that are not public, only where the settings say so."""
+
+    allow_http: bool
+    allow_private: bool
+
+    @classmethod
+    def of_this_deployment(cls) -> "Rules":
+        """Return the rules that the settings give."""
+        return cls(allow_http=settings.ALLOW_HTTP_URLS, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
+
+
+class NotCalled(Exception):
+    """The call ended before an answer; the message is a sentence for people."""
+
+
+class NotAllowed(NotCalled):
+    """The address leads where the service calls nobody."""
+
+
+class NotResolved(NotCalled):
+    """The name has no address now."""
+
+
+def check_url(url: str, *, param: str = "url") -> None:
+    """Raise ApiError `url_invalid` or `url_not_allowed` unless `url` may be set as a webhook URL.
+
+    A name that does not resolve (now, or within 3 s) is accepted: it is looked up again at each delivery.
+    """
+    rules = Rules.of_this_deployment()
+    try:
+        address = split_web_address(url, allow_http=rules.allow_http)
+    except ValueError as error:
+        raise ApiError(ErrorCode.URL_INVALID, str(error), param) from error
+    try:
+        _look_up(address, rules, time.monotonic() + LOOK_UP_AT_SAVE_SECONDS)
+    except NotResolved:
+        return
+    except NotAllowed as error:
+        raise ApiError(ErrorCode.URL_NOT_ALLOWED, str(error), param) from error
+
+
+def post(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    rules: Rules,
+    deadline: float = DEADLINE_SECONDS,
+    tls: ssl.SSLContext | None = None,
+) -> Answer:
+    """POST `body` and return within `deadline` seconds what came of it, whatever the other side does.
+
+    `tls` is the certificates to trust, by default the public authorities'.
+    """
+    started = time.monotonic()
+    call = _Call(ends_at=started + deadline, rules=rules, tls=tls)
+    error = ""
+    try:
+        call.run(url, body, headers)
+    except (NotCalled, OSError, http.client.HTTPException, ValueError) as problem:
+        late = time.monotonic() >= call.ends_at
+        error = f"No answer within {deadline:g} seconds." if late else _in_words(problem)
+    duration_ms = round((time.monotonic() - started) * 1000)
+    excerpt = bytes(call.excerpt).decode("utf-8", "replace").replace("\x00", "\ufffd")
+    if call.status is None:
+        return Answer(None, error or "The answer was not HTTP.", "", duration_ms)
+    return Answer(call.status, _verdict(call.status), excerpt, duration_ms)
+
+
+def _verdict(status: int) -> str:
+    """Return what is wrong with this status; whatever happened to the body plays no part."""
+    if 200 <= status < 300:
+        return ""
+    if 300 <= status < 400:
+        return f"Answered {status}: redirects are not followed."
+    return f"Answered {status} instead of a 2xx status."
+
+
+def _in_words(problem: Exception) -> str:
+    match problem:
+        case NotCalled():
+            return str(problem)
+        case ValueError() if not isinstance(problem, OSError):
+            return str(problem)[:255]
+        case ssl.SSLCertVerificationError():
+            return f"The TLS certificate was not accepted: {problem.verify_message}."[:255]
+        case ssl.SSLError():
+            return "The TLS connection failed."
+        case ConnectionRefusedError():
+            return "The connection was refused."
+        case ConnectionError() | http.client.IncompleteRead():
+            return "The connection was closed before an answer."
+        case http.client.HTTPException():
+            return "The answer was not HTTP."
+        case TimeoutError():
+            return "The connection timed out."
+    return "The connection failed."
+
+
+class _Call:
+    """One call under one deadline; `status` and `excerpt` are what had come when it ended."""
+
+    def __init__(self, *, ends_at: float, rules: Rules, tls: ssl.SSLContext | None) -> None:
+        self.ends_at = ends_at
+        self.rules = rules
+        self.tls = tls
+        self.status: int | None = None
+        self.excerpt = bytearray()
+
+    def run(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
+        address = split_web_address(url, allow_http=self.rules.allow_http)
+        checked = _look_up(address, self.rules, self.ends_at)
+        connection = _PinnedConnection(address, self)
+        connection.sock = self._connect(address, checked)
+        with _Guard(connection.sock, self.ends_at):
+            try:
+                if address.scheme == "https":
+                    context = self.tls or _public_authorities()
+                    connection.sock = context.wrap_socket(connection.sock, server_hostname=address.host)
+                # Who answers without reading the body to its end may close early; the answer still counts.
+                with suppress(BrokenPipeError, ConnectionResetError):
+                    connection.request("POST", address.target, body=body, headers=dict(headers))
+                self._read(connection.getresponse())
+            finally:
+                connection.close()
+
+    def _connect(self, address: WebAddress, checked: list[str]) -> socket.socket:
+        """Return a connection to the first checked address that takes one; each has its share of the time."""
+        problem: OSError = TimeoutError()
+        for left, host in zip(range(len(checked), 0, -1), checked, strict=True):
+            share = (self.ends_at - time.monotonic()) / left
+            if share <= 0:
+                raise TimeoutError
+            try:
+                connection = socket.create_connection((host, address.port), timeout=share)
+            except OSError as error:
+                problem = error
+            else:
+                connection.settimeout(max(self.ends_at - time.monotonic(), 0.001))
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return connection
+        raise problem
+
+    def _read(self, response: http.client.HTTPResponse) -> None:
+        """Keep the beginning of the body, and read no more of it than the cap."""
+        unread = MAX_ANSWER_BYTES
+        while unread > 0 and (chunk := response.read1(min(unread, 4096))):
+            unread -= len(chunk)
+            self.excerpt += chunk[: EXCERPT_BYTES - len(self.excerpt)]
+
+
+class _Guard:
+    """Cut the connection off when the deadline passes, whatever the blocked call is waiting for.
+
+    A per-read time-out would not do: a receiver that sends one byte a second never exceeds it.
+    """
+
+    def __init__(self, connection: socket.socket, ends_at: float) -> None:
+        # A duplicate, since wrapping in TLS takes the original's descriptor away; shutting down acts on both.
+        self._connection = connection.dup()
+        self._timer = threading.Timer(max(ends_at - time.monotonic(), 0), self._cut)
+        self._timer.daemon = True
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._connection.close()
+
+    def _cut(self) -> None:
+        with suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+
+class _PinnedConnection(http.client.HTTPConnection):
+    """An HTTP connection over a socket that is open already; it never opens one by itself."""
+
+    auto_open = 0
+
+    def __init__(self, address: WebAddress, call: _Call) -> None:
+        super().__init__(address.host, address.port)
+        self.default_port = 443 if address.scheme == "https" else 80  # which the Host header leaves out
+        self.response_class = partial(_Response, call=call)  # type: ignore[assignment]
+
+
+class _Response(http.client.HTTPResponse):
+    """A response that tells its call the status as soon as that line is read, and skips interim answers."""
+
+    def __init__(self, sock: socket.socket, *args: Any, call: _Call, **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self._call = call
+
+    def _read_status(self) -> tuple[str, int, str]:
+        for _ in range(_MAX_INTERIM_ANSWERS):
+            line: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
+            status = line[1]
+            if status >= 200 or status == http.HTTPStatus.SWITCHING_PROTOCOLS:
+                self._call.status = status
+                return line
+            http.client.parse_headers(self.fp)
+        raise http.client.HTTPException("too many interim answers")
+
+
+def _look_up(address: WebAddress, rules: Rules, ends_at: float) -> list[str]:
+    """Return the IP addresses that may be called, having checked all that the name has. Raises NotCalled."""
+    if address.port not in (80, 443) and address.port < 1024:
+        raise NotAllowed("The URL's port should be 80, 443 or one from 1024 up.")
+    found = [*dict.fromkeys(_resolve(address.host, ends_at))]
+    if not rules.allow_private and not all(is_public(ipaddress.ip_address(ip)) for ip in found):
+        raise NotAllowed("The URL leads to an address that is not on the public Internet.")
+    return found[:_MAX_ADDRESSES]
+
+
+def _resolve(host: str, ends_at: float) -> list[str]:
+    with suppress(ValueError):
+        return [str(ipaddress.ip_address(host))]
+    look_up = _look_ups.submit(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
+    try:
+        answers = look_up.result(timeout=max(ends_at - time.monotonic(), 0))
+    except FutureTimeout:
+        look_up.cancel()
+        raise NotResolved("The name could not be looked up in time.") from None
+    except (OSError, UnicodeError):
+        raise NotResolved("The name does not resolve.") from None
+    return [str(answer[4][0]) for answer in answers]
+
+
+@cache
+def _public_authorities() -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=certifi.where())
