@@ -65,6 +65,7 @@ export const copy = {
   },
 
   partlyPaid: (paid: string, total: string, rest: string) => `${paid} of ${total} received, ${rest} to go`,
+  paidTo: (merchant: string) => `Paid to ${merchant}`,
   leftToPay: (merchant: string) => `Left to pay to ${merchant}`,
 
   processing: "Payment on its way",
@@ -111,6 +112,7 @@ export const copy = {
   timeUpHelp: "Checking whether a payment is on its way. Please don’t send anything now.",
   expired: "This payment has expired",
   expiredHelp: (merchant: string) => `Please don’t send anything now. Go back to ${merchant} to start again.`,
+  sendNothing: "Please don’t send anything now.",
   expiredPart: (paid: string, total: string, merchant: string) =>
     `${paid} of ${total} arrived before the deadline. Contact ${merchant} about it.`,
   cancelled: "This payment was cancelled",

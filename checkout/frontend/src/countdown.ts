@@ -70,11 +70,14 @@ function remaining(seconds: number): string {
   return `${minutes}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-/** An instant in the customer's own time zone and manner. */
+/** An instant in the customer's own time zone, which it names. */
 export function localTime(instant: string): string {
   const format = new Intl.DateTimeFormat(document.documentElement.lang || undefined, {
-    dateStyle: "medium",
-    timeStyle: "short",
+    day: "numeric",
+    month: "short",
+    hour: "numeric",
+    minute: "2-digit",
+    timeZoneName: "short",
   });
   return format.format(new Date(instant));
 }

@@ -55,6 +55,11 @@ export function webUrl(text: string | null): string | null {
   }
 }
 
+/** The letter that stands in for a missing picture. */
+export function initial(name: string): string {
+  return ([...name][0] ?? "").toUpperCase();
+}
+
 export function byId(id: string): HTMLElement {
   const element = document.getElementById(id);
   if (!element) throw new Error(`The page has no #${id}`);

@@ -4,7 +4,7 @@ import { Api } from "./api";
 import { copy } from "./copy";
 import { Countdown, localTime, ServerClock } from "./countdown";
 import { Delivery } from "./delivery";
-import { byId, enableCopyButtons, webUrl } from "./dom";
+import { byId, el, enableCopyButtons, initial, webUrl } from "./dom";
 import { isTransactionHash } from "./ethereum";
 import { Flow } from "./flow";
 import { plain } from "./money";
@@ -17,6 +17,11 @@ import type { Checkout, SentTransaction } from "./types";
 import { discoverWallets, type Wallet } from "./wallets";
 
 const LEAVE_AFTER_SECONDS = 3;
+const PRICE_LABELS: Readonly<Record<string, (merchant: string) => string>> = {
+  completed: copy.paidTo,
+  expired: () => copy.amount,
+  cancelled: () => copy.amount,
+};
 
 class CheckoutPage {
   private readonly root = byId("checkout");
@@ -74,7 +79,7 @@ class CheckoutPage {
   start(): void {
     const announce = (text: string): void => this.panel.announce(text);
     enableCopyButtons(this.root, copy.copied, announce);
-    hideBrokenLogo();
+    replaceBrokenLogo(this.checkout.merchant.name);
     byId("expires").textContent = localTime(this.checkout.expires_at);
     this.enableFinder();
     this.outbox.onOtherTab(() => this.poll.now());
@@ -90,14 +95,14 @@ class CheckoutPage {
   }
 
   private update(next: Checkout): void {
-    const wasPaid = this.checkout.amount_paid.raw;
+    const before = this.checkout;
     this.checkout = next;
     this.clock.set(next.server_time);
     for (const payment of next.payments) {
       if (payment.status !== "failed") this.outbox.settle(payment.transaction_hash);
     }
     this.wasInFlight ||= this.isInFlight();
-    if (next.amount_paid.raw !== wasPaid) this.showAmounts();
+    if (next.amount_paid.raw !== before.amount_paid.raw || next.status !== before.status) this.showAmounts();
     this.render();
   }
 
@@ -184,7 +189,7 @@ class CheckoutPage {
   }
 
   private runCountdown(): void {
-    const target = this.isPayable() ? this.checkout.expires_at : null;
+    const target = this.isPayable() && !this.isInFlight() ? this.checkout.expires_at : null;
     if (target === this.countingTo) return;
     this.countingTo = target;
     if (target) this.countdown.start(target);
@@ -193,9 +198,10 @@ class CheckoutPage {
 
   private showAmounts(): void {
     const { status, amount, amount_remaining, merchant } = this.checkout;
-    const isPart = partialText(this.checkout) !== null && status !== "completed";
+    const isPart = status === "active" && partialText(this.checkout) !== null;
     byId("amount").textContent = plain(isPart ? amount_remaining : amount);
-    if (isPart) byId("amount-label").textContent = copy.leftToPay(merchant.name);
+    const label = isPart ? copy.leftToPay(merchant.name) : PRICE_LABELS[status]?.(merchant.name);
+    if (label) byId("amount-label").textContent = label;
   }
 
   private dismiss(paymentId: string): void {
@@ -260,12 +266,13 @@ class CheckoutPage {
   }
 }
 
-function hideBrokenLogo(): void {
+function replaceBrokenLogo(merchant: string): void {
   const logo = document.getElementById("logo") as HTMLImageElement | null;
   if (!logo) return;
-  const hide = (): void => void (logo.hidden = true);
-  if (logo.complete && logo.naturalWidth === 0) hide();
-  logo.addEventListener("error", hide);
+  const letter = { class: "merchant__logo merchant__logo--letter", "aria-hidden": "true" };
+  const replace = (): void => logo.replaceWith(el("span", letter, initial(merchant)));
+  if (logo.complete && logo.naturalWidth === 0) replace();
+  logo.addEventListener("error", replace);
 }
 
 const data = JSON.parse(byId("checkout-data").textContent ?? "") as Checkout;

@@ -4,7 +4,7 @@ import { copy } from "./copy";
 import { button, el, externalLink, linkButton, webUrl, type Child } from "./dom";
 import { isZero, plain } from "./money";
 import type { Screen } from "./panel";
-import { actions, money, noticeBox, paragraph, partialText, screen } from "./screens";
+import { actions, money, noticeBox, paragraph, partialBox, screen } from "./screens";
 import type { Checkout, Payment } from "./types";
 
 const CHECK_AGAIN = new Set(["transaction_not_found", "not_verifiable", "verification_timed_out"]);
@@ -48,12 +48,11 @@ export function processingScreen(checkout: Checkout, payment: Payment): Screen {
     [confirmations, isSeen ? "current" : "todo"],
     [copy.stepPaid, "todo"],
   ]);
-  const partial = partialText(checkout);
   return screen(
     "processing",
     copy.processing,
     [
-      partial ? el("p", { class: "partial" }, partial) : null,
+      partialBox(checkout),
       paragraph(copy.processingHelp),
       steps,
       payment.status_detail ? el("p", { class: "help help--small" }, payment.status_detail) : null,
@@ -113,7 +112,7 @@ export function expiredScreen(checkout: Checkout): Screen {
     : copy.expiredPart(plain(checkout.amount_paid), total, merchant.name);
   return screen("expired", copy.expired, [
     part ? noticeBox({ tone: "info", text: part }) : null,
-    paragraph(copy.expiredHelp(merchant.name)),
+    paragraph(part ? copy.sendNothing : copy.expiredHelp(merchant.name)),
     back && actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))),
   ]);
 }

@@ -1,7 +1,7 @@
 /** The screens before a transaction is sent: one function per step of the flow. */
 
 import { copy } from "./copy";
-import { button, el, type Child } from "./dom";
+import { button, el, initial, type Child } from "./dom";
 import type { Connected, Flow, Notice, Reviewed, Step } from "./flow";
 import { isZero, plain } from "./money";
 import type { Screen } from "./panel";
@@ -54,8 +54,8 @@ export function money(amount: Amount, checkout: Checkout): string {
 
 export function noticeBox(notice: Notice | undefined): HTMLElement | null {
   if (!notice) return null;
-  const role = notice.tone === "error" ? "alert" : "note";
-  return el("p", { class: `notice notice--${notice.tone}`, role }, notice.text);
+  // No role of its own: the page's one live region says it, once.
+  return el("p", { class: `notice notice--${notice.tone}`, "data-testid": "notice" }, notice.text);
 }
 
 export function paragraph(text: string): HTMLElement {
@@ -73,10 +73,17 @@ export function partialText(checkout: Checkout): string | null {
   return copy.partlyPaid(plain(checkout.amount_paid), total, plain(checkout.amount_remaining));
 }
 
+/** How far a part-paid request has come, in words and as a bar; null when nothing has come in. */
+export function partialBox(checkout: Checkout): HTMLElement | null {
+  const text = partialText(checkout);
+  if (!text) return null;
+  const bar = { class: "bar", max: checkout.amount.raw, value: checkout.amount_paid.raw, "aria-hidden": "true" };
+  return el("div", { class: "partial" }, el("p", {}, text), el("progress", bar));
+}
+
 function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   const { checkout, wallets, walletsSettled } = context;
-  const partial = partialText(checkout);
-  const nodes: Child[] = [partial ? el("p", { class: "partial" }, partial) : null, noticeBox(notice)];
+  const nodes: Child[] = [partialBox(checkout), noticeBox(notice)];
   if (!notice && context.promptWasLeftOpen) {
     nodes.push(noticeBox({ tone: "info", text: copy.notices.promptLeftOpen }));
   }
@@ -104,10 +111,6 @@ function walletList(wallets: Wallet[], flow: Flow): HTMLElement {
     return el("li", {}, row);
   });
   return el("ul", { class: "wallets" }, ...items);
-}
-
-function initial(name: string): string {
-  return ([...name][0] ?? "").toUpperCase();
 }
 
 function copyLinkButton(): HTMLElement {
