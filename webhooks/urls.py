@@ -1,5 +1,10 @@
 """The routes under `/api/` that belong to webhooks."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from webhooks.views import ConfigurationView, TestView
+
+urlpatterns = [
+    path("webhooks", ConfigurationView.as_view()),
+    path("webhooks/test", TestView.as_view()),
+]

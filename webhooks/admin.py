@@ -1,0 +1,100 @@
+"""Endpoints, events and deliveries, to look at. Secrets are not shown: merchants read theirs by the API."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from webhooks.models import Attempt, Delivery, Endpoint, Event
+
+if TYPE_CHECKING:
+    _EndpointBase = admin.ModelAdmin[Endpoint]
+    _EventBase = admin.ModelAdmin[Event]
+    _DeliveryBase = admin.ModelAdmin[Delivery]
+    _AttemptBase = admin.TabularInline[Attempt, Delivery]
+else:  # the classes take parameters for the type checker alone
+    _EndpointBase = _EventBase = _DeliveryBase = admin.ModelAdmin
+    _AttemptBase = admin.TabularInline
+
+
+class _ReadOnly:
+    """What happened is looked at here, not made, changed or removed."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
+        return False
+
+
+@admin.register(Endpoint)
+class EndpointAdmin(_ReadOnly, _EndpointBase):
+    list_display = ("merchant", "url", "is_enabled", "disabled_reason", "failing_since", "updated_at")
+    list_filter = ("is_enabled",)
+    list_select_related = ("merchant",)
+    search_fields = ("merchant__name", "url")
+    fields = (
+        "merchant",
+        "url",
+        "is_enabled",
+        "event_types",
+        "previous_secret_expires_at",
+        "disabled_reason",
+        "failing_since",
+        "created_at",
+        "updated_at",
+    )
+
+
+@admin.register(Event)
+class EventAdmin(_ReadOnly, _EventBase):
+    list_display = ("id", "type", "merchant", "created")
+    list_filter = ("type",)
+    list_select_related = ("merchant",)
+    search_fields = ("id", "merchant__name")
+    fields = ("id", "merchant", "type", "created", "content")
+    show_full_result_count = False
+
+    @admin.display(description="Body, as signed and sent")
+    def content(self, event: Event) -> str:
+        """Return the frozen body as text."""
+        return bytes(event.body).decode()
+
+
+class AttemptInline(_ReadOnly, _AttemptBase):
+    model = Attempt
+    extra = 0
+    fields = ("number", "started_at", "url", "status_code", "duration_ms", "error", "response_excerpt")
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(_ReadOnly, _DeliveryBase):
+    list_display = ("id", "type", "merchant", "status", "attempts", "due_at", "is_test", "created_at")
+    list_filter = ("status", "type", "is_test")
+    list_select_related = ("merchant",)
+    search_fields = ("id", "public_event_id", "merchant__name")
+    fields = (
+        "id",
+        "merchant",
+        "public_event_id",
+        "type",
+        "url_override",
+        "status",
+        "attempts",
+        "due_at",
+        "lease_until",
+        "is_test",
+        "created_at",
+        "finished_at",
+        "content",
+    )
+    inlines = (AttemptInline,)
+    show_full_result_count = False
+
+    @admin.display(description="Body, as signed and sent")
+    def content(self, delivery: Delivery) -> str:
+        """Return the frozen body as text."""
+        return delivery.body.decode()
