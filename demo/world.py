@@ -216,7 +216,7 @@ def _parts(memory: Memory, at: Addresses, environment: dict[str, str]) -> list[P
     return [
         Part("web", web, environment, answers_at=f"{at.web}/healthz"),
         Part("worker", worker, environment, says=" ready."),
-        Part("beat", beat, environment, says="beat: Starting"),
+        Part("beat", beat, environment, says=" is starting."),
         Part("shop", ["demo.shop"], shop_environment(memory, at, WORLD), answers_at=f"{at.shop}/"),
     ]
 
