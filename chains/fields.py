@@ -1,16 +1,21 @@
 """Base units in the database: exact integers from 0 to 2^256 - 1."""
 
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.db.models import Q
+
+if TYPE_CHECKING:
+    _DecimalField = models.DecimalField[int | Decimal, int]
+else:
+    _DecimalField = models.DecimalField
 
 UINT256_MAX = 2**256 - 1
 UINT64_MAX = 2**64 - 1
 
 
-class BaseUnitsField(models.DecimalField[int | Decimal, int]):
+class BaseUnitsField(_DecimalField):
     """An amount in a token's smallest unit, a NUMERIC(78, 0) read back as `int`.
 
     A column alone would take NaN and 2^256; pair it with `base_units_constraint`, so that the database refuses both.

@@ -3,8 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import django_stubs_ext
+
 from config import environment
 from config.environment import env
+
+django_stubs_ext.monkeypatch()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env.read_env(str(BASE_DIR / ".env"))

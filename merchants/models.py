@@ -53,7 +53,6 @@ class Permission(models.TextChoices):
 class ApiKey(models.Model):
     """A merchant's key. The key itself is nowhere: `digest` is its SHA-256, `prefix` its first 12 characters."""
 
-    id: models.BigAutoField[int, int]
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="api_keys")
     name = models.CharField(max_length=100, blank=True)
     prefix = models.CharField(max_length=12, editable=False)

@@ -1,13 +1,16 @@
 """What a key may do. The default is to refuse: a view without a key has to say that it is public."""
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from config.api.errors import ApiError, ErrorCode
 from merchants.models import ApiKey, Permission
+
+if TYPE_CHECKING:
+    # The framework's views read the setting that names this module, so they can't be imported here at run time.
+    from rest_framework.views import APIView
 
 
 class HasApiKey(BasePermission):
@@ -15,7 +18,7 @@ class HasApiKey(BasePermission):
 
     permission: ClassVar[Permission | None] = None
 
-    def has_permission(self, request: Request, view: APIView) -> bool:  # noqa: ARG002 - the DRF interface
+    def has_permission(self, request: Request, view: "APIView") -> bool:  # noqa: ARG002 - the DRF interface
         """Let the key through, or raise ApiError (401 or 403)."""
         if not isinstance(request.auth, ApiKey):
             raise ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")

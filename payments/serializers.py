@@ -12,7 +12,7 @@ from chains.amounts import AmountError, parse_amount, read_decimal
 from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode, Problem
 from config.api.serializers import StrictSerializer, TextField, TrueOrFalseField, WholeNumberField
-from merchants.web_addresses import WebAddressError, parse_web_address
+from merchants.web_addresses import parse_web_address
 from payments.requests import NewRequest
 from webhooks.outbound import check_url
 
@@ -38,7 +38,7 @@ class WebAddressField(TextField):
         text = super().to_internal_value(data)
         try:
             return parse_web_address(text, allow_http=settings.ALLOW_HTTP_URLS)
-        except WebAddressError as error:
+        except ValueError as error:
             raise serializers.ValidationError(str(error), ErrorCode.URL_INVALID.value) from error
 
 

@@ -57,20 +57,20 @@ def move_payment(
     *,
     actor: str,
     reason: str = "",
-    claim_id: uuid.UUID | None = None,
+    held_by: uuid.UUID | None = None,
     **fields: Any,
 ) -> bool:
     """Move `payment` to status `to` and write `fields`; False if its status does not allow that.
 
-    With `claim_id`, only while that claim still holds the payment: a worker whose lease ran out changes nothing.
+    With `held_by`, only while that claim still holds the payment: a worker whose lease ran out changes nothing.
     """
     _demand_transaction()
     came_from = payment.status
     if came_from not in _PAYMENT_MOVES[to]:
         return False
     guard = Q(pk=payment.pk, status=came_from)
-    if claim_id is not None:
-        guard &= Q(claim_id=claim_id)
+    if held_by is not None:
+        guard &= Q(claim_id=held_by)
     if Payment.objects.filter(guard).update(status=to, **fields) != 1:
         return False
     Transition.objects.create(

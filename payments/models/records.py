@@ -42,7 +42,6 @@ class ConsumedTransfer(models.Model):
     Written in the transaction that credits, and never changed. `slot` is the transfer's place in the transaction.
     """
 
-    id: models.BigAutoField[int, int]
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
     transaction_hash = models.CharField(max_length=90)
     slot = models.CharField(max_length=160)
@@ -69,7 +68,6 @@ class ConsumedTransfer(models.Model):
 class Transition(models.Model):
     """One change of a request's or (where `payment` is set) a payment's status: when, from what to what, by whom, why."""
 
-    id: models.BigAutoField[int, int]
     request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="transitions")
     payment = models.ForeignKey(
         Payment, on_delete=models.PROTECT, null=True, blank=True, related_name="transitions"

@@ -113,7 +113,8 @@ class CheckoutPage {
   }
 
   private refused(text: string): void {
-    byId("finder-answer").textContent = text;
+    const answer = document.getElementById("finder-answer");
+    if (answer) answer.textContent = text;
     this.flow.restart({ tone: "error", text });
   }
 
@@ -247,11 +248,10 @@ class CheckoutPage {
 
   /** A transaction that was sent elsewhere, or sped up in the wallet, is found by its hash. */
   private enableFinder(): void {
+    if (!document.getElementById("finder")) return;
     const form = byId("finder") as HTMLFormElement;
     const input = byId("finder-hash") as HTMLInputElement;
     const answer = byId("finder-answer");
-    if (this.checkout.chain.chain_type !== "evm") return;
-    byId("finder-box").hidden = false;
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const hash = input.value.trim();

@@ -1,0 +1,214 @@
+"""Reading a catalogue file into the database, whole or not at all (contract 4)."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.db import transaction
+
+from chains.addresses import AddressError, normalise_address
+from chains.clients import ChainError, get_client
+from chains.models import Chain, ChainType, Token
+
+_CHAIN_FIELDS = {
+    "id", "name", "chain_type", "network", "is_active", "rpc_urls", "explorer_url", "native_symbol",
+    "confirmations", "block_time_ms", "routers", "tokens",
+}  # fmt: skip
+_TOKEN_FIELDS = {"symbol", "name", "decimals", "contract_address", "is_active", "tags", "trailing_data"}
+_TAGS = {ChainType.EVM: ("safe", "finalized"), ChainType.SOLANA: ("confirmed", "finalized")}
+_ENV_URL = re.compile(r"env:[A-Z][A-Z0-9_]*")
+_LARGEST_ID = 2**63 - 1
+_MOST_DECIMALS = 36
+
+
+class CatalogueError(ValueError):
+    """The file can't be loaded; the message says where and why. Nothing was changed."""
+
+
+def read_catalogue(path: Path) -> list[dict[str, Any]]:
+    """Return the checked chains of the file; raises CatalogueError."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CatalogueError(f"{path} can't be read as JSON: {error}") from error
+    chains = content.get("chains") if isinstance(content, dict) else None
+    if not isinstance(chains, list):
+        raise CatalogueError('the file should be {"chains": [...]}')
+    checked = [_checked_chain(chain) for chain in chains]
+    ids = [chain["id"] for chain in checked]
+    if len(set(ids)) != len(ids):
+        raise CatalogueError("a chain stands in the file twice")
+    return checked
+
+
+@transaction.atomic
+def store_catalogue(chains: list[dict[str, Any]]) -> tuple[int, int]:
+    """Make or update these chains and tokens; return how many of each. The same file again changes nothing.
+
+    A changed `decimals` or `chain_type` is refused, since it would re-value what exists.
+    """
+    tokens = 0
+    for entry in chains:
+        fields = {name: value for name, value in entry.items() if name not in ("id", "tokens")}
+        known = Chain.objects.filter(pk=entry["id"]).first()
+        if known and known.chain_type != entry["chain_type"]:
+            raise CatalogueError(f"chain {entry['id']}: chain_type can't change from {known.chain_type}")
+        chain, _ = Chain.objects.update_or_create(pk=entry["id"], defaults=fields)
+        for token in entry["tokens"]:
+            _store_token(chain, token)
+            tokens += 1
+    return len(chains), tokens
+
+
+def verify_catalogue(chains: list[dict[str, Any]]) -> None:
+    """Ask each chain's node who it is, and each token for its decimals and symbol; raises CatalogueError.
+
+    A chain without a usable node is an error too: what can't be verified is not verified.
+    """
+    for entry in chains:
+        chain = Chain(**{name: value for name, value in entry.items() if name != "tokens"})
+        tokens = [token for token in entry["tokens"] if token["contract_address"]]
+        try:
+            client = get_client(chain)
+            served = client.chain_id()
+            answers = client.token_metadata([token["contract_address"] for token in tokens])
+        except ChainError as error:
+            raise CatalogueError(f"{chain.name}: {error}") from error
+        if served != chain.id:
+            raise CatalogueError(f"{chain.name}: its node serves chain {served}, not {chain.id}")
+        for token, answer in zip(tokens, answers, strict=True):
+            said = {"decimals": answer.decimals, "symbol": answer.symbol}
+            for name, value in said.items():
+                if token[name] != value:
+                    where = f"{chain.name}: {token['contract_address']}"
+                    raise CatalogueError(f"{where} says its {name} is {value}, the file says {token[name]}")
+
+
+def _store_token(chain: Chain, entry: Mapping[str, Any]) -> None:
+    address = entry["contract_address"]
+    known = Token.objects.filter(chain=chain, contract_address=address).first()
+    if known and known.decimals != entry["decimals"]:
+        raise CatalogueError(f"{chain.name}, {known.symbol}: decimals can't change from {known.decimals}")
+    fields = {name: value for name, value in entry.items() if name != "contract_address"}
+    Token.objects.update_or_create(chain=chain, contract_address=address, defaults=fields)
+
+
+def _checked_chain(entry: Any) -> dict[str, Any]:
+    if not isinstance(entry, dict):
+        raise CatalogueError("a chain should be an object")
+    where = f"chain {entry.get('name') or entry.get('id')}"
+    _refuse_unknown(entry, _CHAIN_FIELDS, where)
+    chain_type = entry.get("chain_type")
+    if chain_type not in ChainType.values:
+        raise CatalogueError(f"{where}: chain_type should be one of {', '.join(ChainType.values)}")
+    chain = {
+        "id": _whole(entry, "id", where, 1, _LARGEST_ID),
+        "name": _text(entry, "name", where),
+        "chain_type": chain_type,
+        "network": _text(entry, "network", where, default=""),
+        "is_active": _flag(entry, "is_active", where),
+        "rpc_urls": _node_urls(entry.get("rpc_urls", []), where),
+        "explorer_url": _text(entry, "explorer_url", where, default="", longest=500),
+        "native_symbol": _text(entry, "native_symbol", where, longest=16),
+        "confirmations": _confirmations(entry.get("confirmations", "finalized"), chain_type, where),
+        "block_time_ms": _whole(entry, "block_time_ms", where, 1, 3_600_000, default=2000),
+        "routers": _routers(entry.get("routers", {}), chain_type, where),
+    }
+    tokens = entry.get("tokens", [])
+    if not isinstance(tokens, list):
+        raise CatalogueError(f"{where}: tokens should be a list")
+    chain["tokens"] = [_checked_token(token, chain_type, where) for token in tokens]
+    addresses = [token["contract_address"] for token in chain["tokens"]]
+    if len(set(addresses)) != len(addresses):
+        raise CatalogueError(f"{where}: a token stands in the file twice")
+    return chain
+
+
+def _checked_token(entry: Any, chain_type: str, chain: str) -> dict[str, Any]:
+    if not isinstance(entry, dict):
+        raise CatalogueError(f"{chain}: a token should be an object")
+    where = f"{chain}, token {entry.get('symbol')}"
+    _refuse_unknown(entry, _TOKEN_FIELDS, where)
+    address = entry.get("contract_address")
+    if not isinstance(address, str):
+        raise CatalogueError(f"{where}: contract_address should be text, empty for the native coin")
+    tags = entry.get("tags", [])
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise CatalogueError(f"{where}: tags should be a list of words")
+    return {
+        "symbol": _text(entry, "symbol", where, longest=32),
+        "name": _text(entry, "name", where),
+        "decimals": _whole(entry, "decimals", where, 0, _MOST_DECIMALS),
+        "contract_address": _address(chain_type, address, where) if address else "",
+        "is_active": _flag(entry, "is_active", where),
+        "tags": tags,
+        "trailing_data": _flag(entry, "trailing_data", where),
+    }
+
+
+def _refuse_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> None:
+    unknown = sorted(set(entry) - known)
+    if unknown:
+        raise CatalogueError(f"{where}: unknown field {unknown[0]}")
+
+
+def _text(entry: Mapping[str, Any], name: str, where: str, *, default: str | None = None, longest: int = 100) -> str:
+    value = entry.get(name, default)
+    if not isinstance(value, str) or len(value) > longest or (default is None and not value):
+        raise CatalogueError(f"{where}: {name} should be text of at most {longest} characters")
+    return value
+
+
+def _whole(
+    entry: Mapping[str, Any], name: str, where: str, least: int, most: int, *, default: int | None = None
+) -> int:
+    value = entry.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise CatalogueError(f"{where}: {name} should be a whole number from {least} to {most}")
+    return value
+
+
+def _flag(entry: Mapping[str, Any], name: str, where: str) -> bool:
+    value = entry.get(name, True)
+    if not isinstance(value, bool):
+        raise CatalogueError(f"{where}: {name} should be true or false")
+    return value
+
+
+def _node_urls(urls: Any, where: str) -> list[str]:
+    if not isinstance(urls, list):
+        raise CatalogueError(f"{where}: rpc_urls should be a list")
+    for url in urls:
+        parts = urlsplit(url) if isinstance(url, str) else None
+        is_web = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname)
+        if not is_web and not (isinstance(url, str) and _ENV_URL.fullmatch(url)):
+            raise CatalogueError(f"{where}: an rpc_url should be http(s)://… or env:NAME")
+    return urls
+
+
+def _confirmations(value: Any, chain_type: str, where: str) -> str:
+    tags = _TAGS[ChainType(chain_type)]
+    is_number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 100_000
+    if not (is_number and chain_type == ChainType.EVM) and value not in tags:
+        numbers = "a number of blocks, " if chain_type == ChainType.EVM else ""
+        raise CatalogueError(f"{where}: confirmations should be {numbers}{' or '.join(tags)}")
+    return str(value)
+
+
+def _routers(value: Any, chain_type: str, where: str) -> dict[str, list[str]]:
+    if not isinstance(value, dict) or not all(isinstance(addresses, list) for addresses in value.values()):
+        raise CatalogueError(f"{where}: routers should name a list of contracts for each provider")
+    return {
+        str(provider): [_address(chain_type, str(address), where) for address in addresses]
+        for provider, addresses in value.items()
+    }
+
+
+def _address(chain_type: str, text: str, where: str) -> str:
+    try:
+        return normalise_address(chain_type, text)
+    except AddressError as error:
+        raise CatalogueError(f"{where}: {text}: {error}") from error

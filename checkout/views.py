@@ -1,0 +1,179 @@
+"""The checkout's page and its public endpoints. Knowing a request's unguessable id is the capability (contract 8)."""
+
+import hashlib
+import json
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from rest_framework import status, viewsets
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from chains.addresses import AddressError, HashError, normalise_address, normalise_transaction_hash
+from chains.amounts import display_amount
+from chains.models import Chain, Token
+from checkout import representations
+from checkout.qr import checkout_qr
+from checkout.security import allow_nonce, page_policy
+from checkout.serializers import BuildTransactionSerializer, RoutesSerializer, SubmitPaymentSerializer
+from config.api.errors import ApiError, ErrorCode
+from config.api.serializers import StrictSerializer
+from payments.models import PaymentRequest, Route
+from payments.representations import PaymentSerializer, timestamp
+from payments.routes import NoRoute, build_transaction, find_routes
+from payments.submission import submit_hash
+
+_LARGEST_ID = 2**63 - 1
+
+
+def find_request(id_or_shortcode: str) -> PaymentRequest:
+    """Return the request with this UUID or shortcode; raises Http404."""
+    requests: QuerySet[PaymentRequest] = PaymentRequest.objects.select_related("merchant", "token", "chain")
+    try:
+        return requests.get(pk=uuid.UUID(id_or_shortcode))
+    except (ValueError, PaymentRequest.DoesNotExist):
+        pass
+    if not id_or_shortcode.isascii() or not id_or_shortcode.isalnum():
+        raise Http404
+    found = requests.filter(shortcode=id_or_shortcode).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+class CheckoutViewSet(viewsets.ViewSet):
+    """The endpoints that the widget calls. No credentials are read."""
+
+    authentication_classes = ()
+    permission_classes = ()
+
+    def retrieve(self, request: Request, id: str) -> HttpResponse:  # noqa: A002 - the URL's own word
+        """Return what the page shows; 304 when nothing has changed since the ETag."""
+        checkout = representations.checkout_object(find_request(id))
+        etag = '"' + hashlib.sha256(json.dumps(checkout).encode()).hexdigest()[:32] + '"'
+        if etag in (part.strip().removeprefix("W/") for part in request.headers.get("If-None-Match", "").split(",")):
+            response = HttpResponse(status=status.HTTP_304_NOT_MODIFIED)
+        else:
+            response = Response(representations.with_server_time(checkout))
+        response["ETag"] = etag
+        response["Cache-Control"] = "private, no-cache"
+        return response
+
+    def routes(self, request: Request, id: str) -> Response:  # noqa: A002 - the URL's own word
+        """Return the ways to pay what remains from one wallet with one token."""
+        payment_request = find_request(id)
+        body = _validated(RoutesSerializer, request)
+        chain = _chain(body["chain_id"])
+        found = find_routes(
+            payment_request,
+            wallet_address=_wallet_address(chain, body["wallet_address"]),
+            token=_token(chain, body),
+            allow_parallel=body["allow_parallel"],
+        )
+        if isinstance(found, NoRoute):
+            return Response({"routes": [], "reason": {"code": found.code, "message": found.message}})
+        recipient = payment_request.recipient_address
+        return Response({"routes": [representations.route_object(route, recipient) for route in found]})
+
+    def build(self, request: Request) -> Response:
+        """Return the unsigned transaction of a route."""
+        body = _validated(BuildTransactionSerializer, request)
+        if body["binding"] == "payer":
+            message = "Proving the payer is not offered here yet; leave binding out."
+            raise ApiError(ErrorCode.PARAMETER_INVALID, message, "binding")
+        routes = Route.objects.select_related("request__token", "request__chain", "chain", "token")
+        route = routes.filter(pk=body["route_id"]).first()
+        if route is None:
+            raise Http404
+        transaction = build_transaction(route, allow_parallel=body["allow_parallel"])
+        return Response(
+            {
+                "route_id": route.id,
+                "chain_type": route.chain.chain_type,
+                "transaction": transaction,
+                "binding": "reference",
+                "payer_proof": None,
+                "expires_at": timestamp(route.expires_at),
+            }
+        )
+
+    def submit(self, request: Request, id: str) -> Response:  # noqa: A002 - the URL's own word
+        """Take in a transaction hash: 201 with the new payment, 200 with the one known already."""
+        payment_request = find_request(id)
+        body = _validated(SubmitPaymentSerializer, request)
+        chain = _chain(body["chain_id"], active_only=False)
+        try:
+            transaction_hash = normalise_transaction_hash(chain.chain_type, body["transaction_hash"])
+        except HashError as error:
+            raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
+        payment, is_new = submit_hash(
+            payment_request,
+            chain=chain,
+            transaction_hash=transaction_hash,
+            route_id=body.get("route_id"),
+            actor="checkout",
+        )
+        return Response(PaymentSerializer(payment).data, status=201 if is_new else 200)
+
+
+def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
+    """Show the checkout in whatever state the request is in, readable without scripts."""
+    allow_nonce(request)
+    try:
+        found = find_request(shortcode)
+    except Http404:
+        response = render(request, "checkout/not_found.html", {"merchant": {}}, status=404)
+        return page_policy(request, response)
+    checkout = representations.with_server_time(representations.checkout_object(found))
+    decimals = found.token.decimals
+    context: dict[str, Any] = {
+        "checkout": checkout,
+        "state": representations.page_state(checkout),
+        "merchant": checkout["merchant"],
+        "amount_display": display_amount(found.amount, decimals),
+        "remaining_display": display_amount(found.amount_remaining, decimals),
+        "paid_display": display_amount(found.amount_paid, decimals),
+        "qr_svg": checkout_qr(checkout["payment_url"]),
+        "is_test": settings.ENVIRONMENT == "staging",
+    }
+    return page_policy(request, render(request, "checkout/pay.html", context))
+
+
+def _validated(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:
+    serializer = serializer_class(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
+
+
+def _chain(chain_id: int, *, active_only: bool = True) -> Chain:
+    """Return the chain; an inactive one still takes hashes, since what was sent there is under way."""
+    chains = Chain.objects.filter(is_active=True) if active_only else Chain.objects.all()
+    chain = chains.filter(pk=chain_id).first() if 0 <= chain_id <= _LARGEST_ID else None
+    if chain is None:
+        raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")
+    return chain
+
+
+def _wallet_address(chain: Chain, text: str) -> str:
+    try:
+        return normalise_address(chain.chain_type, text)
+    except AddressError as error:
+        raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address") from error
+
+
+def _token(chain: Chain, body: dict[str, Any]) -> Token:
+    tokens = Token.objects.select_related("chain").filter(chain=chain, is_active=True)
+    if "token_id" in body:
+        token_id = body["token_id"]
+        token = tokens.filter(pk=token_id).first() if 0 <= token_id <= _LARGEST_ID else None
+        param = "token_id"
+    else:
+        token = tokens.filter(contract_address__iexact=body["token_address"]).first()
+        param = "token_address"
+    if token is None:
+        raise ApiError(ErrorCode.TOKEN_UNKNOWN, f"{chain.name} has no such token here.", param)
+    return token

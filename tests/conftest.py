@@ -1,0 +1,147 @@
+"""What every test may ask for: two merchants with keys, a real local chain with tokens, and a client for the API."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+
+from chains.models import Chain, Token
+from demo.services import anvil
+from merchants.models import ApiKey, Merchant
+from merchants.services import issue_key
+from tests.chain import LocalChain
+
+
+@pytest.fixture(scope="session")
+def local_chain() -> Iterator[LocalChain]:
+    """A real EVM chain that mines each transaction at once, with the test tokens deployed."""
+    running = anvil.start()
+    try:
+        yield LocalChain.prepare(running.url, running.chain_id)
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def merchant(db: None) -> Merchant:
+    """Alice's shop."""
+    return Merchant.objects.create(name="Alice's Bakery")
+
+
+@pytest.fixture
+def other_merchant(db: None) -> Merchant:
+    """Mallory's shop, a stranger to Alice."""
+    return Merchant.objects.create(name="Mallory's")
+
+
+@pytest.fixture
+def api_key(merchant: Merchant) -> tuple[ApiKey, str]:
+    """Alice's key with both permissions: its row, and the key itself."""
+    return issue_key(merchant=merchant, permissions=["create_payments", "manage_webhooks"], name="test")
+
+
+@pytest.fixture
+def chain(db: None, local_chain: LocalChain) -> Chain:
+    """The local chain in the catalogue, complete at once."""
+    return Chain.objects.create(
+        id=local_chain.chain_id,
+        name="Local Chain",
+        chain_type="evm",
+        rpc_urls=[local_chain.url],
+        native_symbol="ETH",
+        confirmations="1",
+        block_time_ms=1000,
+    )
+
+
+@pytest.fixture
+def usdc(chain: Chain, local_chain: LocalChain) -> Token:
+    """Test USDC, 6 decimals."""
+    return Token.objects.create(
+        chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address=local_chain.usdc, tags=["stablecoin"]
+    )
+
+
+@pytest.fixture
+def dai(chain: Chain, local_chain: LocalChain) -> Token:
+    """Test DAI, 18 decimals."""
+    return Token.objects.create(
+        chain=chain, symbol="DAI", name="Dai Stablecoin", decimals=18, contract_address=local_chain.dai
+    )
+
+
+@pytest.fixture
+def ether(chain: Chain) -> Token:
+    """The local chain's own coin."""
+    return Token.objects.create(chain=chain, symbol="ETH", name="Ether", decimals=18, contract_address="")
+
+
+class Api:
+    """A caller of the API: JSON in, (status, JSON) out."""
+
+    def __init__(self, key: str | None = None) -> None:
+        self._client = Client(raise_request_exception=False)
+        self._headers = {"X-API-Key": key} if key else {}
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        """Return Django's response; `.json()` is its body."""
+        options: dict[str, Any] = {"headers": {**self._headers, **headers}}
+        if body is not None:
+            options |= {"data": body, "content_type": "application/json"}
+        return self._client.generic(method, path, **_encoded(options))
+
+    def get(self, path: str, **headers: str) -> Any:
+        """GET `path`."""
+        return self.call("GET", path, **headers)
+
+    def post(self, path: str, body: Any = None, **headers: str) -> Any:
+        """POST `body` as JSON."""
+        return self.call("POST", path, {} if body is None else body, **headers)
+
+    def put(self, path: str, body: Any, **headers: str) -> Any:
+        """PUT `body` as JSON."""
+        return self.call("PUT", path, body, **headers)
+
+
+def _encoded(options: dict[str, Any]) -> dict[str, Any]:
+    import json
+
+    if "data" in options and not isinstance(options["data"], bytes):
+        options["data"] = json.dumps(options["data"])
+    return options
+
+
+@pytest.fixture
+def api(api_key: tuple[ApiKey, str]) -> Api:
+    """The API called with Alice's key."""
+    return Api(api_key[1])
+
+
+@pytest.fixture
+def public(db: None) -> Api:
+    """The API called without a key, as the checkout does."""
+    return Api()
+
+
+@pytest.fixture
+def order(usdc: Token, local_chain: LocalChain) -> Callable[..., dict[str, Any]]:
+    """Return the body of a valid create call, with whatever is to differ."""
+
+    def build(**different: Any) -> dict[str, Any]:
+        body = {
+            "amount": "10.50",
+            "token_id": usdc.id,
+            "chain_id": usdc.chain_id,
+            "recipient_address": local_chain.recipient,
+        }
+        return {**body, **different}
+
+    return build
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache() -> None:
+    """No test meets another's rate limits."""
+    cache.clear()

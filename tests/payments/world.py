@@ -1,0 +1,72 @@
+"""Requests, payments on the real chain, and the engine run by hand with a clock of the test's own."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from chains.amounts import parse_amount
+from chains.clients import get_client
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest
+from payments.requests import NewRequest, create_request
+from payments.submission import submit_hash
+from payments.verification import verify_due
+from tests.chain import LocalChain
+
+
+def make_request(
+    merchant: Merchant, token: Token, amount: str, recipient: str, *, lifetime: timedelta = timedelta(hours=1), **more: Any
+) -> PaymentRequest:
+    """Return a new request."""
+    order = NewRequest(token, parse_amount(amount, token), recipient, lifetime, **more)
+    return create_request(merchant, order, actor="test")
+
+
+def pay(chain: LocalChain, request: PaymentRequest, amount: int | None = None) -> str:
+    """Pay the request (or `amount` base units of it) on the chain with its reference; return the hash."""
+    units = request.amount if amount is None else amount
+    return chain.transfer(
+        request.token.contract_address, request.recipient_address, units, tail=bytes(request.reference)
+    )
+
+
+def submit(request: PaymentRequest, transaction_hash: str, chain: Chain | None = None) -> Payment:
+    """Submit a hash as the checkout does."""
+    payment, _ = submit_hash(
+        request, chain=chain or request.chain, transaction_hash=transaction_hash, actor="checkout"
+    )
+    return payment
+
+
+class Clock:
+    """The time, which a test can push on."""
+
+    def __init__(self) -> None:
+        self._ahead = timedelta()
+
+    def __call__(self) -> datetime:
+        return timezone.now() + self._ahead
+
+    def forward(self, **by: float) -> None:
+        """Go on by so much."""
+        self._ahead += timedelta(**by)
+
+
+def look(clock: Callable[[], datetime] = timezone.now, client: Any = get_client) -> int:
+    """Run the engine once."""
+    return verify_due(client=client, now=clock)
+
+
+def look_until_decided(payment: Payment, clock: Clock, looks: int = 50) -> Payment:
+    """Run the engine, pushing the clock on to each next look, until the payment is completed or failed."""
+    for _ in range(looks):
+        look(clock)
+        payment.refresh_from_db()
+        if not payment.is_open:
+            return payment
+        if payment.next_check_at:
+            clock.forward(seconds=max((payment.next_check_at - clock()).total_seconds(), 0) + 0.01)
+    raise AssertionError(f"{payment.id} is still {payment.status}: {payment.status_detail}")
