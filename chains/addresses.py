@@ -45,12 +45,14 @@ def _evm_address(text: str) -> str:
     if mixed_case and not is_checksum_address(text):
         raise AddressError("The address's checksum (EIP-55) is wrong: a character may be mistyped.")
     if int(digits, 16) <= _LAST_RESERVED:
-        raise AddressError("The zero address and the precompiled contracts belong to nobody; what is sent there is lost.")
+        raise AddressError(
+            "The zero address and the precompiled contracts belong to nobody; what is sent there is lost."
+        )
     return to_checksum_address(text)
 
 
 def normalise_transaction_hash(chain_type: str, text: str) -> str:
-    """Return the canonical hash: lower-case 0x hex on EVM, the base58 signature on Solana. Blanks around it are dropped.
+    """Return the canonical hash, blanks around it dropped: lower-case 0x hex on EVM, base58 on Solana.
 
     Raises HashError for anything else.
     """

@@ -40,7 +40,9 @@ def parse_amount(value: object, token: Token) -> int:
     if raw == 0:
         raise AmountError(ErrorCode.AMOUNT_NOT_POSITIVE, "The amount should be more than zero.")
     if raw > largest_amount(token):
-        raise AmountError(ErrorCode.AMOUNT_TOO_LARGE, f"The amount is beyond what {token.chain.name} can hold.")
+        raise AmountError(
+            ErrorCode.AMOUNT_TOO_LARGE, f"The amount is beyond what {token.chain.name} can hold."
+        )
     return raw
 
 

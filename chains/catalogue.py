@@ -155,7 +155,9 @@ def _refuse_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> No
         raise CatalogueError(f"{where}: unknown field {unknown[0]}")
 
 
-def _text(entry: Mapping[str, Any], name: str, where: str, *, default: str | None = None, longest: int = 100) -> str:
+def _text(
+    entry: Mapping[str, Any], name: str, where: str, *, default: str | None = None, longest: int = 100
+) -> str:
     value = entry.get(name, default)
     if not isinstance(value, str) or len(value) > longest or (default is None and not value):
         raise CatalogueError(f"{where}: {name} should be text of at most {longest} characters")

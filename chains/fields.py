@@ -1,25 +1,26 @@
 """Base units in the database: exact integers from 0 to 2^256 - 1."""
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from django.db import models
 from django.db.models import Q
 
-if TYPE_CHECKING:
-    _DecimalField = models.DecimalField[int | Decimal, int]
-else:
-    _DecimalField = models.DecimalField
+_Set = TypeVar("_Set", contravariant=True)
+_Get = TypeVar("_Get", covariant=True)
 
 UINT256_MAX = 2**256 - 1
 UINT64_MAX = 2**64 - 1
 
 
-class BaseUnitsField(_DecimalField):
+class BaseUnitsField(models.DecimalField[_Set, _Get]):
     """An amount in a token's smallest unit, a NUMERIC(78, 0) read back as `int`.
 
     A column alone would take NaN and 2^256; pair it with `base_units_constraint`, so that the database refuses both.
     """
+
+    _pyi_private_set_type: int
+    _pyi_private_get_type: int  # type: ignore[assignment]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options["max_digits"] = 78
@@ -53,4 +54,6 @@ class BaseUnitsField(_DecimalField):
 def base_units_constraint(field: str, model: str) -> models.CheckConstraint:
     """Return the CHECK that keeps `field` within uint256. (NaN sorts above every number, so it is refused too.)"""
     limits = Q(**{f"{field}__gte": 0}) & Q(**{f"{field}__lte": UINT256_MAX})
-    return models.CheckConstraint(condition=limits | Q(**{f"{field}__isnull": True}), name=f"{model}_{field}_is_uint256")
+    return models.CheckConstraint(
+        condition=limits | Q(**{f"{field}__isnull": True}), name=f"{model}_{field}_is_uint256"
+    )

@@ -57,7 +57,9 @@ class Token(models.Model):
     class Meta:
         ordering = ("id",)
         constraints = (
-            models.UniqueConstraint(fields=("chain", "contract_address"), name="token_is_one_per_chain_and_address"),
+            models.UniqueConstraint(
+                fields=("chain", "contract_address"), name="token_is_one_per_chain_and_address"
+            ),
             models.CheckConstraint(condition=models.Q(decimals__lte=36), name="token_decimals_are_sane"),
         )
 

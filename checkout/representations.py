@@ -27,7 +27,9 @@ def checkout_object(request: PaymentRequest) -> dict[str, Any]:
     """Return the answer of GET /api/public/payment-requests/{id} (contract 8)."""
     decimals = request.token.decimals
     payments = newest_payments(request)
-    is_final = request.status != PaymentRequest.Status.ACTIVE and not any(payment.is_open for payment in payments)
+    is_final = request.status != PaymentRequest.Status.ACTIVE and not any(
+        payment.is_open for payment in payments
+    )
     completed = request.status == PaymentRequest.Status.COMPLETED
     return {
         "object": "checkout",
@@ -93,9 +95,10 @@ def public_payment(payment: Payment) -> dict[str, Any]:
 
 
 def route_object(route: Route, recipient: str) -> dict[str, Any]:
-    """Return one direct route (contract 8): what leaves the wallet is what arrives, and only the network takes a fee."""
+    """Return one direct route (contract 8): what leaves the wallet arrives, and only the network takes a fee."""
     amount = amount_object(route.amount, route.token.decimals)
-    side = {"chain": chain_object(route.chain), "token": _token(route.token), "amount": amount}
+    chain = chain_object(route.chain)
+    side = {"chain_id": route.chain_id, "chain": chain, "token": _token(route.token), "amount": amount}
     block_seconds = route.chain.block_time_ms / 1000
     confirmations = int(route.chain.confirmations) if route.chain.confirmations.isdigit() else None
     return {
@@ -133,5 +136,3 @@ def page_state(checkout: dict[str, Any]) -> str:
     if any(payment["status"] in Payment.OPEN for payment in checkout["payments"]):
         return "processing"
     return "partly_paid" if checkout["amount_paid"]["raw"] != "0" else "active"
-
-

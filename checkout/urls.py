@@ -7,7 +7,11 @@ checkout = CheckoutViewSet
 urlpatterns = [
     path("api/public/payment-requests/<str:id>", checkout.as_view({"get": "retrieve"}), name="checkout"),
     path("api/public/payment-requests/<str:id>/routes", checkout.as_view({"post": "routes"}), name="routes"),
-    path("api/public/payment-requests/<str:id>/payments", checkout.as_view({"post": "submit"}), name="submit-payment"),
+    path(
+        "api/public/payment-requests/<str:id>/payments",
+        checkout.as_view({"post": "submit"}),
+        name="submit-payment",
+    ),
     path("api/public/build-transaction", checkout.as_view({"post": "build"}), name="build-transaction"),
     path("pay/<str:shortcode>", pay_page, name="pay"),
 ]

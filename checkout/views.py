@@ -51,11 +51,13 @@ class CheckoutViewSet(viewsets.ViewSet):
     authentication_classes = ()
     permission_classes = ()
 
-    def retrieve(self, request: Request, id: str) -> HttpResponse:  # noqa: A002 - the URL's own word
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
         """Return what the page shows; 304 when nothing has changed since the ETag."""
         checkout = representations.checkout_object(find_request(id))
         etag = '"' + hashlib.sha256(json.dumps(checkout).encode()).hexdigest()[:32] + '"'
-        if etag in (part.strip().removeprefix("W/") for part in request.headers.get("If-None-Match", "").split(",")):
+        if etag in (
+            part.strip().removeprefix("W/") for part in request.headers.get("If-None-Match", "").split(",")
+        ):
             response = HttpResponse(status=status.HTTP_304_NOT_MODIFIED)
         else:
             response = Response(representations.with_server_time(checkout))
@@ -63,7 +65,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         response["Cache-Control"] = "private, no-cache"
         return response
 
-    def routes(self, request: Request, id: str) -> Response:  # noqa: A002 - the URL's own word
+    def routes(self, request: Request, id: str) -> Response:
         """Return the ways to pay what remains from one wallet with one token."""
         payment_request = find_request(id)
         body = _validated(RoutesSerializer, request)
@@ -101,7 +103,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             }
         )
 
-    def submit(self, request: Request, id: str) -> Response:  # noqa: A002 - the URL's own word
+    def submit(self, request: Request, id: str) -> Response:
         """Take in a transaction hash: 201 with the new payment, 200 with the one known already."""
         payment_request = find_request(id)
         body = _validated(SubmitPaymentSerializer, request)

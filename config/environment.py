@@ -11,7 +11,7 @@ env = environ.Env()
 
 def required(name: str, meaning: str) -> str:
     """Return the setting `name`, or stop the start saying what it should be."""
-    value = env.str(name, default="").strip()
+    value = str(env.str(name, default="")).strip()
     if not value:
         raise ImproperlyConfigured(f"{name} is missing: {meaning}")
     return value
@@ -19,10 +19,14 @@ def required(name: str, meaning: str) -> str:
 
 def origin(name: str) -> str:
     """Return an absolute http(s) URL without a trailing slash, query or credentials."""
-    value = required(name, "the address this deployment is reached at, such as https://pay.example.com").rstrip("/")
+    value = required(
+        name, "the address this deployment is reached at, such as https://pay.example.com"
+    ).rstrip("/")
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
-        raise ImproperlyConfigured(f"{name} is wrong: it should be an http(s) address such as https://pay.example.com")
+        raise ImproperlyConfigured(
+            f"{name} is wrong: it should be an http(s) address such as https://pay.example.com"
+        )
     return value
 
 

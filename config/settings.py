@@ -1,4 +1,4 @@
-"""Settings, all from the environment (contract 10). `.env.example` explains each; production's defaults are the safe ones."""
+"""Settings, all from the environment. `.env.example` explains each; production's defaults are the safe ones."""
 
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,9 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # --- PostgreSQL ---------------------------------------------------------------------------------------------------
-environment.required("DATABASE_URL", "a PostgreSQL address such as postgres://user:password@host:5432/quittance")
+environment.required(
+    "DATABASE_URL", "a PostgreSQL address such as postgres://user:password@host:5432/quittance"
+)
 DATABASES: dict[str, dict[str, Any]] = {"default": env.db_url("DATABASE_URL")}
 DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
@@ -115,7 +117,11 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
     "look at due payments": {"task": "payments.tasks.verify_due", "schedule": 1.0, "options": {"expires": 5}},
     "expire due requests": {"task": "payments.tasks.expire_due", "schedule": 2.0, "options": {"expires": 10}},
-    "deliver due webhooks": {"task": "webhooks.tasks.deliver_due", "schedule": 1.0, "options": {"expires": 5}},
+    "deliver due webhooks": {
+        "task": "webhooks.tasks.deliver_due",
+        "schedule": 1.0,
+        "options": {"expires": 5},
+    },
 }
 
 # --- the API ------------------------------------------------------------------------------------------------------
@@ -183,7 +189,11 @@ LOGGING = {
     },
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(request_id)s %(message)s"}},
     "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id", "secrets"]}
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["request_id", "secrets"],
+        }
     },
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
@@ -191,6 +201,7 @@ LOGGING = {
         "urllib3": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
+        "celery.worker.request": {"level": "ERROR"},
         "celery.beat": {"level": "WARNING"},
     },
 }

@@ -41,7 +41,7 @@ def _sent_keys(request: Request) -> list[str]:
 
 def merchant_of(request: Request) -> Merchant:
     """Return the merchant whose key signed this request in. Every look-up of an object starts from it."""
-    merchant = request.user
+    merchant: object = request.user
     if not isinstance(merchant, Merchant):
         raise ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")
     return merchant

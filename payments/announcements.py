@@ -9,7 +9,9 @@ from webhooks.events import record_event
 
 def announce_succeeded(request: PaymentRequest, payment: Payment) -> None:
     """Tell that the request is paid in full; once per request, however often this is called."""
-    _announce("payment.succeeded", request, payment, "succeeded", payment.amount_received or 0, str(request.id))
+    _announce(
+        "payment.succeeded", request, payment, "succeeded", payment.amount_received or 0, str(request.id)
+    )
 
 
 def announce_partially_paid(request: PaymentRequest, payment: Payment) -> None:
@@ -62,7 +64,9 @@ def _announce(
     )
 
 
-def event_object(request: PaymentRequest, payment: Payment | None, status: str, amount: int) -> dict[str, Any]:
+def event_object(
+    request: PaymentRequest, payment: Payment | None, status: str, amount: int
+) -> dict[str, Any]:
     """Return `data.object` of spec 2.7 with the fields that contract 9 adds. `amount` is in base units."""
     token, decimals = request.token, request.token.decimals
     return {

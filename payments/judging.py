@@ -85,19 +85,29 @@ class NotYet:
 Verdict = Paid | Refused | NotFound | NotYet
 
 
-def judge(terms: Terms, chain_id: int, facts: TransactionFacts | None, head: Head, finality: Finality) -> Verdict:
+def judge(
+    terms: Terms, chain_id: int, facts: TransactionFacts | None, head: Head, finality: Finality
+) -> Verdict:
     """Return whether the transaction `facts` on `chain_id` pays a request with these `terms`, seen from `head`."""
     if chain_id != terms.chain_id:
-        return Refused(FailureCode.WRONG_CHAIN, "The transaction is on another network than the one asked for.")
+        return Refused(
+            FailureCode.WRONG_CHAIN, "The transaction is on another network than the one asked for."
+        )
     if facts is None:
         return NotFound()
     if facts.block is None:
         return NotYet("Seen by the network, not in a block yet.")
     if not facts.succeeded:
-        return Refused(FailureCode.TRANSACTION_REVERTED, "The transaction failed on the chain, so nothing was paid.")
+        return Refused(
+            FailureCode.TRANSACTION_REVERTED, "The transaction failed on the chain, so nothing was paid."
+        )
     if facts.block.time < terms.created_at - CLOCK_ALLOWANCE:
         return Refused(FailureCode.TRANSACTION_TOO_OLD, "The transaction is older than the payment request.")
-    arrived = [t for t in facts.transfers if t.recipient == terms.recipient and t.token == terms.token and t.amount > 0]
+    arrived = [
+        t
+        for t in facts.transfers
+        if t.recipient == terms.recipient and t.token == terms.token and t.amount > 0
+    ]
     if not arrived:
         return _nothing_arrived(terms, facts.transfers)
     bound = tuple(transfer for transfer in arrived if _is_bound(transfer, terms))

@@ -89,7 +89,9 @@ def fail(payment: Payment, claim_id: uuid.UUID, code: FailureCode, message: str,
 
 def fail_as_not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> bool:
     """Fail a payment whose transaction no node knows after all retries."""
-    message = "The network does not know this transaction. It may never have been sent, or was replaced by another."
+    message = (
+        "The network does not know this transaction. It may never have been sent, or was replaced by another."
+    )
     return fail(payment, claim_id, FailureCode.TRANSACTION_NOT_FOUND, message, now)
 
 
@@ -161,7 +163,7 @@ def keep_waiting(
 
 
 def _consume(payment: Payment, transfer: Transfer) -> bool:
-    """Take the transfer for this payment; False if it was credited before. The unique constraint decides, not a look."""
+    """Take the transfer for this payment; False if it was credited before. The unique constraint decides."""
     try:
         with transaction.atomic():
             ConsumedTransfer.objects.create(
@@ -176,7 +178,9 @@ def _consume(payment: Payment, transfer: Transfer) -> bool:
     return True
 
 
-def _credit(request: PaymentRequest, payment: Payment, received: int, paid_at: datetime, now: datetime) -> None:
+def _credit(
+    request: PaymentRequest, payment: Payment, received: int, paid_at: datetime, now: datetime
+) -> None:
     """Add what was received to the locked request, and tell what that makes of it (contract 5)."""
     was_paid_in_full = request.amount_remaining == 0
     request.amount_paid += received
@@ -189,13 +193,23 @@ def _credit(request: PaymentRequest, payment: Payment, received: int, paid_at: d
         if request.status != RequestStatus.CANCELLED:
             late = paid_at > request.expires_at
             move_request(
-                request, RequestStatus.COMPLETED, actor=ACTOR, reason=payment.id, completed_at=now, paid_late=late
+                request,
+                RequestStatus.COMPLETED,
+                actor=ACTOR,
+                reason=payment.id,
+                completed_at=now,
+                paid_late=late,
             )
         announcements.announce_succeeded(request, payment)
 
 
 def _fail(
-    payment: Payment, request: PaymentRequest, claim_id: uuid.UUID, code: FailureCode, message: str, now: datetime
+    payment: Payment,
+    request: PaymentRequest,
+    claim_id: uuid.UUID,
+    code: FailureCode,
+    message: str,
+    now: datetime,
 ) -> bool:
     moved = move_payment(
         payment,

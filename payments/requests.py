@@ -17,7 +17,7 @@ from payments.transitions import move_request, note_creation
 
 Status = PaymentRequest.Status
 
-# How long hashes that are in no block may hold a request open, counted from the first of them: a price is no free option.
+# How long hashes that are in no block may hold a request open, counted from the first: a price is no free option.
 UNMINED_HOLD = timedelta(minutes=15)
 # How soon a request is looked at again whose expiry a payment holds up.
 HELD_EXPIRY_PAUSE = timedelta(seconds=5)
@@ -89,7 +89,7 @@ def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
 
 
 def lock_request(request_id: uuid.UUID) -> PaymentRequest:
-    """Return the request, locked until the transaction ends. Every change to a request or its payments takes this first."""
+    """Return the request, locked until the transaction ends. Changing it or its payments begins with this."""
     return _lockable().select_for_update(of=("self",), no_key=True).get(pk=request_id)
 
 

@@ -43,7 +43,9 @@ def find_routes(
         wanted = f"{request.token.symbol} on {request.chain.name}"
         return NoRoute("no_route", f"This can be paid in {wanted} only.")
     if not can_carry_reference(request):
-        message = "Payments to this wallet can't carry a reference, and proving the payer is not offered here yet."
+        message = (
+            "Payments to this wallet can't carry a reference, and proving the payer is not offered here yet."
+        )
         return NoRoute("binding_unavailable", message)
     route = Route.objects.create(
         request=request,
@@ -110,4 +112,6 @@ def _refused(route: Route, refused: TransferRefused) -> ApiError:
             missing = display_amount(refused.missing, 18)
             message = f"This wallet is short of {missing} {route.chain.native_symbol} for the network's fee."
             return ApiError(ErrorCode.INSUFFICIENT_GAS, message)
-    return ApiError(ErrorCode.TRANSACTION_WOULD_FAIL, "The network says that this payment would fail, so it is not built.")
+    return ApiError(
+        ErrorCode.TRANSACTION_WOULD_FAIL, "The network says that this payment would fail, so it is not built."
+    )

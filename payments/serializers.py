@@ -121,7 +121,9 @@ class CreateRequestSerializer(StrictSerializer):
         token = _active_token(values["token_id"], chain, found) if "token_id" in values else None
         if "amount" in values:
             try:
-                values["amount"] = parse_amount(values["amount"], token) if token else read_decimal(values["amount"])
+                values["amount"] = (
+                    parse_amount(values["amount"], token) if token else read_decimal(values["amount"])
+                )
             except AmountError as error:
                 found.append(Problem(error.code, str(error), "amount"))
         if chain is not None and "recipient_address" in values:
@@ -159,7 +161,9 @@ def recipient(chain: Chain, token: Token | None, text: str) -> str:
 
 
 def _active_chain(chain_id: int, found: list[Problem]) -> Chain | None:
-    chain = Chain.objects.filter(pk=chain_id, is_active=True).first() if 0 <= chain_id <= _LARGEST_ID else None
+    chain = (
+        Chain.objects.filter(pk=chain_id, is_active=True).first() if 0 <= chain_id <= _LARGEST_ID else None
+    )
     if chain is None:
         message = f"There is no active chain {chain_id}; GET /api/public/chains lists them."
         found.append(Problem(ErrorCode.CHAIN_UNKNOWN, message, "chain_id"))

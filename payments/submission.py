@@ -51,7 +51,9 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
         payment = Payment.objects.select_related("request").get(pk=payment.pk)
         if payment.status != Payment.Status.FAILED or payment.failure_code not in RETRYABLE_FAILURES:
             reason = payment.failure_message or f"it is {payment.status}"
-            raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, f"Looking again can't help this payment: {reason}")
+            raise ApiError(
+                ErrorCode.PAYMENT_NOT_RETRYABLE, f"Looking again can't help this payment: {reason}"
+            )
         if payment.retries >= MAX_RETRIES:
             message = f"This payment was retried {MAX_RETRIES} times already."
             raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)

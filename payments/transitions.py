@@ -31,7 +31,9 @@ _PAYMENT_MOVES = {
 def note_creation(request: PaymentRequest, *, actor: str, payment: Payment | None = None) -> None:
     """Write the first line of the history of a new request or payment."""
     status = payment.status if payment else request.status
-    Transition.objects.create(request=request, payment=payment, to_status=status, actor=actor, reason="created")
+    Transition.objects.create(
+        request=request, payment=payment, to_status=status, actor=actor, reason="created"
+    )
 
 
 def move_request(
@@ -46,7 +48,9 @@ def move_request(
     rows = PaymentRequest.objects.filter(pk=request.pk, status=came_from).update(status=to, **fields)
     if rows != 1:
         return False
-    Transition.objects.create(request=request, from_status=came_from, to_status=to, actor=actor, reason=reason)
+    Transition.objects.create(
+        request=request, from_status=came_from, to_status=to, actor=actor, reason=reason
+    )
     _remember(request, status=to, **fields)
     return True
 

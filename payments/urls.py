@@ -7,7 +7,11 @@ requests = PaymentRequestViewSet
 urlpatterns = [
     path("payment-requests", requests.as_view({"post": "create"}), name="payment-requests"),
     path("payment-requests/<str:id>", requests.as_view({"get": "retrieve"}), name="payment-request"),
-    path("payment-requests/<str:id>/cancel", requests.as_view({"post": "cancel"}), name="cancel-payment-request"),
+    path(
+        "payment-requests/<str:id>/cancel",
+        requests.as_view({"post": "cancel"}),
+        name="cancel-payment-request",
+    ),
     path(
         "payment-requests/<str:id>/payments/<str:payment_id>/retry",
         requests.as_view({"post": "retry"}),

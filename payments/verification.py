@@ -1,6 +1,6 @@
 """The verification engine: due payments are claimed, looked up chain by chain, judged, and the verdict written.
 
-1. Claim: due rows are locked with SKIP LOCKED, given a claim id and a lease, and committed. Two workers never share one.
+1. Claim: due rows are locked with SKIP LOCKED, given a claim id and a lease. Two workers never share one.
 2. Look: for each chain one batch of questions, however many payments; outside any transaction.
 3. Judge: `payments.judging`, pure.
 4. Write: one transaction for each payment, guarded by the claim id. A worker that was too slow changes nothing.
@@ -58,7 +58,9 @@ def claim_due(now: datetime) -> tuple[uuid.UUID, list[Payment]]:
     """Return the due payments, leased under one new claim id. Their verification has then started."""
     claim_id = uuid.uuid4()
     free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
-    due = Payment.objects.filter(free, status__in=Payment.OPEN, next_check_at__lte=now).order_by("next_check_at")
+    due = Payment.objects.filter(free, status__in=Payment.OPEN, next_check_at__lte=now).order_by(
+        "next_check_at"
+    )
     with transaction.atomic():
         payments = list(due.select_for_update(skip_locked=True, of=("self",)).select_related("chain")[:BATCH])
         Payment.objects.filter(pk__in=[payment.pk for payment in payments]).update(

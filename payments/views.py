@@ -38,7 +38,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         """Reading needs any active key, changing `create_payments`."""
         return [HasApiKey() if self.action == "retrieve" else CanCreatePayments()]
 
-    def find(self, id: str) -> PaymentRequest:  # noqa: A002 - the URL's own word
+    def find(self, id: str) -> PaymentRequest:
         """Return the merchant's request with this id, or answer 404."""
         try:
             return self.get_queryset().get(pk=uuid.UUID(id))
@@ -47,9 +47,9 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         """Keep keyed answers out of every cache."""
-        response = super().finalize_response(request, response, *args, **kwargs)
-        response["Cache-Control"] = "no-store"
-        return response
+        final: Response = super().finalize_response(request, response, *args, **kwargs)
+        final["Cache-Control"] = "no-store"
+        return final
 
     def create(self, request: Request) -> Response:
         """Create a payment request."""
@@ -58,16 +58,16 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         created = create_request(merchant_of(request), serializer.order(), actor=actor_of(request))
         return Response(PaymentRequestSerializer(created).data, status=status.HTTP_201_CREATED)
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002, ARG002 - the viewset interface
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the viewset interface
         """Return a payment request with its newest payments."""
         return Response(PaymentRequestDetailSerializer(self.find(id)).data)
 
-    def cancel(self, request: Request, id: str) -> Response:  # noqa: A002 - the URL's own word
+    def cancel(self, request: Request, id: str) -> Response:
         """Cancel an active payment request; again is no error."""
         cancelled = cancel_request(self.find(id).pk, actor=actor_of(request))
         return Response(PaymentRequestDetailSerializer(cancelled).data)
 
-    def retry(self, request: Request, id: str, payment_id: str) -> Response:  # noqa: A002 - the URL's own word
+    def retry(self, request: Request, id: str, payment_id: str) -> Response:
         """Look anew at a payment that failed for want of an answer."""
         payment = self.find(id).payments.filter(pk=payment_id).first()
         if payment is None:

@@ -53,7 +53,14 @@ class LocalChain:
         return str(self.rpc("eth_sendRawTransaction", "0x" + self.sign(transaction, key).hex()))
 
     def transfer(
-        self, token: str, recipient: str, amount: int, *, tail: bytes = b"", gas: int = 200_000, key: str | None = None
+        self,
+        token: str,
+        recipient: str,
+        amount: int,
+        *,
+        tail: bytes = b"",
+        gas: int = 200_000,
+        key: str | None = None,
     ) -> str:
         """Send a hand-made transfer (`token` empty: native coin) with `tail` after its arguments; return its hash."""
         if token:

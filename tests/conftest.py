@@ -60,7 +60,12 @@ def chain(db: None, local_chain: LocalChain) -> Chain:
 def usdc(chain: Chain, local_chain: LocalChain) -> Token:
     """Test USDC, 6 decimals."""
     return Token.objects.create(
-        chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address=local_chain.usdc, tags=["stablecoin"]
+        chain=chain,
+        symbol="USDC",
+        name="USD Coin",
+        decimals=6,
+        contract_address=local_chain.usdc,
+        tags=["stablecoin"],
     )
 
 

@@ -14,12 +14,12 @@ def _courier() -> Courier:
     return Courier()
 
 
-@shared_task  # type: ignore[untyped-decorator]
+@shared_task
 def deliver_due() -> int:
     """Begin the deliveries that are due now."""
     return _courier().nudge()
 
 
-@worker_process_shutdown.connect  # type: ignore[untyped-decorator]
+@worker_process_shutdown.connect
 def _finish(**_: object) -> None:
     _courier().finish()

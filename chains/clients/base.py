@@ -76,7 +76,7 @@ class Block:
 
 @dataclass(frozen=True)
 class TransactionFacts:
-    """What the chain knows of one transaction. `block` is None while it waits in the pool; then nothing else is proved."""
+    """What the chain knows of one transaction. `block` is None while it is in none; then nothing else is proved."""
 
     hash: str
     sender: str

@@ -63,7 +63,9 @@ class EvmClient:
                 transaction_hashes, answers[len(tags) :: 2], answers[len(tags) + 1 :: 2], strict=True
             )
         }
-        blocks = self._blocks({quantity(pair[1]["blockNumber"]) for pair in found.values() if pair and pair[1]})
+        blocks = self._blocks(
+            {quantity(pair[1]["blockNumber"]) for pair in found.values() if pair and pair[1]}
+        )
         return Snapshot(head, {wanted: _facts(wanted, pair, blocks) for wanted, pair in found.items()})
 
     def build_transfer(
@@ -123,8 +125,16 @@ class EvmClient:
 
     def _blocks(self, numbers: set[int]) -> dict[int, Block]:
         wanted = sorted(numbers)
-        answers = self._results([("eth_getBlockByNumber", [hex(number), False]) for number in wanted]) if wanted else []
-        return {number: _block(answer) for number, answer in zip(wanted, answers, strict=True) if answer is not None}
+        answers = (
+            self._results([("eth_getBlockByNumber", [hex(number), False]) for number in wanted])
+            if wanted
+            else []
+        )
+        return {
+            number: _block(answer)
+            for number, answer in zip(wanted, answers, strict=True)
+            if answer is not None
+        }
 
 
 def _sound(answer: Any) -> Any:
@@ -153,7 +163,9 @@ def _block(answer: Any) -> Block:
     return Block(quantity(block.get("number")), hash32(block.get("hash")), time)
 
 
-def _mined_pair(wanted: str, transaction: Any, receipt: Any) -> tuple[dict[str, Any], dict[str, Any] | None] | None:
+def _mined_pair(
+    wanted: str, transaction: Any, receipt: Any
+) -> tuple[dict[str, Any], dict[str, Any] | None] | None:
     """Return the transaction with its receipt, if it has one; None where the node knows no such transaction."""
     transaction, receipt = _sound(transaction), _sound(receipt)
     if transaction is None:

@@ -21,7 +21,9 @@ _TRANSFER_FROM = bytes.fromhex("23b872dd")  # transferFrom(address,address,uint2
 _WORD = 32
 
 
-def encode_transfer(token: str, recipient: str, amount: int, reference: bytes | None) -> tuple[str, int, bytes]:
+def encode_transfer(
+    token: str, recipient: str, amount: int, reference: bytes | None
+) -> tuple[str, int, bytes]:
     """Return (to, value in wei, data) of a direct transfer that carries `reference` (contract 7)."""
     tail = reference or b""
     if token == "":

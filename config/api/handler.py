@@ -84,7 +84,9 @@ def _problems(detail: Any, path: str) -> Iterator[Problem]:
             yield from _problems(inner, own)
     elif isinstance(detail, list):
         for index, inner in enumerate(detail):
-            yield from _problems(inner, f"{path}[{index}]" if isinstance(inner, dict | list) and inner else path)
+            yield from _problems(
+                inner, f"{path}[{index}]" if isinstance(inner, dict | list) and inner else path
+            )
     else:
         code = getattr(detail, "code", "invalid")
         if code in _OWN_CODES:

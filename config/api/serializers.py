@@ -64,7 +64,9 @@ class WholeNumberField(serializers.IntegerField):
     def to_internal_value(self, data: Any) -> int:
         """Return the integer, or refuse what only looks like one."""
         if isinstance(data, bool) or not isinstance(data, int):
-            raise serializers.ValidationError("This should be a whole number.", ErrorCode.PARAMETER_INVALID.value)
+            raise serializers.ValidationError(
+                "This should be a whole number.", ErrorCode.PARAMETER_INVALID.value
+            )
         return super().to_internal_value(data)
 
 
@@ -74,5 +76,7 @@ class TrueOrFalseField(serializers.BooleanField):
     def to_internal_value(self, data: Any) -> bool:
         """Return the boolean, or refuse anything else."""
         if not isinstance(data, bool):
-            raise serializers.ValidationError("This should be true or false.", ErrorCode.PARAMETER_INVALID.value)
+            raise serializers.ValidationError(
+                "This should be true or false.", ErrorCode.PARAMETER_INVALID.value
+            )
         return data

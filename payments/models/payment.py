@@ -131,7 +131,8 @@ class Payment(models.Model):
         ordering = ("-created_at", "-id")
         constraints = (
             models.UniqueConstraint(
-                fields=("request", "chain", "transaction_hash"), name="payment_is_one_per_request_and_transaction"
+                fields=("request", "chain", "transaction_hash"),
+                name="payment_is_one_per_request_and_transaction",
             ),
             base_units_constraint("amount", "payment"),
             base_units_constraint("amount_received", "payment"),
@@ -147,7 +148,9 @@ class Payment(models.Model):
         )
         indexes = (
             models.Index(
-                fields=("next_check_at",), condition=Q(status__in=("pending", "processing")), name="payment_due"
+                fields=("next_check_at",),
+                condition=Q(status__in=("pending", "processing")),
+                name="payment_due",
             ),
             models.Index(fields=("transaction_hash",), name="payment_transaction_hash"),
         )

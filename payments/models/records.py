@@ -66,7 +66,7 @@ class ConsumedTransfer(models.Model):
 
 
 class Transition(models.Model):
-    """One change of a request's or (where `payment` is set) a payment's status: when, from what to what, by whom, why."""
+    """One change of a request's or (where `payment` is set) a payment's status: when, what, by whom, why."""
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="transitions")
     payment = models.ForeignKey(

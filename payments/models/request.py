@@ -1,9 +1,7 @@
 """The payment request: what a merchant asked for, and how much of it came (spec 2.4, contract 5)."""
 
 import secrets
-import uuid
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from django.db import models
 from django.db.models import Q
@@ -13,9 +11,6 @@ from chains.fields import BaseUnitsField, base_units_constraint
 from chains.models import Chain, Token
 from merchants.identifiers import shortcode, uuid7
 from merchants.models import Merchant
-
-if TYPE_CHECKING:
-    from payments.models.payment import Payment
 
 REFERENCE_BYTES = 16
 
@@ -40,10 +35,12 @@ class PaymentRequest(models.Model):
         EXPIRED = "expired"
         CANCELLED = "cancelled"
 
-    id: "models.UUIDField[uuid.UUID, uuid.UUID]" = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="payment_requests")
     shortcode = models.CharField(max_length=12, unique=True, default=shortcode, editable=False)
-    reference = models.BinaryField(max_length=REFERENCE_BYTES, unique=True, default=new_reference, editable=False)
+    reference = models.BinaryField(
+        max_length=REFERENCE_BYTES, unique=True, default=new_reference, editable=False
+    )
     references = models.BooleanField(default=True)
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.ACTIVE)
 
@@ -68,8 +65,6 @@ class PaymentRequest(models.Model):
     paid_late = models.BooleanField(default=False)
     expiry_check_at = models.DateTimeField()
 
-    payments: "models.Manager[Payment]"
-
     class Meta:
         ordering = ("-id",)
         constraints = (
@@ -85,7 +80,9 @@ class PaymentRequest(models.Model):
             models.Index(fields=("merchant", "-id"), name="payment_request_newest"),
             models.Index(fields=("merchant", "external_id"), name="payment_request_external_id"),
             models.Index(
-                fields=("expiry_check_at",), condition=Q(status="active"), name="payment_request_due_for_expiry"
+                fields=("expiry_check_at",),
+                condition=Q(status="active"),
+                name="payment_request_due_for_expiry",
             ),
         )
 

@@ -41,7 +41,9 @@ def test_the_history_says_who_did_what(
 ) -> None:
     request = request_for()
     payment = look_until_decided(submit(request, paying(request)), Clock())
-    own = Transition.objects.filter(request=request, payment=None).values_list("from_status", "to_status", "actor")
+    own = Transition.objects.filter(request=request, payment=None).values_list(
+        "from_status", "to_status", "actor"
+    )
     assert list(own) == [("", "active", "test"), ("active", "completed", "verification")]
     of_payment = Transition.objects.filter(payment=payment).values_list("from_status", "to_status", "actor")
     assert list(of_payment) == [

@@ -18,7 +18,13 @@ from tests.chain import LocalChain
 
 
 def make_request(
-    merchant: Merchant, token: Token, amount: str, recipient: str, *, lifetime: timedelta = timedelta(hours=1), **more: Any
+    merchant: Merchant,
+    token: Token,
+    amount: str,
+    recipient: str,
+    *,
+    lifetime: timedelta = timedelta(hours=1),
+    **more: Any,
 ) -> PaymentRequest:
     """Return a new request."""
     order = NewRequest(token, parse_amount(amount, token), recipient, lifetime, **more)
