@@ -67,6 +67,8 @@ def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
         raise ValueError("The URL should begin with https://; http is not accepted.")
     if "@" in parts.netloc:
         raise ValueError("The URL holds credentials; leave out what stands before the @.")
+    if parts.netloc.startswith("[") and ":" not in (parts.hostname or ""):
+        raise ValueError("The URL's host stands in brackets, which only an IPv6 address does.")
     if port == 0 or parts.netloc.endswith(":"):
         raise ValueError("The URL's port should be a number from 1 to 65535, or left out.")
     target = quote(parts.path or "/", safe=_SAFE_IN_TARGET)
