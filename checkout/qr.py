@@ -7,5 +7,5 @@ from django.utils.safestring import SafeString, mark_safe
 def checkout_qr(url: str) -> SafeString:
     """Return the QR code of `url` as an inline SVG element."""
     code = segno.make(url, error="m", micro=False)
-    svg = code.svg_inline(scale=4, border=0, dark="currentColor", light=None, omitsize=True)
+    svg = code.svg_inline(border=0, omitsize=True)
     return mark_safe(svg)  # noqa: S308 - segno's own drawing; the URL is drawn as squares, not written
