@@ -25,7 +25,10 @@ _WORKER_LOST = "The worker ended before the attempt did."
 
 @dataclass(frozen=True)
 class Claim:
-    """One attempt to make: everything that it needs, read when the delivery was claimed."""
+    """One attempt to make: everything that it needs, read when the delivery was claimed.
+
+    The secrets are encrypted still, so that one that cannot be opened fails its own attempt and no other.
+    """
 
     delivery_id: str
     claim_id: uuid.UUID
@@ -33,7 +36,7 @@ class Claim:
     event_id: str
     type: str
     url: str
-    secrets: list[str]
+    secrets: list[bytes]
     body: bytes
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from webhooks.claims import Claim, claim_due, settle
 from webhooks.outbound import Answer, Rules, post
+from webhooks.secrets_at_rest import decrypt
 from webhooks.signing import sign
 
 logger = logging.getLogger(__name__)
@@ -35,9 +36,9 @@ def send(claim: Claim, now: datetime) -> Answer:
 
 
 def send_signed(
-    *, url: str, body: bytes, secrets: list[str], event_id: str, type_: str, now: datetime
+    *, url: str, body: bytes, secrets: list[bytes], event_id: str, type_: str, now: datetime
 ) -> Answer:
-    """POST `body` with the headers of spec 6.2 and return what came of it."""
+    """POST `body` with the headers of spec 6.2 and return what came of it. `secrets` are as stored."""
     headers = {
         "Content-Type": "application/json",
         "User-Agent": USER_AGENT,
@@ -45,7 +46,7 @@ def send_signed(
         "Connection": "close",
         "Service-Event-Id": event_id,
         "Service-Event-Type": type_,
-        "Service-Signature": sign(secrets, int(now.timestamp()), body),
+        "Service-Signature": sign([decrypt(secret) for secret in secrets], int(now.timestamp()), body),
     }
     return post(url, body, headers, rules=Rules.of_this_deployment())
 

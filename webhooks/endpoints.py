@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from merchants.models import Merchant
 from webhooks.models import Endpoint
-from webhooks.secrets_at_rest import decrypt, encrypt, new_secret
+from webhooks.secrets_at_rest import encrypt, new_secret
 
 ROTATION_OVERLAP = timedelta(hours=24)
 
@@ -79,10 +79,10 @@ def _rotate(endpoint: Endpoint) -> None:
     endpoint.secret_encrypted = encrypt(new_secret())
 
 
-def signing_secrets(endpoint: Endpoint, now: datetime) -> list[str]:
-    """Return the secrets that sign at `now`: the current one, and for 24 h after a rotation the former."""
-    stored = [endpoint.secret_encrypted]
+def signing_secrets(endpoint: Endpoint, now: datetime) -> list[bytes]:
+    """Return the secrets that sign at `now`, encrypted: the current one, and for 24 h after a rotation the former."""
+    stored = [bytes(endpoint.secret_encrypted)]
     expires = endpoint.previous_secret_expires_at
     if endpoint.previous_secret_encrypted is not None and expires is not None and now < expires:
-        stored.append(endpoint.previous_secret_encrypted)
-    return [decrypt(secret) for secret in stored]
+        stored.append(bytes(endpoint.previous_secret_encrypted))
+    return stored

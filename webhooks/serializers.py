@@ -29,7 +29,7 @@ class EventTypeField(TextField):
 class EndpointChangeSerializer(StrictSerializer):
     """The body of PUT. `url` has to be there, null to remove; what else is left out keeps its value."""
 
-    url = TextField(allow_null=True)
+    url = TextField(allow_null=True, allow_blank=True)
     is_enabled = TrueOrFalseField(required=False)
     enabled_events = serializers.ListField(
         child=EventTypeField(), allow_null=True, allow_empty=False, required=False

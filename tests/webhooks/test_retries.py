@@ -138,3 +138,16 @@ def test_a_requests_own_url_is_called_whatever_the_endpoint(
     assert deliver_next()
     assert [received.path for received in receiver.received] == ["/hook/own"]
     assert Delivery.objects.get().status == "delivered"
+
+
+def test_a_secret_that_cannot_be_opened_fails_its_own_attempt_and_no_other(
+    merchant: Merchant, other_merchant: Merchant, receiver: Receiver, endpoint: Endpoint, record: Record
+) -> None:
+    configure(other_merchant, Change(url=receiver.url))
+    record()
+    event = record(merchant=other_merchant)
+    Endpoint.objects.filter(merchant=merchant).update(secret_encrypted=b"closed under a key that is gone")
+    while deliver_next():
+        pass
+    assert [received.headers["Service-Event-Id"] for received in receiver.received] == [event.id]
+    assert Delivery.objects.get(merchant=merchant).attempts == 1

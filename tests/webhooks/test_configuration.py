@@ -1,0 +1,164 @@
+"""GET and PUT /api/webhooks (contract 9)."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from merchants.models import Merchant
+from merchants.services import issue_key
+from tests.conftest import Api
+from webhooks.models import Endpoint
+
+FIELDS = {
+    "object",
+    "url",
+    "secret",
+    "is_enabled",
+    "enabled_events",
+    "created_at",
+    "updated_at",
+    "previous_secret_expires_at",
+    "disabled_reason",
+}
+DEFAULT_TYPES = ["payment.succeeded", "payment.failed", "payment.expired"]
+URL = "https://shop.example/hook"
+
+
+def state(merchant: Merchant) -> dict[str, Any] | None:
+    return Endpoint.objects.filter(merchant=merchant).values().first()
+
+
+def test_before_any_configuration_all_is_null(api: Api) -> None:
+    response = api.get("/api/webhooks")
+    assert response.status_code == 200
+    assert response.json() == {**dict.fromkeys(FIELDS), "object": "webhook_configuration"}
+    assert response["Cache-Control"] == "no-store"
+
+
+def test_the_first_url_makes_a_secret(api: Api) -> None:
+    response = api.put("/api/webhooks", {"url": URL})
+    assert response.status_code == 200
+    assert response["Cache-Control"] == "no-store"
+    body = response.json()
+    assert set(body) == FIELDS
+    assert (body["url"], body["is_enabled"], body["enabled_events"]) == (URL, True, DEFAULT_TYPES)
+    assert re.fullmatch(r"whsec_[0-9A-Za-z]{32}", body["secret"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", body["created_at"])
+    assert body["previous_secret_expires_at"] is None
+    assert api.get("/api/webhooks").json() == body
+
+
+def test_the_secret_stays_and_what_is_left_out_keeps_its_value(api: Api) -> None:
+    first = api.put(
+        "/api/webhooks", {"url": URL, "is_enabled": False, "enabled_events": ["payment.overpaid"]}
+    ).json()
+    second = api.put("/api/webhooks", {"url": URL + "/2"}).json()
+    assert second == {**first, "url": URL + "/2", "updated_at": second["updated_at"]}
+    assert second["updated_at"] > first["updated_at"]
+    third = api.put("/api/webhooks", {"url": URL, "is_enabled": True, "enabled_events": None}).json()
+    assert (third["is_enabled"], third["enabled_events"]) == (True, DEFAULT_TYPES)
+
+
+def test_null_removes_the_endpoint_and_the_secret_survives(api: Api) -> None:
+    secret = api.put("/api/webhooks", {"url": URL}).json()["secret"]
+    removed = api.put("/api/webhooks", {"url": None}).json()
+    assert (removed["url"], removed["secret"]) == (None, secret)
+    assert api.put("/api/webhooks", {"url": URL}).json()["secret"] == secret
+
+
+def test_removing_what_never_was_makes_nothing(api: Api, merchant: Merchant) -> None:
+    response = api.put("/api/webhooks", {"url": None})
+    assert response.json() == {**dict.fromkeys(FIELDS), "object": "webhook_configuration"}
+    assert state(merchant) is None
+
+
+def test_a_rotation_makes_a_new_secret_and_tells_until_when_the_old_one_signs(api: Api) -> None:
+    first = api.put("/api/webhooks", {"url": URL, "rotate_secret": True}).json()
+    assert first["previous_secret_expires_at"] is None
+    second = api.put("/api/webhooks", {"url": URL, "rotate_secret": True}).json()
+    assert second["secret"] != first["secret"]
+    assert second["previous_secret_expires_at"] is not None
+    third = api.put("/api/webhooks", {"url": URL, "rotate_secret": False}).json()
+    assert third["secret"] == second["secret"]
+
+    Endpoint.objects.update(previous_secret_expires_at=timezone.now() - timedelta(seconds=1))
+    assert api.get("/api/webhooks").json()["previous_secret_expires_at"] is None
+
+
+def test_event_types_are_kept_once_each(api: Api) -> None:
+    asked = ["payment.reorged", "payment.failed", "payment.reorged"]
+    body = api.put("/api/webhooks", {"url": URL, "enabled_events": asked}).json()
+    assert body["enabled_events"] == ["payment.failed", "payment.reorged"]
+
+
+def test_enabling_again_clears_why_it_was_disabled(api: Api, merchant: Merchant) -> None:
+    api.put("/api/webhooks", {"url": URL})
+    Endpoint.objects.update(
+        is_enabled=False, disabled_reason="Five days of failures.", failing_since=timezone.now()
+    )
+    assert api.put("/api/webhooks", {"url": URL}).json()["disabled_reason"] == "Five days of failures."
+    body = api.put("/api/webhooks", {"url": URL, "is_enabled": True}).json()
+    assert (body["is_enabled"], body["disabled_reason"]) == (True, None)
+    assert Endpoint.objects.get(merchant=merchant).failing_since is None
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "param"),
+    [
+        ({}, "parameter_missing", "url"),
+        ({"is_enabled": True}, "parameter_missing", "url"),
+        ({"url": 5}, "parameter_invalid", "url"),
+        ({"url": ""}, "url_invalid", "url"),
+        ({"url": "shop.example"}, "url_invalid", "url"),
+        ({"url": "https://user:pw@shop.example/"}, "url_invalid", "url"),
+        ({"url": "https://shop.example/" + "x" * 2048}, "url_invalid", "url"),
+        ({"url": "https://shop.example:22/"}, "url_not_allowed", "url"),
+        ({"url": "https://shop.example/\u202e"}, "parameter_invalid", "url"),
+        ({"url": URL, "is_enabled": "yes"}, "parameter_invalid", "is_enabled"),
+        ({"url": URL, "is_enabled": None}, "parameter_missing", "is_enabled"),
+        ({"url": URL, "enabled_events": ["payment.refunded"]}, "parameter_invalid", "enabled_events.0"),
+        ({"url": URL, "enabled_events": []}, "parameter_invalid", "enabled_events"),
+        ({"url": URL, "enabled_events": "payment.failed"}, "parameter_invalid", "enabled_events"),
+        ({"url": URL, "rotate_secret": 1}, "parameter_invalid", "rotate_secret"),
+        ({"url": URL, "secret": "whsec_mine"}, "parameter_unknown", "secret"),
+    ],
+)
+def test_a_refused_change_changes_nothing(
+    api: Api, merchant: Merchant, body: dict[str, Any], code: str, param: str
+) -> None:
+    api.put("/api/webhooks", {"url": URL})
+    before = state(merchant)
+    response = api.put("/api/webhooks", body)
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert (error["code"], error["param"]) == (code, param)
+    assert state(merchant) == before
+
+
+def test_a_private_address_cannot_be_set_in_production(api: Api, merchant: Merchant, settings: Any) -> None:
+    settings.ALLOW_HTTP_URLS = settings.WEBHOOK_ALLOW_PRIVATE = False
+    response = api.put("/api/webhooks", {"url": "https://10.0.0.1/hook"})
+    assert response.json()["error"]["code"] == "url_not_allowed"
+    assert state(merchant) is None
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+def test_it_needs_the_permission(method: str, merchant: Merchant) -> None:
+    _, key = issue_key(merchant=merchant, permissions=["create_payments"])
+    body = {"url": URL} if method == "PUT" else None
+    response = Api(key).call(method, "/api/webhooks", body)
+    assert response.status_code == 403
+    assert "manage_webhooks" in response.json()["error"]["message"]
+    assert Api().call(method, "/api/webhooks", body).status_code == 401
+    assert state(merchant) is None
+
+
+def test_merchants_do_not_see_each_other(api: Api, other_merchant: Merchant) -> None:
+    mine = api.put("/api/webhooks", {"url": URL}).json()
+    _, key = issue_key(merchant=other_merchant, permissions=["manage_webhooks"])
+    assert Api(key).get("/api/webhooks").json()["url"] is None
+    Api(key).put("/api/webhooks", {"url": "https://other.example/"})
+    assert api.get("/api/webhooks").json() == mine
