@@ -62,24 +62,27 @@ class LocalChain:
         gas: int = 200_000,
         key: str | None = None,
     ) -> str:
-        """Send a hand-made transfer (`token` empty: native coin) with `tail` after its arguments; return its hash."""
+        """Send a hand-made transfer with `tail` after its arguments; return its hash."""
+        return self.send(self.unsigned_transfer(token, recipient, amount, tail=tail, gas=gas), key)
+
+    def unsigned_transfer(
+        self, token: str, recipient: str, amount: int, *, tail: bytes = b"", gas: int = 200_000
+    ) -> dict[str, Any]:
+        """Return a hand-made transfer (`token` empty: native coin) with `tail` after its arguments."""
         if token:
             arguments = recipient[2:].lower().rjust(64, "0") + hex(amount)[2:].rjust(64, "0")
             to, value, data = token, 0, "0xa9059cbb" + arguments + tail.hex()
         else:
             to, value, data = recipient, amount, "0x" + tail.hex()
-        return self.send(
-            {
-                "chainId": self.chain_id,
-                "to": to,
-                "value": value,
-                "data": data,
-                "gas": gas,
-                "maxFeePerGas": 10**11,
-                "maxPriorityFeePerGas": 10**9,
-            },
-            key,
-        )
+        return {
+            "chainId": self.chain_id,
+            "to": to,
+            "value": value,
+            "data": data,
+            "gas": gas,
+            "maxFeePerGas": 10**11,
+            "maxPriorityFeePerGas": 10**9,
+        }
 
     def mine(self, blocks: int = 1) -> None:
         """Add empty blocks."""

@@ -24,6 +24,16 @@ def local_chain() -> Iterator[LocalChain]:
         running.stop()
 
 
+@pytest.fixture(scope="session")
+def other_local_chain() -> Iterator[LocalChain]:
+    """Another real chain, with the same tokens at the same addresses."""
+    running = anvil.start(chain_id=31338)
+    try:
+        yield LocalChain.prepare(running.url, running.chain_id)
+    finally:
+        running.stop()
+
+
 @pytest.fixture
 def merchant(db: None) -> Merchant:
     """Alice's shop."""

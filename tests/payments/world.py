@@ -31,12 +31,16 @@ def make_request(
     return create_request(merchant, order, actor="test")
 
 
-def pay(chain: LocalChain, request: PaymentRequest, amount: int | None = None) -> str:
-    """Pay the request (or `amount` base units of it) on the chain with its reference; return the hash."""
+def unsigned(chain: LocalChain, request: PaymentRequest, amount: int | None = None) -> dict[str, Any]:
+    """Return the transaction that pays the request (or `amount` base units of it), its reference included."""
     units = request.amount if amount is None else amount
-    return chain.transfer(
-        request.token.contract_address, request.recipient_address, units, tail=bytes(request.reference)
-    )
+    token, recipient = request.token.contract_address, request.recipient_address
+    return chain.unsigned_transfer(token, recipient, units, tail=bytes(request.reference))
+
+
+def pay(chain: LocalChain, request: PaymentRequest, amount: int | None = None) -> str:
+    """Pay the request on the chain; return the hash."""
+    return chain.send(unsigned(chain, request, amount))
 
 
 def submit(request: PaymentRequest, transaction_hash: str, chain: Chain | None = None) -> Payment:
