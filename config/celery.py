@@ -3,9 +3,21 @@
 import os
 
 from celery import Celery
+from celery.signals import worker_process_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("quittance")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@worker_process_init.connect  # type: ignore[untyped-decorator]
+def _without_pool(**_: object) -> None:
+    """Let a worker process open its database connections one by one.
+
+    Celery closes the process's whole pool before and after each task, under the threads that deliver webhooks.
+    """
+    from django.db import connections
+
+    connections.settings["default"]["OPTIONS"].pop("pool", None)
