@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import django_stubs_ext
+from django.templatetags.static import static
 
 from config import environment
 from config.environment import env
@@ -27,6 +28,7 @@ HTTPS = BASE_URL.startswith("https://")
 
 # --- applications, by name only -----------------------------------------------------------------------------------
 INSTALLED_APPS = [
+    "unfold",  # the admin's theme: before the admin, whose site it takes the place of
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -155,6 +157,37 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 LOGIN_URL = "admin:login"
+
+# --- the admin's theme: ink on paper, as the checkout -------------------------------------------------------------
+UNFOLD = {
+    "SITE_TITLE": "Quittance",
+    "SITE_HEADER": "Quittance",
+    "SITE_SUBHEADER": "Merchants, keys and payments",
+    "SITE_URL": None,
+    "SITE_ICON": lambda _: static("merchants/quittance.svg"),
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda _: static("merchants/quittance.svg")}
+    ],
+    "STYLES": [lambda _: static("merchants/admin.css")],
+    "SHOW_VIEW_ON_SITE": False,
+    "SIDEBAR": {"navigation": "config.portal.sections"},
+    "BORDER_RADIUS": "6px",
+    "COLORS": {
+        "primary": {
+            "50": "oklch(97.5% .008 264)",
+            "100": "oklch(94% .018 264)",
+            "200": "oklch(88% .035 264)",
+            "300": "oklch(80% .06 264)",
+            "400": "oklch(72% .09 264)",
+            "500": "oklch(66% .11 264)",
+            "600": "oklch(41% .1 264)",
+            "700": "oklch(35% .085 264)",
+            "800": "oklch(30% .07 264)",
+            "900": "oklch(26% .055 264)",
+            "950": "oklch(20% .04 264)",
+        }
+    },
+}
 
 # --- safety: follows the scheme of BASE_URL, so that one build serves behind TLS and on loopback --------------------
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)

@@ -58,12 +58,22 @@ def issue_key(
     return row, key
 
 
-def rotate_key(api_key: ApiKey, *, overlap: timedelta) -> tuple[ApiKey, str]:
-    """Return a new key with the same rights; the old one goes on for `overlap`, never longer than it would have."""
+def rotate_key(
+    api_key: ApiKey, *, overlap: timedelta, expires_at: datetime | None = None
+) -> tuple[ApiKey, str]:
+    """Return a new key with the same rights; the old one goes on for `overlap`, never longer than it would have.
+
+    The old one's expiry is not the new one's: that is `expires_at`.
+    """
     ends = timezone.now() + overlap
     if api_key.expires_at is None or api_key.expires_at > ends:
         ApiKey.objects.filter(pk=api_key.pk).update(expires_at=ends)
-    return issue_key(merchant=api_key.merchant, permissions=api_key.permissions, name=api_key.name)
+    return issue_key(
+        merchant=api_key.merchant,
+        permissions=api_key.permissions,
+        name=api_key.name,
+        expires_at=expires_at,
+    )
 
 
 def revoke_key(api_key: ApiKey) -> None:

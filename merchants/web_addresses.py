@@ -77,6 +77,20 @@ def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
     return WebAddress(scheme, _host(parts.hostname or ""), port or _PORTS[scheme], target)
 
 
+def parse_origin(text: str, *, allow_http: bool) -> str:
+    """Return the origin `scheme://host[:port]` that `text` is, as browsers write it.
+
+    It goes into a Content-Security-Policy header, so nothing but an origin is taken. Raises ValueError as
+    `parse_web_address` does, and for a path, query or fragment.
+    """
+    address = split_web_address(text, allow_http=allow_http)
+    if address.target != "/" or "?" in text or "#" in text:
+        raise ValueError(f"{text} should be an origin such as https://shop.example.com, without a path.")
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    usual = address.port == _PORTS[address.scheme]
+    return f"{address.scheme}://{host}" if usual else f"{address.scheme}://{host}:{address.port}"
+
+
 def _host(host: str) -> str:
     """Return the host in ASCII. IPv4 counts only in its usual form: 0x7f.1 is refused, not guessed at."""
     problem = "The URL's host should be a domain name or an IP address."

@@ -1,9 +1,10 @@
 from typing import Any
-from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from merchants.services import MerchantNotFound, find_merchant
+from merchants.web_addresses import parse_origin
 
 
 class Command(BaseCommand):
@@ -12,7 +13,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("merchant", metavar="MERCHANT", help="an id or an exact, unique name")
         parser.add_argument("--references", choices=("on", "off"))
-        parser.add_argument("--embed-origin", action="append", metavar="URL", help="may be given more than once")
+        parser.add_argument(
+            "--embed-origin", action="append", metavar="URL", help="may be given more than once"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -30,7 +33,7 @@ class Command(BaseCommand):
 
 
 def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc:
-        raise CommandError(f"{url} should be an origin such as https://shop.example.com")
-    return f"{parts.scheme}://{parts.netloc}"
+    try:
+        return parse_origin(url, allow_http=settings.ALLOW_HTTP_URLS)
+    except ValueError as error:
+        raise CommandError(str(error)) from error

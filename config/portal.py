@@ -1,0 +1,180 @@
+"""What all pages of the admin share: the theme's classes, the sections, and how records are kept from being changed.
+
+The theme is unfold's; to the type checker its classes are Django's own, which they extend.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.functional import cached_property
+
+if TYPE_CHECKING:
+    from django.contrib.admin import ModelAdmin, TabularInline
+    from django.contrib.admin.options import BaseModelAdmin
+    from django.forms import CheckboxSelectMultiple as Checkboxes
+    from django.forms import RadioSelect as Radios
+    from django.forms import Textarea
+
+    _AdminClass = BaseModelAdmin[Any]
+    _Records = Paginator[Any]
+else:  # the classes take parameters for the type checker alone
+    from unfold.admin import ModelAdmin, TabularInline
+    from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget as Checkboxes
+    from unfold.widgets import UnfoldAdminRadioSelectWidget as Radios
+    from unfold.widgets import UnfoldAdminTextareaWidget as Textarea
+
+    _AdminClass = object
+    _Records = Paginator
+
+__all__ = ["Checkboxes", "ModelAdmin", "Radios", "TabularInline", "Textarea"]
+
+COUNTED_AT_MOST = 10_000
+
+
+class NeverDeleted(_AdminClass):
+    """What other records lean on, or what happened: it can be ended, never removed."""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
+        """Nobody may."""
+        return False
+
+
+class ReadOnly(NeverDeleted):
+    """What happened is looked at here, not made or changed."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
+        """Nobody may."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
+        """Nobody may."""
+        return False
+
+
+class BoundedPaginator(_Records):
+    """Counts no further than 10,000 rows: in a table of millions one searches, and counting would take seconds."""
+
+    @cached_property
+    def count(self) -> int:
+        """The number of rows, or 10,000 if there are more."""
+        rows = self.object_list
+        if isinstance(rows, QuerySet):
+            return rows.order_by()[:COUNTED_AT_MOST].count()
+        return len(rows)
+
+
+class LinesField(forms.CharField):
+    """A list of texts, one per line; `check` returns a line as it is to be kept, or raises ValueError."""
+
+    widget = Textarea
+
+    def __init__(self, *, check: Callable[[str], str], rows: int = 3, **options: Any) -> None:
+        self.check_line = check
+        super().__init__(widget=Textarea(attrs={"rows": rows}), **options)
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the list as lines."""
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def to_python(self, value: Any) -> Any:
+        """Return the checked lines, without blank ones and repetitions."""
+        lines = [line.strip() for line in str(value or "").splitlines() if line.strip()]
+        try:
+            return list(dict.fromkeys(self.check_line(line) for line in lines))
+        except ValueError as error:
+            raise ValidationError(str(error)) from error
+
+
+def badge(description: str, colours: dict[str, str], *, ordering: str | None = None) -> Callable[[Any], Any]:
+    """Mark a list column as a coloured word; `colours` says success, info, warning or danger for each value."""
+
+    def mark(column: Any) -> Any:
+        column.short_description, column.label, column.admin_order_field = description, colours, ordering
+        return column
+
+    return mark
+
+
+def confirmation(
+    request: HttpRequest,
+    obj: Model,
+    admin: "ModelAdmin[Any]",
+    *,
+    title: str,
+    explanation: str,
+    button: str,
+    form: forms.Form | None = None,
+    dangerous: bool = False,
+) -> TemplateResponse:
+    """Return the page that asks before something is done to `obj`; its button posts to the same address."""
+    context = {
+        **admin.admin_site.each_context(request),
+        "opts": obj._meta,
+        "original": obj,
+        "title": title,
+        "explanation": explanation,
+        "button": button,
+        "form": form,
+        "dangerous": dangerous,
+        "back_url": change_url(obj),
+    }
+    return TemplateResponse(request, "admin/confirmation.html", context)
+
+
+def change_url(obj: Model) -> str:
+    """Return the address of an object's page."""
+    return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=(obj.pk,))
+
+
+def demand(allowed: bool) -> None:
+    """Raise PermissionDenied unless `allowed`."""
+    if not allowed:
+        raise PermissionDenied
+
+
+def sections(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the sidebar: what this member of staff may look at."""
+    shown = []
+    for title, pages in _SECTIONS.items():
+        items = [
+            {"title": name, "icon": icon, "link": reverse(f"admin:{model.replace('.', '_')}_changelist")}
+            for name, icon, model in pages
+            if request.user.has_perm(model.replace(".", ".view_"))
+        ]
+        if items:
+            shown.append({"title": title, "items": items})
+    return shown
+
+
+_SECTIONS = {
+    "Merchants": [
+        ("Merchants", "storefront", "merchants.merchant"),
+        ("API keys", "key", "merchants.apikey"),
+    ],
+    "Payments": [
+        ("Payment requests", "receipt_long", "payments.paymentrequest"),
+        ("Payments", "payments", "payments.payment"),
+        ("Credited transfers", "task_alt", "payments.consumedtransfer"),
+        ("History", "history", "payments.transition"),
+    ],
+    "Webhooks": [
+        ("Endpoints", "webhook", "webhooks.endpoint"),
+        ("Events", "bolt", "webhooks.event"),
+        ("Deliveries", "outgoing_mail", "webhooks.delivery"),
+    ],
+    "Catalogue": [
+        ("Chains", "hub", "chains.chain"),
+        ("Tokens", "token", "chains.token"),
+    ],
+    "Staff": [
+        ("Users", "person", "auth.user"),
+        ("Groups", "group", "auth.group"),
+    ],
+}

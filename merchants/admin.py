@@ -1,0 +1,341 @@
+"""The portal where merchants are made and their API keys provisioned (spec 5.1, contract 3)."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+from django.db.models import QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+
+from chains.models import Token
+from config import portal
+from merchants.forms import EditKeyForm, MerchantForm, NewKeyForm, RotateForm
+from merchants.models import ApiKey, Merchant, Permission
+from merchants.services import issue_key, revoke_key, rotate_key
+
+_STATUS_COLOURS = {"active": "success", "expired": "warning", "revoked": "danger"}
+
+
+def key_status(key: ApiKey) -> str:
+    """Return `active`, `expired` or `revoked`."""
+    if key.revoked_at is not None:
+        return "revoked"
+    return "active" if key.is_active else "expired"
+
+
+class KeyColumns:
+    """What lists show of a key: enough to know it by, nothing that opens anything."""
+
+    @admin.display(description="Key", ordering="prefix")
+    def stub(self, key: ApiKey) -> str:
+        """Return the key's first characters."""
+        return f"{key.prefix}…"
+
+    @portal.badge("Status", _STATUS_COLOURS)
+    def status(self, key: ApiKey) -> str:
+        """Return whether it works."""
+        return key_status(key)
+
+    @admin.display(description="Permissions")
+    def permission_names(self, key: ApiKey) -> str:
+        """Return what it may do."""
+        return ", ".join(key.permissions) or "read only"
+
+    @admin.display(description="Last used", ordering="last_used_at", empty_value="never")
+    def last_used(self, key: ApiKey) -> Any:
+        """Return the minute of its last use."""
+        return key.last_used_at
+
+
+class KeyInline(KeyColumns, portal.ReadOnly, portal.TabularInline[ApiKey, Merchant]):
+    """A merchant's keys, to look at."""
+
+    model = ApiKey
+    extra = 0
+    fields = readonly_fields = ("stub", "name", "permission_names", "status", "last_used", "expires_at")
+    verbose_name_plural = "API keys"
+    show_change_link = True
+
+
+@admin.register(Merchant)
+class MerchantAdmin(portal.NeverDeleted, portal.ModelAdmin[Merchant]):
+    """Merchants, their settings and their theme."""
+
+    form = MerchantForm
+    list_display = ("name", "shown_name", "references", "created_at", "id")
+    search_fields = ("name", "display_name", "id")
+    search_help_text = "Name or id"
+    readonly_fields = ("id", "created_at")
+    inlines = (KeyInline,)
+    fieldsets = (
+        (None, {"fields": ("name", "email", "id", "created_at")}),
+        (
+            "What customers see",
+            {
+                "fields": (
+                    "display_name",
+                    "logo_url",
+                    ("accent_colour", "background_colour"),
+                    ("support_url", "support_email"),
+                    "default_language",
+                )
+            },
+        ),
+        ("Payments", {"fields": ("references", "embed_origins")}),
+    )
+
+    @admin.display(description="Display name", empty_value="—")
+    def shown_name(self, merchant: Merchant) -> str | None:
+        """Return what customers read."""
+        return merchant.display_name or None
+
+    def get_fieldsets(self, request: HttpRequest, obj: Merchant | None = None) -> Any:  # noqa: ARG002 - the admin interface
+        """Leave out what a merchant that is still to be made has not got."""
+        if obj is not None:
+            return self.fieldsets
+        return ((None, {"fields": ("name", "email")}), *self.fieldsets[1:])
+
+    def get_inlines(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
+        """Show the keys of a merchant that is there."""
+        return self.inlines if obj is not None and request.user.has_perm("merchants.view_apikey") else ()
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+        """Offer to issue a key."""
+        context["may_issue_keys"] = request.user.has_perm("merchants.add_apikey")
+        return super().render_change_form(request, context, **options)
+
+
+class StatusFilter(admin.SimpleListFilter):
+    """Active, expired or revoked."""
+
+    title = "status"
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the admin interface
+        """Return the choices."""
+        return [(status, status.capitalize()) for status in _STATUS_COLOURS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:  # noqa: ARG002 - the admin interface
+        """Return the keys of the chosen status."""
+        expired = queryset.filter(revoked_at=None, expires_at__lte=timezone.now())
+        chosen = {
+            "active": queryset.filter(revoked_at=None).exclude(expires_at__lte=timezone.now()),
+            "expired": expired,
+            "revoked": queryset.exclude(revoked_at=None),
+        }
+        return chosen.get(self.value() or "", queryset)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(KeyColumns, portal.NeverDeleted, portal.ModelAdmin[ApiKey]):
+    """Issuing, rotating and revoking keys. A key is in the one answer to the form that made it, and nowhere else."""
+
+    list_display = (
+        "stub",
+        "name",
+        "merchant",
+        "permission_names",
+        "status",
+        "last_used",
+        "expires_at",
+    )
+    list_select_related = ("merchant",)
+    list_filter = (StatusFilter,)
+    search_fields = ("name", "prefix", "merchant__name")
+    search_help_text = "Name, merchant or first characters"
+    autocomplete_fields = ("merchant",)
+    show_full_result_count = False
+    shown = ("merchant", "stub", "status", "permission_names", "created_at", "last_used", "revoked_at")
+
+    def get_form(
+        self, request: HttpRequest, obj: ApiKey | None = None, change: bool = False, **options: Any
+    ) -> type[ModelForm[ApiKey]]:
+        """Return the form for a new key, or for the little that can be changed of an old one."""
+        options["form"] = NewKeyForm if obj is None else EditKeyForm
+        return super().get_form(request, obj, change, **options)
+
+    def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:  # noqa: ARG002 - the admin interface
+        """Return the fields, those of the key's life first."""
+        if obj is None:
+            return ((None, {"fields": ("merchant", "name", "permissions", "expires_at", "form_id")}),)
+        return ((None, {"fields": ("name", "expires_at")}), ("Key", {"fields": self.shown}))
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:  # noqa: ARG002 - the admin interface
+        """Return all but the name and the expiry."""
+        return () if obj is None else self.shown
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the pages of what can be done to a key."""
+        own = [
+            path(f"<int:key_id>/{name}/", self.admin_site.admin_view(view), name=f"merchants_apikey_{name}")
+            for name, view in (("rotate", self.rotate_view), ("revoke", self.revoke_view))
+        ]
+        return [*own, *super().get_urls()]
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+        """Offer what can be done to the key."""
+        key: ApiKey | None = options.get("obj")
+        context["may_rotate"] = key is not None and key.is_active and self._may_rotate(request)
+        context["may_revoke"] = key is not None and not key.revoked_at and self.has_change_permission(request)
+        if key is None:
+            context["title"] = "Issue an API key"
+        return super().render_change_form(request, context, **options)
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:  # noqa: ARG002 - the admin interface
+        """Write the little that can be changed; new keys are made by `add_view` alone."""
+        obj.save(update_fields=("name", "expires_at"))
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Issue a key and answer with it: no redirect, since that would have to carry it."""
+        if request.method == "POST" and self.has_add_permission(request):
+            form = self.get_form(request)(request.POST)
+            if form.is_valid():
+                return self._issue(request, form)
+        return super().add_view(request, form_url, extra_context)
+
+    def _issue(self, request: HttpRequest, form: Any) -> HttpResponse:
+        if not form.is_first_use():
+            return self._already_done(request)
+        wanted = form.cleaned_data
+        with transaction.atomic():
+            row, key = issue_key(
+                merchant=wanted["merchant"],
+                permissions=wanted["permissions"],
+                name=wanted["name"],
+                expires_at=wanted["expires_at"],
+            )
+            self.log_addition(request, row, [{"added": {}}])
+        return self._show_once(request, row, key)
+
+    def rotate_view(self, request: HttpRequest, key_id: int) -> HttpResponse:
+        """Ask how long the old key goes on; then put a new one in its place and answer with that."""
+        portal.demand(self._may_rotate(request))
+        row = self.get_object(request, str(key_id))
+        if row is None:
+            return self._not_there(request, key_id)
+        form = RotateForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            return self._rotate(request, row, form)
+        return portal.confirmation(
+            request,
+            row,
+            self,
+            title=f"Rotate {row}",
+            explanation="A new key with the same merchant, name and permissions takes this one's place.",
+            button="Make the new key",
+            form=form,
+        )
+
+    def _rotate(self, request: HttpRequest, row: ApiKey, form: RotateForm) -> HttpResponse:
+        if not form.is_first_use():
+            return self._already_done(request)
+        with transaction.atomic():
+            old = ApiKey.objects.select_for_update(of=("self",)).select_related("merchant").get(pk=row.pk)
+            if not old.is_active:
+                messages.error(request, "This key is closed already. Issue a new one instead.")
+                return HttpResponseRedirect(portal.change_url(row))
+            new, key = rotate_key(old, overlap=form.overlap_chosen(), expires_at=form.expiry_chosen())
+            self.log_change(request, old, f"Rotated: {new.prefix}… takes its place.")
+            self.log_addition(request, new, f"Issued in place of {old.prefix}….")
+        old.refresh_from_db()
+        return self._show_once(request, new, key, replaced=old)
+
+    def revoke_view(self, request: HttpRequest, key_id: int) -> HttpResponse:
+        """Ask, then close the key at once."""
+        portal.demand(self.has_change_permission(request))
+        row = self.get_object(request, str(key_id))
+        if row is None:
+            return self._not_there(request, key_id)
+        if request.method == "POST":
+            revoke_key(row)
+            self.log_change(request, row, "Revoked.")
+            messages.success(request, f"{row.prefix}… is revoked: calls with it are refused from now on.")
+            return HttpResponseRedirect(portal.change_url(row))
+        return portal.confirmation(
+            request,
+            row,
+            self,
+            title=f"Revoke {row}",
+            explanation=f"Every call of {row.merchant} with this key is refused at once. This can't be undone.",
+            button="Revoke the key",
+            dangerous=True,
+        )
+
+    def _show_once(
+        self, request: HttpRequest, row: ApiKey, key: str, replaced: ApiKey | None = None
+    ) -> HttpResponse:
+        """Return the only page that ever shows `key`."""
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": ApiKey._meta,
+            "title": "Your new API key",
+            "row": row,
+            "key": key,
+            "replaced": replaced,
+            "permissions": [Permission(name) for name in row.permissions],
+            "trial": trial_call(row),
+            "list_url": reverse("admin:merchants_apikey_changelist"),
+            "key_url": portal.change_url(row),
+        }
+        answer = TemplateResponse(request, "admin/merchants/apikey/issued.html", context)
+        answer["Cache-Control"] = "no-store"
+        answer["Referrer-Policy"] = "no-referrer"
+        return answer
+
+    def _may_rotate(self, request: HttpRequest) -> bool:
+        return self.has_add_permission(request) and self.has_change_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        """Nothing of a revoked key is changed."""
+        return super().has_change_permission(request, obj) and (obj is None or obj.revoked_at is None)
+
+    def _already_done(self, request: HttpRequest) -> HttpResponse:
+        messages.warning(
+            request,
+            "That form was sent before and made its key then, which is not shown again. "
+            "If it was not kept, revoke it and issue another.",
+        )
+        return HttpResponseRedirect(reverse("admin:merchants_apikey_changelist"))
+
+    def _not_there(self, request: HttpRequest, key_id: int) -> HttpResponse:
+        messages.error(request, f"There is no API key {key_id}.")
+        return HttpResponseRedirect(reverse("admin:merchants_apikey_changelist"))
+
+
+def trial_call(key: ApiKey) -> str:
+    """Return a shell command that the key's permissions allow; the key itself comes from the environment."""
+    call = f'curl {settings.BASE_URL}/api/webhooks -H "X-API-Key: $QUITTANCE_API_KEY"'
+    if Permission.CREATE_PAYMENTS in key.permissions:
+        token = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain").first()
+        token_id, chain_id = (token.pk, token.chain_id) if token else (1, 1)
+        return (
+            f'curl {settings.BASE_URL}/api/payment-requests -H "X-API-Key: $QUITTANCE_API_KEY" \\\n'
+            '  -H "Content-Type: application/json" \\\n'
+            f'  -d \'{{"amount": "1", "token_id": {token_id}, "chain_id": {chain_id},'
+            ' "recipient_address": "\'"$YOUR_WALLET"\'"}\''
+        )
+    if Permission.MANAGE_WEBHOOKS in key.permissions:
+        return call
+    return call.replace("/api/webhooks", "/api/payment-requests/$PAYMENT_REQUEST_ID")
+
+
+admin.site.unregister((User, Group))
+
+
+@admin.register(User)
+class StaffAdmin(UserAdmin[User], portal.ModelAdmin[User]):
+    """Django's users in the portal's dress."""
+
+
+@admin.register(Group)
+class StaffGroupAdmin(GroupAdmin, portal.ModelAdmin[Group]):
+    """Django's groups in the portal's dress."""
