@@ -7,7 +7,8 @@ from chains.fields import UINT64_MAX, UINT256_MAX
 from chains.models import ChainType, Token
 from config.api.errors import ErrorCode
 
-_DECIMAL = re.compile(r"([0-9]{1,78})(?:\.([0-9]{1,78}))?")
+_DECIMAL = re.compile(r"([0-9]+)(?:\.([0-9]+))?")
+_UINT256_DIGITS = 78
 
 
 class Amount(TypedDict):
@@ -36,14 +37,14 @@ def parse_amount(value: object, token: Token) -> int:
     if len(fraction) > token.decimals:
         message = f"{token.symbol} has {token.decimals} decimals; got {len(fraction)} fraction digits."
         raise AmountError(ErrorCode.AMOUNT_TOO_PRECISE, message)
-    raw = int(whole + fraction.ljust(token.decimals, "0"))
-    if raw == 0:
+    digits = (whole + fraction.ljust(token.decimals, "0")).lstrip("0")
+    if not digits:
         raise AmountError(ErrorCode.AMOUNT_NOT_POSITIVE, "The amount should be more than zero.")
-    if raw > largest_amount(token):
+    if len(digits) > _UINT256_DIGITS or int(digits) > largest_amount(token):
         raise AmountError(
             ErrorCode.AMOUNT_TOO_LARGE, f"The amount is beyond what {token.chain.name} can hold."
         )
-    return raw
+    return int(digits)
 
 
 def read_decimal(value: object) -> tuple[str, str]:
