@@ -38,12 +38,15 @@ class BaseUnitsField(models.DecimalField[_Set, _Get]):
         return None if value is None else int(value)
 
     def to_python(self, value: Any) -> Any:
-        """Return the integer; a float is refused, since it may already be rounded."""
+        """Return the integer; a float is refused, since it may already be rounded, and a fraction, which would be."""
         if value is None or isinstance(value, int):
             return value
         if isinstance(value, float):
             raise TypeError("base units are never floats")
-        return int(super().to_python(value))
+        number = super().to_python(value)
+        if number != number.to_integral_value():
+            raise ValueError("base units are whole numbers")
+        return int(number)
 
     def get_prep_value(self, value: Any) -> Any:
         """Return what the driver sends."""
