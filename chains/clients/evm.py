@@ -4,12 +4,12 @@ Sources: the Ethereum execution API, ERC-20 (Transfer), EIP-1559 (fees).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from eth_abi.abi import decode as abi_decode
 from eth_abi.exceptions import DecodingError
-from eth_utils.address import to_checksum_address
 
 from chains.clients import evm_transfers
 from chains.clients.base import (
@@ -22,7 +22,7 @@ from chains.clients.base import (
     TransactionFacts,
     TransferRefused,
 )
-from chains.clients.quantities import data_bytes, hash32, quantity, to_hex
+from chains.clients.quantities import address, data_bytes, hash32, quantity, to_hex
 from chains.clients.rpc import Call, Identity, JsonRpc, RpcFault
 
 _BALANCE_OF = "0x70a08231"
@@ -31,6 +31,9 @@ _SYMBOL = "0x95d89b41"
 _GAS_MARGIN_PERCENT = 125
 _BASE_FEE_GROWTH = 2  # a base fee can grow by 12.5 % a block: doubling covers about six full blocks
 _FALLBACK_TIP_WEI = 1_000_000_000
+# The codes with which nodes say that the transaction itself would fail: reverted (3), refused by the transaction
+# pool or the virtual machine. Any other code tells of the node, not of the payment.
+_EXECUTION_FAILED = {3, -32000, -32003, -32015}
 
 
 class EvmClient:
@@ -42,31 +45,26 @@ class EvmClient:
 
     def chain_id(self) -> int:
         """Return the chain id that the node reports."""
-        return quantity(self._results([("eth_chainId", [])])[0])
+        return self._rpc.batch([("eth_chainId", [])], lambda answers: quantity(_sound(answers[0])))
 
     def look_up(self, transaction_hashes: Sequence[str], *, with_finality: bool) -> Snapshot:
-        """Return the head and these transactions in two batches, whatever their number.
+        """Return the head and these transactions in two rounds of questions, whatever their number.
 
-        A receipt counts only if the block that the node has now at that height is the very block it names: otherwise
-        the chain was reorganised between the two answers, and the transaction is reported as not mined.
+        First the transactions with their receipts, then the head with the blocks that the receipts name. A receipt
+        counts only if the block that the node has now at that height is the very block it names: otherwise the chain
+        was reorganised between the two answers, and the transaction is reported as not mined.
         """
-        tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
-        calls: list[Call] = [("eth_getBlockByNumber", [tag, False]) for tag in tags]
+        calls: list[Call] = []
         for transaction_hash in transaction_hashes:
             calls.append(("eth_getTransactionByHash", [transaction_hash]))
             calls.append(("eth_getTransactionReceipt", [transaction_hash]))
-        answers = self._rpc.batch(calls)
-        head = _head(answers[: len(tags)])
-        found = {
-            wanted: _mined_pair(wanted, transaction, receipt)
-            for wanted, transaction, receipt in zip(
-                transaction_hashes, answers[len(tags) :: 2], answers[len(tags) + 1 :: 2], strict=True
-            )
-        }
-        blocks = self._blocks(
-            {quantity(pair[1]["blockNumber"]) for pair in found.values() if pair and pair[1]}
+        found = self._rpc.batch(calls, lambda answers: _found(transaction_hashes, answers))
+        tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
+        heights = sorted({found_in for pair in found.values() if (found_in := _height(pair)) is not None})
+        calls = [("eth_getBlockByNumber", [tag, False]) for tag in [*tags, *map(hex, heights)]]
+        return self._rpc.batch(
+            calls, lambda answers: _snapshot(found, answers[: len(tags)], answers[len(tags) :])
         )
-        return Snapshot(head, {wanted: _facts(wanted, pair, blocks) for wanted, pair in found.items()})
 
     def build_transfer(
         self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
@@ -74,44 +72,30 @@ class EvmClient:
         """Return the unsigned transfer as hex quantities, ready for `eth_sendTransaction` (contract 8)."""
         to, value, data = evm_transfers.encode_transfer(token, recipient, amount, reference)
         call = {"from": sender, "to": to, "data": to_hex(data), "value": hex(value)}
-        block, tip, coins, tokens, gas = self._rpc.batch(
-            [
-                ("eth_getBlockByNumber", ["latest", False]),
-                ("eth_maxPriorityFeePerGas", []),
-                ("eth_getBalance", [sender, "latest"]),
-                _balance_call(token, sender) if token else ("eth_getBalance", [sender, "latest"]),
-                ("eth_estimateGas", [call]),
-            ]
-        )
-        held = quantity(tokens) if token == "" else _word(tokens)
-        if held < amount:
-            raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=amount - held)
-        max_fee, priority_fee = _fees(block, tip)
-        if isinstance(gas, RpcFault):
-            raise _refusal(gas, quantity(coins), value, max_fee)
-        limit = quantity(gas) * _GAS_MARGIN_PERCENT // 100
-        missing_gas = value + limit * max_fee - quantity(coins)
-        if missing_gas > 0:
-            raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing_gas)
+        calls: list[Call] = [
+            ("eth_getBlockByNumber", ["latest", False]),
+            ("eth_maxPriorityFeePerGas", []),
+            ("eth_getBalance", [sender, "latest"]),
+            _balance_call(token, sender) if token else ("eth_getBalance", [sender, "latest"]),
+            ("eth_estimateGas", [call]),
+        ]
+        funding = self._rpc.batch(calls, lambda answers: _funding(token, answers))
+        limit = _gas_limit(funding, amount, value)
         return {
             "chainId": hex(self._chain_id),
             **call,
             "gas": hex(limit),
-            "maxFeePerGas": hex(max_fee),
-            "maxPriorityFeePerGas": hex(priority_fee),
+            "maxFeePerGas": hex(funding.max_fee),
+            "maxPriorityFeePerGas": hex(funding.priority_fee),
         }
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
         calls: list[Call] = []
-        for address in addresses:
-            calls.append(("eth_call", [{"to": address, "data": _SYMBOL}, "latest"]))
-            calls.append(("eth_call", [{"to": address, "data": _DECIMALS}, "latest"]))
-        answers = self._results(calls)
-        return [
-            TokenMetadata(_text(symbol), _word(decimals))
-            for symbol, decimals in zip(answers[::2], answers[1::2], strict=True)
-        ]
+        for contract in addresses:
+            calls.append(("eth_call", [{"to": contract, "data": _SYMBOL}, "latest"]))
+            calls.append(("eth_call", [{"to": contract, "data": _DECIMALS}, "latest"]))
+        return self._rpc.batch(calls, _metadata)
 
     def _is_right_chain(self, answer: Any) -> bool:
         try:
@@ -119,22 +103,20 @@ class EvmClient:
         except ChainError:
             return False
 
-    def _results(self, calls: Sequence[Call]) -> list[Any]:
-        """Return the results of calls none of which may fail."""
-        return [_sound(answer) for answer in self._rpc.batch(calls)]
 
-    def _blocks(self, numbers: set[int]) -> dict[int, Block]:
-        wanted = sorted(numbers)
-        answers = (
-            self._results([("eth_getBlockByNumber", [hex(number), False]) for number in wanted])
-            if wanted
-            else []
-        )
-        return {
-            number: _block(answer)
-            for number, answer in zip(wanted, answers, strict=True)
-            if answer is not None
-        }
+# A transaction with its receipt, if it has one; None where the node knows no such transaction.
+_Pair = tuple[dict[str, Any], dict[str, Any] | None] | None
+
+
+@dataclass(frozen=True)
+class _Funding:
+    """What a wallet has (wei, base units of the token), and what a transfer costs; `gas` may be the node's refusal."""
+
+    coins: int
+    tokens: int
+    gas: int | RpcFault
+    max_fee: int
+    priority_fee: int
 
 
 def _sound(answer: Any) -> Any:
@@ -163,10 +145,14 @@ def _block(answer: Any) -> Block:
     return Block(quantity(block.get("number")), hash32(block.get("hash")), time)
 
 
-def _mined_pair(
-    wanted: str, transaction: Any, receipt: Any
-) -> tuple[dict[str, Any], dict[str, Any] | None] | None:
-    """Return the transaction with its receipt, if it has one; None where the node knows no such transaction."""
+def _found(transaction_hashes: Sequence[str], answers: list[Any]) -> dict[str, _Pair]:
+    return {
+        wanted: _pair(wanted, transaction, receipt)
+        for wanted, transaction, receipt in zip(transaction_hashes, answers[::2], answers[1::2], strict=True)
+    }
+
+
+def _pair(wanted: str, transaction: Any, receipt: Any) -> _Pair:
     transaction, receipt = _sound(transaction), _sound(receipt)
     if transaction is None:
         if receipt is not None:
@@ -182,19 +168,54 @@ def _mined_pair(
     return transaction, receipt
 
 
-def _facts(
-    wanted: str, pair: tuple[dict[str, Any], dict[str, Any] | None] | None, blocks: dict[int, Block]
-) -> TransactionFacts | None:
+def _height(pair: _Pair) -> int | None:
+    return quantity(pair[1]["blockNumber"]) if pair and pair[1] else None
+
+
+def _snapshot(found: dict[str, _Pair], head: Sequence[Any], blocks: Sequence[Any]) -> Snapshot:
+    known = [_block(_sound(answer)) for answer in blocks if answer is not None]
+    by_height = {block.number: block for block in known}
+    return Snapshot(_head(head), {wanted: _facts(wanted, pair, by_height) for wanted, pair in found.items()})
+
+
+def _facts(wanted: str, pair: _Pair, blocks: dict[int, Block]) -> TransactionFacts | None:
     if pair is None:
         return None
     transaction, receipt = pair
-    sender, nonce = _address(transaction.get("from")), quantity(transaction.get("nonce"))
+    sender, nonce = address(transaction.get("from")), quantity(transaction.get("nonce"))
     block = blocks.get(quantity(receipt["blockNumber"])) if receipt else None
     if receipt is None or block is None or hash32(receipt.get("blockHash")) != block.hash:
         return TransactionFacts(wanted, sender, nonce, None, succeeded=False, transfers=())
     succeeded = quantity(receipt.get("status")) == 1
     transfers = evm_transfers.transfers(transaction, receipt) if succeeded else ()
     return TransactionFacts(wanted, sender, nonce, block, succeeded, transfers)
+
+
+def _funding(token: str, answers: list[Any]) -> _Funding:
+    block, tip, coins, tokens, gas = answers
+    max_fee, priority_fee = _fees(block, tip)
+    if isinstance(gas, RpcFault) and gas.code not in _EXECUTION_FAILED:
+        raise ChainError(f"the node could not simulate: {gas.message}")
+    return _Funding(
+        coins=quantity(_sound(coins)),
+        tokens=_word(tokens) if token else quantity(_sound(tokens)),
+        gas=gas if isinstance(gas, RpcFault) else quantity(gas),
+        max_fee=max_fee,
+        priority_fee=priority_fee,
+    )
+
+
+def _gas_limit(funding: _Funding, amount: int, value: int) -> int:
+    """Return the gas limit of a transfer that the wallet can pay for; raises TransferRefused."""
+    if funding.tokens < amount:
+        raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=amount - funding.tokens)
+    if isinstance(funding.gas, RpcFault):
+        raise _refusal(funding.gas, funding.coins, value, funding.max_fee)
+    limit = funding.gas * _GAS_MARGIN_PERCENT // 100
+    missing = value + limit * funding.max_fee - funding.coins
+    if missing > 0:
+        raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing)
+    return limit
 
 
 def _fees(block: Any, tip: Any) -> tuple[int, int]:
@@ -214,6 +235,13 @@ def _refusal(fault: RpcFault, coins: int, value: int, max_fee: int) -> TransferR
 
 def _balance_call(token: str, owner: str) -> Call:
     return "eth_call", [{"to": token, "data": _BALANCE_OF + owner[2:].lower().rjust(64, "0")}, "latest"]
+
+
+def _metadata(answers: list[Any]) -> list[TokenMetadata]:
+    return [
+        TokenMetadata(_text(_sound(symbol)), _word(decimals))
+        for symbol, decimals in zip(answers[::2], answers[1::2], strict=True)
+    ]
 
 
 def _word(answer: Any) -> int:
@@ -237,10 +265,3 @@ def _object(answer: Any) -> dict[str, Any]:
     if not isinstance(answer, dict):
         raise ChainError("the node's answer is not an object")
     return answer
-
-
-def _address(answer: Any) -> str:
-    data = data_bytes(answer)
-    if len(data) != 20:
-        raise ChainError("the node's answer is not an address")
-    return to_checksum_address(data)

@@ -10,7 +10,7 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 
 from chains.clients.base import ChainError, Transfer
-from chains.clients.quantities import data_bytes, quantity
+from chains.clients.quantities import address, data_bytes, quantity
 
 REFERENCE_BYTES = 16
 
@@ -55,7 +55,7 @@ def _token_transfer(log: Any, transaction: dict[str, Any]) -> Transfer | None:
         return None
     if any(len(topic) != _WORD or topic[:12] != bytes(12) for topic in topics[1:]):
         return None
-    token = to_checksum_address(data_bytes(log.get("address")))
+    token = address(log.get("address"))
     recipient = _topic_address(topics[2])
     return Transfer(
         slot=str(quantity(log.get("logIndex"))),
@@ -73,7 +73,7 @@ def _reference_of_call(transaction: dict[str, Any], token: str, recipient: str) 
     Bytes after the reference are left alone: wallets append attribution suffixes of their own.
     """
     to = transaction.get("to")
-    if to is None or to_checksum_address(data_bytes(to)) != token:
+    if to is None or address(to) != token:
         return None
     data = data_bytes(transaction.get("input"))
     words = {_TRANSFER: 2, _TRANSFER_FROM: 3}.get(data[:4])
@@ -95,8 +95,8 @@ def _native_transfer(transaction: dict[str, Any]) -> Transfer | None:
     return Transfer(
         slot="value",
         token="",
-        sender=to_checksum_address(data_bytes(transaction.get("from"))),
-        recipient=to_checksum_address(data_bytes(to)),
+        sender=address(transaction.get("from")),
+        recipient=address(to),
         amount=value,
         reference=_reference(data_bytes(transaction.get("input"))),
     )

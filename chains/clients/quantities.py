@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+from eth_utils.address import to_checksum_address
+
 from chains.clients.base import ChainError
 
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}")
@@ -29,6 +31,14 @@ def hash32(answer: Any) -> str:
     if len(data) != 32:
         raise ChainError("the node's answer is not a 32-byte hash")
     return to_hex(data)
+
+
+def address(answer: Any) -> str:
+    """Return a 20-byte address with its EIP-55 checksum."""
+    data = data_bytes(answer)
+    if len(data) != 20:
+        raise ChainError("the node's answer is not an address")
+    return to_checksum_address(data)
 
 
 def to_hex(data: bytes) -> str:

@@ -1,7 +1,7 @@
 """JSON-RPC over HTTP: batches, time-outs, kept connections and fail-over between a chain's nodes.
 
-Nodes are not believed to behave: an answer that is late, too large, not JSON, or that does not pair with the question
-is no answer, and the next node is asked. A node that failed rests for a while, longer each time.
+Nodes are not believed to behave: an answer that is late, too large, not JSON, that does not pair with the question or
+does not make sense is no answer, and the next node is asked. A node that failed rests for a while, longer each time.
 """
 
 import json
@@ -11,16 +11,18 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import requests
+from urllib3.exceptions import HTTPError
 
 from chains.clients.base import ChainError
 
 logger = logging.getLogger(__name__)
 
 Call = tuple[str, list[Any]]
+_Meaning = TypeVar("_Meaning")
 
 CONNECT_SECONDS = 3.05
 READ_SECONDS = 10.0
@@ -29,6 +31,7 @@ MAX_ANSWER_BYTES = 32 * 1024 * 1024
 MAX_BATCH = 100
 FIRST_REST_SECONDS = 1.0
 LONGEST_REST_SECONDS = 60.0
+_MOST_DOUBLINGS = 10  # beyond which a power of two would only outgrow a float
 RATE_LIMITED = 429
 
 
@@ -57,13 +60,16 @@ class _Node:
     @property
     def name(self) -> str:
         """The host alone: paths and user parts of node addresses often hold an access key."""
-        return urlsplit(self.url).hostname or "node"
+        try:
+            return urlsplit(self.url).hostname or "node"
+        except ValueError:
+            return "node"
 
-    def failed(self, retry_after: float | None) -> None:
-        rest = min(FIRST_REST_SECONDS * 2**self.failures, LONGEST_REST_SECONDS)
+    def failed(self, now: float, retry_after: float | None) -> None:
+        rest = min(FIRST_REST_SECONDS * 2 ** min(self.failures, _MOST_DOUBLINGS), LONGEST_REST_SECONDS)
         self.failures += 1
         self.identified = False
-        self.rests_until = time.monotonic() + max(rest, min(retry_after or 0.0, LONGEST_REST_SECONDS))
+        self.rests_until = now + max(rest, min(retry_after or 0.0, LONGEST_REST_SECONDS))
 
     def answered(self) -> None:
         self.failures = 0
@@ -93,10 +99,11 @@ class JsonRpc:
         self._lock = threading.Lock()
         self._clock = clock
 
-    def batch(self, calls: Sequence[Call]) -> list[Any]:
-        """Return the result of each call, in order; a call's own error comes as an RpcFault.
+    def batch(self, calls: Sequence[Call], read: Callable[[list[Any]], _Meaning]) -> _Meaning:
+        """Return what `read` makes of the calls' results, which come in order; a call's own error is an RpcFault.
 
-        All answers come from one node. Raises ChainError when no node gives a usable answer.
+        All results come from one node. Where `read` raises ChainError the node's answer was no use, and the next one is
+        asked. Raises ChainError when no node gives a usable answer.
         """
         if not self._nodes:
             raise ChainError("no node is configured for this chain", permanent=True)
@@ -104,14 +111,14 @@ class JsonRpc:
         for node in self._in_order():
             try:
                 self._identify(node)
-                results = self._ask(node, calls)
+                meaning = read(self._ask(node, calls))
             except ChainError as error:
-                node.failed(error.retry_after)
+                node.failed(self._clock(), error.retry_after)
                 logger.warning("node %s gave no usable answer: %s", node.name, error)
                 last = error
             else:
                 node.answered()
-                return results
+                return meaning
         raise last or ChainError("all nodes of this chain are resting after failures")
 
     def _in_order(self) -> list[_Node]:
@@ -156,7 +163,7 @@ def _post(node: _Node, body: Any) -> Any:
             if response.status_code != requests.codes.ok:
                 raise _http_error(response)
             return json.loads(_read(response, deadline))
-    except requests.RequestException as error:
+    except (requests.RequestException, HTTPError) as error:
         # The exception's text holds the whole address, so only its kind is told.
         raise ChainError(f"the node could not be reached ({type(error).__name__})") from None
     except (ValueError, RecursionError) as error:
@@ -164,8 +171,9 @@ def _post(node: _Node, body: Any) -> Any:
 
 
 def _read(response: requests.Response, deadline: float) -> bytes:
+    """Return the body as it comes in: each read waits for one packet at most, so that the deadline is looked at."""
     body = bytearray()
-    for chunk in response.iter_content(64 * 1024):
+    while chunk := response.raw.read1(64 * 1024, decode_content=True):
         body += chunk
         if len(body) > MAX_ANSWER_BYTES:
             raise ChainError("the node's answer is too large")
