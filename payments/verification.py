@@ -46,11 +46,7 @@ def verify_due(*, client: Client = get_client, now: Callable[[], datetime] = tim
     for payment in claimed:
         by_chain[payment.chain_id].append(payment)
     for payments in by_chain.values():
-        try:
-            verify_on_chain(payments, claim_id, client=client, now=now)
-        except Exception:
-            # One chain's trouble must not keep the others waiting; the lease brings these payments back.
-            logger.exception("verification on chain %s stopped", payments[0].chain_id)
+        verify_on_chain(payments, claim_id, client=client, now=now)
     return len(claimed)
 
 
@@ -85,7 +81,11 @@ def verify_on_chain(
         return
     terms = _terms([payment.request_id for payment in payments], chain)
     for payment in payments:
-        settle(payment, claim_id, terms[payment.request_id], snapshot, finality, now())
+        try:
+            settle(payment, claim_id, terms[payment.request_id], snapshot, finality, now())
+        except Exception:
+            # One payment's trouble must not keep the others waiting; its lease brings it back.
+            logger.exception("payment %s could not be settled", payment.pk)
 
 
 def settle(

@@ -15,7 +15,9 @@ from webhooks.models import Event
 UNKNOWN = "0x" + "ab" * 32
 
 
-def test_it_is_looked_for_eleven_times_with_doubling_pauses(request_for: Callable[..., PaymentRequest]) -> None:
+def test_it_is_looked_for_eleven_times_with_doubling_pauses(
+    request_for: Callable[..., PaymentRequest],
+) -> None:
     payment, clock, pauses = submit(request_for(), UNKNOWN), Clock(), []
     for look_number in range(11):
         assert look(clock) == 1

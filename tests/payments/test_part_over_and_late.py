@@ -41,7 +41,11 @@ def test_a_part_leaves_the_request_active_and_the_rest_completes_it(
 ) -> None:
     request = request_for("10")
     paid(local_chain, request, 3_000_000)
-    assert (request.status, request.amount_paid, request.amount_remaining) == (Status.ACTIVE, 3_000_000, 7_000_000)
+    assert (request.status, request.amount_paid, request.amount_remaining) == (
+        Status.ACTIVE,
+        3_000_000,
+        7_000_000,
+    )
     assert [event["amount"] for event in told("payment.partially_paid")] == [3_000_000]
     assert not told("payment.succeeded")
     paid(local_chain, request, 7_000_000)

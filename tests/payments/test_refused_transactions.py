@@ -35,7 +35,9 @@ def refused(request: PaymentRequest, transaction_hash: str, chain: Chain | None 
     return payment
 
 
-def test_a_transfer_without_a_reference(request_for: Callable[..., PaymentRequest], local_chain: LocalChain) -> None:
+def test_a_transfer_without_a_reference(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
+) -> None:
     request = request_for()
     sent = local_chain.transfer(local_chain.usdc, local_chain.recipient, AMOUNT)
     assert refused(request, sent).failure_code == "transaction_not_bound"
@@ -118,7 +120,9 @@ def test_a_transaction_that_moves_nothing(
 def test_a_reverted_transaction(request_for: Callable[..., PaymentRequest], local_chain: LocalChain) -> None:
     request = request_for()
     beyond = local_chain.token_balance(local_chain.usdc, local_chain.payer) + 1
-    sent = local_chain.transfer(local_chain.usdc, local_chain.recipient, beyond, tail=bytes(request.reference))
+    sent = local_chain.transfer(
+        local_chain.usdc, local_chain.recipient, beyond, tail=bytes(request.reference)
+    )
     assert refused(request, sent).failure_code == "transaction_reverted"
 
 

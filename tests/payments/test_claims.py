@@ -1,0 +1,66 @@
+"""A claimed payment belongs to one worker until its lease runs out; one that was too slow changes nothing."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from chains.clients import get_client
+from chains.models import Chain
+from payments import outcomes
+from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest
+from payments.verification import LEASE, claim_due
+from tests.chain import LocalChain
+from tests.payments.world import Clock, look, pay, submit
+
+
+def test_a_claimed_payment_is_left_alone_until_its_lease_runs_out(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
+) -> None:
+    request, clock = request_for(), Clock()
+    payment = submit(request, pay(local_chain, request))
+    claim_id, claimed = claim_due(clock())
+    assert [p.pk for p in claimed] == [payment.pk]
+    assert look(clock) == 0
+    clock.forward(seconds=LEASE.total_seconds() + 1)
+    assert look(clock) == 1
+    payment.refresh_from_db()
+    assert payment.status == Payment.Status.COMPLETED
+    # The first worker wakes up now.
+    assert not outcomes.fail(claimed[0], claim_id, FailureCode.TRANSACTION_REVERTED, "late", clock())
+    payment.refresh_from_db()
+    assert payment.status == Payment.Status.COMPLETED
+
+
+def test_a_result_without_the_claim_is_dropped_whole(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
+) -> None:
+    request, clock = request_for(), Clock()
+    payment = submit(request, pay(local_chain, request))
+
+    class Slow:
+        """A client whose answer comes after another worker has taken the payment over."""
+
+        def look_up(self, hashes: Any, *, with_finality: bool) -> Any:
+            snapshot = get_client(request.chain).look_up(hashes, with_finality=with_finality)
+            Payment.objects.filter(pk=payment.pk).update(claim_id=uuid.uuid4())
+            return snapshot
+
+    look(clock, client=lambda chain: Slow())
+    payment.refresh_from_db()
+    request.refresh_from_db()
+    assert (payment.status, request.amount_paid) == (Payment.Status.PROCESSING, 0)
+    assert not ConsumedTransfer.objects.exists()
+
+
+def test_one_chain_without_nodes_does_not_keep_another_waiting(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
+) -> None:
+    request = request_for()
+    dead = Chain.objects.create(id=4_242, name="Dead", chain_type="evm", rpc_urls=[], native_symbol="ETH")
+    stuck = submit(request, "0x" + "aa" * 32, dead)
+    payment = submit(request, pay(local_chain, request))
+    look(Clock())
+    payment.refresh_from_db()
+    stuck.refresh_from_db()
+    assert (payment.status, stuck.status) == (Payment.Status.COMPLETED, Payment.Status.PROCESSING)
+    assert stuck.attempts == 0

@@ -1,0 +1,65 @@
+"""The product's own processes, run as in production against the test's database."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.db import connection
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return this process's environment with DATABASE_URL pointing at the test's database."""
+    url = urlsplit(os.environ["DATABASE_URL"])
+    name = connection.settings_dict["NAME"]
+    return {**os.environ, "DATABASE_URL": url._replace(path=f"/{name}").geturl(), **more}
+
+
+class Process:
+    """A child in a process group of its own, so that a kill takes its children along."""
+
+    def __init__(self, log: Path, *command: str, **more: str) -> None:
+        self._log = log.open("ab")
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=REPOSITORY,
+            env=environment(**more),
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """End the whole group at once; already ended is no error."""
+        try:
+            os.killpg(self._child.pid, number)
+        except ProcessLookupError:
+            pass
+        self._child.wait(timeout=20)
+        self._log.close()
+
+
+def worker(log: Path) -> Process:
+    """Start a Celery worker with two processes."""
+    return Process(log, "celery", "-A", "config", "worker", "--concurrency", "2", "--loglevel", "WARNING")
+
+
+def beat(log: Path) -> Process:
+    """Start Celery's beat, with a schedule file beside its log."""
+    schedule = str(log.with_suffix(".schedule"))
+    return Process(log, "celery", "-A", "config", "beat", "--schedule", schedule, "--pidfile", "")
+
+
+def eventually(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    """Wait until `condition` holds, or fail saying `what` did not happen."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"within {seconds} s it did not happen that {what}")
+        time.sleep(0.02)
