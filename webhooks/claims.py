@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Window
-from django.db.models.functions import Coalesce, RowNumber
+from django.db.models import Case, Count, F, Q, QuerySet, When, Window
+from django.db.models.functions import RowNumber
 
 from webhooks.endpoints import ensure_secret, signing_secrets
 from webhooks.models import Attempt, Delivery, Endpoint
@@ -20,6 +20,7 @@ from webhooks.schedule import MAX_ATTEMPTS, next_due
 
 LEASE = timedelta(seconds=60)
 MAX_IN_FLIGHT_PER_MERCHANT = 2
+_SPARE = 32  # looked at beyond what is wanted: others may be claiming the first ones at this moment
 _WORKER_LOST = "The worker ended before the attempt did."
 
 
@@ -51,13 +52,15 @@ def claim_due(*, limit: int, now: datetime) -> list[Claim]:
         return []
     _give_up_lost(now)
     with transaction.atomic():
-        candidates = _in_turns(now)[:limit]
+        candidates = _in_turns(limit + _SPARE, now)
+        if not candidates:
+            return []
         rows = (
             _claimable(now)
-            .filter(pk__in=[row.pk for row in candidates])
+            .filter(pk__in=candidates)
             .select_for_update(skip_locked=True, of=("self",))
             .select_related("event", "merchant", "merchant__webhook_endpoint")
-            .order_by("due_at")
+            .order_by(Case(*(When(pk=pk, then=place) for place, pk in enumerate(candidates))))[:limit]
         )
         return [_claim(row, now) for row in rows]
 
@@ -75,25 +78,24 @@ def _free(now: datetime) -> Q:
     return Q(lease_until__isnull=True) | Q(lease_until__lte=now)
 
 
-def _in_turns(now: datetime) -> QuerySet[Delivery]:
-    """Return what each merchant may still put in flight: everybody's first, then everybody's second."""
-    in_flight = (
-        Delivery.objects.filter(
-            merchant=OuterRef("merchant"), status=Delivery.Status.PENDING, lease_until__gt=now
-        )
-        .order_by()
-        .values("merchant")
-        .annotate(number=Count("pk"))
-        .values("number")
-    )
+def _in_turns(limit: int, now: datetime) -> list[str]:
+    """Return the ids of what may be put in flight: everybody's first, then everybody's second."""
+    held = Delivery.objects.filter(status=Delivery.Status.PENDING, lease_until__gt=now).order_by()
+    in_flight = dict(held.values_list("merchant").annotate(Count("pk")))
     turn = Window(RowNumber(), partition_by=F("merchant"), order_by=(F("due_at").asc(), F("pk").asc()))
-    return (
+    waiting = (
         _claimable(now)
-        .annotate(turn=turn + Coalesce(Subquery(in_flight), 0))
+        .annotate(turn=turn)
         .filter(turn__lte=MAX_IN_FLIGHT_PER_MERCHANT)
         .order_by("turn", "due_at")
-        .only("pk")
+        .values_list("pk", "merchant", "turn")
     )
+    # Of each merchant with something in flight, at most its few turns are passed over.
+    enough = waiting[: limit + MAX_IN_FLIGHT_PER_MERCHANT * len(in_flight)]
+    fitting = [
+        pk for pk, merchant, turn in enough if turn + in_flight.get(merchant, 0) <= MAX_IN_FLIGHT_PER_MERCHANT
+    ]
+    return fitting[:limit]
 
 
 def _claim(delivery: Delivery, now: datetime) -> Claim:
