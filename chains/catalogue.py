@@ -10,8 +10,10 @@ from urllib.parse import urlsplit
 from django.db import transaction
 
 from chains.addresses import AddressError, normalise_address
-from chains.clients import ChainError, get_client
+from chains.clients import ChainError, clients_of_each_node
+from chains.clients.base import ChainClient
 from chains.models import Chain, ChainType, Token
+from config.api.serializers import has_unsafe_characters
 
 _CHAIN_FIELDS = {
     "id", "name", "chain_type", "network", "is_active", "rpc_urls", "explorer_url", "native_symbol",
@@ -22,6 +24,8 @@ _TAGS = {ChainType.EVM: ("safe", "finalized"), ChainType.SOLANA: ("confirmed", "
 _ENV_URL = re.compile(r"env:[A-Z][A-Z0-9_]*")
 _LARGEST_ID = 2**63 - 1
 _MOST_DECIMALS = 36
+_LONGEST_URL = 500
+_LONGEST_WORD = 32
 
 
 class CatalogueError(ValueError):
@@ -31,10 +35,10 @@ class CatalogueError(ValueError):
 def read_catalogue(path: Path) -> list[dict[str, Any]]:
     """Return the checked chains of the file; raises CatalogueError."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_unique_names)
+    except (OSError, ValueError, RecursionError) as error:
         raise CatalogueError(f"{path} can't be read as JSON: {error}") from error
-    chains = content.get("chains") if isinstance(content, dict) else None
+    chains = content.get("chains") if isinstance(content, dict) and set(content) == {"chains"} else None
     if not isinstance(chains, list):
         raise CatalogueError('the file should be {"chains": [...]}')
     checked = [_checked_chain(chain) for chain in chains]
@@ -63,28 +67,44 @@ def store_catalogue(chains: list[dict[str, Any]]) -> tuple[int, int]:
     return len(chains), tokens
 
 
-def verify_catalogue(chains: list[dict[str, Any]]) -> None:
-    """Ask each chain's node who it is, and each token for its decimals and symbol; raises CatalogueError.
+def verify_catalogue(chains: list[dict[str, Any]]) -> list[str]:
+    """Ask each node of each active chain for its chain id, and for each token's decimals and symbol.
 
-    A chain without a usable node is an error too: what can't be verified is not verified.
+    Return the names of the inactive chains, which are not asked. Raises CatalogueError for what disagrees, and for an
+    active chain with a node that does not answer, or with none: what can't be verified is not verified.
     """
     for entry in chains:
-        chain = Chain(**{name: value for name, value in entry.items() if name != "tokens"})
-        tokens = [token for token in entry["tokens"] if token["contract_address"]]
-        try:
-            client = get_client(chain)
-            served = client.chain_id()
-            answers = client.token_metadata([token["contract_address"] for token in tokens])
-        except ChainError as error:
-            raise CatalogueError(f"{chain.name}: {error}") from error
-        if served != chain.id:
-            raise CatalogueError(f"{chain.name}: its node serves chain {served}, not {chain.id}")
-        for token, answer in zip(tokens, answers, strict=True):
-            said = {"decimals": answer.decimals, "symbol": answer.symbol}
-            for name, value in said.items():
-                if token[name] != value:
-                    where = f"{chain.name}: {token['contract_address']}"
-                    raise CatalogueError(f"{where} says its {name} is {value}, the file says {token[name]}")
+        if entry["is_active"]:
+            _verify_chain(entry)
+    return [entry["name"] for entry in chains if not entry["is_active"]]
+
+
+def _verify_chain(entry: Mapping[str, Any]) -> None:
+    chain = Chain(**{name: value for name, value in entry.items() if name != "tokens"})
+    try:
+        clients = clients_of_each_node(chain)
+        if not clients:
+            raise CatalogueError(f"{chain.name}: no node is configured; is its variable set?")
+        for number, client in enumerate(clients, start=1):
+            _verify_node(entry, client, f"{chain.name}, node {number}")
+    except ChainError as error:
+        raise CatalogueError(f"{chain.name}: {error}") from error
+
+
+def _verify_node(entry: Mapping[str, Any], client: ChainClient, where: str) -> None:
+    served = client.chain_id()
+    if served != entry["id"]:
+        raise CatalogueError(f"{where} serves chain {served}, not {entry['id']}")
+    tokens = [token for token in entry["tokens"] if token["contract_address"]]
+    answers = client.token_metadata([token["contract_address"] for token in tokens])
+    for token, answer in zip(tokens, answers, strict=True):
+        said = {"decimals": answer.decimals, "symbol": answer.symbol}
+        for name, value in said.items():
+            if token[name] != value:
+                address = token["contract_address"]
+                raise CatalogueError(
+                    f"{where}: {address} says its {name} is {value}, the file says {token[name]}"
+                )
 
 
 def _store_token(chain: Chain, entry: Mapping[str, Any]) -> None:
@@ -111,7 +131,7 @@ def _checked_chain(entry: Any) -> dict[str, Any]:
         "network": _text(entry, "network", where, default=""),
         "is_active": _flag(entry, "is_active", where),
         "rpc_urls": _node_urls(entry.get("rpc_urls", []), where),
-        "explorer_url": _text(entry, "explorer_url", where, default="", longest=500),
+        "explorer_url": _explorer(entry, where),
         "native_symbol": _text(entry, "native_symbol", where, longest=16),
         "confirmations": _confirmations(entry.get("confirmations", "finalized"), chain_type, where),
         "block_time_ms": _whole(entry, "block_time_ms", where, 1, 3_600_000, default=2000),
@@ -136,8 +156,10 @@ def _checked_token(entry: Any, chain_type: str, chain: str) -> dict[str, Any]:
     if not isinstance(address, str):
         raise CatalogueError(f"{where}: contract_address should be text, empty for the native coin")
     tags = entry.get("tags", [])
-    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise CatalogueError(f"{where}: tags should be a list of words")
+    if not isinstance(tags, list) or not all(
+        isinstance(tag, str) and _is_clean(tag, _LONGEST_WORD) for tag in tags
+    ):
+        raise CatalogueError(f"{where}: tags should be a list of words of at most {_LONGEST_WORD} characters")
     return {
         "symbol": _text(entry, "symbol", where, longest=32),
         "name": _text(entry, "name", where),
@@ -159,9 +181,21 @@ def _text(
     entry: Mapping[str, Any], name: str, where: str, *, default: str | None = None, longest: int = 100
 ) -> str:
     value = entry.get(name, default)
-    if not isinstance(value, str) or len(value) > longest or (default is None and not value):
+    missing = default is None and (not isinstance(value, str) or not value.strip())
+    if not isinstance(value, str) or not _is_clean(value, longest) or missing:
         raise CatalogueError(f"{where}: {name} should be text of at most {longest} characters")
     return value
+
+
+def _is_clean(text: str, longest: int) -> bool:
+    return len(text) <= longest and not has_unsafe_characters(text)
+
+
+def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return result
 
 
 def _whole(
@@ -184,11 +218,27 @@ def _node_urls(urls: Any, where: str) -> list[str]:
     if not isinstance(urls, list):
         raise CatalogueError(f"{where}: rpc_urls should be a list")
     for url in urls:
-        parts = urlsplit(url) if isinstance(url, str) else None
-        is_web = parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname)
-        if not is_web and not (isinstance(url, str) and _ENV_URL.fullmatch(url)):
+        if not isinstance(url, str) or not (_ENV_URL.fullmatch(url) or _is_web_address(url)):
             raise CatalogueError(f"{where}: an rpc_url should be http(s)://… or env:NAME")
     return urls
+
+
+def _explorer(entry: Mapping[str, Any], where: str) -> str:
+    """Return the explorer's address, which pages link to: a web address, or nothing."""
+    url = _text(entry, "explorer_url", where, default="", longest=_LONGEST_URL)
+    if url and not _is_web_address(url):
+        raise CatalogueError(f"{where}: explorer_url should be http(s)://…, or empty")
+    return url
+
+
+def _is_web_address(text: str) -> bool:
+    if not _is_clean(text, _LONGEST_URL) or any(character.isspace() for character in text):
+        return False
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _confirmations(value: Any, chain_type: str, where: str) -> str:
@@ -203,8 +253,10 @@ def _confirmations(value: Any, chain_type: str, where: str) -> str:
 def _routers(value: Any, chain_type: str, where: str) -> dict[str, list[str]]:
     if not isinstance(value, dict) or not all(isinstance(addresses, list) for addresses in value.values()):
         raise CatalogueError(f"{where}: routers should name a list of contracts for each provider")
+    if not all(provider and _is_clean(provider, _LONGEST_WORD) for provider in value):
+        raise CatalogueError(f"{where}: a provider's name should have at most {_LONGEST_WORD} characters")
     return {
-        str(provider): [_address(chain_type, str(address), where) for address in addresses]
+        provider: [_address(chain_type, str(address), where) for address in addresses]
         for provider, addresses in value.items()
     }
 

@@ -7,7 +7,7 @@ from chains.clients.base import ChainClient, ChainError
 from chains.clients.evm import EvmClient
 from chains.models import Chain, ChainType
 
-__all__ = ["ChainClient", "ChainError", "get_client"]
+__all__ = ["ChainClient", "ChainError", "clients_of_each_node", "get_client"]
 
 
 def get_client(chain: Chain) -> ChainClient:
@@ -24,6 +24,12 @@ def node_urls(chain: Chain) -> tuple[str, ...]:
     """Return the chain's node addresses in order, `env:NAME` read from the environment."""
     urls = (os.environ.get(url[4:], "") if url.startswith("env:") else url for url in chain.rpc_urls)
     return tuple(url for url in urls if url)
+
+
+def clients_of_each_node(chain: Chain) -> list[ChainClient]:
+    """Return one client for each configured node, so that each can be asked by itself. Raises ChainError."""
+    get_client(chain)  # says why a chain can't be asked at all
+    return [_evm_client(chain.id, (url,)) for url in node_urls(chain)]
 
 
 @lru_cache(maxsize=256)

@@ -12,15 +12,18 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path)
         parser.add_argument(
-            "--verify", action="store_true", help="ask the nodes for their chain id, and tokens for their decimals"
+            "--verify",
+            action="store_true",
+            help="ask the nodes for their chain id, and tokens for their decimals",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             chains = read_catalogue(options["file"])
-            if options["verify"]:
-                verify_catalogue(chains)
+            unasked = verify_catalogue(chains) if options["verify"] else []
             chain_count, token_count = store_catalogue(chains)
         except CatalogueError as error:
             raise CommandError(f"The catalogue was not loaded: {error}") from error
+        if unasked:
+            self.stdout.write(f"Not asked, because inactive: {', '.join(unasked)}.")
         self.stdout.write(f"{chain_count} chains and {token_count} tokens are in the catalogue.")
