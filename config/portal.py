@@ -18,6 +18,7 @@ from django.utils.functional import cached_property
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin, TabularInline
     from django.contrib.admin.options import BaseModelAdmin
+    from django.contrib.admin.views.main import ChangeList
     from django.forms import CheckboxSelectMultiple as Checkboxes
     from django.forms import RadioSelect as Radios
     from django.forms import Textarea
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     _Records = Paginator[Any]
 else:  # the classes take parameters for the type checker alone
     from unfold.admin import ModelAdmin, TabularInline
+    from unfold.views import ChangeList
     from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget as Checkboxes
     from unfold.widgets import UnfoldAdminRadioSelectWidget as Radios
     from unfold.widgets import UnfoldAdminTextareaWidget as Textarea
@@ -68,6 +70,15 @@ class BoundedPaginator(_Records):
         if isinstance(rows, QuerySet):
             return rows.order_by()[:COUNTED_AT_MOST].count()
         return len(rows)
+
+
+class RecordList(ChangeList):
+    """A list that does not offer to show all of its rows when no search has hidden any."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Take what was counted as all there is."""
+        super().get_results(request)
+        self.full_result_count = self.result_count
 
 
 class LinesField(forms.CharField):

@@ -142,21 +142,24 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # the admin's forms; the API's ow
 # --- pages --------------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
-# The manifest needs `collectstatic`, which the release does; development serves straight from the folders.
+# After `collectstatic` files are served fingerprinted and compressed; without it, straight from the apps' folders.
+COLLECTED = (STATIC_ROOT / "staticfiles.json").exists() and not DEBUG
 _STATIC_BACKEND = (
-    "django.contrib.staticfiles.storage.StaticFilesStorage"
-    if DEBUG
-    else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    if COLLECTED
+    else "django.contrib.staticfiles.storage.StaticFilesStorage"
 )
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": _STATIC_BACKEND},
 }
-WHITENOISE_USE_FINDERS = DEBUG
+WHITENOISE_USE_FINDERS = not COLLECTED
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
+FORMAT_MODULE_PATH = ["config.formats"]
 LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"
 
 # --- the admin's theme: ink on paper, as the checkout -------------------------------------------------------------
 UNFOLD = {

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -37,10 +38,8 @@ class Process:
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         """End the whole group at once; already ended is no error."""
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(self._child.pid, number)
-        except ProcessLookupError:
-            pass
         self._child.wait(timeout=20)
         self._log.close()
 

@@ -1,0 +1,5 @@
+"""Day before month and 24 hours: nothing to mistake, and short enough for a column."""
+
+DATE_FORMAT = "j M Y"
+TIME_FORMAT = "H:i"
+DATETIME_FORMAT = "j M Y, H:i"
