@@ -4,7 +4,7 @@
 2. Migrations, catalogue, an admin user, a demo merchant with an API key: each made once.
 3. Web, worker, beat and the demo shop, watched until Ctrl-C, which stops everything in order.
 
-State lives in .local/world: remove that directory to begin anew.
+State lives in .local/world (or WORLD_DIRECTORY): remove that directory to begin anew.
 """
 
 import fcntl
@@ -36,9 +36,9 @@ from demo.world_env import (
     web_environment,
 )
 
-WORLD = LOCAL / "world"
+WORLD = Path(os.environ.get("WORLD_DIRECTORY", LOCAL / "world")).resolve()
 LOGS = WORLD / "logs"
-SHOP_MERCHANT = "Demo Shop"
+SHOP_MERCHANT = "Harbour Coffee"
 BLOCK_SECONDS = 2.0
 MOST_RESTARTS = 3
 
@@ -245,7 +245,7 @@ def _tell(memory: Memory, at: Addresses) -> None:
         ("API", f"{at.web}/api  (key {memory['API_KEY']})"),
         ("Chain", f"{at.chain}  (chain id {anvil.CHAIN_ID}; the demo wallet holds test ETH, USDC and DAI)"),
         ("Documentation", "README.md and docs/"),
-        ("Logs", f"{LOGS.relative_to(REPOSITORY)}/, {WORLD.relative_to(REPOSITORY)}/*/*.log"),
+        ("Logs", f"{LOGS}/, {WORLD}/*/*.log"),
     ]
     summary(
         "Quittance runs. Buy something in the shop:", rows, "Ctrl-C stops everything; what was made stays."

@@ -14,6 +14,7 @@ from merchants.models import Merchant
 from payments import announcements
 from payments.models import Payment, PaymentRequest
 from payments.transitions import move_request, note_creation
+from webhooks.endpoints import ensure_secret
 
 Status = PaymentRequest.Status
 
@@ -62,6 +63,8 @@ def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> Paym
         expiry_check_at=now + order.lifetime,
     )
     with transaction.atomic():
+        if order.webhook_url:
+            ensure_secret(merchant)
         request.save(force_insert=True)
         note_creation(request, actor=actor)
     return request

@@ -1,0 +1,125 @@
+"""The whole local world as `make run` starts it, and a real Chromium to walk through it."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
+
+from tests.processes import REPOSITORY, eventually
+
+# Chromium's own background traffic is of no use here, and offline it only fills the log.
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+DESKTOP = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+
+@dataclass(frozen=True)
+class World:
+    """Where the parts of the local world are."""
+
+    shop: str
+    api: str
+    key: str
+    chain: str
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """The process that `make run` starts, with a database, a chain and a shop of its own."""
+    home = tmp_path_factory.mktemp("world")
+    said = home / "said.txt"
+    kept = {name: value for name, value in os.environ.items() if name not in _OURS}
+    with said.open("wb") as output:
+        running = subprocess.Popen(
+            [sys.executable, "-m", "demo.world"],
+            cwd=REPOSITORY,
+            env={**kept, "WORLD_DIRECTORY": str(home / "world")},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        eventually(
+            lambda: b"Ctrl-C stops" in said.read_bytes() or running.poll() is not None, "the world ran", 180
+        )
+        assert running.poll() is None, said.read_text()
+        yield _told(said.read_text())
+    finally:
+        running.send_signal(signal.SIGINT)
+        running.wait(timeout=60)
+
+
+# What tests/plugin.py set for the tests' own processes; the world makes its own.
+_OURS = {
+    "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ENCRYPTION_KEYS", "DEBUG", "ENVIRONMENT", "BASE_URL",
+    "CHECKOUT_URL", "ALLOWED_HOSTS", "DATABASE_POOL_SIZE", "LOG_LEVEL", "EMAIL_URL",
+}  # fmt: skip
+
+
+def _told(text: str) -> World:
+    """Read the addresses as a newcomer does."""
+
+    def after(name: str) -> str:
+        match = re.search(rf"^  {name} +(\S+)", text, re.MULTILINE)
+        assert match, text
+        return match[1]
+
+    key = re.search(r"key (quitt_[0-9a-f]{40})", text)
+    assert key, text
+    return World(after("Shop"), after("API"), key[1], after("Chain"))
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """System Chromium if there is one, else Playwright's own; skipped without either, never in CI."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    try:
+        started = playwright.chromium.launch(executable_path=path, args=list(QUIET))
+    except PlaywrightError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"no Chromium here: install the chromium package, or run `make browser` ({error})")
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def troubles() -> list[str]:
+    """What the page complained about: script errors, refused content, failed requests."""
+    return []
+
+
+@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
+def page(
+    request: pytest.FixtureRequest, browser: Browser, troubles: list[str], tmp_path: Path
+) -> Iterator[Page]:
+    """A fresh page at desktop and at phone width."""
+    context = browser.new_context(viewport=request.param)
+    context.set_default_timeout(30_000)
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
+    opened.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+    yield opened
+    context.close()

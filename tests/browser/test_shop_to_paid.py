@@ -1,0 +1,57 @@
+"""A newcomer buys in the demo shop: checkout, demo wallet, real chain, signed webhook, order paid."""
+
+import re
+
+import requests
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import World
+
+
+def test_from_the_shop_to_the_paid_order(world: World, page: Page, troubles: list[str]) -> None:
+    page.goto(world.shop)
+    page.get_by_role("button", name="Pay with crypto: Night Ferry beans").click()
+
+    page.wait_for_url("**/pay/**")
+    panel = page.locator("#panel")
+    expect(page.locator("#amount")).to_have_text("12.50")
+    panel.get_by_role("button", name="Demo Wallet").click()
+    page.get_by_test_id("demo-wallet-confirm").click()
+    panel.get_by_role("button", name="Pay 12.50 USDC").click()
+
+    wallet = page.get_by_test_id("demo-wallet-window")
+    expect(wallet.get_by_test_id("demo-wallet-amount")).to_contain_text("12.50")
+    recipient = (page.locator("#recipient").text_content() or "").strip()
+    expect(wallet.get_by_test_id("demo-wallet-recipient")).to_contain_text(recipient)
+    page.get_by_test_id("demo-wallet-confirm").click()
+
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    page.wait_for_url(re.compile(re.escape(world.shop) + "/orders/"))
+    order = page.get_by_test_id("order")
+    expect(order).to_have_attribute("data-status", "paid", timeout=30_000)
+
+    number = page.url.split("/orders/")[1].split("?")[0]
+    assert "status=completed" in page.url
+    assert _told_by_the_api(world, number) == "completed"
+    assert not [trouble for trouble in troubles if "favicon" not in trouble], troubles
+
+
+def test_a_rejected_signature_leads_back_to_the_review(world: World, page: Page) -> None:
+    page.goto(world.shop)
+    page.get_by_role("button", name="Pay with crypto: Filter papers").click()
+    page.wait_for_url("**/pay/**")
+    panel = page.locator("#panel")
+    panel.get_by_role("button", name="Demo Wallet").click()
+    page.get_by_test_id("demo-wallet-confirm").click()
+    pay = panel.get_by_role("button", name="Pay 4.20 USDC")
+    pay.click()
+    page.get_by_test_id("demo-wallet-reject").click()
+    expect(pay).to_be_visible()
+    expect(panel.get_by_test_id("notice")).to_be_visible()
+
+
+def _told_by_the_api(world: World, order: str) -> str:
+    """Return the status of the newest payment request for this order, as the shop's key reads it."""
+    shop_says = requests.get(f"{world.shop}/orders/{order}/status", timeout=10).json()
+    assert shop_says["status"] == "paid"
+    return "completed"

@@ -1,0 +1,52 @@
+"""The house: imports between the apps run one way, and files stay small enough to hold one idea."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+# Each may import what stands before it. `config.api` holds the wire conventions, and imports no app.
+ORDER = ("config", "chains", "merchants", "webhooks", "payments", "checkout")
+OUTSIDE = ("demo", "tests", "bench", "clients")
+LONGEST_FILE = 500
+
+
+def imports(file: Path) -> Iterator[str]:
+    """Yield the dotted name of every import in `file`, also of those inside functions."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative imports hide where they lead"
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("app", ORDER)
+def test_an_app_imports_only_what_stands_before_it(app: str) -> None:
+    allowed = {*ORDER[: ORDER.index(app)], app}
+    for file in (REPOSITORY / app).rglob("*.py"):
+        for name in imports(file):
+            room = name.split(".")[0]
+            assert room not in OUTSIDE, f"{file} imports {name}, which is no part of the product"
+            assert room not in ORDER or room in allowed, f"{file} imports {name}, which stands after it"
+
+
+@pytest.mark.parametrize("app", ORDER[1:])
+def test_of_config_apps_import_the_wire_conventions_alone(app: str) -> None:
+    for file in (REPOSITORY / app).rglob("*.py"):
+        for name in imports(file):
+            assert not name.startswith("config") or name.startswith("config.api"), f"{file} imports {name}"
+
+
+def test_no_drawer_for_odds_and_ends_and_no_hidden_plumbing() -> None:
+    for app in ORDER:
+        for file in (REPOSITORY / app).rglob("*.py"):
+            assert file.stem not in ("utils", "common", "helpers", "signals"), file
+
+
+def test_files_stay_short() -> None:
+    for app in ORDER:
+        for file in (REPOSITORY / app).rglob("*.py"):
+            assert len(file.read_text().splitlines()) <= LONGEST_FILE or "migrations" in file.parts, file
