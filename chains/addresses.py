@@ -25,16 +25,19 @@ class HashError(ValueError):
 def normalise_address(chain_type: str, text: str) -> str:
     """Return the canonical address: EIP-55 checksummed on EVM, base58 of 32 bytes on Solana.
 
-    Raises AddressError for a wrong checksum, the zero address and anything that is not an address.
+    Raises AddressError for a wrong checksum, an address of zeros and anything that is not an address.
     """
     if chain_type == ChainType.EVM:
         return _evm_address(text)
     if len(text) > 44:
         raise AddressError("This should be a Solana address: 32 bytes in base58.")
     try:
-        return str(Pubkey.from_string(text))
+        key = Pubkey.from_string(text)
     except ValueError as error:
         raise AddressError("This should be a Solana address: 32 bytes in base58.") from error
+    if bytes(key) == bytes(Pubkey.LENGTH):
+        raise AddressError("This is the System Program, which some write for SOL itself; it is nobody's wallet.")
+    return str(key)
 
 
 def _evm_address(text: str) -> str:

@@ -60,5 +60,13 @@ def test_the_amount_object_holds_strings_that_agree(raw: int, decimals: int) -> 
 
 def test_all_fraction_digits_are_written() -> None:
     assert amount_object(10_500_000, 6) == {"raw": "10500000", "formatted": "10.500000", "decimals": 6}
-    assert [format_amount(0, 6), format_amount(1, 18), format_amount(7, 0)] == ["0.000000", "0.000000000000000001", "7"]
-    assert [display_amount(10_500_000, 6), display_amount(7_000_000, 6), display_amount(1, 6)] == ["10.50", "7", "0.000001"]
+    assert [format_amount(0, 6), format_amount(1, 18), format_amount(7, 0)] == [
+        "0.000000",
+        "0.000000000000000001",
+        "7",
+    ]
+    assert [display_amount(10_500_000, 6), display_amount(7_000_000, 6), display_amount(1, 6)] == [
+        "10.50",
+        "7",
+        "0.000001",
+    ]

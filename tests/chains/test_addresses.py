@@ -1,0 +1,146 @@
+"""An address has one written form; a mistyped, look-alike or ownerless one is refused with nothing stored."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chains.addresses import AddressError, normalise_address
+from chains.models import Token
+from payments.models import PaymentRequest
+from tests.conftest import Api
+
+# The examples of EIP-55 itself.
+CHECKSUMMED = [
+    "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+    "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
+    "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
+    "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
+    "0x52908400098527886E0F7030069857D2E4169EE7",
+    "0x8617E340B3D01FA5F11F306F4090FD50E238070D",
+    "0xde709f2102306220921060314715629080e2fb77",
+    "0x27b1fdb04752bbc536007a920d24acb045561c26",
+]
+BASE = CHECKSUMMED[0]
+LETTERS = [index for index, character in enumerate(BASE) if index > 1 and character.isalpha()]
+MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
+
+NOT_EVM = [
+    "", "0x", "0x0", BASE[2:], BASE[:-1], BASE + "0", BASE + "00", "0X" + BASE[2:], "x" + BASE[1:],
+    "0x" + BASE, BASE * 2,
+    " " + BASE, BASE + " ", BASE + "\n", BASE + "\r\n", "\t" + BASE, BASE + "\x00", "\ufeff" + BASE,
+    BASE + "\u200b", "\u202e" + BASE,
+    BASE.replace("A", "А", 1), BASE.replace("e", "е", 1), BASE.replace("B", "В", 1),
+    BASE.replace("C", "С", 1),
+    BASE.replace("5", "５", 1), BASE.replace("0", "０", 1), "０x" + BASE[2:], BASE.replace("3", "٣", 1),
+    BASE.replace("0x", "0х"),
+    BASE.replace("5", "g", 1), BASE.replace("5", "O", 1), BASE.replace("5", "-", 1),
+    BASE[:20] + "..." + BASE[-17:], BASE[:41] + "\u0301",
+    "ethereum:" + BASE, BASE + "@1", "eth:" + BASE, "vitalik.eth", "null", "0x" + "z" * 40,
+    "0x" + " " * 40, MINT,
+    "0x" + "0" * 24 + BASE[2:], "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+    "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
+]  # fmt: skip
+NOBODYS = [
+    "0x" + "0" * 40,
+    "0x" + "0" * 39 + "1",
+    "0x" + "0" * 39 + "9",
+    "0x" + "0" * 37 + "100",
+    "0x" + "0" * 37 + "1ff",
+]
+NOT_SOLANA = [
+    "", "1", "1" * 31, "1" * 33, "1" * 44, "z" * 44, MINT[:-2], MINT + "1", MINT + "\n", " " + MINT,
+    MINT + " ", MINT + "\x00",
+    "0" + MINT[1:], "O" + MINT[1:], "I" + MINT[1:], "l" + MINT[1:], MINT.replace("E", "Е", 1),
+    MINT.replace("p", "р", 1),
+    MINT.replace("5", "５", 1), MINT.replace("1", "１", 1), BASE, "💎" * 10, "é" * 22, "1" * 10_000, MINT * 2,
+    "solana:" + MINT,
+]  # fmt: skip
+
+
+def test_the_tables_hold_more_than_sixty_cases() -> None:
+    assert len(NOT_EVM) + len(NOT_SOLANA) + len(LETTERS) + len(NOBODYS) + len(CHECKSUMMED) >= 60
+
+
+@pytest.mark.parametrize("address", CHECKSUMMED)
+def test_an_address_is_the_same_in_each_permitted_case(address: str) -> None:
+    assert {
+        normalise_address("evm", text)
+        for text in (address, "0x" + address[2:].lower(), "0x" + address[2:].upper())
+    } == {address}
+
+
+@pytest.mark.parametrize("index", LETTERS)
+def test_one_letter_in_the_wrong_case_breaks_the_checksum(index: int) -> None:
+    with pytest.raises(AddressError, match="EIP-55"):
+        normalise_address("evm", BASE[:index] + BASE[index].swapcase() + BASE[index + 1 :])
+
+
+@pytest.mark.parametrize("index", range(2, 42))
+def test_one_mistyped_digit_breaks_the_checksum(index: int) -> None:
+    other = "1" if BASE[index] != "1" else "2"
+    with pytest.raises(AddressError, match="EIP-55"):
+        normalise_address("evm", BASE[:index] + other + BASE[index + 1 :])
+
+
+@pytest.mark.parametrize("text", NOT_EVM, ids=ascii)
+def test_what_is_not_an_evm_address_is_refused(text: str) -> None:
+    with pytest.raises(AddressError):
+        normalise_address("evm", text)
+
+
+@pytest.mark.parametrize("text", NOBODYS)
+def test_nobody_is_paid_at_the_zero_address_or_a_precompiled_contract(text: str) -> None:
+    with pytest.raises(AddressError, match="nobody"):
+        normalise_address("evm", text)
+
+
+@pytest.mark.parametrize("text", NOT_SOLANA, ids=lambda text: ascii(text)[:60])
+def test_what_is_not_a_solana_address_is_refused(text: str) -> None:
+    with pytest.raises(AddressError):
+        normalise_address("solana", text)
+
+
+def test_a_solana_address_keeps_its_case() -> None:
+    assert normalise_address("solana", MINT) == MINT
+
+
+def test_the_system_program_which_some_write_for_sol_is_nobodys_wallet() -> None:
+    with pytest.raises(AddressError, match="System Program"):
+        normalise_address("solana", "1" * 32)
+
+
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        BASE.swapcase().replace("0X", "0x"),
+        BASE + "\n",
+        BASE.replace("A", "А", 1),
+        BASE.replace("5", "５", 1),
+        NOBODYS[0],
+        "",
+        MINT,
+    ],
+    ids=ascii,
+)
+def test_the_api_refuses_a_bad_recipient_and_stores_nothing(
+    api: Api, order: Callable[..., dict[str, Any]], recipient: str
+) -> None:
+    response = api.post("/api/payment-requests", order(recipient_address=recipient))
+    error = response.json()["error"]
+    assert (response.status_code, error["param"]) == (400, "recipient_address")
+    assert error["code"] in ("address_invalid", "parameter_invalid")
+    assert not PaymentRequest.objects.exists()
+
+
+def test_the_tokens_own_contract_is_no_recipient(
+    api: Api, usdc: Token, order: Callable[..., dict[str, Any]]
+) -> None:
+    response = api.post("/api/payment-requests", order(recipient_address=usdc.contract_address.lower()))
+    assert response.json()["error"]["code"] == "address_invalid"
+    assert not PaymentRequest.objects.exists()
+
+
+def test_a_recipient_is_stored_with_its_checksum(api: Api, order: Callable[..., dict[str, Any]]) -> None:
+    created = api.post("/api/payment-requests", order(recipient_address=BASE.lower()))
+    assert created.json()["recipient_address"] == PaymentRequest.objects.get().recipient_address == BASE
