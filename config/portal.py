@@ -4,6 +4,7 @@ The theme is unfold's; to the type checker its classes are Django's own, which t
 """
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -11,14 +12,20 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.functional import cached_property
+from django.utils.html import format_html
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin, TabularInline
     from django.contrib.admin.options import BaseModelAdmin
     from django.contrib.admin.views.main import ChangeList
+    from django.contrib.auth.forms import AdminPasswordChangeForm as PasswordForm
+    from django.contrib.auth.forms import AdminUserCreationForm as NewUserForm
+    from django.contrib.auth.forms import UserChangeForm as UserForm
     from django.forms import CheckboxSelectMultiple as Checkboxes
     from django.forms import RadioSelect as Radios
     from django.forms import Textarea
@@ -27,6 +34,9 @@ if TYPE_CHECKING:
     _Records = Paginator[Any]
 else:  # the classes take parameters for the type checker alone
     from unfold.admin import ModelAdmin, TabularInline
+    from unfold.forms import AdminPasswordChangeForm as PasswordForm
+    from unfold.forms import UserChangeForm as UserForm
+    from unfold.forms import UserCreationForm as NewUserForm
     from unfold.views import ChangeList
     from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget as Checkboxes
     from unfold.widgets import UnfoldAdminRadioSelectWidget as Radios
@@ -35,7 +45,16 @@ else:  # the classes take parameters for the type checker alone
     _AdminClass = object
     _Records = Paginator
 
-__all__ = ["Checkboxes", "ModelAdmin", "Radios", "TabularInline", "Textarea"]
+__all__ = [
+    "Checkboxes",
+    "ModelAdmin",
+    "NewUserForm",
+    "PasswordForm",
+    "Radios",
+    "TabularInline",
+    "Textarea",
+    "UserForm",
+]
 
 COUNTED_AT_MOST = 10_000
 
@@ -103,14 +122,19 @@ class LinesField(forms.CharField):
             raise ValidationError(str(error)) from error
 
 
-def badge(description: str, colours: dict[str, str], *, ordering: str | None = None) -> Callable[[Any], Any]:
-    """Mark a list column as a coloured word; `colours` says success, info, warning or danger for each value."""
+def badge(word: str, colours: dict[str, str]) -> str:
+    """Return `word` as a coloured label; `colours` says success, info, warning or danger for each word."""
+    return render_to_string("unfold/helpers/label.html", {"text": word, "type": colours.get(word, "")})
 
-    def mark(column: Any) -> Any:
-        column.short_description, column.label, column.admin_order_field = description, colours, ordering
-        return column
 
-    return mark
+def moment(time: datetime | None, otherwise: str = "—") -> str:
+    """Return a time as columns show it, in UTC."""
+    return date_format(time.astimezone(UTC), "DATETIME_FORMAT") if time else otherwise
+
+
+def link(url: str, text: str) -> str:
+    """Return a link."""
+    return format_html('<a href="{}" class="text-link" rel="noreferrer">{}</a>', url, text)
 
 
 def confirmation(

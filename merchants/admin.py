@@ -38,20 +38,25 @@ class KeyColumns:
         """Return the key's first characters."""
         return f"{key.prefix}…"
 
-    @portal.badge("Status", _STATUS_COLOURS)
+    @admin.display(description="Status")
     def status(self, key: ApiKey) -> str:
         """Return whether it works."""
-        return key_status(key)
+        return portal.badge(key_status(key), _STATUS_COLOURS)
 
     @admin.display(description="Permissions")
     def permission_names(self, key: ApiKey) -> str:
         """Return what it may do."""
         return ", ".join(key.permissions) or "read only"
 
-    @admin.display(description="Last used", ordering="last_used_at", empty_value="never")
-    def last_used(self, key: ApiKey) -> Any:
+    @admin.display(description="Last used (UTC)", ordering="last_used_at")
+    def last_used(self, key: ApiKey) -> str:
         """Return the minute of its last use."""
-        return key.last_used_at
+        return portal.moment(key.last_used_at, "never")
+
+    @admin.display(description="Expires (UTC)", ordering="expires_at")
+    def expires(self, key: ApiKey) -> str:
+        """Return when it ends."""
+        return portal.moment(key.expires_at, "never")
 
 
 class KeyInline(KeyColumns, portal.ReadOnly, portal.TabularInline[ApiKey, Merchant]):
@@ -59,9 +64,14 @@ class KeyInline(KeyColumns, portal.ReadOnly, portal.TabularInline[ApiKey, Mercha
 
     model = ApiKey
     extra = 0
-    fields = readonly_fields = ("stub", "name", "permission_names", "status", "last_used", "expires_at")
+    fields = readonly_fields = ("page", "name", "permission_names", "status", "last_used", "expires")
     verbose_name_plural = "API keys"
-    show_change_link = True
+    hide_title = True
+
+    @admin.display(description="Key")
+    def page(self, key: ApiKey) -> str:
+        """Return a link to the key's page."""
+        return portal.link(portal.change_url(key), self.stub(key))
 
 
 @admin.register(Merchant)
@@ -144,14 +154,13 @@ class ApiKeyAdmin(KeyColumns, portal.NeverDeleted, portal.ModelAdmin[ApiKey]):
         "permission_names",
         "status",
         "last_used",
-        "expires_at",
+        "expires",
     )
     list_select_related = ("merchant",)
     list_filter = (StatusFilter,)
     search_fields = ("name", "prefix", "merchant__name")
     search_help_text = "Name, merchant or first characters"
     autocomplete_fields = ("merchant",)
-    show_full_result_count = False
     shown = ("merchant", "stub", "status", "permission_names", "created_at", "last_used", "revoked_at")
 
     def get_form(
@@ -159,7 +168,11 @@ class ApiKeyAdmin(KeyColumns, portal.NeverDeleted, portal.ModelAdmin[ApiKey]):
     ) -> type[ModelForm[ApiKey]]:
         """Return the form for a new key, or for the little that can be changed of an old one."""
         options["form"] = NewKeyForm if obj is None else EditKeyForm
-        return super().get_form(request, obj, change, **options)
+        form = super().get_form(request, obj, change, **options)
+        if obj is None:  # the merchant is chosen here, not made or changed
+            choice: Any = form.base_fields["merchant"].widget
+            choice.can_add_related = choice.can_change_related = choice.can_view_related = False
+        return form
 
     def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:  # noqa: ARG002 - the admin interface
         """Return the fields, those of the key's life first."""
@@ -313,19 +326,20 @@ class ApiKeyAdmin(KeyColumns, portal.NeverDeleted, portal.ModelAdmin[ApiKey]):
 
 def trial_call(key: ApiKey) -> str:
     """Return a shell command that the key's permissions allow; the key itself comes from the environment."""
-    call = f'curl {settings.BASE_URL}/api/webhooks -H "X-API-Key: $QUITTANCE_API_KEY"'
+    header = '-H "X-API-Key: $QUITTANCE_API_KEY"'
     if Permission.CREATE_PAYMENTS in key.permissions:
         token = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain").first()
         token_id, chain_id = (token.pk, token.chain_id) if token else (1, 1)
         return (
-            f'curl {settings.BASE_URL}/api/payment-requests -H "X-API-Key: $QUITTANCE_API_KEY" \\\n'
+            f"curl {settings.BASE_URL}/api/payment-requests \\\n"
+            f"  {header} \\\n"
             '  -H "Content-Type: application/json" \\\n'
-            f'  -d \'{{"amount": "1", "token_id": {token_id}, "chain_id": {chain_id},'
-            ' "recipient_address": "\'"$YOUR_WALLET"\'"}\''
+            f'  -d \'{{"amount": "1", "token_id": {token_id}, "chain_id": {chain_id},\n'
+            '       "recipient_address": "\'"$YOUR_WALLET"\'"}\''
         )
-    if Permission.MANAGE_WEBHOOKS in key.permissions:
-        return call
-    return call.replace("/api/webhooks", "/api/payment-requests/$PAYMENT_REQUEST_ID")
+    reads_webhooks = Permission.MANAGE_WEBHOOKS in key.permissions
+    place = "webhooks" if reads_webhooks else "payment-requests/$PAYMENT_REQUEST_ID"
+    return f"curl {settings.BASE_URL}/api/{place} \\\n  {header}"
 
 
 admin.site.unregister((User, Group))
@@ -334,6 +348,10 @@ admin.site.unregister((User, Group))
 @admin.register(User)
 class StaffAdmin(UserAdmin[User], portal.ModelAdmin[User]):
     """Django's users in the portal's dress."""
+
+    form: Any = portal.UserForm
+    add_form = portal.NewUserForm
+    change_password_form = portal.PasswordForm
 
 
 @admin.register(Group)

@@ -1,13 +1,13 @@
 """Requests, payments and what became of them, to look at; and the two things that a person may do about them."""
 
 import uuid
+from datetime import UTC
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
-from django.utils.html import format_html
 
 from chains.amounts import display_amount
 from chains.models import Token
@@ -28,6 +28,11 @@ def in_token(raw: int | None, token: Token | None) -> str:
     return "—" if raw is None or token is None else f"{display_amount(raw, token.decimals)} {token.symbol}"
 
 
+def ends(transaction_hash: str) -> str:
+    """Return a hash's first and last characters."""
+    return f"{transaction_hash[:10]}…{transaction_hash[-6:]}"
+
+
 class _Records(portal.ReadOnly, portal.ModelAdmin[Any]):
     """Rows by the million: never all counted, found by exact values that have an index."""
 
@@ -35,6 +40,10 @@ class _Records(portal.ReadOnly, portal.ModelAdmin[Any]):
     paginator = portal.BoundedPaginator
     list_per_page = 50
     show_facets = admin.ShowFacets.NEVER
+
+    def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
+        """Return the kind of list."""
+        return portal.RecordList
 
     def matching(self, text: str) -> Q:
         """Return what `text` may mean."""
@@ -57,12 +66,32 @@ class PaymentInline(portal.ReadOnly, portal.TabularInline[Payment, PaymentReques
     model = Payment
     fk_name = "request"
     extra = 0
-    fields = readonly_fields = ("status", "received", "transaction_hash", "reason", "created_at")
-    show_change_link = True
+    fields = readonly_fields = ("page", "state", "received", "transaction", "reason", "submitted")
+    hide_title = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Payment]:
         """Bring along what the amounts are written with."""
         return super().get_queryset(request).select_related("request__token")
+
+    @admin.display(description="Payment")
+    def page(self, payment: Payment) -> str:
+        """Return a link to the payment's page."""
+        return portal.link(portal.change_url(payment), payment.pk)
+
+    @admin.display(description="Status")
+    def state(self, payment: Payment) -> str:
+        """Return its status."""
+        return portal.badge(payment.status, _PAYMENT_COLOURS)
+
+    @admin.display(description="Transaction")
+    def transaction(self, payment: Payment) -> str:
+        """Return the hash's ends."""
+        return ends(payment.transaction_hash)
+
+    @admin.display(description="Submitted (UTC)")
+    def submitted(self, payment: Payment) -> str:
+        """Return when it was submitted."""
+        return portal.moment(payment.created_at)
 
     @admin.display(description="Received")
     def received(self, payment: Payment) -> str:
@@ -80,13 +109,19 @@ class TransitionInline(portal.ReadOnly, portal.TabularInline[Transition, Any]):
 
     model = Transition
     extra = 0
-    fields = readonly_fields = ("created_at", "subject", "change", "actor", "reason")
+    fields = readonly_fields = ("at", "subject", "change", "actor", "reason")
     verbose_name_plural = "History"
+    hide_title = True
 
-    @admin.display(description="Of")
+    @admin.display(description="When (UTC)")
+    def at(self, transition: Transition) -> str:
+        """Return when, to the second."""
+        return f"{transition.created_at.astimezone(UTC):%-d %b %Y, %H:%M:%S}"
+
+    @admin.display(description="What")
     def subject(self, transition: Transition) -> str:
         """Return what changed."""
-        return transition.payment_id or "request"
+        return transition.payment_id or "the request"
 
     @admin.display(description="Change")
     def change(self, transition: Transition) -> str:
@@ -129,14 +164,13 @@ class PaymentRequestAdmin(_Records):
         "merchant",
         "external_id",
         "created_at",
-        "expires_at",
     )
     list_filter = ("status", AttentionFilter, "chain")
     list_select_related = ("merchant", "token")
     search_fields = ("shortcode",)
     search_help_text = "Shortcode, id, your own order number, transaction hash or recipient, in full"
     inlines = (PaymentInline, TransitionInline)
-    readonly_fields = ("checkout", "state", "asked", "paid", "rest", "more", "reference_hex")
+    readonly_fields = ("checkout", "state", "asked", "paid", "rest", "more", "late", "reference_hex")
     fieldsets = (
         (
             None,
@@ -151,7 +185,7 @@ class PaymentRequestAdmin(_Records):
                     "completed_at",
                     "expired_at",
                     "cancelled_at",
-                    "paid_late",
+                    "late",
                 )
             },
         ),
@@ -226,10 +260,10 @@ class PaymentRequestAdmin(_Records):
             messages.success(request, f"{order} is cancelled.")
         return HttpResponseRedirect(portal.change_url(order))
 
-    @portal.badge("Status", _REQUEST_COLOURS, ordering="status")
+    @admin.display(description="Status", ordering="status")
     def state(self, order: PaymentRequest) -> str:
         """Return its status."""
-        return order.status
+        return portal.badge(order.status, _REQUEST_COLOURS)
 
     @admin.display(description="Amount")
     def asked(self, order: PaymentRequest) -> str:
@@ -251,11 +285,16 @@ class PaymentRequestAdmin(_Records):
         """Return what came beyond the amount."""
         return in_token(order.amount_overpaid, order.token)
 
+    @admin.display(description="Paid late")
+    def late(self, order: PaymentRequest) -> str:
+        """Return whether the transfer that completed it came after the end."""
+        return "yes" if order.paid_late else "no"
+
     @admin.display(description="Checkout page")
     def checkout(self, order: PaymentRequest) -> str:
         """Return a link to what the customer sees."""
         url = payment_url(order)
-        return format_html('<a href="{}" class="text-link" rel="noreferrer">{}</a>', url, url)
+        return portal.link(url, url)
 
     @admin.display(description="Reference on the chain")
     def reference_hex(self, order: PaymentRequest) -> str:
@@ -275,7 +314,7 @@ class PaymentAdmin(_Records):
     search_fields = ("id",)
     search_help_text = "Payment id, transaction hash, sender, or the request's shortcode, in full"
     inlines = (TransitionInline,)
-    readonly_fields = ("state", "received", "sent", "order", "explorer")
+    readonly_fields = ("state", "received", "sent", "order", "explorer", "vanished")
     fieldsets = (
         (
             None,
@@ -304,7 +343,7 @@ class PaymentAdmin(_Records):
                     "confirmations",
                     "confirmations_required",
                     "bound_by",
-                    "reorged",
+                    "vanished",
                 )
             },
         ),
@@ -381,10 +420,10 @@ class PaymentAdmin(_Records):
             messages.success(request, f"{payment} is being looked at again.")
         return HttpResponseRedirect(portal.change_url(payment))
 
-    @portal.badge("Status", _PAYMENT_COLOURS, ordering="status")
+    @admin.display(description="Status", ordering="status")
     def state(self, payment: Payment) -> str:
         """Return its status."""
-        return payment.status
+        return portal.badge(payment.status, _PAYMENT_COLOURS)
 
     @admin.display(description="Received")
     def received(self, payment: Payment) -> str:
@@ -399,13 +438,17 @@ class PaymentAdmin(_Records):
     @admin.display(description="Request")
     def order(self, payment: Payment) -> str:
         """Return a link to the request that it pays."""
-        url = portal.change_url(payment.request)
-        return format_html('<a href="{}" class="text-link">{}</a>', url, payment.request.shortcode)
+        return portal.link(portal.change_url(payment.request), payment.request.shortcode)
 
     @admin.display(description="Transaction")
     def short_hash(self, payment: Payment) -> str:
         """Return the hash's ends."""
-        return f"{payment.transaction_hash[:10]}…{payment.transaction_hash[-6:]}"
+        return ends(payment.transaction_hash)
+
+    @admin.display(description="Reorganised away")
+    def vanished(self, payment: Payment) -> str:
+        """Return whether its block disappeared after it had completed."""
+        return "yes: it needs a person" if payment.reorged else "no"
 
     @admin.display(description="Explorer")
     def explorer(self, payment: Payment) -> str:
@@ -414,7 +457,7 @@ class PaymentAdmin(_Records):
         if not base.startswith("https://"):
             return "—"
         url = f"{base}/tx/{payment.transaction_hash}"
-        return format_html('<a href="{}" class="text-link" rel="noreferrer">{}</a>', url, url)
+        return portal.link(url, url)
 
 
 @admin.register(ConsumedTransfer)
