@@ -3,7 +3,7 @@
 import os
 
 from celery import Celery
-from celery.signals import worker_process_init
+from celery.signals import task_postrun, worker_process_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -21,3 +21,11 @@ def _without_pool(**_: object) -> None:
     from django.db import connections
 
     connections.settings["default"]["OPTIONS"].pop("pool", None)
+
+
+@task_postrun.connect  # type: ignore[untyped-decorator]
+def _beat_heart(**_: object) -> None:
+    """Show that this worker gets work done: `/readyz` looks for it."""
+    from config.health import beat_heart
+
+    beat_heart()

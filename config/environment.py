@@ -1,5 +1,6 @@
 """Reading the environment: each setting is checked as it is read, and a wrong one stops the start by its name."""
 
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from urllib.parse import urlsplit
 
 import environ
@@ -48,6 +49,21 @@ def boolean(name: str, default: bool) -> bool:
     if value in ("false", "0", "no", "off"):
         return False
     raise ImproperlyConfigured(f"{name} is wrong: it should be true or false")
+
+
+def proxies(name: str) -> int | list[IPv4Network | IPv6Network]:
+    """Return how many proxies stand in front of the service (0: none), or the networks that they stand in.
+
+    Only what these proxies say of the client's address and scheme is believed.
+    """
+    value = str(env.str(name, default="")).strip()
+    if value == "" or value.isdecimal():
+        return int(value or 0)
+    try:
+        return [ip_network(part.strip()) for part in value.split(",") if part.strip()]
+    except ValueError as error:
+        hint = "a number of proxies, or their networks such as 10.0.0.0/8, separated by commas"
+        raise ImproperlyConfigured(f"{name} is wrong: it should be {hint}") from error
 
 
 def fernet_keys(name: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 import ipaddress
 import secrets
+import time
+from contextlib import suppress
 
 from django.conf import settings
 from django.core.cache import cache
@@ -11,6 +13,9 @@ from django.http import HttpRequest, JsonResponse
 from django.urls import path
 from redis.exceptions import RedisError
 
+_HEARTBEAT = "worker-heartbeat"
+HEARTBEAT_SECONDS = 60
+
 
 def alive(request: HttpRequest) -> JsonResponse:  # noqa: ARG001 - the view interface
     """Answer 200 as long as the process can answer at all."""
@@ -18,13 +23,32 @@ def alive(request: HttpRequest) -> JsonResponse:  # noqa: ARG001 - the view inte
 
 
 def ready(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when the database and Redis answer, else 503; the details only to those who may read them."""
-    parts = {"database": _database_answers(), "redis": _redis_answers()}
+    """Answer 200 when database, Redis and a worker answer, else 503; the details only to those who may read them."""
+    parts = {
+        "database": _database_answers(),
+        "redis": _redis_answers(),
+        "worker": heartbeat_age() is not None,
+    }
     ok = all(parts.values())
     body: dict[str, object] = {"status": "ok" if ok else "unavailable"}
     if may_read_details(request):
-        body["parts"] = parts
+        body |= {"parts": parts, "worker_heartbeat_age_seconds": heartbeat_age()}
     return JsonResponse(body, status=200 if ok else 503)
+
+
+def beat_heart() -> None:
+    """Note that a worker has just finished a task; without Redis the note is dropped, and the work goes on."""
+    with suppress(RedisError):
+        cache.set(_HEARTBEAT, time.time(), HEARTBEAT_SECONDS)
+
+
+def heartbeat_age() -> float | None:
+    """Return the seconds since a worker finished a task, or None if that is more than a minute ago."""
+    try:
+        noted = cache.get(_HEARTBEAT)
+    except RedisError:
+        return None
+    return None if noted is None else max(time.time() - noted, 0.0)
 
 
 def may_read_details(request: HttpRequest) -> bool:

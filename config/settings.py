@@ -8,6 +8,7 @@ from django.templatetags.static import static
 
 from config import environment
 from config.environment import env
+from config.logs import report_errors
 
 django_stubs_ext.monkeypatch()
 
@@ -193,7 +194,7 @@ UNFOLD = {
 }
 
 # --- safety: follows the scheme of BASE_URL, so that one build serves behind TLS and on loopback --------------------
-TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
+TRUSTED_PROXIES = environment.proxies("TRUSTED_PROXIES")
 if TRUSTED_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = HTTPS
@@ -241,7 +242,7 @@ LOGGING = {
         "celery.beat": {"level": "WARNING"},
     },
 }
-SENTRY_DSN = env.str("SENTRY_DSN", default="")
+report_errors(env.str("SENTRY_DSN", default=""), ENVIRONMENT)
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 
