@@ -13,6 +13,7 @@ from chains.addresses import AddressError, normalise_address
 from chains.clients import ChainError, clients_of_each_node
 from chains.clients.base import ChainClient
 from chains.models import Chain, ChainType, Token
+from config.api.nesting import is_deeper_than
 from config.api.serializers import has_unsafe_characters
 
 _CHAIN_FIELDS = {
@@ -26,6 +27,7 @@ _LARGEST_ID = 2**63 - 1
 _MOST_DECIMALS = 36
 _LONGEST_URL = 500
 _LONGEST_WORD = 32
+_DEEPEST = 20
 
 
 class CatalogueError(ValueError):
@@ -35,8 +37,11 @@ class CatalogueError(ValueError):
 def read_catalogue(path: Path) -> list[dict[str, Any]]:
     """Return the checked chains of the file; raises CatalogueError."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_unique_names)
-    except (OSError, ValueError, RecursionError) as error:
+        text = path.read_text(encoding="utf-8")
+        if is_deeper_than(_DEEPEST, text):
+            raise ValueError("it is nested too deep")
+        content = json.loads(text, object_pairs_hook=_unique_names)
+    except (OSError, ValueError) as error:
         raise CatalogueError(f"{path} can't be read as JSON: {error}") from error
     chains = content.get("chains") if isinstance(content, dict) and set(content) == {"chains"} else None
     if not isinstance(chains, list):

@@ -18,6 +18,7 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from chains.clients.base import ChainError
+from config.api.nesting import is_deeper_than
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +29,7 @@ CONNECT_SECONDS = 3.05
 READ_SECONDS = 10.0
 WHOLE_ANSWER_SECONDS = 20.0
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
+MAX_NESTING = 4096  # a call trace nests two levels for each of at most 1,024 calls
 MAX_BATCH = 100
 FIRST_REST_SECONDS = 1.0
 LONGEST_REST_SECONDS = 60.0
@@ -162,10 +164,18 @@ def _post(node: _Node, body: Any) -> Any:
         ) as response:
             if response.status_code != requests.codes.ok:
                 raise _http_error(response)
-            return json.loads(_read(response, deadline))
+            return _parsed(_read(response, deadline))
     except (requests.RequestException, HTTPError) as error:
         # The exception's text holds the whole address, so only its kind is told.
         raise ChainError(f"the node could not be reached ({type(error).__name__})") from None
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        text = body.decode("utf-8")
+        if is_deeper_than(MAX_NESTING, text):
+            raise ChainError("the node's answer is nested too deep")
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ChainError("the node's answer is not JSON") from error
 

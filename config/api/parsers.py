@@ -10,6 +10,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from config.api.errors import ApiError, ErrorCode
+from config.api.nesting import is_deeper_than
 
 MAX_BODY_BYTES = 64 * 1024
 MAX_DEPTH = 20
@@ -46,11 +47,13 @@ def parse_object(body: bytes) -> dict[str, Any]:
         raise _invalid("The request body is not valid UTF-8.") from error
     if not text.strip(" \t\r\n"):
         return {}
+    if is_deeper_than(MAX_DEPTH, text):
+        raise _invalid(f"The request body is nested deeper than {MAX_DEPTH} levels.")
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise _invalid("The request body is not valid JSON.") from error
-    _check(value, depth=1)
+    _check(value)
     if not isinstance(value, dict):
         raise _invalid("The request body should be a JSON object.")
     return value
@@ -71,16 +74,14 @@ def _refuse_constant(name: str) -> Any:
     raise _invalid(f"{name} is not JSON.")
 
 
-def _check(value: Any, depth: int) -> None:
-    """Refuse text that PostgreSQL cannot hold, and nesting that serves nobody."""
+def _check(value: Any) -> None:
+    """Refuse text that PostgreSQL cannot hold."""
     if isinstance(value, str):
         if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
             raise _invalid("The request body holds a NUL or half of a surrogate pair.")
     elif isinstance(value, dict | list):
-        if depth > MAX_DEPTH:
-            raise _invalid(f"The request body is nested deeper than {MAX_DEPTH} levels.")
         for item in [*value, *value.values()] if isinstance(value, dict) else value:
-            _check(item, depth + 1)
+            _check(item)
 
 
 class AlwaysJSON(BaseContentNegotiation):
