@@ -1,4 +1,4 @@
-"""An amount is `digits[.digits]` in a string, exactly; anything else is refused, and a code says which rule it breaks."""
+"""An amount is `digits[.digits]` in a string, exactly; anything else is refused, with the code of the rule it breaks."""
 
 import string
 from collections.abc import Callable
@@ -34,8 +34,8 @@ POINTS = [
 ]  # fmt: skip
 BLANKS = [
     template.format(blank)
-    for blank in (" ", "\t", "\n", "\r", "\r\n", "\v", "\f", "\x00", "\x1c", "\x85", "\u00a0", "\u2003", "\u200b", "\u2028",
-                  "\u2060", "\u3000", "\ufeff", "\u202e")
+    for blank in (" ", "\t", "\n", "\r", "\r\n", "\v", "\f", "\x00", "\x1c", "\x85", "\u00a0", "\u2003", "\u200b",
+                  "\u2028", "\u2060", "\u3000", "\ufeff", "\u202e")
     for template in ("{}1", "1{}", "1{}.5", "1.{}5")
 ]  # fmt: skip
 EXPONENTS = [
