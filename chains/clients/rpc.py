@@ -21,6 +21,8 @@ from chains.clients.base import ChainError
 from config.api.nesting import is_deeper_than
 
 logger = logging.getLogger(__name__)
+# It warns of malformed headers with the whole address, in which an access key may stand.
+logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
 Call = tuple[str, list[Any]]
 _Meaning = TypeVar("_Meaning")

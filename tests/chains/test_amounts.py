@@ -1,4 +1,4 @@
-"""An amount is `digits[.digits]` in a string, exactly; anything else is refused, with the code of the rule it breaks."""
+"""An amount is `digits[.digits]` in a string, exactly; all else is refused, with the code of the rule it breaks."""
 
 import string
 from collections.abc import Callable
