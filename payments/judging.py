@@ -126,7 +126,7 @@ def depth(block: Block, head: Head) -> int:
 
 
 def _is_bound(transfer: Transfer, terms: Terms) -> bool:
-    return terms.reference is not None and transfer.reference == terms.reference
+    return terms.reference is not None and terms.reference in transfer.references
 
 
 def _nothing_arrived(terms: Terms, transfers: Sequence[Transfer]) -> Refused:

@@ -52,9 +52,10 @@ class Transfer:
     """Money that moved inside one transaction, as the chain itself records it.
 
     `slot` names the place within the transaction, so that each transfer can be consumed once: the log index (EVM
-    token), `value` (EVM native coin). `token` is the contract's address, empty for the native coin. `amount` is in base
-    units. `reference` holds the bytes that the payer put directly after the arguments of the very call that moved this
-    money, where there are any.
+    token), `value` or the inner call's path (EVM native coin), `mint:owner` (Solana, where a balance's whole difference
+    is one transfer). `token` is the contract's or mint's address, empty for the native coin. `amount` is in base units,
+    and is what arrived. `references` are the 16-byte references that the payer tied to this very movement: on EVM the
+    bytes directly after the arguments of the call that made it (one at most), on Solana the keys on its instruction.
     """
 
     slot: str
@@ -62,12 +63,12 @@ class Transfer:
     sender: str
     recipient: str
     amount: int
-    reference: bytes | None = None
+    references: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True)
 class Block:
-    """The block a transaction stands in; `time` is the block's own, in UTC."""
+    """The block (on Solana the slot) a transaction stands in; `time` is the block's own, in UTC."""
 
     number: int
     hash: str
@@ -76,7 +77,12 @@ class Block:
 
 @dataclass(frozen=True)
 class TransactionFacts:
-    """What the chain knows of one transaction. `block` is None while it is in none; then nothing else is proved."""
+    """What the chain knows of one transaction. `block` is None while it is in none; then nothing else is proved.
+
+    `nonce` is the sender's (EVM), which a replacement shares. `commitment` is the cluster's own word on Solana:
+    `confirmed` or `finalized`. `inner_calls_known` is False where native coin may have moved in calls that no node here
+    can trace: what is missing among `transfers` is then not proved to be missing.
+    """
 
     hash: str
     sender: str
@@ -84,6 +90,8 @@ class TransactionFacts:
     block: Block | None
     succeeded: bool
     transfers: tuple[Transfer, ...]
+    commitment: str | None = None
+    inner_calls_known: bool = True
 
 
 @dataclass(frozen=True)
@@ -105,17 +113,34 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class TokenMetadata:
-    """What a token's contract says of itself."""
+    """What a token's contract or mint says of itself; `symbol` is None where the chain keeps none (Solana)."""
 
-    symbol: str
+    symbol: str | None
     decimals: int
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A payment to look out for whose hash nobody has submitted: `token` to `recipient`, carrying `reference`."""
+
+    reference: bytes
+    token: str
+    recipient: str
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What was found: (reference, transaction hash) pairs, and where to go on from next time."""
+
+    found: tuple[tuple[bytes, str], ...]
+    next_block: int
 
 
 class ChainClient(Protocol):
     """One chain, asked through its nodes. Every method raises ChainError when no usable answer came."""
 
     def chain_id(self) -> int:
-        """Return the chain id that the node reports."""
+        """Return the chain id that the node reports (on Solana: the catalogue's number of the cluster it serves)."""
         ...
 
     def look_up(self, transaction_hashes: Sequence[str], *, with_finality: bool) -> Snapshot:
@@ -127,8 +152,8 @@ class ChainClient(Protocol):
 
     def build_transfer(
         self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
-    ) -> dict[str, Any]:
-        """Return the unsigned transaction that moves `amount` base units, in the form that wallets take.
+    ) -> dict[str, Any] | str:
+        """Return the unsigned transaction that moves `amount` base units, in the form that wallets take (contract 8).
 
         It was simulated: raises TransferRefused if the wallet lacks the funds or the gas, or if it would fail.
         """
@@ -136,4 +161,24 @@ class ChainClient(Protocol):
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return what each contract says of itself, in order."""
+        ...
+
+    def recipient_problem(self, recipient: str) -> str | None:
+        """Return why money must not be sent to this well-formed address, in a sentence, or None if it may."""
+        ...
+
+    def transaction_counts(self, senders: Sequence[str]) -> Mapping[str, int]:
+        """Return how many transactions of each sender are mined (its next nonce); empty where chains have no nonces."""
+        ...
+
+    def is_signed_by(self, address: str, message: str, signature: str) -> bool:
+        """Return whether `address` signed `message`: EIP-191 or EIP-1271 (hex) on EVM, ed25519 (base58) on Solana."""
+        ...
+
+    def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
+        """Return transactions that carry a watched reference, mined from `since_block` on.
+
+        The range looked through in one call is bounded; `next_block` says where it ended. With None it begins near the
+        head. One query serves all watches, however many.
+        """
         ...

@@ -11,16 +11,18 @@ from typing import Any
 from eth_abi.abi import decode as abi_decode
 from eth_abi.exceptions import DecodingError
 
-from chains.clients import evm_transfers
+from chains.clients import evm_discovery, evm_signatures, evm_transfers
 from chains.clients.base import (
     Block,
     ChainError,
+    Discovery,
     Head,
     Refusal,
     Snapshot,
     TokenMetadata,
     TransactionFacts,
     TransferRefused,
+    Watch,
 )
 from chains.clients.quantities import address, data_bytes, hash32, quantity, to_hex
 from chains.clients.rpc import Call, Identity, JsonRpc, RpcFault
@@ -96,6 +98,29 @@ class EvmClient:
             calls.append(("eth_call", [{"to": contract, "data": _SYMBOL}, "latest"]))
             calls.append(("eth_call", [{"to": contract, "data": _DECIMALS}, "latest"]))
         return self._rpc.batch(calls, _metadata)
+
+    def recipient_problem(self, recipient: str) -> str | None:  # noqa: ARG002 - the interface
+        """Return None: any address can hold coins and tokens, and what can't was refused by its form."""
+        return None
+
+    def transaction_counts(self, senders: Sequence[str]) -> dict[str, int]:
+        """Return each sender's next nonce in mined blocks."""
+        answers = self._results([("eth_getTransactionCount", [sender, "latest"]) for sender in senders])
+        return {sender: quantity(answer) for sender, answer in zip(senders, answers, strict=True)}
+
+    def is_signed_by(self, address: str, message: str, signature: str) -> bool:
+        """Return whether `address` signed `message` (EIP-191), or as a contract says that it did (EIP-1271)."""
+        return evm_signatures.is_signed_by(address, message, signature, self._results)
+
+    def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
+        """Return transactions that carry a watched reference, by the recipients' `Transfer` logs in a bounded range."""
+        latest = quantity(self._results([("eth_blockNumber", [])])[0])
+        blocks = evm_discovery.block_range(since_block, latest)
+        if blocks is None:
+            return Discovery((), since_block or 0)
+        logs = self._results(evm_discovery.log_questions(watches, *blocks))
+        found = self.look_up(evm_discovery.transaction_hashes(logs), with_finality=False)
+        return Discovery(evm_discovery.matches(watches, found.transactions.values()), blocks[1] + 1)
 
     def _is_right_chain(self, answer: Any) -> bool:
         try:

@@ -15,7 +15,7 @@ from chains.clients.quantities import address, data_bytes, quantity
 REFERENCE_BYTES = 16
 
 # keccak256("Transfer(address,address,uint256)")
-_TRANSFER_TOPIC = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
+TRANSFER_TOPIC = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
 _TRANSFER = bytes.fromhex("a9059cbb")  # transfer(address,uint256)
 _TRANSFER_FROM = bytes.fromhex("23b872dd")  # transferFrom(address,address,uint256)
 _WORD = 32
@@ -51,7 +51,7 @@ def _token_transfer(log: Any, transaction: dict[str, Any]) -> Transfer | None:
         raise ChainError("the node's log is malformed")
     topics = [data_bytes(topic) for topic in log["topics"]]
     data = data_bytes(log.get("data"))
-    if len(topics) != 3 or topics[0] != _TRANSFER_TOPIC or len(data) != _WORD:
+    if len(topics) != 3 or topics[0] != TRANSFER_TOPIC or len(data) != _WORD:
         return None
     if any(len(topic) != _WORD or topic[:12] != bytes(12) for topic in topics[1:]):
         return None
@@ -63,27 +63,27 @@ def _token_transfer(log: Any, transaction: dict[str, Any]) -> Transfer | None:
         sender=_topic_address(topics[1]),
         recipient=recipient,
         amount=int.from_bytes(data),
-        reference=_reference_of_call(transaction, token, recipient),
+        references=_references_of_call(transaction, token, recipient),
     )
 
 
-def _reference_of_call(transaction: dict[str, Any], token: str, recipient: str) -> bytes | None:
+def _references_of_call(transaction: dict[str, Any], token: str, recipient: str) -> tuple[bytes, ...]:
     """Return the reference in the transaction's own call to `token`, if that call pays `recipient`.
 
     Bytes after the reference are left alone: wallets append attribution suffixes of their own.
     """
     to = transaction.get("to")
     if to is None or address(to) != token:
-        return None
+        return ()
     data = data_bytes(transaction.get("input"))
     words = {_TRANSFER: 2, _TRANSFER_FROM: 3}.get(data[:4])
     if words is None:
-        return None
+        return ()
     end_of_arguments = 4 + words * _WORD
     recipient_word = data[end_of_arguments - 2 * _WORD : end_of_arguments - _WORD]
     if recipient_word != bytes.fromhex(recipient[2:]).rjust(_WORD, b"\0"):
-        return None
-    return _reference(data[end_of_arguments:])
+        return ()
+    return _references(data[end_of_arguments:])
 
 
 def _native_transfer(transaction: dict[str, Any]) -> Transfer | None:
@@ -98,12 +98,12 @@ def _native_transfer(transaction: dict[str, Any]) -> Transfer | None:
         sender=address(transaction.get("from")),
         recipient=address(to),
         amount=value,
-        reference=_reference(data_bytes(transaction.get("input"))),
+        references=_references(data_bytes(transaction.get("input"))),
     )
 
 
-def _reference(tail: bytes) -> bytes | None:
-    return tail[:REFERENCE_BYTES] if len(tail) >= REFERENCE_BYTES else None
+def _references(tail: bytes) -> tuple[bytes, ...]:
+    return (tail[:REFERENCE_BYTES],) if len(tail) >= REFERENCE_BYTES else ()
 
 
 def _topic_address(topic: bytes) -> str:
