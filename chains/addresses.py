@@ -36,7 +36,9 @@ def normalise_address(chain_type: str, text: str) -> str:
     except ValueError as error:
         raise AddressError("This should be a Solana address: 32 bytes in base58.") from error
     if bytes(key) == bytes(Pubkey.LENGTH):
-        raise AddressError("This is the System Program, which some write for SOL itself; it is nobody's wallet.")
+        raise AddressError(
+            "This is the System Program, which some write for SOL itself; it is nobody's wallet."
+        )
     return str(key)
 
 

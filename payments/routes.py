@@ -61,7 +61,7 @@ def find_routes(
 
 def build_transaction(
     route: Route, *, allow_parallel: bool = False, client: Client = get_client
-) -> dict[str, Any]:
+) -> dict[str, Any] | str:
     """Return the unsigned transaction for `route`, carrying the request's reference; it was simulated first.
 
     Raises ApiError: the request is not payable, the route has expired or no longer fits what remains, the wallet lacks

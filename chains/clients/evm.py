@@ -110,7 +110,7 @@ class EvmClient:
 
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
         """Return whether `address` signed `message` (EIP-191), or as a contract says that it did (EIP-1271)."""
-        return evm_signatures.is_signed_by(address, message, signature, self._results)
+        return evm_signatures.is_signed_by(address, message, signature, self._answers)
 
     def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
         """Return transactions that carry a watched reference, by the recipients' `Transfer` logs in a bounded range."""
@@ -121,6 +121,14 @@ class EvmClient:
         logs = self._results(evm_discovery.log_questions(watches, *blocks))
         found = self.look_up(evm_discovery.transaction_hashes(logs), with_finality=False)
         return Discovery(evm_discovery.matches(watches, found.transactions.values()), blocks[1] + 1)
+
+    def _answers(self, calls: Sequence[Call]) -> list[Any]:
+        """Return what a node answered to each call, its own errors included."""
+        return self._rpc.batch(calls, list)
+
+    def _results(self, calls: Sequence[Call]) -> list[Any]:
+        """Return the results of calls none of which may fail."""
+        return self._rpc.batch(calls, lambda answers: [_sound(answer) for answer in answers])
 
     def _is_right_chain(self, answer: Any) -> bool:
         try:
