@@ -1,37 +1,13 @@
 """Endpoints, events and deliveries, to look at. Secrets are not shown: merchants read theirs by the API."""
 
-from typing import TYPE_CHECKING, Any
-
 from django.contrib import admin
-from django.http import HttpRequest
 
+from config import portal
 from webhooks.models import Attempt, Delivery, Endpoint, Event
-
-if TYPE_CHECKING:
-    _EndpointBase = admin.ModelAdmin[Endpoint]
-    _EventBase = admin.ModelAdmin[Event]
-    _DeliveryBase = admin.ModelAdmin[Delivery]
-    _AttemptBase = admin.TabularInline[Attempt, Delivery]
-else:  # the classes take parameters for the type checker alone
-    _EndpointBase = _EventBase = _DeliveryBase = admin.ModelAdmin
-    _AttemptBase = admin.TabularInline
-
-
-class _ReadOnly:
-    """What happened is looked at here, not made, changed or removed."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        return False
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(_ReadOnly, _EndpointBase):
+class EndpointAdmin(portal.ReadOnly, portal.ModelAdmin[Endpoint]):
     list_display = ("merchant", "url", "is_enabled", "disabled_reason", "failing_since", "updated_at")
     list_filter = ("is_enabled",)
     list_select_related = ("merchant",)
@@ -50,13 +26,14 @@ class EndpointAdmin(_ReadOnly, _EndpointBase):
 
 
 @admin.register(Event)
-class EventAdmin(_ReadOnly, _EventBase):
+class EventAdmin(portal.ReadOnly, portal.ModelAdmin[Event]):
     list_display = ("id", "type", "merchant", "created")
     list_filter = ("type",)
     list_select_related = ("merchant",)
     search_fields = ("id", "merchant__name")
     fields = ("id", "merchant", "type", "created", "content")
     show_full_result_count = False
+    paginator = portal.BoundedPaginator
 
     @admin.display(description="Body, as signed and sent")
     def content(self, event: Event) -> str:
@@ -64,14 +41,14 @@ class EventAdmin(_ReadOnly, _EventBase):
         return bytes(event.body).decode()
 
 
-class AttemptInline(_ReadOnly, _AttemptBase):
+class AttemptInline(portal.ReadOnly, portal.TabularInline[Attempt, Delivery]):
     model = Attempt
     extra = 0
     fields = ("number", "started_at", "url", "status_code", "duration_ms", "error", "response_excerpt")
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(_ReadOnly, _DeliveryBase):
+class DeliveryAdmin(portal.ReadOnly, portal.ModelAdmin[Delivery]):
     list_display = ("id", "type", "merchant", "status", "attempts", "due_at", "is_test", "created_at")
     list_filter = ("status", "type", "is_test")
     list_select_related = ("merchant",)
@@ -93,6 +70,7 @@ class DeliveryAdmin(_ReadOnly, _DeliveryBase):
     )
     inlines = (AttemptInline,)
     show_full_result_count = False
+    paginator = portal.BoundedPaginator
 
     @admin.display(description="Body, as signed and sent")
     def content(self, delivery: Delivery) -> str:

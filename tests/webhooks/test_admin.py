@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.admin.utils import quote
 from django.test import Client
 
 from tests.webhooks.receiver import Receiver, answer
@@ -30,9 +31,9 @@ def test_the_pages_show_what_happened_and_no_secret(
         "endpoint/",
         f"endpoint/{endpoint.pk}/change/",
         "event/",
-        f"event/{event.pk}/change/",
+        f"event/{quote(event.pk)}/change/",
         "delivery/",
-        f"delivery/{delivery.pk}/change/",
+        f"delivery/{quote(delivery.pk)}/change/",
     ):
         response = admin_client.get(f"/admin/webhooks/{path}")
         assert response.status_code == 200
@@ -40,8 +41,8 @@ def test_the_pages_show_what_happened_and_no_secret(
         assert secret not in pages[path]
         assert "whsec_" not in pages[path]
         assert "<script>alert" not in pages[path]
-    assert str(10**30) in pages[f"event/{event.pk}/change/"]
-    assert "Answered 500" in pages[f"delivery/{delivery.pk}/change/"]
+    assert str(10**30) in pages[f"event/{quote(event.pk)}/change/"]
+    assert "Answered 500" in pages[f"delivery/{quote(delivery.pk)}/change/"]
 
 
 @pytest.mark.parametrize("model", ["endpoint", "event", "delivery"])
