@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
@@ -165,7 +166,8 @@ def confirmation(
 
 def change_url(obj: Model) -> str:
     """Return the address of an object's page."""
-    return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=(obj.pk,))
+    # Quoted as the admin reads it: it takes the "_3A" in "pay_3A…" for an escape.
+    return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=(quote(obj.pk),))
 
 
 def demand(allowed: bool) -> None:

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
-from django.db import transaction
+from django.db import models, transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -84,6 +84,7 @@ class MerchantAdmin(portal.NeverDeleted, portal.ModelAdmin[Merchant]):
     search_help_text = "Name or id"
     readonly_fields = ("id", "created_at")
     inlines = (KeyInline,)
+    formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
     fieldsets = (
         (None, {"fields": ("name", "email", "id", "created_at")}),
         (

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.conf import settings
 from django.core.cache import cache
+from django.http import QueryDict
 from django.utils import timezone
 
 from config.api.serializers import has_unsafe_characters
 from config.portal import Checkboxes, LinesField, Radios
 from merchants.contrast import check_accent
-from merchants.models import ApiKey, Merchant, Permission
+from merchants.models import ApiKey, Merchant, Permission, merchant_id
 from merchants.web_addresses import parse_origin, parse_web_address
 
 if TYPE_CHECKING:
@@ -44,19 +45,7 @@ class MerchantForm(_MerchantForm):
 
     class Meta:
         model = Merchant
-        fields = (
-            "name",
-            "email",
-            "references",
-            "display_name",
-            "logo_url",
-            "accent_colour",
-            "background_colour",
-            "support_url",
-            "support_email",
-            "default_language",
-            "embed_origins",
-        )
+        fields = ()  # those that the admin's page names
         labels = {
             "references": "Bind transactions with a reference",
             "logo_url": "Logo URL",
@@ -132,6 +121,16 @@ class NewKeyForm(OnceForm, _ApiKeyForm):
             "name": "What the key is for, such as “web shop, production”.",
             "expires_at": "Leave empty for a key without an end.",
         }
+
+    def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
+        """Take what is no merchant's id for no choice, since the field that looks merchants up breaks at it."""
+        initial = dict(options.pop("initial", None) or {})
+        if merchant_id(str(initial.get("merchant", ""))) is None:
+            initial.pop("merchant", None)
+        if data is not None and merchant_id(data.get("merchant", "")) is None:
+            data = data.copy()
+            data["merchant"] = ""
+        super().__init__(data, *args, **{**options, "initial": initial})
 
     def clean(self) -> dict[str, Any]:
         """Refuse control and bidirectional-override characters."""
@@ -209,6 +208,6 @@ def _web_address(url: str) -> str:
 
 
 def _refuse_unsafe(form: forms.BaseForm, cleaned: dict[str, Any]) -> None:
-    for name, value in cleaned.items():
+    for name, value in list(cleaned.items()):
         if isinstance(value, str) and has_unsafe_characters(value):
             form.add_error(name, "Control and bidirectional-override characters are not accepted.")

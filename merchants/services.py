@@ -9,11 +9,13 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
+from config.api.serializers import has_unsafe_characters
 from merchants.models import ApiKey, Merchant, Permission, merchant_id
 
 KEY_PREFIX = "quitt_"
 _KEY = re.compile(r"quitt_[0-9a-f]{40}")
 _STUB_LENGTH = 12
+_LONGEST_NAME = 100
 _LAST_USED_RESOLUTION = timedelta(minutes=1)
 
 
@@ -22,8 +24,10 @@ class MerchantNotFound(LookupError):
 
 
 def create_merchant(*, name: str) -> Merchant:
-    """Return a new merchant."""
-    return Merchant.objects.create(name=name)
+    """Return a new merchant. Raises ValueError for a name that is empty, too long or holds control characters."""
+    if not name.strip():
+        raise ValueError("the name is empty")
+    return Merchant.objects.create(name=_checked_name(name))
 
 
 def find_merchant(text: str) -> Merchant:
@@ -41,7 +45,7 @@ def issue_key(
 ) -> tuple[ApiKey, str]:
     """Return a new key's row and the key itself, which is to be shown once and kept nowhere.
 
-    Raises ValueError for a permission that does not exist.
+    Raises ValueError for a permission that does not exist, and for a name that can't be kept.
     """
     unknown = set(permissions) - set(Permission.values)
     if unknown:
@@ -49,7 +53,7 @@ def issue_key(
     key = KEY_PREFIX + secrets.token_hex(20)
     row = ApiKey.objects.create(
         merchant=merchant,
-        name=name,
+        name=_checked_name(name),
         prefix=key[:_STUB_LENGTH],
         digest=_digest(key),
         permissions=sorted(set(permissions)),
@@ -95,6 +99,14 @@ def authenticate_key(key: str) -> ApiKey:
         raise ApiError(ErrorCode.API_KEY_EXPIRED, "This API key has expired.")
     _note_use(row)
     return row
+
+
+def _checked_name(name: str) -> str:
+    if len(name) > _LONGEST_NAME:
+        raise ValueError(f"the name has {len(name)} characters; at most {_LONGEST_NAME} are kept")
+    if has_unsafe_characters(name):
+        raise ValueError("the name holds control or bidirectional-override characters")
+    return name
 
 
 def _note_use(row: ApiKey) -> None:

@@ -1,6 +1,6 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from merchants.services import create_merchant
 
@@ -12,4 +12,8 @@ class Command(BaseCommand):
         parser.add_argument("name", metavar="NAME")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(str(create_merchant(name=options["name"]).id))
+        try:
+            merchant = create_merchant(name=options["name"])
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(str(merchant.id))

@@ -1,0 +1,80 @@
+"""The catalogue is switched in the portal; what would re-value existing requests stays as it is (contract 4)."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from chains.models import Chain, Token
+
+NODE = "https://node.example/v2/provider-key"
+
+
+@pytest.fixture
+def listed(db: None) -> Token:
+    chain = Chain.objects.create(
+        id=8453, name="Base", chain_type="evm", native_symbol="ETH", rpc_urls=[NODE], confirmations="5"
+    )
+    return Token.objects.create(
+        chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address="0x" + "1" * 40
+    )
+
+
+def test_a_token_is_switched_off_and_keeps_its_decimals_and_contract(
+    admin_client: Client, listed: Token
+) -> None:
+    change = {
+        "name": "USD Coin",
+        "trailing_data": "on",
+        "decimals": "18",
+        "contract_address": "",
+        "chain": "1",
+    }
+    assert admin_client.post(f"/admin/chains/token/{listed.pk}/change/", change).status_code == 302
+    changed = Token.objects.get()
+    assert not changed.is_active
+    assert (changed.decimals, changed.contract_address, changed.chain_id) == (
+        6,
+        listed.contract_address,
+        8453,
+    )
+
+
+def test_a_chain_is_switched_off_and_keeps_its_type(admin_client: Client, listed: Token) -> None:
+    change = {
+        "name": "Base",
+        "block_time_ms": "2000",
+        "chain_type": "solana",
+        "id": "1",
+        "confirmations": "0",
+    }
+    assert admin_client.post("/admin/chains/chain/8453/change/", change).status_code == 302
+    changed = Chain.objects.get()
+    assert not changed.is_active
+    assert (changed.id, changed.chain_type, changed.confirmations) == (8453, "evm", "5")
+    assert changed.rpc_urls == [NODE]
+
+
+@pytest.mark.parametrize("model", ["chain", "token"])
+def test_nothing_is_made_or_deleted(admin_client: Client, listed: Token, model: str) -> None:
+    pk = listed.pk if model == "token" else listed.chain_id
+    assert admin_client.get(f"/admin/chains/{model}/add/").status_code == 403
+    assert admin_client.post(f"/admin/chains/{model}/{pk}/delete/", {"post": "yes"}).status_code == 403
+    assert Token.objects.count() == Chain.objects.count() == 1
+
+
+def test_node_urls_are_for_those_who_may_change_them(
+    admin_client: Client, staff: Callable[..., Client], listed: Token
+) -> None:
+    page = "/admin/chains/chain/8453/change/"
+    assert NODE in admin_client.get(page).content.decode()
+    looking = staff("chains.view_chain").get(page)
+    assert looking.status_code == 200
+    assert "provider-key" not in looking.content.decode()
+
+
+def test_the_lists_are_filtered_by_chain_and_by_activity(admin_client: Client, listed: Token) -> None:
+    found = admin_client.get("/admin/chains/token/", {"chain__id__exact": "8453", "is_active__exact": "1"})
+    assert listed.contract_address in found.content.decode()
+    none = admin_client.get("/admin/chains/token/", {"is_active__exact": "0"})
+    assert listed.contract_address not in none.content.decode()

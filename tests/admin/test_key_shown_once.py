@@ -1,0 +1,122 @@
+"""A new key stands in the one answer to the form that made it, and nowhere afterwards (contract 3)."""
+
+import logging
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from merchants.models import ApiKey
+from tests.conftest import Api
+
+ADD = "/admin/merchants/apikey/add/"
+KEY = re.compile(r"quitt_[0-9a-f]{40}")
+
+Fill = Callable[..., dict[str, Any]]
+
+
+def keys_in(response: Any) -> list[str]:
+    return KEY.findall(response.content.decode())
+
+
+def everything_stored() -> str:
+    """Return every text and byte column of every table, as text; bytes as hex and as characters."""
+    stored = []
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT * FROM "{table}"')
+            for row in cursor.fetchall():
+                for value in row:
+                    stored.append(str(value))
+                    if isinstance(value, bytes | memoryview):
+                        stored.append(bytes(value).decode("latin-1"))
+    return "\n".join(stored)
+
+
+def test_the_answer_to_the_form_shows_the_key_and_it_works(admin_client: Client, key_form: Fill) -> None:
+    response = admin_client.post(ADD, key_form())
+    assert response.status_code == 200
+    (key,) = keys_in(response)
+    assert Api(key).get("/api/webhooks").json()["error"]["code"] == "permission_denied"
+    row = ApiKey.objects.get()
+    assert (row.name, row.permissions, row.expires_at) == ("web shop", ["create_payments"], None)
+
+
+def test_nothing_keeps_the_key(
+    admin_client: Client, key_form: Fill, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    (key,) = keys_in(admin_client.post(ADD, key_form()))
+    row = ApiKey.objects.get()
+    for path in (
+        "/admin/merchants/apikey/",
+        f"/admin/merchants/apikey/{row.pk}/change/",
+        f"/admin/merchants/apikey/{row.pk}/history/",
+        f"/admin/merchants/merchant/{row.merchant_id}/change/",
+        "/admin/",
+    ):
+        page = admin_client.get(path)
+        assert page.status_code == 200
+        assert row.prefix in page.content.decode()
+        assert keys_in(page) == []
+    secret_part = key.removeprefix(row.prefix)
+    assert secret_part not in everything_stored()
+    assert secret_part not in str(dict(admin_client.session))
+    assert secret_part not in caplog.text
+
+
+def test_the_key_is_in_no_address_and_no_cookie_and_the_answer_is_not_kept(
+    admin_client: Client, key_form: Fill
+) -> None:
+    response = admin_client.post(ADD, key_form())
+    assert "Location" not in response
+    assert "no-store" in response["Cache-Control"]
+    assert response["Referrer-Policy"] == "no-referrer"
+    headers = str(response.headers) + response.cookies.output()
+    assert KEY.search(headers) is None
+
+
+def test_the_trial_call_takes_the_key_from_the_environment(admin_client: Client, key_form: Fill) -> None:
+    response = admin_client.post(ADD, key_form(permissions=["manage_webhooks"]))
+    trial = response.context["trial"]
+    assert trial == 'curl http://testserver/api/webhooks \\\n  -H "X-API-Key: $QUITTANCE_API_KEY"'
+    assert len(keys_in(response)) == 1
+
+
+def test_a_form_sent_again_makes_no_second_key_and_shows_none(admin_client: Client, key_form: Fill) -> None:
+    form = key_form()
+    admin_client.post(ADD, form)
+    again = admin_client.post(ADD, form, follow=True)
+    assert keys_in(again) == []
+    assert "That form was sent before" in again.content.decode()
+    assert ApiKey.objects.count() == 1
+
+
+def test_the_page_needs_no_script_of_its_own_in_the_page(admin_client: Client, key_form: Fill) -> None:
+    page = admin_client.post(ADD, key_form()).content.decode()
+    assert "merchants/issued.js" in page
+    assert re.findall(r"<script(?![^>]*\bsrc=)[^>]*>", page) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"permissions": ["print_money"]},
+        {"merchant": "01890000-0000-7000-8000-000000000000"},
+        {"merchant": "nobody"},
+        {"expires_at_0": "2020-01-01", "expires_at_1": "00:00"},
+        {"expires_at_0": "soon", "expires_at_1": ""},
+        {"name": "n" * 101},
+        {"name": "till\u202eevil"},
+        {"form_id": "no form"},
+    ],
+)
+def test_a_wrong_form_makes_no_key(admin_client: Client, key_form: Fill, wrong: dict[str, Any]) -> None:
+    response = admin_client.post(ADD, key_form(**wrong))
+    assert response.status_code == 200
+    assert response.context["errors"]
+    assert keys_in(response) == []
+    assert ApiKey.objects.count() == 0

@@ -1,0 +1,106 @@
+"""Merchants are made and changed in the portal, with a theme that customers can read (contract 3)."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from merchants.contrast import contrast_ratio
+from merchants.models import ApiKey, Merchant
+
+ADD = "/admin/merchants/merchant/add/"
+
+
+def form(**different: str) -> dict[str, str]:
+    filled = {
+        "name": "Alice's Bakery",
+        "email": "alice@bakery.example",
+        "references": "on",
+        "display_name": "Alice’s Bakery",
+        "logo_url": "https://bakery.example/logo.svg",
+        "accent_colour": "#8a3b12",
+        "background_colour": "#f6f1ea",
+        "support_url": "https://bakery.example/help",
+        "support_email": "help@bakery.example",
+        "default_language": "pt-BR",
+        "embed_origins": "https://shop.bakery.example\r\n\r\nhttps://Bakery.example/\r\n",
+        "api_keys-TOTAL_FORMS": "0",
+        "api_keys-INITIAL_FORMS": "0",
+    }
+    return {**filled, **different}
+
+
+def test_a_merchant_is_made(admin_client: Client, db: None) -> None:
+    assert admin_client.post(ADD, form()).status_code == 302
+    made = Merchant.objects.get()
+    assert (made.name, made.accent_colour, made.default_language) == ("Alice's Bakery", "#8a3b12", "pt-BR")
+    assert made.embed_origins == ["https://shop.bakery.example", "https://bakery.example"]
+    assert made.references
+
+
+def test_a_name_is_enough(admin_client: Client, db: None) -> None:
+    assert admin_client.post(ADD, {"name": "Alice's Bakery", "references": "on"}).status_code == 302
+    assert Merchant.objects.get().embed_origins == []
+
+
+def test_a_merchant_is_changed_and_its_keys_stay(
+    admin_client: Client, merchant: Merchant, api_key: tuple[ApiKey, str]
+) -> None:
+    page = admin_client.get(f"/admin/merchants/merchant/{merchant.pk}/change/")
+    assert api_key[0].prefix in page.content.decode()
+    changed = form(name="Alice & Sons", references="", embed_origins="")
+    assert admin_client.post(f"/admin/merchants/merchant/{merchant.pk}/change/", changed).status_code == 302
+    merchant.refresh_from_db()
+    assert (merchant.name, merchant.references, merchant.embed_origins) == ("Alice & Sons", False, [])
+    assert ApiKey.objects.get().merchant == merchant
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", ""),
+        ("name", "Alice\u202eecilA"),
+        ("display_name", "Alice\u2066"),
+        ("embed_origins", "https://shop.example.com/cart"),
+        ("embed_origins", "https://good.example\nhttps://bad.example; script-src *"),
+        ("embed_origins", "*"),
+        ("logo_url", "javascript:alert(1)"),
+        ("logo_url", "ftp://bakery.example/logo.svg"),
+        ("support_url", "https://alice:secret@bakery.example/"),
+        ("accent_colour", "red"),
+        ("accent_colour", "#8a3b1"),
+        ("accent_colour", "#8a3b12;}body{display:none"),
+        ("accent_colour", "#ffe600"),
+        ("default_language", "Klingon!"),
+        ("email", "alice"),
+    ],
+)
+def test_what_customers_could_not_use_is_refused(
+    admin_client: Client, db: None, field: str, value: str
+) -> None:
+    response = admin_client.post(ADD, form(**{field: value}))
+    assert response.status_code == 200
+    assert field in response.context["adminform"].form.errors
+    assert Merchant.objects.count() == 0
+
+
+def test_names_are_text_and_never_markup(admin_client: Client, merchant: Merchant) -> None:
+    merchant.name = merchant.display_name = "<script>alert(1)</script>"
+    merchant.save()
+    for path in ("", f"{merchant.pk}/change/", f"{merchant.pk}/history/"):
+        page = admin_client.get(f"/admin/merchants/merchant/{path}").content.decode()
+        assert "<script>alert" not in page
+
+
+def test_contrast_is_that_of_the_guidelines() -> None:
+    assert contrast_ratio("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast_ratio("#ffffff", "#ffffff") == 1
+    assert contrast_ratio("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "search", ["Bakery", "x" * 2000, "%", "\\", "''", "01890000-0000-7000-8000-000000000000"]
+)
+def test_any_search_is_answered(admin_client: Client, merchant: Merchant, search: Any) -> None:
+    for model in ("merchant", "apikey"):
+        assert admin_client.get(f"/admin/merchants/{model}/", {"q": search}).status_code == 200

@@ -1,0 +1,151 @@
+"""The commands that make merchants and keys print just the result, or refuse and make nothing (contract 3)."""
+
+import re
+import uuid
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from merchants.models import ApiKey, Merchant
+from tests.conftest import Api
+
+
+def run(name: str, *arguments: str) -> str:
+    """Return what the command writes on standard output."""
+    out = StringIO()
+    call_command(name, *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_create_merchant_prints_the_id_alone(db: None) -> None:
+    printed = run("create_merchant", "Alice's Bakery")
+    merchant = Merchant.objects.get()
+    assert printed == f"{merchant.id}\n"
+    assert merchant.name == "Alice's Bakery"
+    assert merchant.references
+
+
+@pytest.mark.parametrize("name", ["", "   ", "n" * 101, "nul\0", "turn\u202earound"])
+def test_an_unusable_name_makes_no_merchant(db: None, name: str) -> None:
+    with pytest.raises(CommandError):
+        run("create_merchant", name)
+    assert Merchant.objects.count() == 0
+
+
+@pytest.mark.parametrize("named_by", ["id", "name"])
+def test_create_api_key_prints_the_key_alone(merchant: Merchant, named_by: str) -> None:
+    printed = run(
+        "create_api_key",
+        str(getattr(merchant, named_by)),
+        "--permissions",
+        "create_payments,manage_webhooks",
+        "--name",
+        "web shop",
+    )
+    assert re.fullmatch(r"quitt_[0-9a-f]{40}\n", printed)
+    row = ApiKey.objects.get()
+    assert row.merchant == merchant
+    assert (row.name, row.permissions) == ("web shop", ["create_payments", "manage_webhooks"])
+    assert row.expires_at is None
+    assert Api(printed.strip()).get("/api/webhooks").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [("90d", timedelta(days=90)), ("12h", timedelta(hours=12)), ("30m", timedelta(minutes=30))],
+)
+def test_a_key_may_be_made_to_expire(merchant: Merchant, text: str, length: timedelta) -> None:
+    before = timezone.now()
+    run("create_api_key", merchant.name, "--permissions", "create_payments", "--expires-in", text)
+    expires_at = ApiKey.objects.get().expires_at
+    assert expires_at is not None
+    assert before + length <= expires_at <= timezone.now() + length
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["--permissions", "print_money"],
+        ["--permissions", "create_payments,print_money"],
+        ["--expires-in", "soon"],
+        ["--expires-in", "0d"],
+        ["--expires-in", "-1d"],
+        ["--expires-in", "1.5d"],
+        ["--expires-in", "90"],
+        ["--expires-in", "999999d"],
+        ["--name", "n" * 101],
+        ["--name", "nul\0"],
+    ],
+)
+def test_a_wrong_option_makes_no_key(merchant: Merchant, wrong: list[str]) -> None:
+    with pytest.raises(CommandError):
+        run("create_api_key", merchant.name, *wrong)
+    assert ApiKey.objects.count() == 0
+
+
+@pytest.mark.parametrize("name", ["Nobody", str(uuid.uuid4()), "", "alice's bakery"])
+def test_an_unknown_merchant_gets_no_key(merchant: Merchant, name: str) -> None:
+    with pytest.raises(CommandError, match="no merchant"):
+        run("create_api_key", name)
+    assert ApiKey.objects.count() == 0
+
+
+def test_an_ambiguous_name_gets_no_key(merchant: Merchant) -> None:
+    twin = Merchant.objects.create(name=merchant.name)
+    with pytest.raises(CommandError, match="more than one"):
+        run("create_api_key", merchant.name)
+    assert ApiKey.objects.count() == 0
+    run("create_api_key", str(twin.id))
+    assert ApiKey.objects.get().merchant == twin
+
+
+def test_set_merchant_switches_references(merchant: Merchant) -> None:
+    run("set_merchant", merchant.name, "--references", "off")
+    merchant.refresh_from_db()
+    assert not merchant.references
+    run("set_merchant", str(merchant.id), "--references", "on")
+    merchant.refresh_from_db()
+    assert merchant.references
+
+
+def test_set_merchant_names_who_may_frame_the_checkout(merchant: Merchant) -> None:
+    run(
+        "set_merchant",
+        merchant.name,
+        "--embed-origin",
+        "https://Shop.Example.com/",
+        "--embed-origin",
+        "https://bücher.example:8443",
+    )
+    merchant.refresh_from_db()
+    assert merchant.embed_origins == ["https://shop.example.com", "https://xn--bcher-kva.example:8443"]
+    assert merchant.references
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "shop.example.com",
+        "javascript:alert(1)",
+        "https://shop.example.com/cart",
+        "https://shop.example.com?x",
+        "https://alice:secret@shop.example.com",
+        "https://a.example; script-src *",
+        "https://*",
+        "*",
+    ],
+)
+def test_what_is_no_origin_changes_nothing(merchant: Merchant, url: str) -> None:
+    with pytest.raises(CommandError):
+        run("set_merchant", merchant.name, "--references", "off", "--embed-origin", url)
+    merchant.refresh_from_db()
+    assert merchant.embed_origins == []
+    assert merchant.references
+
+
+def test_set_merchant_refuses_an_unknown_merchant(db: None) -> None:
+    with pytest.raises(CommandError, match="no merchant"):
+        run("set_merchant", "Nobody", "--references", "off")
