@@ -1,0 +1,150 @@
+"""The unsigned transfer carries the reference after its arguments, was simulated, and is refused if it would fail."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from eth_account import Account
+
+from chains.clients.base import ChainError, Refusal, TransferRefused
+from chains.clients.evm import EvmClient
+from demo.contracts import deploy
+from tests.chain import LocalChain
+from tests.chains.faulty_node import Exchange, serving
+from tests.chains.mining import mined
+
+REFERENCE = bytes(range(16))
+HEX_QUANTITIES = {"chainId", "value", "gas", "maxFeePerGas", "maxPriorityFeePerGas"}
+
+Build = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def build(local_chain: LocalChain, client: EvmClient) -> Build:
+    def build(**different: Any) -> dict[str, Any]:
+        asked: dict[str, Any] = {
+            "token": local_chain.usdc,
+            "sender": local_chain.payer,
+            "recipient": local_chain.recipient,
+            "amount": 10_500_000,
+            "reference": REFERENCE,
+        }
+        return client.build_transfer(**{**asked, **different})
+
+    return build
+
+
+def test_a_token_transfer_to_the_last_byte(local_chain: LocalChain, build: Build) -> None:
+    transaction = build()
+    recipient = local_chain.recipient[2:].lower()
+    assert transaction["data"] == (
+        "0xa9059cbb"
+        + "0" * 24
+        + recipient
+        + hex(10_500_000)[2:].rjust(64, "0")
+        + "000102030405060708090a0b0c0d0e0f"
+    )
+    assert (transaction["to"], transaction["from"], transaction["value"]) == (
+        local_chain.usdc,
+        local_chain.payer,
+        "0x0",
+    )
+    assert transaction["chainId"] == "0x7a69"
+    assert set(transaction) == {"from", "to", "data"} | HEX_QUANTITIES
+    for name in HEX_QUANTITIES:
+        assert transaction[name] == hex(int(transaction[name], 16))
+
+
+def test_native_coin_has_the_reference_as_its_data(local_chain: LocalChain, build: Build) -> None:
+    transaction = build(token="", amount=10**18)
+    assert (transaction["to"], transaction["value"]) == (local_chain.recipient, hex(10**18))
+    assert transaction["data"] == "0x000102030405060708090a0b0c0d0e0f"
+
+
+def test_without_a_reference_nothing_follows_the_arguments(build: Build) -> None:
+    assert build(reference=None)["data"].endswith(hex(10_500_000)[2:].rjust(64, "0"))
+    assert build(token="", amount=1, reference=None)["data"] == "0x"
+
+
+@pytest.mark.parametrize("kind", ["token", "native", "fee"])
+def test_what_is_built_can_be_signed_and_arrives(
+    local_chain: LocalChain, build: Build, client: EvmClient, fee_token: str, kind: str
+) -> None:
+    token = {"token": local_chain.usdc, "native": "", "fee": fee_token}[kind]
+    sent = mined(local_chain, local_chain.send(build(token=token, amount=1_000_000)))
+    facts = client.look_up([sent], with_finality=False).transactions[sent]
+    assert facts is not None
+    assert facts.succeeded
+    arrived = [t for t in facts.transfers if t.recipient == local_chain.recipient]
+    assert [(t.amount, t.references) for t in arrived] == [
+        (990_000 if kind == "fee" else 1_000_000, (REFERENCE,))
+    ]
+
+
+@pytest.fixture
+def poor(local_chain: LocalChain) -> str:
+    """A wallet with 5 USDC and nothing to pay for gas."""
+    wallet = str(Account.create().address)
+    deploy.mint(local_chain.url, local_chain.usdc, wallet, 5_000_000, key=local_chain.payer_key)
+    return wallet
+
+
+def refusal(build: Build, **asked: Any) -> TransferRefused:
+    with pytest.raises(TransferRefused) as refused:
+        build(**asked)
+    return refused.value
+
+
+def test_a_wallet_short_of_the_token(build: Build, poor: str) -> None:
+    refused = refusal(build, sender=poor, amount=5_000_001)
+    assert (refused.refusal, refused.missing) == (Refusal.INSUFFICIENT_FUNDS, 1)
+
+
+def test_a_wallet_short_of_the_coin_itself(build: Build, poor: str) -> None:
+    refused = refusal(build, token="", sender=poor, amount=10**18)
+    assert (refused.refusal, refused.missing) == (Refusal.INSUFFICIENT_FUNDS, 10**18)
+
+
+def test_a_wallet_that_has_the_token_but_no_gas(local_chain: LocalChain, build: Build, poor: str) -> None:
+    refused = refusal(build, sender=poor, amount=5_000_000)
+    assert refused.refusal == Refusal.INSUFFICIENT_GAS
+    local_chain.rpc("anvil_setBalance", poor, hex(2 * 10**15 + refused.missing))
+    assert build(sender=poor, amount=5_000_000)["to"] == local_chain.usdc
+
+
+def test_a_wallet_with_exactly_the_coin_lacks_the_gas_to_send_it(
+    local_chain: LocalChain, build: Build, poor: str
+) -> None:
+    local_chain.rpc("anvil_setBalance", poor, hex(10**18))
+    refused = refusal(build, token="", sender=poor, amount=10**18)
+    assert refused.refusal == Refusal.INSUFFICIENT_GAS
+    assert refused.missing > 0
+
+
+def test_a_transfer_that_would_revert_is_not_built(local_chain: LocalChain, build: Build) -> None:
+    refused = refusal(build, recipient="0x" + "0" * 40)  # the token refuses to burn
+    assert refused.refusal == Refusal.WOULD_FAIL
+    assert refused.note
+    assert refusal(build, token="", recipient=local_chain.usdc, amount=1).refusal == Refusal.WOULD_FAIL
+
+
+@pytest.mark.parametrize("code", [-32005, -32603, -32601, 429, -32016])
+def test_a_node_that_cannot_simulate_says_nothing_about_the_payment(
+    local_chain: LocalChain, code: int
+) -> None:
+    def limited(exchange: Exchange) -> None:
+        answers: list[dict[str, Any]] = [
+            {"id": question["id"], "result": local_chain.rpc(question["method"], *question["params"])}
+            for question in exchange.questions
+        ]
+        answers[-1] = {"id": answers[-1]["id"], "error": {"code": code, "message": "limit exceeded"}}
+        exchange.reply(answers)
+
+    asked: dict[str, Any] = {
+        "token": local_chain.usdc, "sender": local_chain.payer, "recipient": local_chain.recipient,
+        "amount": 1, "reference": None,
+    }  # fmt: skip
+    with serving(limited) as node:
+        with pytest.raises(ChainError, match="could not simulate"):
+            EvmClient([node.url], 31337).build_transfer(**asked)
+        assert EvmClient([node.url, local_chain.url], 31337).build_transfer(**asked)["to"] == local_chain.usdc
