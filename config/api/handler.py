@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db import InterfaceError, OperationalError
+from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -69,6 +69,9 @@ def as_api_error(exception: Exception) -> ApiError:
             return ApiError(ErrorCode.PERMISSION_DENIED, "This API key lacks the permission for that.")
         case exceptions.ParseError():
             return ApiError(ErrorCode.INVALID_JSON, "The request body could not be read.")
+        case DataError() if "NUL" in str(exception):
+            # PostgreSQL's text holds no NUL, so nothing that was ever stored goes by such a name.
+            return ApiError(ErrorCode.RESOURCE_MISSING, "There is no such object.")
         case OperationalError() | InterfaceError():
             logger.warning("database unavailable: %s", type(exception).__name__)
             message = "The service is short of a part of itself for a moment. Nothing was changed; try again."

@@ -1,0 +1,56 @@
+"""A caller that sends exactly the bytes it is told to, under exactly the headers it is told to."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from merchants.models import ApiKey
+from payments.models import Payment, PaymentRequest, Route
+from webhooks.models import Event
+
+CREATE = "/api/payment-requests"
+
+Raw = Callable[..., Any]
+
+
+@pytest.fixture
+def raw(api_key: tuple[ApiKey, str]) -> Raw:
+    """Send a body as it is with Alice's key; return Django's response."""
+    client = Client(raise_request_exception=False)
+
+    def send(
+        body: bytes = b"",
+        *,
+        method: str = "POST",
+        path: str = CREATE,
+        content_type: str = "application/json",
+        **headers: str,
+    ) -> Any:
+        return client.generic(
+            method, path, data=body, content_type=content_type, headers={"X-API-Key": api_key[1], **headers}
+        )
+
+    return send
+
+
+def nothing_stored() -> bool:
+    """Whether the tables that a call could have written to are empty."""
+    return not any(model.objects.exists() for model in (PaymentRequest, Payment, Route, Event))
+
+
+def error_of(response: Any) -> dict[str, Any]:
+    """Return the error, having seen that it has the shape of contract 2, every field of it."""
+    assert response["Content-Type"] == "application/json"
+    body = response.json()
+    assert set(body) == {"error"}
+    error: dict[str, Any] = body["error"]
+    assert set(error) == {"type", "code", "message", "param", "request_id", "details"}
+    assert error["request_id"] == response["X-Request-Id"]
+    assert error["message"]
+    for detail in error["details"]:
+        assert set(detail) == {"param", "code", "message"}
+    if error["details"]:
+        assert {name: error[name] for name in ("param", "code", "message")} == error["details"][0]
+    return error
