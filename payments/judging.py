@@ -10,23 +10,25 @@ from datetime import datetime, timedelta
 
 from chains.amounts import display_amount
 from chains.clients.base import Block, Head, TransactionFacts, Transfer
+from payments.binding import Bound, Claims, bind
 from payments.models.payment import FailureCode
 
 # Block times are the miners' own clocks; a payment made the moment a request was created may seem a little older.
 CLOCK_ALLOWANCE = timedelta(seconds=30)
+_COMMITMENTS = ("confirmed", "finalized")
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a request asks for. `known_tokens` names the catalogue's tokens on its chain, for messages."""
+    """What a request asks for, and what ties a transfer to it. `known_tokens` names the catalogue's, for messages."""
 
     chain_id: int
     token: str
     symbol: str
     decimals: int
     recipient: str
-    reference: bytes | None
     created_at: datetime
+    claims: Claims
     known_tokens: Mapping[str, str]
 
 
@@ -39,22 +41,26 @@ class Finality:
 
     @classmethod
     def parse(cls, text: str) -> "Finality":
-        """Return the rule that a chain's `confirmations` writes: a number, `safe` or `finalized`."""
+        """Return the rule that a chain's `confirmations` writes: a number, `safe`, `confirmed` or `finalized`."""
         return cls(confirmations=int(text)) if text.isdigit() else cls(tag=text)
 
-    def is_reached(self, block: Block, head: Head) -> bool:
-        """Whether `block` lies deep enough under `head`; a tag that the node does not know is never reached."""
+    def is_reached(self, facts: TransactionFacts, head: Head) -> bool:
+        """Whether the mined transaction lies deep enough; a tag that the node does not know is never reached."""
+        if facts.block is None:
+            return False
         if self.confirmations is not None:
-            return depth(block, head) >= self.confirmations
+            return depth(facts.block, head) >= self.confirmations
+        if facts.commitment in _COMMITMENTS and self.tag in _COMMITMENTS:
+            return _COMMITMENTS.index(facts.commitment) >= _COMMITMENTS.index(self.tag)
         reached = head.safe if self.tag == "safe" else head.finalized
-        return reached is not None and reached >= block.number
+        return reached is not None and reached >= facts.block.number
 
 
 @dataclass(frozen=True)
 class Paid:
     """Bound, successful, deep enough: these transfers count."""
 
-    transfers: tuple[Transfer, ...]
+    bound: Bound
     block: Block
     confirmations: int
 
@@ -74,12 +80,12 @@ class NotFound:
 
 @dataclass(frozen=True)
 class NotYet:
-    """It is there, but can't be counted yet. `transfers` are those that will count once it is deep enough."""
+    """It is there, but can't be counted yet. `amount` is what will count once it is deep enough."""
 
     detail: str
     block: Block | None = None
     confirmations: int = 0
-    transfers: tuple[Transfer, ...] = ()
+    amount: int | None = None
 
 
 Verdict = Paid | Refused | NotFound | NotYet
@@ -109,14 +115,19 @@ def judge(
         if t.recipient == terms.recipient and t.token == terms.token and t.amount > 0
     ]
     if not arrived:
-        return _nothing_arrived(terms, facts.transfers)
-    bound = tuple(transfer for transfer in arrived if _is_bound(transfer, terms))
-    if not bound:
+        return _nothing_arrived(terms, facts)
+    bound = bind(arrived, terms.claims, facts.block.time)
+    if bound is None:
         message = "The transaction does not carry this request's reference, so it can't be told whose payment it is."
         return Refused(FailureCode.TRANSACTION_NOT_BOUND, message)
+    if bound.is_ambiguous:
+        message = (
+            "The transaction ties one movement of money to several requests, so it can't be told whose it is."
+        )
+        return Refused(FailureCode.TRANSACTION_AMBIGUOUS, message)
     confirmations = depth(facts.block, head)
-    if not finality.is_reached(facts.block, head):
-        return NotYet(_waiting(finality, confirmations), facts.block, confirmations, bound)
+    if not finality.is_reached(facts, head):
+        return NotYet(_waiting(finality, confirmations), facts.block, confirmations, bound.amount)
     return Paid(bound, facts.block, confirmations)
 
 
@@ -125,17 +136,16 @@ def depth(block: Block, head: Head) -> int:
     return max(head.latest - block.number + 1, 0)
 
 
-def _is_bound(transfer: Transfer, terms: Terms) -> bool:
-    return terms.reference is not None and terms.reference in transfer.references
-
-
-def _nothing_arrived(terms: Terms, transfers: Sequence[Transfer]) -> Refused:
+def _nothing_arrived(terms: Terms, facts: TransactionFacts) -> Refused:
     """Say what went elsewhere or came as something else, where that can be told."""
-    other = next((t for t in transfers if t.recipient == terms.recipient and t.amount > 0), None)
+    if terms.token == "" and not facts.inner_calls_known:
+        message = "The money may have moved inside a contract's call, and no node here can look into those."
+        return Refused(FailureCode.NOT_VERIFIABLE, message)
+    other = next((t for t in facts.transfers if t.recipient == terms.recipient and t.amount > 0), None)
     if other is not None:
         paid_with = terms.known_tokens.get(other.token, "another token")
         return Refused(FailureCode.WRONG_TOKEN, f"It paid {paid_with} instead of {terms.symbol}.")
-    elsewhere = next((t for t in transfers if t.token == terms.token and t.amount > 0), None)
+    elsewhere = next((t for t in facts.transfers if t.token == terms.token and t.amount > 0), None)
     if elsewhere is not None:
         amount = display_amount(elsewhere.amount, terms.decimals)
         message = f"It sent {amount} {terms.symbol} to {elsewhere.recipient}, not to {terms.recipient}."
@@ -147,3 +157,8 @@ def _waiting(finality: Finality, confirmations: int) -> str:
     if finality.confirmations is None:
         return f"In a block; waiting for the network to call it {finality.tag}."
     return f"In a block; {confirmations} of {finality.confirmations} confirmations."
+
+
+def all_references(transfers: Sequence[Transfer]) -> set[bytes]:
+    """Return every reference that these transfers carry."""
+    return {reference for transfer in transfers for reference in transfer.references}

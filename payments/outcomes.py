@@ -23,6 +23,8 @@ RequestStatus = PaymentRequest.Status
 ACTOR = "verification"
 # After this long without an answer, or without enough depth, the payment fails, and may be retried (contract 6).
 LONGEST_WAIT = timedelta(hours=24)
+# When a completed payment is looked at once more, to see whether its block became final (contract 6).
+FIRST_FINALITY_LOOK = timedelta(minutes=2)
 _FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
 
 
@@ -46,7 +48,7 @@ def complete(
     try:
         with transaction.atomic():
             request = lock_request(payment.request_id)
-            consumed = [transfer for transfer in verdict.transfers if _consume(payment, transfer)]
+            consumed = [transfer for transfer in verdict.bound.transfers if _consume(payment, transfer)]
             if not consumed:
                 message = "What this transaction paid was credited to another request already."
                 return _fail(payment, request, claim_id, FailureCode.TRANSACTION_ALREADY_USED, message, now)
@@ -60,7 +62,7 @@ def complete(
                 amount_received=received,
                 token=request.token,
                 from_address=facts.sender if facts else consumed[0].sender,
-                bound_by=Payment.BoundBy.REFERENCE,
+                bound_by=verdict.bound.by,
                 block_number=verdict.block.number,
                 block_hash=verdict.block.hash,
                 block_time=verdict.block.time,
@@ -70,6 +72,7 @@ def complete(
                 status_detail="Verified on the chain.",
                 completed_at=now,
                 next_check_at=None,
+                finality_check_at=now + FIRST_FINALITY_LOOK,
                 **_FREE,
             )
             if not moved:
@@ -151,7 +154,8 @@ def keep_waiting(
         unanswered_looks=0,
         unanswered_since=None,
         from_address=facts.sender if facts else payment.from_address,
-        amount=sum(transfer.amount for transfer in verdict.transfers) if verdict.transfers else None,
+        nonce=facts.nonce if facts else payment.nonce,
+        amount=verdict.amount,
         block_number=block.number if block else None,
         block_hash=block.hash if block else "",
         block_time=block.time if block else None,

@@ -13,6 +13,7 @@ import random
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -21,22 +22,33 @@ from django.utils import timezone
 
 from chains.clients import get_client
 from chains.clients.base import ChainClient, ChainError, Snapshot
-from chains.models import Chain, Token
+from chains.models import Chain
 from payments import outcomes
+from payments.claims import terms_of
 from payments.judging import Finality, NotFound, NotYet, Paid, Refused, Terms, judge
-from payments.models import Payment, PaymentRequest
+from payments.models import FailureCode, Payment
 from payments.transitions import start_processing
 
 logger = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=90)
-BATCH = 200
+BATCH = 1000
 MAX_NOT_FOUND_RETRIES = 10
 FIRST_RETRY_SECONDS = 5
 LONGEST_UNANSWERED_PAUSE_SECONDS = 300
 SHORTEST_LOOK_SECONDS = 1.0
 
 Client = Callable[[Chain], ChainClient]
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at a chain: the claim under which results are written, what was seen, and when."""
+
+    claim_id: uuid.UUID
+    snapshot: Snapshot
+    finality: Finality
+    now: datetime
 
 
 def verify_due(*, client: Client = get_client, now: Callable[[], datetime] = timezone.now) -> int:
@@ -74,37 +86,57 @@ def verify_on_chain(
     finality = Finality.parse(chain.confirmations)
     hashes = sorted({payment.transaction_hash for payment in payments})
     try:
-        snapshot = client(chain).look_up(hashes, with_finality=finality.tag is not None)
+        asked = client(chain)
+        look = Look(claim_id, asked.look_up(hashes, with_finality=finality.tag is not None), finality, now())
+        replaced = _replaced(asked, payments, look.snapshot)
     except ChainError as error:
         for payment in payments:
             postpone_unanswered(payment, claim_id, error, now())
         return
-    terms = _terms([payment.request_id for payment in payments], chain)
+    terms = terms_of(payments, look.snapshot)
     for payment in payments:
         try:
-            settle(payment, claim_id, terms[payment.request_id], snapshot, finality, now())
+            settle(payment, terms[payment.pk], look, is_replaced=payment.pk in replaced)
         except Exception:
             # One payment's trouble must not keep the others waiting; its lease brings it back.
             logger.exception("payment %s could not be settled", payment.pk)
 
 
-def settle(
-    payment: Payment, claim_id: uuid.UUID, terms: Terms, snapshot: Snapshot, finality: Finality, now: datetime
-) -> None:
+def settle(payment: Payment, terms: Terms, look: Look, *, is_replaced: bool = False) -> None:
     """Judge one payment by what the chain said, and write what follows."""
-    facts = snapshot.transactions.get(payment.transaction_hash)
-    verdict = judge(terms, payment.chain_id, facts, snapshot.head, finality)
+    facts = look.snapshot.transactions.get(payment.transaction_hash)
+    verdict = judge(terms, payment.chain_id, facts, look.snapshot.head, look.finality)
     match verdict:
         case Paid():
-            outcomes.complete(payment, claim_id, verdict, facts, finality, now)
+            outcomes.complete(payment, look.claim_id, verdict, facts, look.finality, look.now)
         case Refused():
-            outcomes.fail(payment, claim_id, verdict.code, verdict.message, now)
+            outcomes.fail(payment, look.claim_id, verdict.code, verdict.message, look.now)
+        case NotFound() if is_replaced:
+            message = "The wallet sent another transaction in its place; submit that one's hash."
+            outcomes.fail(payment, look.claim_id, FailureCode.TRANSACTION_REPLACED, message, look.now)
         case NotFound():
-            _not_found(payment, claim_id, now)
+            _not_found(payment, look.claim_id, look.now)
         case NotYet():
             pause = max(payment.chain.block_time_ms / 1000, SHORTEST_LOOK_SECONDS)
-            next_look = now + timedelta(seconds=pause)
-            outcomes.keep_waiting(payment, claim_id, verdict, facts, finality, next_look=next_look, now=now)
+            next_look = look.now + timedelta(seconds=pause)
+            outcomes.keep_waiting(
+                payment, look.claim_id, verdict, facts, look.finality, next_look=next_look, now=look.now
+            )
+
+
+def _replaced(client: ChainClient, payments: Sequence[Payment], snapshot: Snapshot) -> set[str]:
+    """Return the payments that were seen waiting, are gone at a second look, and whose sender's nonce is used up."""
+    gone = {
+        payment.pk: (payment.from_address, payment.nonce)
+        for payment in payments
+        if snapshot.transactions.get(payment.transaction_hash) is None
+        and payment.nonce is not None
+        and payment.attempts >= 1
+    }
+    if not gone:
+        return set()
+    counts = client.transaction_counts(sorted({sender for sender, _ in gone.values()}))
+    return {pk for pk, (sender, nonce) in gone.items() if counts.get(sender, 0) > nonce}
 
 
 def _not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> None:
@@ -121,22 +153,3 @@ def postpone_unanswered(payment: Payment, claim_id: uuid.UUID, error: ChainError
     pause = min(2 ** min(payment.unanswered_looks, 16), LONGEST_UNANSWERED_PAUSE_SECONDS)
     pause_seconds = max(pause, min(error.retry_after or 0, LONGEST_UNANSWERED_PAUSE_SECONDS))
     outcomes.keep_unanswered(payment, claim_id, next_look=now + timedelta(seconds=pause_seconds), now=now)
-
-
-def _terms(request_ids: Sequence[uuid.UUID], chain: Chain) -> dict[uuid.UUID, Terms]:
-    """Return what each request asks for."""
-    symbols = dict(Token.objects.filter(chain=chain).values_list("contract_address", "symbol"))
-    requests = PaymentRequest.objects.filter(pk__in=request_ids).select_related("token")
-    return {
-        request.pk: Terms(
-            chain_id=request.chain_id,
-            token=request.token.contract_address,
-            symbol=request.token.symbol,
-            decimals=request.token.decimals,
-            recipient=request.recipient_address,
-            reference=bytes(request.reference) if request.references else None,
-            created_at=request.created_at,
-            known_tokens=symbols,
-        )
-        for request in requests
-    }

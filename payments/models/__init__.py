@@ -1,7 +1,17 @@
 """The records of section 2 of the specification, and what keeps them honest."""
 
 from payments.models.payment import FailureCode, Payment
+from payments.models.proof import DiscoveryCursor, PayerProof
 from payments.models.records import ConsumedTransfer, Route, Transition
 from payments.models.request import PaymentRequest
 
-__all__ = ["ConsumedTransfer", "FailureCode", "Payment", "PaymentRequest", "Route", "Transition"]
+__all__ = [
+    "ConsumedTransfer",
+    "DiscoveryCursor",
+    "FailureCode",
+    "PayerProof",
+    "Payment",
+    "PaymentRequest",
+    "Route",
+    "Transition",
+]

@@ -54,7 +54,8 @@ class Payment(models.Model):
     While it is open (`pending` or `processing`), `next_check_at` is when it is looked at next; a worker that looks
     holds it by `claim_id` until `lease_until`, and writes its result only while the claim is still its own.
     `attempts` counts the looks that found nothing, `retries` the times it was re-opened after failing.
-    `is_in_flight`: its transaction stands in a block and is bound to the request.
+    `is_in_flight`: its transaction stands in a block and is bound to the request. `finality_check_at`: when a completed
+    one is looked at once more. `accepted_by`: who took an unbound transaction as payment.
     """
 
     class Status(models.TextChoices):
@@ -93,6 +94,7 @@ class Payment(models.Model):
     submitted_publicly = models.BooleanField(default=True)
 
     from_address = models.CharField(max_length=64, blank=True)
+    nonce = models.BigIntegerField(null=True, blank=True)
     token = models.ForeignKey(Token, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     amount = BaseUnitsField(null=True, blank=True)
     amount_received = BaseUnitsField(null=True, blank=True)
@@ -107,6 +109,9 @@ class Payment(models.Model):
     confirmations = models.PositiveBigIntegerField(default=0)
     confirmations_required = models.PositiveIntegerField(null=True, blank=True)
     is_in_flight = models.BooleanField(default=False)
+    finality_check_at = models.DateTimeField(null=True, blank=True)
+    accepted_by = models.CharField(max_length=100, blank=True)
+    accepted_reason = models.CharField(max_length=500, blank=True)
     reorged = models.BooleanField(default=False)
 
     status_detail = models.CharField(max_length=500, blank=True)
@@ -153,6 +158,11 @@ class Payment(models.Model):
                 name="payment_due",
             ),
             models.Index(fields=("transaction_hash",), name="payment_transaction_hash"),
+            models.Index(
+                fields=("finality_check_at",),
+                condition=Q(finality_check_at__isnull=False),
+                name="payment_due_at_finality",
+            ),
         )
 
     def __str__(self) -> str:

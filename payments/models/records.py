@@ -28,6 +28,8 @@ class Route(models.Model):
     amount = BaseUnitsField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField()
+    built_at = models.DateTimeField(null=True, blank=True)
+    proof_message = models.TextField(blank=True)
 
     class Meta:
         constraints = (base_units_constraint("amount", "route"),)

@@ -1,0 +1,50 @@
+"""What binds where no reference fits: the payer's signed word (contract 7), and how far the chains were searched."""
+
+from django.db import models
+from django.utils import timezone
+
+from chains.models import Chain, Token
+from payments.models.records import Route
+from payments.models.request import PaymentRequest
+
+
+class PayerProof(models.Model):
+    """A wallet's signature under a message that names the request.
+
+    What `address` sends to `recipient_address` between the two times belongs to the request, unless the same wallet
+    gave a later proof for the same chain, token and recipient to another one.
+    """
+
+    request = models.ForeignKey(PaymentRequest, on_delete=models.CASCADE, related_name="payer_proofs")
+    route = models.ForeignKey(Route, on_delete=models.CASCADE, related_name="+")
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
+    token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+")
+    recipient_address = models.CharField(max_length=64)
+    address = models.CharField(max_length=64)
+    message = models.TextField()
+    signature = models.TextField()
+    not_before = models.DateTimeField()
+    not_after = models.DateTimeField()
+    verified_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        indexes = (
+            models.Index(
+                fields=("address", "chain", "token", "recipient_address"), name="payer_proof_by_wallet"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.address} for {self.request_id}"
+
+
+class DiscoveryCursor(models.Model):
+    """How far a chain was searched for payments that nobody submitted, and when it is searched next."""
+
+    chain = models.OneToOneField(Chain, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    next_block = models.BigIntegerField(null=True, blank=True)
+    due_at = models.DateTimeField(default=timezone.now)
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.chain_id} from {self.next_block}"
