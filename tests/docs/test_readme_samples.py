@@ -26,6 +26,7 @@ from tests.docs.pages import README, sample_with
 from tests.payments.world import Clock, look_until_decided, make_request, pay, submit
 from webhooks.delivery import deliver_next
 from webhooks.models import Delivery, Event
+from webhooks.signing import sign
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -189,8 +190,6 @@ def test_the_receiving_sample_takes_either_secret_while_one_is_rotated(configure
 
 
 def _signature(body: bytes, timestamp: int) -> str:
-    from webhooks.signing import sign
-
     return sign([os.environ["WEBHOOK_SECRET"]], timestamp, body)
 
 
