@@ -104,6 +104,10 @@ def verify_on_chain(
 
 def settle(payment: Payment, terms: Terms, look: Look, *, is_replaced: bool = False) -> None:
     """Judge one payment by what the chain said, and write what follows."""
+    if payment.transaction_hash in look.snapshot.contradicted:
+        error = ChainError("the nodes contradict each other")
+        postpone_unanswered(payment, look.claim_id, error, look.now)
+        return
     facts = look.snapshot.transactions.get(payment.transaction_hash)
     verdict = judge(terms, payment.chain_id, facts, look.snapshot.head, look.finality)
     match verdict:

@@ -9,6 +9,10 @@ from chains.models import Chain, ChainType
 
 __all__ = ["ChainClient", "ChainError", "clients_of_each_node", "get_client"]
 
+# How far a node may stay behind the others, or fall behind itself, before it is set aside.
+LAG_SECONDS = 40
+FEWEST_BLOCKS_OF_LAG = 3
+
 
 def get_client(chain: Chain) -> ChainClient:
     """Return the client for `chain`; it is kept, with its connections, for as long as the chain's nodes stay the same.
@@ -17,7 +21,7 @@ def get_client(chain: Chain) -> ChainClient:
     """
     if chain.chain_type != ChainType.EVM:
         raise ChainError(f"{chain.name}: payments on this kind of chain are not offered yet", permanent=True)
-    return _evm_client(chain.id, node_urls(chain))
+    return _evm_client(chain.id, node_urls(chain), head_allowance(chain))
 
 
 def node_urls(chain: Chain) -> tuple[str, ...]:
@@ -29,9 +33,14 @@ def node_urls(chain: Chain) -> tuple[str, ...]:
 def clients_of_each_node(chain: Chain) -> list[ChainClient]:
     """Return one client for each configured node, so that each can be asked by itself. Raises ChainError."""
     get_client(chain)  # says why a chain can't be asked at all
-    return [_evm_client(chain.id, (url,)) for url in node_urls(chain)]
+    return [_evm_client(chain.id, (url,), head_allowance(chain)) for url in node_urls(chain)]
+
+
+def head_allowance(chain: Chain) -> int:
+    """Return how many blocks a node of this chain may be behind: LAG_SECONDS' worth, three at least."""
+    return max(FEWEST_BLOCKS_OF_LAG, LAG_SECONDS * 1000 // chain.block_time_ms)
 
 
 @lru_cache(maxsize=256)
-def _evm_client(chain_id: int, urls: tuple[str, ...]) -> EvmClient:
-    return EvmClient(urls, chain_id)
+def _evm_client(chain_id: int, urls: tuple[str, ...], allowance: int) -> EvmClient:
+    return EvmClient(urls, chain_id, head_allowance=allowance)

@@ -105,10 +105,15 @@ class Head:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One look at a chain: its head, and each transaction asked for (None where healthy nodes do not know it)."""
+    """One look at a chain: its head, and each transaction asked for (None where healthy nodes do not know it).
+
+    `contradicted` names those on which the nodes tell different things, so that there is no usable answer; among the
+    transactions they stand as not mined.
+    """
 
     head: Head
     transactions: Mapping[str, TransactionFacts | None]
+    contradicted: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 from eth_abi.abi import decode as abi_decode
 from eth_abi.exceptions import DecodingError
 
-from chains.clients import evm_discovery, evm_signatures, evm_transfers
+from chains.clients import agreement, evm_discovery, evm_signatures, evm_transfers
 from chains.clients.base import (
     Block,
     ChainError,
@@ -24,8 +24,9 @@ from chains.clients.base import (
     TransferRefused,
     Watch,
 )
+from chains.clients.nodes import NodeHealth
 from chains.clients.quantities import address, data_bytes, hash32, quantity, to_hex
-from chains.clients.rpc import Call, Identity, JsonRpc, RpcFault
+from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, RpcFault
 
 _BALANCE_OF = "0x70a08231"
 _DECIMALS = "0x313ce567"
@@ -41,16 +42,27 @@ _EXECUTION_FAILED = {3, -32000, -32003, -32015}
 class EvmClient:
     """One EVM chain, asked through its nodes. See `ChainClient` for what each method promises."""
 
-    def __init__(self, urls: Sequence[str], chain_id: int) -> None:
+    def __init__(self, urls: Sequence[str], chain_id: int, *, head_allowance: int = HEAD_ALLOWANCE) -> None:
         self._chain_id = chain_id
-        self._rpc = JsonRpc(urls, Identity(("eth_chainId", []), self._is_right_chain))
+        identity = Identity(("eth_chainId", []), self._is_right_chain, (("eth_blockNumber", []), quantity))
+        self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance)
+
+    def health(self) -> list[NodeHealth]:
+        """Return how each node does, in the catalogue's order."""
+        return self._rpc.health()
 
     def chain_id(self) -> int:
         """Return the chain id that the node reports."""
         return self._rpc.batch([("eth_chainId", [])], lambda answers: quantity(_sound(answers[0])))
 
     def look_up(self, transaction_hashes: Sequence[str], *, with_finality: bool) -> Snapshot:
-        """Return the head and these transactions in two rounds of questions, whatever their number.
+        """Return the head and these transactions, by as many nodes as have to agree; see `_look_up`."""
+        return agreement.look_up(
+            self._rpc, transaction_hashes, lambda node, hashes: self._look_up(node, hashes, with_finality)
+        )
+
+    def _look_up(self, node: JsonRpc, transaction_hashes: Sequence[str], with_finality: bool) -> Snapshot:
+        """Return what one node says, in two rounds of questions, whatever their number.
 
         First the transactions with their receipts, then the head with the blocks that the receipts name. A receipt
         counts only if the block that the node has now at that height is the very block it names: otherwise the chain
@@ -60,13 +72,11 @@ class EvmClient:
         for transaction_hash in transaction_hashes:
             calls.append(("eth_getTransactionByHash", [transaction_hash]))
             calls.append(("eth_getTransactionReceipt", [transaction_hash]))
-        found = self._rpc.batch(calls, lambda answers: _found(transaction_hashes, answers))
+        found = node.batch(calls, lambda answers: _found(transaction_hashes, answers))
         tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
         heights = sorted({found_in for pair in found.values() if (found_in := _height(pair)) is not None})
         calls = [("eth_getBlockByNumber", [tag, False]) for tag in [*tags, *map(hex, heights)]]
-        return self._rpc.batch(
-            calls, lambda answers: _snapshot(found, answers[: len(tags)], answers[len(tags) :])
-        )
+        return node.batch(calls, lambda answers: _snapshot(found, answers[: len(tags)], answers[len(tags) :]))
 
     def build_transfer(
         self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None

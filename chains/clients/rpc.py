@@ -1,23 +1,24 @@
 """JSON-RPC over HTTP: batches, time-outs, kept connections and fail-over between a chain's nodes.
 
 Nodes are not believed to behave: an answer that is late, too large, not JSON, that does not pair with the question or
-does not make sense is no answer, and the next node is asked. A node that failed rests for a while, longer each time.
+does not make sense is no answer, and the next node is asked; the one that failed rests (see `chains.clients.nodes`).
 """
 
+import copy
 import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import requests
 from urllib3.exceptions import HTTPError
 
 from chains.clients.base import ChainError
+from chains.clients.nodes import Lagging, Limiting, Node, NodeHealth, WrongChain
 from config.api.nesting import is_deeper_than
 
 logger = logging.getLogger(__name__)
@@ -29,13 +30,14 @@ _Meaning = TypeVar("_Meaning")
 
 CONNECT_SECONDS = 3.05
 READ_SECONDS = 10.0
+HEAD_READ_SECONDS = 3.0
 WHOLE_ANSWER_SECONDS = 20.0
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 MAX_NESTING = 4096  # a call trace nests two levels for each of at most 1,024 calls
 MAX_BATCH = 100
-FIRST_REST_SECONDS = 1.0
-LONGEST_REST_SECONDS = 60.0
-_MOST_DOUBLINGS = 10  # beyond which a power of two would only outgrow a float
+IDENTITY_SECONDS = 300.0
+HEAD_SECONDS = 15.0
+HEAD_ALLOWANCE = 20
 RATE_LIMITED = 429
 
 
@@ -48,60 +50,48 @@ class RpcFault:
     data: Any = None
 
 
-@dataclass
-class _Node:
-    """One node's address, its kept connections, and when it may be asked again."""
-
-    url: str
-    session: requests.Session = field(default_factory=requests.Session)
-    failures: int = 0
-    rests_until: float = 0.0
-    identified: bool = False
-
-    def __post_init__(self) -> None:
-        self.session.trust_env = False
-
-    @property
-    def name(self) -> str:
-        """The host alone: paths and user parts of node addresses often hold an access key."""
-        try:
-            return urlsplit(self.url).hostname or "node"
-        except ValueError:
-            return "node"
-
-    def failed(self, now: float, retry_after: float | None) -> None:
-        rest = min(FIRST_REST_SECONDS * 2 ** min(self.failures, _MOST_DOUBLINGS), LONGEST_REST_SECONDS)
-        self.failures += 1
-        self.identified = False
-        self.rests_until = now + max(rest, min(retry_after or 0.0, LONGEST_REST_SECONDS))
-
-    def answered(self) -> None:
-        self.failures = 0
-        self.rests_until = 0.0
-
-
 @dataclass(frozen=True)
 class Identity:
-    """The question that tells which chain a node serves, and whether the answer is the right one."""
+    """The question that tells which chain a node serves, and whether the answer is the right one.
+
+    `head` is the question for the newest block's height with the reading of its answer; without it nodes' heads are
+    not compared.
+    """
 
     question: Call
     is_right: Callable[[Any], bool]
+    head: tuple[Call, Callable[[Any], int]] | None = None
 
 
 class JsonRpc:
     """Batched JSON-RPC to the nodes of one chain, in the order given; one that failed rests for a while.
 
-    A node is believed only after it has told that it serves the right chain.
+    A node is believed only after it has told that it serves the right chain: at first, after each failure and every
+    IDENTITY_SECONDS. Where there are several, their heads are compared every HEAD_SECONDS, and one that is more than
+    `head_allowance` blocks behind is set aside. All of this is this process's own knowledge; threads may share it.
     """
 
     def __init__(
-        self, urls: Sequence[str], identity: Identity, *, clock: Callable[[], float] = time.monotonic
+        self,
+        urls: Sequence[str],
+        identity: Identity,
+        *,
+        head_allowance: int = HEAD_ALLOWANCE,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._nodes = [_Node(url) for url in urls]
+        self._nodes = [Node(url) for url in urls]
         self._identity = identity
+        self._head_allowance = head_allowance
         self._ids = count(1)
         self._lock = threading.Lock()
+        self._comparing = threading.Lock()
+        self._compare_at = 0.0
         self._clock = clock
+
+    @property
+    def size(self) -> int:
+        """How many nodes are configured."""
+        return len(self._nodes)
 
     def batch(self, calls: Sequence[Call], read: Callable[[list[Any]], _Meaning]) -> _Meaning:
         """Return what `read` makes of the calls' results, which come in order; a call's own error is an RpcFault.
@@ -109,60 +99,143 @@ class JsonRpc:
         All results come from one node. Where `read` raises ChainError the node's answer was no use, and the next one is
         asked. Raises ChainError when no node gives a usable answer.
         """
-        if not self._nodes:
-            raise ChainError("no node is configured for this chain", permanent=True)
         last: ChainError | None = None
         for node in self._in_order():
             try:
                 self._identify(node)
                 meaning = read(self._ask(node, calls))
             except ChainError as error:
-                node.failed(self._clock(), error.retry_after)
-                logger.warning("node %s gave no usable answer: %s", node.name, error)
+                self._note_failure(node, error)
                 last = error
             else:
                 node.answered()
                 return meaning
-        raise last or ChainError("all nodes of this chain are resting after failures")
+        raise last or ChainError("no node gave an answer")
 
-    def _in_order(self) -> list[_Node]:
-        """Return the nodes worth asking now; if all of them rest, the one whose rest ends first."""
+    def each(self) -> list["JsonRpc"]:
+        """Return the nodes worth asking now one by one, in order, so that their answers can be told apart."""
+        return [self._alone(node) for node in self._in_order()]
+
+    def set_aside(self, error: ChainError) -> None:
+        """Let the nodes rest, whatever they answered: something else proved them wrong."""
+        for node in self._nodes:
+            self._note_failure(node, error)
+
+    def note_head(self, height: int) -> None:
+        """Note the newest block that the one node of this client told of; raises ChainError if it ran backwards."""
+        (node,) = self._nodes
+        try:
+            node.told_head(height, self._clock(), self._head_allowance)
+        except ChainError as error:
+            self._note_failure(node, error)
+            raise
+
+    def soonest(self) -> float:
+        """Return the seconds until the next resting node may be asked again."""
         now = self._clock()
-        ready = [node for node in self._nodes if node.rests_until <= now]
-        return ready or [min(self._nodes, key=lambda node: node.rests_until)]
+        return min((node.rests_until - now for node in self._nodes if not node.is_ready(now)), default=0.0)
 
-    def _identify(self, node: _Node) -> None:
-        if node.identified:
+    def health(self) -> list[NodeHealth]:
+        """Return how each node does, in the order in which they are configured."""
+        return [node.health() for node in self._nodes]
+
+    def _alone(self, node: Node) -> "JsonRpc":
+        alone = copy.copy(self)
+        alone._nodes = [node]
+        return alone
+
+    def _in_order(self) -> list[Node]:
+        """Return the nodes worth asking now; if all of them rest, the one whose rest ends first.
+
+        Raises ChainError where there is none, or where each has named a time before which it is to be left alone.
+        """
+        if not self._nodes:
+            raise ChainError("no node is configured for this chain", permanent=True)
+        self._compare_heads()
+        now = self._clock()
+        ready = [node for node in self._nodes if node.is_ready(now)]
+        if ready:
+            return ready
+        not_left_alone = [node for node in self._nodes if node.left_alone_until <= now]
+        if not not_left_alone:
+            raise Limiting("every node of this chain is limiting our rate", retry_after=self.soonest())
+        return [min(not_left_alone, key=lambda node: node.rests_until)]
+
+    def _compare_heads(self) -> None:
+        """Ask the nodes how far they are, where that is not known of late, and set aside those that lag."""
+        if self.size < 2 or self._identity.head is None or not self._comparing.acquire(blocking=False):
             return
-        if not self._identity.is_right(self._ask(node, [self._identity.question])[0]):
-            raise ChainError("the node serves another chain than the catalogue says")
-        node.identified = True
+        try:
+            now = self._clock()
+            if now < self._compare_at:
+                return
+            self._compare_at = now + HEAD_SECONDS
+            asked = [node for node in self._nodes if node.is_ready(now)]
+            answering = [node for node in asked if self._tells_head(node, *self._identity.head)]
+            agreed = self._agreed_head()
+            for node in answering:
+                behind = agreed - (node.head or 0)
+                if behind > self._head_allowance:
+                    self._note_failure(node, Lagging(f"the node is {behind} blocks behind the others"))
+        finally:
+            self._comparing.release()
 
-    def _ask(self, node: _Node, calls: Sequence[Call]) -> list[Any]:
+    def _tells_head(self, node: Node, question: Call, read: Callable[[Any], int]) -> bool:
+        try:
+            self._identify(node, HEAD_READ_SECONDS)
+            height = read(self._ask(node, [question], HEAD_READ_SECONDS)[0])
+            node.told_head(height, self._clock(), self._head_allowance)
+        except ChainError as error:
+            self._note_failure(node, error)
+            return False
+        return True
+
+    def _agreed_head(self) -> int:
+        """Return the height to keep up with: of three nodes and more one that two have reached, lest one lie alone."""
+        now = self._clock()
+        heads = sorted(
+            (head for node in self._nodes if (head := node.known_head(now)) is not None), reverse=True
+        )
+        rank = 1 if self.size > 2 else 0
+        return heads[rank] if len(heads) > rank else 0
+
+    def _identify(self, node: Node, read_seconds: float | None = None) -> None:
+        now = self._clock()
+        if node.identified_at is not None and now - node.identified_at < IDENTITY_SECONDS:
+            return
+        if not self._identity.is_right(self._ask(node, [self._identity.question], read_seconds)[0]):
+            raise WrongChain("the node serves another chain than the catalogue says")
+        node.identified_at = now
+
+    def _note_failure(self, node: Node, error: ChainError) -> None:
+        node.failed(self._clock(), error)
+        logger.warning("node %s gave no usable answer: %s", node.name, node.last_error)
+
+    def _ask(self, node: Node, calls: Sequence[Call], read_seconds: float | None = None) -> list[Any]:
         results: list[Any] = []
         for start in range(0, len(calls), MAX_BATCH):
-            results += self._ask_once(node, calls[start : start + MAX_BATCH])
+            results += self._ask_once(node, calls[start : start + MAX_BATCH], read_seconds or READ_SECONDS)
         return results
 
-    def _ask_once(self, node: _Node, calls: Sequence[Call]) -> list[Any]:
+    def _ask_once(self, node: Node, calls: Sequence[Call], read_seconds: float) -> list[Any]:
         with self._lock:
             ids = [next(self._ids) for _ in calls]
         questions = [
             {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
             for id_, (method, params) in zip(ids, calls, strict=True)
         ]
-        answers = _post(node, questions[0] if len(questions) == 1 else questions)
+        answers = _post(node, questions[0] if len(questions) == 1 else questions, read_seconds)
         if isinstance(answers, dict):
             answers = [answers]
         return _pair(ids, answers)
 
 
-def _post(node: _Node, body: Any) -> Any:
+def _post(node: Node, body: Any, read_seconds: float) -> Any:
     """Send one HTTP request and return the JSON in the answer, within the limits of size and time."""
     deadline = time.monotonic() + WHOLE_ANSWER_SECONDS
     try:
         with node.session.post(
-            node.url, json=body, timeout=(CONNECT_SECONDS, READ_SECONDS), allow_redirects=False, stream=True
+            node.url, json=body, timeout=(CONNECT_SECONDS, read_seconds), allow_redirects=False, stream=True
         ) as response:
             if response.status_code != requests.codes.ok:
                 raise _http_error(response)
@@ -198,7 +271,7 @@ def _http_error(response: requests.Response) -> ChainError:
     seconds = response.headers.get("Retry-After", "")
     retry_after = float(seconds) if seconds.isascii() and seconds.isdigit() and len(seconds) < 6 else None
     if response.status_code == RATE_LIMITED:
-        return ChainError("the node is limiting our rate", retry_after=retry_after)
+        return Limiting("the node is limiting our rate", retry_after=retry_after)
     return ChainError(f"the node answered HTTP {response.status_code}", retry_after=retry_after)
 
 

@@ -1,0 +1,169 @@
+"""One node of a chain as this process has come to know it: whether it is worth asking, how far it is, why it rests.
+
+Nodes are not believed to behave. One that failed rests, longer each time; one that named a time is left alone for that
+long; one whose head runs backwards, lags behind the others, serves another chain or was contradicted is set aside.
+"""
+
+import threading
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from urllib.parse import parse_qsl, urlsplit
+
+import requests
+
+from chains.clients.base import ChainError
+
+FIRST_REST_SECONDS = 1.0
+LONGEST_REST_SECONDS = 60.0
+LONGEST_NAMED_REST_SECONDS = 900.0
+SET_ASIDE_SECONDS = 30.0
+# A head that nobody has seen again for so long is forgotten: a chain that truly went back can then be followed.
+HEAD_MEMORY_SECONDS = 120.0
+_MOST_DOUBLINGS = 10  # beyond which a power of two would only outgrow a float
+_SHORTEST_SECRET = 6
+
+
+class NodeState(StrEnum):
+    """What a node was last known to be."""
+
+    UNASKED = "unasked"
+    ANSWERING = "answering"
+    LIMITING = "limiting"
+    LAGGING = "lagging"
+    WRONG_CHAIN = "wrong_chain"
+    CONTRADICTED = "contradicted"
+    FAILING = "failing"
+
+
+class NodeFault(ChainError):
+    """A ChainError that also says what state its node is in."""
+
+    state = NodeState.FAILING
+
+
+class Limiting(NodeFault):
+    """It limits our rate (HTTP 429)."""
+
+    state = NodeState.LIMITING
+
+
+class Lagging(NodeFault):
+    """Its head ran backwards, or lags behind the other nodes'."""
+
+    state = NodeState.LAGGING
+
+
+class WrongChain(NodeFault):
+    """It serves another chain than the catalogue says."""
+
+    state = NodeState.WRONG_CHAIN
+
+
+class Contradicted(NodeFault):
+    """Two other nodes agreed on something else."""
+
+    state = NodeState.CONTRADICTED
+
+
+_SET_ASIDE = (Lagging, Contradicted)
+
+
+@dataclass(frozen=True)
+class NodeHealth:
+    """How one node does, as this process sees it; `head` is the highest block it told of, `since` in UTC."""
+
+    host: str
+    state: NodeState
+    head: int | None
+    last_error: str
+    since: datetime
+
+
+@dataclass
+class Node:
+    """One node's address, its kept connections and its record. Safe to share between threads; times are monotonic."""
+
+    url: str
+    session: requests.Session = field(default_factory=requests.Session)
+    failures: int = 0
+    rests_until: float = 0.0
+    left_alone_until: float = 0.0
+    identified_at: float | None = None
+    head: int | None = None
+    state: NodeState = NodeState.UNASKED
+    last_error: str = ""
+    since: datetime = field(default_factory=lambda: datetime.now(UTC))
+    _head_reached_at: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        self.session.trust_env = False
+
+    @property
+    def name(self) -> str:
+        """The host alone: paths and user parts of node addresses often hold an access key."""
+        try:
+            return urlsplit(self.url).hostname or "node"
+        except ValueError:
+            return "node"
+
+    def is_ready(self, now: float) -> bool:
+        """Whether nothing speaks against asking it."""
+        return self.rests_until <= now
+
+    def answered(self) -> None:
+        """Note a usable answer; its failures are forgiven."""
+        with self._lock:
+            self.failures = 0
+            self.rests_until = self.left_alone_until = 0.0
+            self._enter(NodeState.ANSWERING)
+
+    def failed(self, now: float, error: ChainError) -> None:
+        """Note that it gave no usable answer, and let it rest: doubling, or for as long as it asked for."""
+        named = min(error.retry_after or 0.0, LONGEST_NAMED_REST_SECONDS)
+        with self._lock:
+            rest = min(FIRST_REST_SECONDS * 2 ** min(self.failures, _MOST_DOUBLINGS), LONGEST_REST_SECONDS)
+            if isinstance(error, _SET_ASIDE):
+                rest = max(rest, SET_ASIDE_SECONDS)
+            self.failures += 1
+            self.identified_at = None
+            self.rests_until = now + max(rest, named)
+            self.left_alone_until = now + named
+            self.last_error = self.without_secrets(str(error))
+            self._enter(error.state if isinstance(error, NodeFault) else NodeState.FAILING)
+
+    def told_head(self, height: int, now: float, allowance: int) -> None:
+        """Note its newest block; raises Lagging if that is more than `allowance` below what it told of before."""
+        with self._lock:
+            known = self.known_head(now)
+            if known is None or height >= known:
+                self.head, self._head_reached_at = height, now
+            elif height < known - allowance:
+                raise Lagging(f"the node's head ran backwards from {known} to {height}")
+
+    def known_head(self, now: float) -> int | None:
+        """Return the highest block that it told of, unless that is too long ago."""
+        return self.head if now - self._head_reached_at < HEAD_MEMORY_SECONDS else None
+
+    def health(self) -> NodeHealth:
+        """Return its record."""
+        with self._lock:
+            return NodeHealth(self.name, self.state, self.head, self.last_error, self.since)
+
+    def without_secrets(self, text: str) -> str:
+        """Return a node's words without what its own address holds beyond the host, where access keys stand."""
+        try:
+            parts = urlsplit(self.url)
+            values = [value for _, value in parse_qsl(parts.query)]
+            secrets = [*parts.path.split("/"), *values, parts.username or "", parts.password or ""]
+        except ValueError:
+            return ""
+        for secret in secrets:
+            if len(secret) >= _SHORTEST_SECRET:
+                text = text.replace(secret, "…")
+        return text
+
+    def _enter(self, state: NodeState) -> None:
+        if state is not self.state:
+            self.state, self.since = state, datetime.now(UTC)
