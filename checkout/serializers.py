@@ -27,7 +27,7 @@ class BuildTransactionSerializer(StrictSerializer):
     """The body of POST /api/public/build-transaction."""
 
     route_id = TextField(max_length=64)
-    binding = serializers.ChoiceField(choices=("reference", "payer"), default="reference")
+    binding = serializers.ChoiceField(choices=("reference", "payer"), required=False)
     allow_parallel = TrueOrFalseField(default=False)
 
 
@@ -37,3 +37,11 @@ class SubmitPaymentSerializer(StrictSerializer):
     transaction_hash = TextField(max_length=200)
     chain_id = WholeNumberField()
     route_id = TextField(max_length=64, required=False, allow_null=True, allow_blank=True)
+
+
+class PayerProofSerializer(StrictSerializer):
+    """The body of POST …/payer-proof: the wallet's signature under the message that build-transaction gave."""
+
+    route_id = TextField(max_length=64)
+    wallet_address = TextField(max_length=100)
+    signature = TextField(max_length=10_000)

@@ -12,6 +12,11 @@ urlpatterns = [
         checkout.as_view({"post": "submit"}),
         name="submit-payment",
     ),
+    path(
+        "api/public/payment-requests/<str:id>/payer-proof",
+        checkout.as_view({"post": "prove"}),
+        name="payer-proof",
+    ),
     path("api/public/build-transaction", checkout.as_view({"post": "build"}), name="build-transaction"),
     path("pay/<str:shortcode>", pay_page, name="pay"),
 ]

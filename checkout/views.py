@@ -19,10 +19,16 @@ from chains.models import Chain, Token
 from checkout import representations
 from checkout.qr import checkout_qr
 from checkout.security import allow_nonce, page_policy
-from checkout.serializers import BuildTransactionSerializer, RoutesSerializer, SubmitPaymentSerializer
+from checkout.serializers import (
+    BuildTransactionSerializer,
+    PayerProofSerializer,
+    RoutesSerializer,
+    SubmitPaymentSerializer,
+)
 from config.api.errors import ApiError, ErrorCode
 from config.api.serializers import StrictSerializer
 from payments.models import PaymentRequest, Route
+from payments.proofs import take_proof
 from payments.representations import PaymentSerializer, timestamp
 from payments.routes import NoRoute, build_transaction, find_routes
 from payments.submission import submit_hash
@@ -84,22 +90,36 @@ class CheckoutViewSet(viewsets.ViewSet):
     def build(self, request: Request) -> Response:
         """Return the unsigned transaction of a route."""
         body = _validated(BuildTransactionSerializer, request)
-        if body["binding"] == "payer":
-            message = "Proving the payer is not offered here yet; leave binding out."
-            raise ApiError(ErrorCode.PARAMETER_INVALID, message, "binding")
-        routes = Route.objects.select_related("request__token", "request__chain", "chain", "token")
-        route = routes.filter(pk=body["route_id"]).first()
-        if route is None:
-            raise Http404
-        transaction = build_transaction(route, allow_parallel=body["allow_parallel"])
+        route = _route(body["route_id"])
+        built = build_transaction(route, binding=body.get("binding"), allow_parallel=body["allow_parallel"])
+        expires_at = timestamp(route.expires_at)
+        proof = {"message": built.proof_message, "expires_at": expires_at} if built.proof_message else None
         return Response(
             {
                 "route_id": route.id,
                 "chain_type": route.chain.chain_type,
-                "transaction": transaction,
-                "binding": "reference",
-                "payer_proof": None,
-                "expires_at": timestamp(route.expires_at),
+                "transaction": built.transaction,
+                "binding": built.binding,
+                "payer_proof": proof,
+                "expires_at": expires_at,
+            }
+        )
+
+    def prove(self, request: Request, id: str) -> Response:
+        """Take in the payer's proof for a route of this request."""
+        payment_request = find_request(id)
+        body = _validated(PayerProofSerializer, request)
+        route = _route(body["route_id"], of=payment_request)
+        proof = take_proof(
+            route,
+            wallet_address=_wallet_address(route.chain, body["wallet_address"]),
+            signature=body["signature"],
+        )
+        return Response(
+            {
+                "route_id": route.id,
+                "wallet_address": proof.address,
+                "verified_at": timestamp(proof.verified_at),
             }
         )
 
@@ -165,6 +185,16 @@ def _wallet_address(chain: Chain, text: str) -> str:
         return normalise_address(chain.chain_type, text)
     except AddressError as error:
         raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address") from error
+
+
+def _route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
+    routes = Route.objects.select_related(
+        "request__token", "request__chain", "request__merchant", "chain", "token"
+    )
+    route = (routes.filter(request=of) if of else routes).filter(pk=route_id).first()
+    if route is None:
+        raise Http404
+    return route
 
 
 def _token(chain: Chain, body: dict[str, Any]) -> Token:

@@ -119,6 +119,12 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 # A nudge that waited longer than its own period has been overtaken by a newer one.
 CELERY_BEAT_SCHEDULE = {
     "look at due payments": {"task": "payments.tasks.verify_due", "schedule": 1.0, "options": {"expires": 5}},
+    "look at finality": {
+        "task": "payments.tasks.check_finality",
+        "schedule": 10.0,
+        "options": {"expires": 20},
+    },
+    "find unsubmitted": {"task": "payments.tasks.discover_due", "schedule": 5.0, "options": {"expires": 10}},
     "expire due requests": {"task": "payments.tasks.expire_due", "schedule": 2.0, "options": {"expires": 10}},
     "deliver due webhooks": {
         "task": "webhooks.tasks.deliver_due",
@@ -136,6 +142,7 @@ REST_FRAMEWORK = {
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.parsers.AlwaysJSON",
     "EXCEPTION_HANDLER": "config.api.handler.exception_handler",
     "UNAUTHENTICATED_USER": None,
+    "DEFAULT_METADATA_CLASS": None,
     "UNICODE_JSON": True,
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # the admin's forms; the API's own cap is 64 KiB (contract 1)

@@ -20,7 +20,9 @@ class Merchant(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    name = models.CharField(max_length=100, help_text="For you. Customers see the display name, or this if there is none.")
+    name = models.CharField(
+        max_length=100, help_text="For you. Customers see the display name, or this if there is none."
+    )
     email = models.EmailField(blank=True, help_text="Where warnings about failing webhooks go.")
     references = models.BooleanField(
         default=True,
@@ -57,7 +59,9 @@ class ApiKey(models.Model):
     name = models.CharField(max_length=100, blank=True)
     prefix = models.CharField(max_length=12, editable=False)
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
-    permissions = ArrayField(models.CharField(max_length=32, choices=Permission.choices), default=list, blank=True)
+    permissions = ArrayField(
+        models.CharField(max_length=32, choices=Permission.choices), default=list, blank=True
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -25,6 +25,11 @@ def announce_overpaid(request: PaymentRequest, payment: Payment) -> None:
     _announce("payment.overpaid", request, payment, "overpaid", payment.amount_received or 0, payment.id)
 
 
+def announce_reorged(request: PaymentRequest, payment: Payment) -> None:
+    """Tell that the block of a completed payment has vanished from its chain."""
+    _announce("payment.reorged", request, payment, "reorged", payment.amount_received or 0, payment.id)
+
+
 def announce_failed(request: PaymentRequest, payment: Payment) -> None:
     """Tell that a payment failed; each time it becomes failed is a new event. `amount` is what was due."""
     key = f"{payment.id}:{payment.retries}:{payment.failed_at.isoformat() if payment.failed_at else ''}"

@@ -5,12 +5,15 @@ Pure. A merchant's wallet is public and shared by its requests, so that a transf
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from chains.clients.base import Transfer
 from payments.models.payment import Payment
 
 BoundBy = Payment.BoundBy
+
+# Block times are the miners' own clocks, in whole seconds; what was sent this moment may seem a little older.
+CLOCK_ALLOWANCE = timedelta(seconds=30)
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,6 @@ def bind(arrived: Sequence[Transfer], claims: Claims, mined_at: datetime) -> Bou
 
 def _is_proved(transfer: Transfer, proofs: Sequence[Proof], mined_at: datetime) -> bool:
     return any(
-        transfer.sender == proof.address and proof.not_before <= mined_at <= proof.not_after
+        transfer.sender == proof.address and proof.not_before - CLOCK_ALLOWANCE <= mined_at <= proof.not_after
         for proof in proofs
     )

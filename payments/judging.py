@@ -6,15 +6,13 @@ fourth kind, no usable answer, never gets here: clients raise it as a ChainError
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from chains.amounts import display_amount
 from chains.clients.base import Block, Head, TransactionFacts, Transfer
-from payments.binding import Bound, Claims, bind
+from payments.binding import CLOCK_ALLOWANCE, Bound, Claims, bind
 from payments.models.payment import FailureCode
 
-# Block times are the miners' own clocks; a payment made the moment a request was created may seem a little older.
-CLOCK_ALLOWANCE = timedelta(seconds=30)
 _COMMITMENTS = ("confirmed", "finalized")
 
 

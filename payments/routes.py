@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 
 from chains.amounts import display_amount
@@ -12,7 +13,8 @@ from chains.clients import get_client
 from chains.clients.base import ChainClient, ChainError, Refusal, TransferRefused
 from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode
-from payments.models import PaymentRequest, Route
+from payments.models import Payment, PaymentRequest, Route
+from payments.proof_messages import proof_message
 from payments.requests import covering_payment
 
 ROUTE_LIFETIME = timedelta(minutes=15)
@@ -42,11 +44,6 @@ def find_routes(
     if token.pk != request.token_id:
         wanted = f"{request.token.symbol} on {request.chain.name}"
         return NoRoute("no_route", f"This can be paid in {wanted} only.")
-    if not can_carry_reference(request):
-        message = (
-            "Payments to this wallet can't carry a reference, and proving the payer is not offered here yet."
-        )
-        return NoRoute("binding_unavailable", message)
     route = Route.objects.create(
         request=request,
         wallet_address=wallet_address,
@@ -59,31 +56,72 @@ def find_routes(
     return [route]
 
 
-def build_transaction(
-    route: Route, *, allow_parallel: bool = False, client: Client = get_client
-) -> dict[str, Any] | str:
-    """Return the unsigned transaction for `route`, carrying the request's reference; it was simulated first.
+@dataclass(frozen=True)
+class Built:
+    """An unsigned transaction and what will bind it; with `payer`, `proof_message` is to be signed as well."""
 
-    Raises ApiError: the request is not payable, the route has expired or no longer fits what remains, the wallet lacks
-    the funds or the gas, the transaction would fail, or no node answers.
+    transaction: dict[str, Any] | str
+    binding: Payment.BoundBy
+    proof_message: str
+
+
+def build_transaction(
+    route: Route, *, binding: str | None = None, allow_parallel: bool = False, client: Client = get_client
+) -> Built:
+    """Return the unsigned transaction for `route`, simulated first.
+
+    It carries the request's reference where that can be; else, or with `binding` "payer", the payer's signature under
+    the returned message binds it. Raises ApiError: the request is not payable, the route has expired or no longer fits
+    what remains, the wallet lacks the funds or the gas, the transaction would fail, or no node answers.
     """
     request, now = route.request, timezone.now()
     demand_payable(request, now, allow_parallel=allow_parallel)
     if now >= route.expires_at or route.amount != request.amount_remaining:
         raise ApiError(ErrorCode.ROUTE_EXPIRED, "This route is no longer valid; ask for routes again.")
     try:
-        return client(route.chain).build_transfer(
-            token=route.token.contract_address,
-            sender=route.wallet_address,
-            recipient=request.recipient_address,
-            amount=route.amount,
-            reference=bytes(request.reference),
-        )
+        transaction, bound_by = _build(route, binding, client(route.chain))
     except TransferRefused as refused:
         raise _refused(route, refused) from refused
     except ChainError as error:
         message = f"{route.chain.name} can't be reached at the moment. Nothing was sent; try again in a few seconds."
         raise ApiError(ErrorCode.NODE_UNAVAILABLE, message, retry_after=NODE_RETRY_SECONDS) from error
+    needs_proof = bound_by == Payment.BoundBy.PAYER
+    message = proof_message(route, settings.CHECKOUT_URL, now) if needs_proof else ""
+    Route.objects.filter(pk=route.pk).update(built_at=now, proof_message=message)
+    return Built(transaction, bound_by, message)
+
+
+def _build(
+    route: Route, binding: str | None, client: ChainClient
+) -> tuple[dict[str, Any] | str, Payment.BoundBy]:
+    """Return the transaction with the reference or, where that can't be, a plain one that a proof has to bind."""
+    request = route.request
+    problem = client.recipient_problem(request.recipient_address)
+    if problem is not None:
+        raise ApiError(ErrorCode.RECIPIENT_INVALID, f"The merchant's wallet can't be paid: {problem}")
+
+    def transfer(reference: bytes | None) -> dict[str, Any] | str:
+        return client.build_transfer(
+            token=route.token.contract_address,
+            sender=route.wallet_address,
+            recipient=request.recipient_address,
+            amount=route.amount,
+            reference=reference,
+        )
+
+    if binding == "reference" and not can_carry_reference(request):
+        message = (
+            "Transactions for this request can't carry a reference; leave binding out, or ask for payer."
+        )
+        raise ApiError(ErrorCode.PARAMETER_INVALID, message, "binding")
+    if binding != "payer" and can_carry_reference(request):
+        try:
+            return transfer(bytes(request.reference)), Payment.BoundBy.REFERENCE
+        except TransferRefused as refused:
+            # Some contracts refuse bytes that they do not expect; without them the payment may well go through.
+            if binding == "reference" or refused.refusal != Refusal.WOULD_FAIL:
+                raise
+    return transfer(None), Payment.BoundBy.PAYER
 
 
 def can_carry_reference(request: PaymentRequest) -> bool:

@@ -152,6 +152,12 @@ class CreateRequestSerializer(StrictSerializer):
         )
 
 
+class AcceptPaymentSerializer(StrictSerializer):
+    """The body of POST …/accept: why the merchant takes this transaction as payment."""
+
+    reason = TextField(max_length=400)
+
+
 def recipient(chain: Chain, token: Token | None, text: str) -> str:
     """Return the canonical recipient; raises AddressError, also for the token's own contract."""
     address = normalise_address(chain.chain_type, text)

@@ -57,37 +57,52 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
         if payment.retries >= MAX_RETRIES:
             message = f"This payment was retried {MAX_RETRIES} times already."
             raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)
-        _reopen(payment, actor=actor, reason="retried")
+        reopen(payment, actor=actor, reason="retried", retries=payment.retries + 1)
     return payment
 
 
-def _reopen_by_submission(payment: Payment, actor: str) -> None:
-    retryable = payment.failure_code in RETRYABLE_FAILURES and payment.retries < MAX_RETRIES
-    if payment.status == Payment.Status.FAILED and retryable and not payment.reopened_publicly:
-        _reopen(payment, actor=actor, reason="submitted again", reopened_publicly=True)
+def record_found(request: PaymentRequest, *, chain: Chain, transaction_hash: str) -> None:
+    """Write a payment that the service found by itself; the caps on submissions do not count it."""
+    with transaction.atomic():
+        locked = lock_request(request.pk)
+        payment, is_new = Payment.objects.get_or_create(
+            request=locked,
+            chain=chain,
+            transaction_hash=transaction_hash,
+            defaults={"submitted_publicly": False, "status_detail": "Found on the network by its reference."},
+        )
+        if is_new:
+            note_creation(locked, payment=payment, actor="discovery")
 
 
-def _reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
+def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
+    """Have the failed payment looked at anew, its attempts reset. Inside a transaction that holds the request."""
     now = timezone.now()
     move_payment(
         payment,
         Payment.Status.PENDING,
         actor=actor,
-        reason=reason,
-        retries=payment.retries + 1,
+        reason=reason[:500],
         attempts=0,
         unanswered_looks=0,
         unanswered_since=None,
         failure_code="",
         failure_message="",
         failed_at=None,
-        status_detail="Submitted again; looking for it on the network.",
+        status_detail="Looking at it again.",
         verifying_since=now,
         next_check_at=now,
         claim_id=None,
         lease_until=None,
         **fields,
     )
+
+
+def _reopen_by_submission(payment: Payment, actor: str) -> None:
+    retryable = payment.failure_code in RETRYABLE_FAILURES and payment.retries < MAX_RETRIES
+    if payment.status == Payment.Status.FAILED and retryable and not payment.reopened_publicly:
+        retries = payment.retries + 1
+        reopen(payment, actor=actor, reason="submitted again", retries=retries, reopened_publicly=True)
 
 
 def _refuse_consumed(request: PaymentRequest, chain: Chain, transaction_hash: str) -> None:

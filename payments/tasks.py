@@ -2,13 +2,25 @@
 
 from celery import shared_task
 
-from payments import requests, verification
+from payments import discovery, finality, requests, verification
 
 
 @shared_task
 def verify_due() -> int:
     """Look at the due payments."""
     return verification.verify_due()
+
+
+@shared_task
+def check_finality() -> int:
+    """Look once more at completed payments."""
+    return finality.check_finality()
+
+
+@shared_task
+def discover_due() -> int:
+    """Search for payments that nobody submitted."""
+    return discovery.discover_due()
 
 
 @shared_task

@@ -17,4 +17,9 @@ urlpatterns = [
         requests.as_view({"post": "retry"}),
         name="retry-payment",
     ),
+    path(
+        "payment-requests/<str:id>/payments/<str:payment_id>/accept",
+        requests.as_view({"post": "accept"}),
+        name="accept-payment",
+    ),
 ]

@@ -10,17 +10,19 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.api.serializers import StrictSerializer
 from merchants.authentication import merchant_of
 from merchants.models import ApiKey
 from merchants.permissions import CanCreatePayments, HasApiKey
-from payments.models import PaymentRequest
+from payments.acceptance import accept_payment
+from payments.models import Payment, PaymentRequest
 from payments.representations import (
     PaymentRequestDetailSerializer,
     PaymentRequestSerializer,
     PaymentSerializer,
 )
 from payments.requests import cancel_request, create_request
-from payments.serializers import CreateRequestSerializer
+from payments.serializers import AcceptPaymentSerializer, CreateRequestSerializer
 from payments.submission import retry_payment
 
 
@@ -45,6 +47,13 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         except (ValueError, PaymentRequest.DoesNotExist):
             raise Http404 from None
 
+    def find_payment(self, id: str, payment_id: str) -> Payment:
+        """Return the payment of the merchant's request, or answer 404."""
+        payment = self.find(id).payments.filter(pk=payment_id).first()
+        if payment is None:
+            raise Http404
+        return payment
+
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         """Keep keyed answers out of every cache."""
         final: Response = super().finalize_response(request, response, *args, **kwargs)
@@ -64,16 +73,29 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
     def cancel(self, request: Request, id: str) -> Response:
         """Cancel an active payment request; again is no error."""
+        demand_no_parameters(request)
         cancelled = cancel_request(self.find(id).pk, actor=actor_of(request))
         return Response(PaymentRequestDetailSerializer(cancelled).data)
 
     def retry(self, request: Request, id: str, payment_id: str) -> Response:
         """Look anew at a payment that failed for want of an answer."""
-        payment = self.find(id).payments.filter(pk=payment_id).first()
-        if payment is None:
-            raise Http404
-        retried = retry_payment(payment, actor=actor_of(request))
+        demand_no_parameters(request)
+        retried = retry_payment(self.find_payment(id, payment_id), actor=actor_of(request))
         return Response(PaymentSerializer(retried).data)
+
+    def accept(self, request: Request, id: str, payment_id: str) -> Response:
+        """Take a transaction that nothing binds to the request as its payment, with a reason that stays written."""
+        payment = self.find_payment(id, payment_id)
+        serializer = AcceptPaymentSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        reason = serializer.validated_data["reason"]
+        accepted = accept_payment(payment, reason=reason, actor=actor_of(request))
+        return Response(PaymentSerializer(accepted).data)
+
+
+def demand_no_parameters(request: Request) -> None:
+    """Refuse a body that says anything: nothing of it would be heeded."""
+    StrictSerializer(data=request.data).is_valid(raise_exception=True)
 
 
 def actor_of(request: Request) -> str:

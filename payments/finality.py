@@ -1,0 +1,99 @@
+"""One more look at completed payments once their block is final: one that vanished is told, never silently taken back.
+
+A webhook that went out can't be unsaid, so the payment keeps its status and is flagged, and a person is called.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.clients import get_client
+from chains.clients.base import ChainClient, ChainError, Head, TransactionFacts
+from chains.models import Chain
+from payments import announcements
+from payments.judging import Finality
+from payments.models import Payment
+from payments.requests import lock_request
+
+logger = logging.getLogger(__name__)
+
+BATCH = 500
+LEASE = timedelta(minutes=2)
+PAUSE = timedelta(minutes=2)
+LONGEST_WAIT = timedelta(hours=24)
+# Where a chain tells no finalized block: this many times the depth that a payment needs.
+DEPTHS = 2
+_DEEP_ENOUGH_WITHOUT_A_NUMBER = 64
+
+
+def check_finality(
+    *, client: Callable[[Chain], ChainClient] = get_client, now: Callable[[], datetime] = timezone.now
+) -> int:
+    """Look at the completed payments whose time has come; return how many."""
+    by_chain: dict[int, list[Payment]] = defaultdict(list)
+    claimed = _claim(now())
+    for payment in claimed:
+        by_chain[payment.chain_id].append(payment)
+    for payments in by_chain.values():
+        try:
+            _check_on_chain(payments, client(payments[0].chain), now())
+        except ChainError:
+            continue  # the lease brings them back
+    return len(claimed)
+
+
+def _claim(now: datetime) -> list[Payment]:
+    due = Payment.objects.filter(finality_check_at__lte=now).order_by("finality_check_at")
+    with transaction.atomic():
+        payments = list(due.select_for_update(skip_locked=True, of=("self",)).select_related("chain")[:BATCH])
+        ids = [payment.pk for payment in payments]
+        Payment.objects.filter(pk__in=ids).update(finality_check_at=now + LEASE)
+    return payments
+
+
+def _check_on_chain(payments: Sequence[Payment], client: ChainClient, now: datetime) -> None:
+    hashes = sorted({payment.transaction_hash for payment in payments})
+    snapshot = client.look_up(hashes, with_finality=True)
+    for payment in payments:
+        _settle(payment, snapshot.transactions.get(payment.transaction_hash), snapshot.head, now)
+
+
+def _settle(payment: Payment, facts: TransactionFacts | None, head: Head, now: datetime) -> None:
+    if not _is_final(payment, facts, head):
+        waited = payment.completed_at is not None and now - payment.completed_at > LONGEST_WAIT
+        Payment.objects.filter(pk=payment.pk).update(finality_check_at=None if waited else now + PAUSE)
+    elif facts is not None and facts.block is not None and facts.succeeded:
+        Payment.objects.filter(pk=payment.pk).update(
+            finality_check_at=None,
+            block_number=facts.block.number,
+            block_hash=facts.block.hash,
+            block_time=facts.block.time,
+        )
+    else:
+        _flag(payment)
+
+
+def _is_final(payment: Payment, facts: TransactionFacts | None, head: Head) -> bool:
+    """Whether the height of the payment's block, where it stands now or stood when it was counted, is final."""
+    height = facts.block.number if facts and facts.block else payment.block_number or 0
+    if facts is not None and facts.commitment is not None:
+        return facts.commitment == "finalized"
+    if head.finalized is not None:
+        return head.finalized >= height
+    needed = Finality.parse(payment.chain.confirmations).confirmations or _DEEP_ENOUGH_WITHOUT_A_NUMBER
+    return head.latest - height + 1 >= DEPTHS * needed
+
+
+def _flag(payment: Payment) -> None:
+    with transaction.atomic():
+        request = lock_request(payment.request_id)
+        if Payment.objects.filter(pk=payment.pk, reorged=False).update(reorged=True, finality_check_at=None):
+            payment.reorged = True
+            announcements.announce_reorged(request, payment)
+            logger.error(
+                "payment %s was completed, and its block has vanished since: a person is needed", payment.pk
+            )

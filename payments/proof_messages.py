@@ -1,0 +1,63 @@
+"""The text a wallet signs to prove that it will pay: EIP-4361 on EVM, Sign-In-With-Solana on Solana. Pure."""
+
+import unicodedata
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+from chains.amounts import display_amount
+from chains.models import ChainType
+from payments.models import PaymentRequest, Route
+
+_ACCOUNT = {ChainType.EVM: "Ethereum", ChainType.SOLANA: "Solana"}
+_SOLANA_CLUSTERS = {"": "mainnet", "devnet": "devnet", "testnet": "testnet"}
+
+
+def proof_message(route: Route, checkout_url: str, issued_at: datetime) -> str:
+    """Return the message: it names the checkout's domain, the merchant, the request, and exactly what will be paid.
+
+    The nonce is the route's own random part, so that no message serves twice.
+    """
+    request = route.request
+    domain, account = urlsplit(checkout_url).netloc, _ACCOUNT[ChainType(route.chain.chain_type)]
+    return "\n".join(
+        (
+            f"{domain} wants you to sign in with your {account} account:",
+            route.wallet_address,
+            "",
+            _statement(request, route.amount),
+            "",
+            f"URI: {checkout_url}/pay/{request.shortcode}",
+            "Version: 1",
+            f"Chain ID: {_chain_reference(route)}",
+            f"Nonce: {route.id.removeprefix('rt_')}",
+            f"Issued At: {_time(issued_at)}",
+            f"Expiration Time: {_time(route.expires_at)}",
+            f"Request ID: {request.id}",
+        )
+    )
+
+
+def _statement(request: PaymentRequest, amount: int) -> str:
+    merchant = _plain(request.merchant.display_name or request.merchant.name)
+    what = f"{display_amount(amount, request.token.decimals)} {_plain(request.token.symbol)}"
+    where = _plain(request.chain.name)
+    return f"I will pay {what} on {where} from this wallet to {request.recipient_address} for {merchant}."
+
+
+def _plain(text: str) -> str:
+    """Return `text` in the characters that EIP-4361 lets stand in a statement: printable ASCII on one line."""
+    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return (
+        "".join(c for c in ascii_text if c.isalnum() or c in " -._~:/?#[]@!$&'()*+,;=").strip()
+        or "the merchant"
+    )
+
+
+def _chain_reference(route: Route) -> str:
+    if route.chain.chain_type == ChainType.SOLANA:
+        return _SOLANA_CLUSTERS.get(route.chain.network, "localnet")
+    return str(route.chain_id)
+
+
+def _time(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

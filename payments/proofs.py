@@ -1,0 +1,68 @@
+"""Taking in a payer's proof (contract 7, 8): its signature is checked, and what failed for want of it is re-opened."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.clients import get_client
+from chains.clients.base import ChainClient, ChainError
+from chains.models import Chain
+from config.api.errors import ApiError, ErrorCode
+from payments.models import FailureCode, PayerProof, Payment, Route
+from payments.requests import lock_request
+from payments.submission import reopen
+
+# A transfer counts if it is mined between the route's building and this long after.
+WINDOW = timedelta(minutes=60)
+NODE_RETRY_SECONDS = 5
+
+
+def take_proof(
+    route: Route,
+    *,
+    wallet_address: str,
+    signature: str,
+    client: Callable[[Chain], ChainClient] = get_client,
+) -> PayerProof:
+    """Return the proof, stored, that `wallet_address` signed the message of `route`.
+
+    Payments of the request that failed as `transaction_not_bound` are looked at again; that uses no retry. Raises
+    ApiError: the route has expired or was not built for a proof, the signature is not this wallet's, no node answers.
+    """
+    now = timezone.now()
+    if now >= route.expires_at or not route.proof_message or route.built_at is None:
+        raise ApiError(ErrorCode.ROUTE_EXPIRED, "This route is no longer valid; ask for routes again.")
+    if wallet_address != route.wallet_address:
+        message = "The route was built for another wallet; ask for routes again from this one."
+        raise ApiError(ErrorCode.SIGNATURE_INVALID, message, "wallet_address")
+    try:
+        is_signed = client(route.chain).is_signed_by(wallet_address, route.proof_message, signature)
+    except ChainError as error:
+        message = (
+            f"{route.chain.name} can't be asked about this wallet at the moment; try again in a few seconds."
+        )
+        raise ApiError(ErrorCode.NODE_UNAVAILABLE, message, retry_after=NODE_RETRY_SECONDS) from error
+    if not is_signed:
+        message = "This is not that wallet's signature under the message; have it signed again."
+        raise ApiError(ErrorCode.SIGNATURE_INVALID, message, "signature")
+    with transaction.atomic():
+        request = lock_request(route.request_id)
+        proof = PayerProof.objects.create(
+            request=request,
+            route=route,
+            chain=route.chain,
+            token=route.token,
+            recipient_address=request.recipient_address,
+            address=wallet_address,
+            message=route.proof_message,
+            signature=signature,
+            not_before=route.built_at,
+            not_after=route.built_at + WINDOW,
+            verified_at=now,
+        )
+        unbound = Payment.objects.filter(request=request, failure_code=FailureCode.TRANSACTION_NOT_BOUND)
+        for payment in unbound.filter(status=Payment.Status.FAILED):
+            reopen(payment, actor="checkout", reason="the payer proved the wallet")
+    return proof

@@ -1,0 +1,72 @@
+"""After completion the block is looked at once more when it is final; if it vanished, that is told, never hidden."""
+
+from collections.abc import Callable
+
+import pytest
+
+from payments.finality import check_finality
+from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from tests.chain import LocalChain
+from tests.payments.world import Clock, look_until_decided, pay, submit
+from webhooks.models import Event
+
+Make = Callable[..., PaymentRequest]
+
+
+@pytest.fixture
+def completed(request_for: Make, local_chain: LocalChain) -> Payment:
+    request = request_for()
+    return look_until_decided(submit(request, pay(local_chain, request)), Clock())
+
+
+def at_finality(clock: Clock, local_chain: LocalChain) -> None:
+    local_chain.mine(70)
+    clock.forward(minutes=3)
+    assert check_finality(now=clock) == 1
+
+
+def test_a_block_that_stands_closes_the_matter(completed: Payment, local_chain: LocalChain) -> None:
+    clock = Clock()
+    at_finality(clock, local_chain)
+    completed.refresh_from_db()
+    assert (completed.reorged, completed.finality_check_at) == (False, None)
+    clock.forward(days=1)
+    assert check_finality(now=clock) == 0
+
+
+def test_before_finality_nothing_is_concluded(completed: Payment) -> None:
+    clock = Clock()
+    clock.forward(minutes=3)
+    check_finality(now=clock)
+    completed.refresh_from_db()
+    assert not completed.reorged
+    assert completed.finality_check_at is not None
+
+
+def test_a_block_that_vanished_is_flagged_and_told_once(completed: Payment, local_chain: LocalChain) -> None:
+    clock = Clock()
+    local_chain.rpc("anvil_reorg", 1, [])
+    local_chain.rpc("anvil_dropTransaction", completed.transaction_hash)
+    at_finality(clock, local_chain)
+    completed.refresh_from_db()
+    assert local_chain.rpc("eth_getTransactionReceipt", completed.transaction_hash) is None
+    assert (completed.status, completed.reorged) == (Payment.Status.COMPLETED, True)
+    assert Event.objects.filter(type="payment.reorged").count() == 1
+    assert ConsumedTransfer.objects.count() == 1, "what was credited stays credited until a person decides"
+    clock.forward(days=1)
+    assert check_finality(now=clock) == 0
+
+
+def test_a_transaction_mined_again_in_another_block_is_still_paid(
+    completed: Payment, local_chain: LocalChain
+) -> None:
+    clock, first_block = Clock(), completed.block_hash
+    raw = local_chain.rpc("eth_getRawTransactionByHash", completed.transaction_hash)
+    local_chain.rpc("anvil_reorg", 1, [])
+    if local_chain.rpc("eth_getTransactionByHash", completed.transaction_hash) is None:
+        local_chain.rpc("eth_sendRawTransaction", raw)
+    at_finality(clock, local_chain)
+    completed.refresh_from_db()
+    assert not completed.reorged
+    assert completed.block_hash != first_block
+    assert not Event.objects.filter(type="payment.reorged").exists()
