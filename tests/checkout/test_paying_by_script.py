@@ -65,7 +65,9 @@ def test_the_reference_stands_directly_after_the_arguments(
     order = checkout()
     reference = bytes(PaymentRequest.objects.get(pk=order["id"]).reference).hex()
     route = route_for(public, order, local_chain.payer)
-    data = public.post("/api/public/build-transaction", {"route_id": route["id"]}).json()["transaction"]["data"]
+    data = public.post("/api/public/build-transaction", {"route_id": route["id"]}).json()["transaction"][
+        "data"
+    ]
     recipient = local_chain.recipient[2:].lower().rjust(64, "0")
     assert data == f"0xa9059cbb{recipient}{10_500_000:064x}{reference}"
 

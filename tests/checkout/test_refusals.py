@@ -61,7 +61,9 @@ def test_bad_questions_for_routes(
     assert not Route.objects.exists()
 
 
-def test_a_token_may_be_named_by_its_address(public: Api, checkout: Checkout, local_chain: LocalChain) -> None:
+def test_a_token_may_be_named_by_its_address(
+    public: Api, checkout: Checkout, local_chain: LocalChain
+) -> None:
     answer = ask_routes(public, checkout(), token_id=None, token_address=local_chain.usdc.lower())
     assert len(answer.json()["routes"]) == 1
 
@@ -201,11 +203,15 @@ def test_a_hash_is_taken_after_the_request_has_ended(
     assert request.status == "completed"
 
 
-@pytest.mark.parametrize("id_", ["abcdefghijkm", "00000000-0000-0000-0000-000000000000", "%00", "é" * 12, "x" * 3000])
+@pytest.mark.parametrize(
+    "id_", ["abcdefghijkm", "00000000-0000-0000-0000-000000000000", "%00", "é" * 12, "x" * 3000]
+)
 def test_unknown_requests_are_404(public: Api, db: None, id_: str) -> None:
     for answer in (
         public.get(f"/api/public/payment-requests/{id_}"),
-        public.post(f"/api/public/payment-requests/{id_}/payments", {"transaction_hash": UNKNOWN, "chain_id": 1}),
+        public.post(
+            f"/api/public/payment-requests/{id_}/payments", {"transaction_hash": UNKNOWN, "chain_id": 1}
+        ),
         public.post(f"/api/public/payment-requests/{id_}/routes"),
     ):
         assert code(answer, 404) == "resource_missing"
