@@ -3,7 +3,8 @@
 Sources: the Ethereum execution API, ERC-20 (Transfer), EIP-1559 (fees).
 """
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -24,10 +25,11 @@ from chains.clients.base import (
     TransferRefused,
     Watch,
 )
-from chains.clients.nodes import NodeHealth
+from chains.clients.nodes import NodeHealth, WrongChain
 from chains.clients.quantities import address, data_bytes, hash32, quantity, to_hex
 from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, RpcFault
 
+_CHAIN_ID: Call = ("eth_chainId", [])
 _BALANCE_OF = "0x70a08231"
 _DECIMALS = "0x313ce567"
 _SYMBOL = "0x95d89b41"
@@ -42,10 +44,17 @@ _EXECUTION_FAILED = {3, -32000, -32003, -32015}
 class EvmClient:
     """One EVM chain, asked through its nodes. See `ChainClient` for what each method promises."""
 
-    def __init__(self, urls: Sequence[str], chain_id: int, *, head_allowance: int = HEAD_ALLOWANCE) -> None:
+    def __init__(
+        self,
+        urls: Sequence[str],
+        chain_id: int,
+        *,
+        head_allowance: int = HEAD_ALLOWANCE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._chain_id = chain_id
-        identity = Identity(("eth_chainId", []), self._is_right_chain, (("eth_blockNumber", []), quantity))
-        self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance)
+        identity = Identity(_CHAIN_ID, self._is_right_chain, (("eth_blockNumber", []), quantity))
+        self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
 
     def health(self) -> list[NodeHealth]:
         """Return how each node does, in the catalogue's order."""
@@ -53,7 +62,7 @@ class EvmClient:
 
     def chain_id(self) -> int:
         """Return the chain id that the node reports."""
-        return self._rpc.batch([("eth_chainId", [])], lambda answers: quantity(_sound(answers[0])))
+        return self._rpc.batch([_CHAIN_ID], lambda answers: quantity(_sound(answers[0])))
 
     def look_up(self, transaction_hashes: Sequence[str], *, with_finality: bool) -> Snapshot:
         """Return the head and these transactions, by as many nodes as have to agree; see `_look_up`."""
@@ -64,9 +73,10 @@ class EvmClient:
     def _look_up(self, node: JsonRpc, transaction_hashes: Sequence[str], with_finality: bool) -> Snapshot:
         """Return what one node says, in two rounds of questions, whatever their number.
 
-        First the transactions with their receipts, then the head with the blocks that the receipts name. A receipt
-        counts only if the block that the node has now at that height is the very block it names: otherwise the chain
-        was reorganised between the two answers, and the transaction is reported as not mined.
+        First the transactions with their receipts, then the head with the blocks that the receipts name, and the chain
+        id once more, since an address may have come to stand for another node. A receipt counts only if the block that
+        the node has now at that height is the very block it names: otherwise the chain was reorganised between the two
+        answers, and the transaction is reported as not mined.
         """
         calls: list[Call] = []
         for transaction_hash in transaction_hashes:
@@ -76,7 +86,12 @@ class EvmClient:
         tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
         heights = sorted({found_in for pair in found.values() if (found_in := _height(pair)) is not None})
         calls = [("eth_getBlockByNumber", [tag, False]) for tag in [*tags, *map(hex, heights)]]
-        return node.batch(calls, lambda answers: _snapshot(found, answers[: len(tags)], answers[len(tags) :]))
+        return node.batch([_CHAIN_ID, *calls], lambda answers: self._snapshot(found, len(tags), answers))
+
+    def _snapshot(self, found: dict[str, "_Pair"], tags: int, answers: Sequence[Any]) -> Snapshot:
+        if not self._is_right_chain(answers[0]):
+            raise WrongChain("the node serves another chain than before")
+        return _snapshot(found, answers[1 : tags + 1], answers[tags + 1 :])
 
     def build_transfer(
         self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None

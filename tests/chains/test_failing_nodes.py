@@ -305,4 +305,4 @@ def test_the_questions_are_json_rpc_over_one_kept_connection(local_chain: LocalC
         "eth_getTransactionReceipt",
     ]
     assert all(question["jsonrpc"] == "2.0" and question["params"] == [UNKNOWN] for question in asked)
-    assert len({question["id"] for exchange in node.heard for question in exchange.questions}) == 4
+    assert len({question["id"] for exchange in node.heard for question in exchange.questions}) == 5

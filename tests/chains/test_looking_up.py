@@ -48,7 +48,7 @@ def test_a_tag_that_the_node_does_not_know_is_unknown_and_not_guessed(local_chai
     def old_node(exchange: Exchange) -> None:
         answers = []
         for question in exchange.questions:
-            if question["params"][0] in ("safe", "finalized"):
+            if question["params"][:1] in (["safe"], ["finalized"]):
                 error = {"code": -32602, "message": "unknown block tag"}
                 answers.append({"id": question["id"], "error": error})
             else:

@@ -1,0 +1,251 @@
+"""An HTTP proxy before a real node, which can be told to fail, to lag or to lie, for all methods or for some."""
+
+import json
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import requests
+
+Json = dict[str, Any]
+MEGABYTE = 1024 * 1024
+
+
+class FaultProxy:
+    """Where the proxy listens, what it was asked, and the fault it has just now."""
+
+    def __init__(self, upstream: str) -> None:
+        self.upstream = upstream
+        self.url = ""
+        self.asked: list[list[str]] = []
+        self._session = requests.Session()
+        self._fault: Fault | None = None
+        self._methods: frozenset[str] = frozenset()
+        self.released = threading.Event()
+
+    @property
+    def round_trips(self) -> int:
+        """How many HTTP requests came."""
+        return len(self.asked)
+
+    def break_with(self, fault: "Fault", *methods: str) -> None:
+        """Answer so from now on: everything, or the requests in which one of these methods is called."""
+        self.heal()
+        self._fault, self._methods = fault, frozenset(methods)
+
+    def heal(self) -> None:
+        """Answer as the node does; whoever hangs is let go."""
+        self._fault, self._methods = None, frozenset()
+        self.released.set()
+        self.released = threading.Event()
+
+    def answer(self, exchange: "Exchange") -> None:
+        """Answer one request."""
+        self.asked.append(exchange.methods)
+        fault = self._fault
+        if fault is None or (self._methods and self._methods.isdisjoint(exchange.methods)):
+            exchange.reply(exchange.truth())
+        else:
+            fault(exchange)
+
+    def ask_node(self, body: Any) -> list[Json]:
+        """Return what the real node answers."""
+        answers = self._session.post(self.upstream, json=body, timeout=30).json()
+        return answers if isinstance(answers, list) else [answers]
+
+
+class Exchange:
+    """One request to the proxy, and the ways to answer it."""
+
+    def __init__(self, proxy: FaultProxy, handler: BaseHTTPRequestHandler, body: bytes) -> None:
+        self.proxy = proxy
+        self.handler = handler
+        self.body = json.loads(body)
+
+    @property
+    def questions(self) -> list[Json]:
+        return self.body if isinstance(self.body, list) else [self.body]
+
+    @property
+    def methods(self) -> list[str]:
+        return [question["method"] for question in self.questions]
+
+    def truth(self) -> list[Json]:
+        """Return the real node's answers, in the order of the questions."""
+        return self.proxy.ask_node(self.body)
+
+    def reply(self, answers: list[Json]) -> None:
+        self.send(200, json.dumps(answers if isinstance(self.body, list) else answers[0]).encode())
+
+    def send(self, status: int, body: bytes, *, length: int | None = None, **headers: str) -> None:
+        """Send these bytes, under a Content-Length that may be a lie."""
+        self.handler.send_response(status)
+        for name, value in {"Content_Type": "application/json", **headers}.items():
+            self.handler.send_header(name.replace("_", "-"), value)
+        self.handler.send_header("Content-Length", str(len(body) if length is None else length))
+        self.handler.end_headers()
+        self.handler.wfile.write(body)
+
+
+Fault = Callable[[Exchange], None]
+
+
+def null(exchange: Exchange) -> None:
+    """Every result is null."""
+    exchange.reply([{**answer, "result": None} for answer in _sound(exchange)])
+
+
+def limiting(seconds: int) -> Fault:
+    """429 with a Retry-After."""
+    return lambda exchange: exchange.send(429, b'{"error": "slow down"}', Retry_After=str(seconds))
+
+
+def server_error(exchange: Exchange) -> None:
+    """500."""
+    exchange.send(500, b"Internal Server Error", Content_Type="text/plain")
+
+
+def hang(exchange: Exchange) -> None:
+    """No answer at all, until the proxy is healed."""
+    exchange.proxy.released.wait(30)
+    exchange.handler.close_connection = True
+
+
+def truncated(exchange: Exchange) -> None:
+    """The first half of a sound answer."""
+    body = json.dumps(exchange.truth()).encode()
+    exchange.send(200, body[: len(body) // 2])
+
+
+def wrong_id(exchange: Exchange) -> None:
+    """Sound answers to other questions."""
+    exchange.reply([{**answer, "id": answer["id"] + 1000} for answer in exchange.truth()])
+
+
+def html(exchange: Exchange) -> None:
+    """A web page, with status 200."""
+    exchange.send(200, b"<!doctype html><title>Just a moment...</title>", Content_Type="text/html")
+
+
+def reset(exchange: Exchange) -> None:
+    """The connection is reset."""
+    connection = exchange.handler.connection
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    exchange.handler.close_connection = True
+    connection.close()
+
+
+def huge(exchange: Exchange) -> None:
+    """100 MB, streamed."""
+    exchange.send(200, b"[", length=100 * MEGABYTE)
+    blank = b" " * MEGABYTE
+    for _ in range(99):
+        exchange.handler.wfile.write(blank)
+
+
+def other_chain(url: str) -> Fault:
+    """What a node of another chain answers."""
+
+    def answer(exchange: Exchange) -> None:
+        answers = requests.post(url, json=exchange.body, timeout=30).json()
+        exchange.reply(answers if isinstance(answers, list) else [answers])
+
+    return answer
+
+
+def old_head(height: int) -> Fault:
+    """What the node would have answered when `height` was its newest block."""
+
+    def answer(exchange: Exchange) -> None:
+        tags = {"latest": hex(height), "pending": hex(height)}
+        body = [
+            {**question, "params": [tags.get(p, p) if isinstance(p, str) else p for p in question["params"]]}
+            for question in exchange.questions
+        ]
+        answers = exchange.proxy.ask_node(body)
+        exchange.reply([_as_of(height, q, a) for q, a in zip(exchange.questions, answers, strict=True)])
+
+    return answer
+
+
+def _as_of(height: int, question: Json, answer: Json) -> Json:
+    result = answer.get("result")
+    if question["method"] == "eth_blockNumber":
+        return {**answer, "result": hex(height)}
+    if isinstance(result, dict):
+        number = result.get("number") or result.get("blockNumber")
+        if number is None or int(number, 16) > height:
+            return {**answer, "result": None}
+    return answer
+
+
+def forged_receipts(change: Callable[[Json], Json]) -> Fault:
+    """The truth, but for the receipts that are there, which are as `change` makes them."""
+    return forged("eth_getTransactionReceipt", change)
+
+
+def forged(method: str, change: Callable[[Json], Json]) -> Fault:
+    """The truth, but for the results of one method, where there are any."""
+
+    def answer(exchange: Exchange) -> None:
+        exchange.reply(
+            [
+                {**a, "result": change(a["result"])} if q["method"] == method and a.get("result") else a
+                for q, a in zip(exchange.questions, exchange.truth(), strict=True)
+            ]
+        )
+
+    return answer
+
+
+def _sound(exchange: Exchange) -> list[Json]:
+    return [{"jsonrpc": "2.0", "id": question["id"]} for question in exchange.questions]
+
+
+@contextmanager
+def proxying(upstream: str) -> Iterator[FaultProxy]:
+    """Run a proxy before the node at `upstream`."""
+    proxy = FaultProxy(upstream)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        wbufsize = -1
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            try:
+                proxy.answer(Exchange(proxy, self, body))
+                if not self.wfile.closed:
+                    self.wfile.flush()
+            except (BrokenPipeError, ConnectionResetError, ValueError):
+                self.close_connection = True
+
+        def finish(self) -> None:
+            with suppress(OSError):
+                super().finish()
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        block_on_close = False
+
+        def handle_error(self, *_: Any) -> None:
+            """A client that hung up is none."""
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        proxy.url = f"http://127.0.0.1:{server.server_address[1]}"
+        try:
+            yield proxy
+        finally:
+            proxy.heal()
+            server.shutdown()
+            thread.join()
