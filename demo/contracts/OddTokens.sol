@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+import {TestToken} from "./TestToken.sol";
+
+/// Says no by returning false, as early tokens do: the transaction succeeds, nothing moves, nothing is logged.
+contract FalseToken {
+    string public name;
+    string public symbol;
+    uint8 public immutable decimals;
+
+    constructor(string memory name_, string memory symbol_, uint8 decimals_) {
+        name = name_;
+        symbol = symbol_;
+        decimals = decimals_;
+    }
+
+    function balanceOf(address) external pure returns (uint256) {
+        return 0;
+    }
+
+    function transfer(address, uint256) external pure returns (bool) {
+        return false;
+    }
+}
+
+/// A token that also logs what only looks like a transfer.
+contract LookAlikeLogs is TestToken {
+    event Hidden(address indexed from, address indexed to, uint256 value) anonymous;
+
+    constructor(string memory name_, string memory symbol_, uint8 decimals_)
+        TestToken(name_, symbol_, decimals_)
+    {}
+
+    /// As an ERC-721 does, with the amount as a fourth topic.
+    function transferNumbered(address to, uint256 value) external {
+        bytes32 topic = Transfer.selector;
+        assembly {
+            log4(0, 0, topic, caller(), to, value)
+        }
+    }
+
+    function transferAnonymously(address to, uint256 value) external {
+        emit Hidden(msg.sender, to, value);
+    }
+
+    /// The value is in the last of `length` bytes.
+    function transferSized(address to, uint256 value, uint256 length) external {
+        bytes32 topic = Transfer.selector;
+        assembly {
+            mstore(sub(length, 32), value)
+            log3(0, length, topic, caller(), to)
+        }
+    }
+}
+
+/// Calls the sender's hook before it moves anything, as ERC-777 tokens do.
+contract HookToken is TestToken {
+    struct Hook {
+        address target;
+        bytes data;
+    }
+
+    mapping(address => Hook) internal hooks;
+
+    constructor(string memory name_, string memory symbol_, uint8 decimals_)
+        TestToken(name_, symbol_, decimals_)
+    {}
+
+    function setHook(address target, bytes calldata data) external {
+        hooks[msg.sender] = Hook(target, data);
+    }
+
+    function _transfer(address from, address to, uint256 value) internal override {
+        Hook memory hook = hooks[from];
+        delete hooks[from];
+        if (hook.target != address(0)) {
+            (bool done, ) = hook.target.call(hook.data);
+            require(done);
+        }
+        super._transfer(from, to, value);
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+interface Token {
+    function transferFrom(address from, address to, uint256 value) external returns (bool);
+}
+
+/// Makes the calls that anybody asks it for, with the money that comes along.
+contract BatchPayer {
+    struct Call {
+        address to;
+        uint256 value;
+        bytes data;
+        bool mayFail;
+    }
+
+    receive() external payable {}
+
+    function run(Call[] calldata calls) public payable {
+        for (uint256 i = 0; i < calls.length; i++) {
+            (bool done, ) = calls[i].to.call{value: calls[i].value}(calls[i].data);
+            require(done || calls[i].mayFail);
+        }
+    }
+
+    function runAndRevert(Call[] calldata calls) external payable {
+        run(calls);
+        revert();
+    }
+
+    /// Calls with its own value, but moves nothing: the code of `target` runs here.
+    function borrow(address target, bytes calldata data) external payable {
+        (bool done, ) = target.delegatecall(data);
+        require(done);
+    }
+}
+
+/// Leaves everything to somebody, or keeps it.
+contract Legacy {
+    receive() external payable {}
+
+    function close(address payable heir) external {
+        selfdestruct(heir);
+    }
+}
+
+/// Moves tokens of who allowed it to, and puts the reference that it is given after the arguments.
+contract Router {
+    function pay(Token token, address from, address to, uint256 value, bytes calldata tail) external {
+        (bool done, ) = address(token).call(
+            abi.encodePacked(abi.encodeCall(token.transferFrom, (from, to, value)), tail)
+        );
+        require(done);
+    }
+}
