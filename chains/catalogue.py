@@ -75,6 +75,8 @@ def store_catalogue(chains: list[dict[str, Any]]) -> tuple[int, int]:
 def verify_catalogue(chains: list[dict[str, Any]]) -> list[str]:
     """Ask each node of each active chain for its chain id, and for each token's decimals and symbol.
 
+    A Solana mint has no symbol of its own, so there the decimals alone are compared.
+
     Return the names of the inactive chains, which are not asked. Raises CatalogueError for what disagrees, and for an
     active chain with a node that does not answer, or with none: what can't be verified is not verified.
     """
@@ -105,7 +107,7 @@ def _verify_node(entry: Mapping[str, Any], client: ChainClient, where: str) -> N
     for token, answer in zip(tokens, answers, strict=True):
         said = {"decimals": answer.decimals, "symbol": answer.symbol}
         for name, value in said.items():
-            if token[name] != value:
+            if value is not None and token[name] != value:
                 address = token["contract_address"]
                 raise CatalogueError(
                     f"{where}: {address} says its {name} is {value}, the file says {token[name]}"

@@ -8,10 +8,11 @@ from django.core.cache import cache
 from django.test import Client
 
 from chains.models import Chain, Token
-from demo.services import anvil
+from demo.services import anvil, surfnet
 from merchants.models import ApiKey, Merchant
 from merchants.services import issue_key
 from tests.chain import LocalChain
+from tests.solana.ledger import LocalLedger
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +31,18 @@ def other_local_chain() -> Iterator[LocalChain]:
     running = anvil.start(chain_id=31338)
     try:
         yield LocalChain.prepare(running.url, running.chain_id)
+    finally:
+        running.stop()
+
+
+@pytest.fixture(scope="session")
+def local_ledger() -> Iterator[LocalLedger]:
+    """A real Solana chain with quick slots, and the test USDC on it; tests skip where Surfnet has no build."""
+    if not surfnet.is_offered():
+        pytest.skip("Surfnet has no build for this machine.")
+    running = surfnet.start(slot_ms=25)
+    try:
+        yield LocalLedger.prepare(running.url)
     finally:
         running.stop()
 
@@ -91,6 +104,40 @@ def dai(chain: Chain, local_chain: LocalChain) -> Token:
 def ether(chain: Chain) -> Token:
     """The local chain's own coin."""
     return Token.objects.create(chain=chain, symbol="ETH", name="Ether", decimals=18, contract_address="")
+
+
+@pytest.fixture
+def solana(db: None, local_ledger: LocalLedger) -> Chain:
+    """The local Solana chain in the catalogue, complete at finality."""
+    return Chain.objects.create(
+        id=surfnet.CHAIN_ID,
+        name="Local Solana",
+        chain_type="solana",
+        network=surfnet.NETWORK,
+        rpc_urls=[local_ledger.url],
+        native_symbol="SOL",
+        confirmations="finalized",
+        block_time_ms=400,
+    )
+
+
+@pytest.fixture
+def solana_usdc(solana: Chain, local_ledger: LocalLedger) -> Token:
+    """Test USDC on Solana, 6 decimals."""
+    return Token.objects.create(
+        chain=solana,
+        symbol="USDC",
+        name="USD Coin",
+        decimals=6,
+        contract_address=local_ledger.usdc,
+        tags=["stablecoin"],
+    )
+
+
+@pytest.fixture
+def sol(solana: Chain) -> Token:
+    """Solana's own coin."""
+    return Token.objects.create(chain=solana, symbol="SOL", name="SOL", decimals=9, contract_address="")
 
 
 class Api:

@@ -19,9 +19,7 @@ def get_client(chain: Chain) -> ChainClient:
 
     Raises ChainError (permanent) for a family without a client or a chain without a usable node.
     """
-    if chain.chain_type != ChainType.EVM:
-        raise ChainError(f"{chain.name}: payments on this kind of chain are not offered yet", permanent=True)
-    return _evm_client(chain.id, node_urls(chain), head_allowance(chain))
+    return _client(chain, node_urls(chain))
 
 
 def node_urls(chain: Chain) -> tuple[str, ...]:
@@ -32,8 +30,7 @@ def node_urls(chain: Chain) -> tuple[str, ...]:
 
 def clients_of_each_node(chain: Chain) -> list[ChainClient]:
     """Return one client for each configured node, so that each can be asked by itself. Raises ChainError."""
-    get_client(chain)  # says why a chain can't be asked at all
-    return [_evm_client(chain.id, (url,), head_allowance(chain)) for url in node_urls(chain)]
+    return [_client(chain, (url,)) for url in node_urls(chain)]
 
 
 def head_allowance(chain: Chain) -> int:
@@ -41,6 +38,22 @@ def head_allowance(chain: Chain) -> int:
     return max(FEWEST_BLOCKS_OF_LAG, LAG_SECONDS * 1000 // chain.block_time_ms)
 
 
+def _client(chain: Chain, urls: tuple[str, ...]) -> ChainClient:
+    if chain.chain_type == ChainType.EVM:
+        return _evm_client(chain.id, urls, head_allowance(chain))
+    if chain.chain_type == ChainType.SOLANA:
+        return _solana_client(chain.id, urls, chain.network, head_allowance(chain))
+    raise ChainError(f"{chain.name}: payments on this kind of chain are not offered", permanent=True)
+
+
 @lru_cache(maxsize=256)
 def _evm_client(chain_id: int, urls: tuple[str, ...], allowance: int) -> EvmClient:
     return EvmClient(urls, chain_id, head_allowance=allowance)
+
+
+@lru_cache(maxsize=256)
+def _solana_client(chain_id: int, urls: tuple[str, ...], network: str, allowance: int) -> ChainClient:
+    # Here, since Solana's libraries are large and many processes never need them.
+    from chains.clients.solana import SolanaClient
+
+    return SolanaClient(urls, chain_id, network, head_allowance=allowance)

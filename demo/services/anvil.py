@@ -1,8 +1,6 @@
 """A private EVM chain: anvil, from its npm package, on a loopback port."""
 
-import hashlib
 import platform
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -12,13 +10,11 @@ from pathlib import Path
 
 import requests
 
-from demo.services import node
-from demo.services.process import LOCAL, Child, ServiceError, free_port, require_free, spawn
+from demo.services import node, packages
+from demo.services.process import Child, ServiceError, free_port, require_free, spawn
 
 VERSION = "1.7.1"
 CHAIN_ID = 31337
-PACKAGES = LOCAL / "npm"
-_MANIFEST = Path(__file__).parent
 
 # Accounts of anvil's own well-known mnemonic, each with 10,000 ETH at the start; worth nothing elsewhere.
 DEPLOYER_KEY = "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6"
@@ -86,15 +82,7 @@ def start(
 def install() -> Path:
     """The anvil program, installed from the pinned npm package at the first call (43 MB)."""
     name = f"anvil-{_platform()}"
-    program = PACKAGES / "node_modules" / "@foundry-rs" / name / "bin" / "anvil"
-    stamp, wanted = PACKAGES / "installed", _digest()
-    if program.exists() and stamp.exists() and stamp.read_text() == wanted:
-        return program
-    print("Installing the local chain (once, some seconds)…", file=sys.stderr, flush=True)
-    PACKAGES.mkdir(parents=True, exist_ok=True)
-    for file in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copy(_MANIFEST / file, PACKAGES / file)
-    node.npm_ci(PACKAGES)
+    program = packages.install() / "node_modules" / "@foundry-rs" / name / "bin" / "anvil"
     if not program.exists():  # a platform that the lock file does not name
         _install_platform_package(f"@foundry-rs/{name}@{VERSION}")
     if not program.exists():
@@ -102,7 +90,6 @@ def install() -> Path:
             f"anvil {VERSION} has no build for this machine ({sys.platform} {platform.machine()})."
         )
     program.chmod(0o755)
-    stamp.write_text(wanted)
     return program
 
 
@@ -116,7 +103,9 @@ def _install_platform_package(package: str) -> None:
         "--loglevel=error",
         package,
     ]
-    done = subprocess.run(command, cwd=PACKAGES, env=node.environment(), capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=packages.PACKAGES, env=node.environment(), capture_output=True, text=True
+    )
     if done.returncode:
         raise ServiceError(f"{package} could not be installed.\n{done.stderr}".rstrip())
 
@@ -124,10 +113,6 @@ def _install_platform_package(package: str) -> None:
 def _platform() -> str:
     processor = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
     return f"{sys.platform}-{processor.get(platform.machine().lower(), platform.machine())}"
-
-
-def _digest() -> str:
-    return hashlib.sha256((_MANIFEST / "package-lock.json").read_bytes()).hexdigest()
 
 
 def _chain_id(url: str) -> int | None:

@@ -1,0 +1,178 @@
+"""The client for Solana clusters: balances' differences turned into facts, and unsigned transfers.
+
+Sources: Solana's RPC HTTP methods, SPL Token and Token-2022, Solana Pay (reference keys), RFC 8032 (ed25519).
+"""
+
+import base64
+import binascii
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+
+from chains.clients import agreement, solana_building, solana_lookup
+from chains.clients.base import ChainError, Discovery, Snapshot, TokenMetadata, Watch
+from chains.clients.nodes import NodeHealth, WrongChain
+from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc
+from chains.clients.solana_accounts import mint_decimals, read_account, why_not_payable
+from chains.clients.solana_answers import blockhash, mapping, sequence, sound, value_of, whole
+from chains.clients.solana_lookup import CONFIRMED
+from chains.clients.solana_references import reference_key
+
+_GENESIS: Call = ("getGenesisHash", [])
+_ACCOUNTS = {"encoding": "base64", **CONFIRMED}
+_MOST_ACCOUNTS = 100
+_MOST_WATCHES = 1000
+_MOST_SIGNATURES = 50
+_SIGNATURE_BYTES = 64
+
+# A cluster's first hash names it: (the catalogue's network, the genesis hash, LI.FI's number for the cluster).
+_CLUSTERS = (
+    ("", "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d", 1151111081099710),
+    ("devnet", "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG", 1151111081099712),
+)
+
+
+class SolanaClient:
+    """One Solana cluster, asked through its nodes. See `ChainClient` for what each method promises.
+
+    `network` is the catalogue's: empty for mainnet, `devnet`, or the name of a cluster of one's own, whose nodes are
+    taken at their word.
+    """
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        chain_id: int,
+        network: str,
+        *,
+        head_allowance: int = HEAD_ALLOWANCE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._chain_id = chain_id
+        self._genesis = next((genesis for name, genesis, _ in _CLUSTERS if name == network), None)
+        identity = Identity(_GENESIS, self._is_right_cluster, (("getSlot", [CONFIRMED]), whole))
+        self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
+
+    def health(self) -> list[NodeHealth]:
+        """Return how each node does, in the catalogue's order."""
+        return self._rpc.health()
+
+    def chain_id(self) -> int:
+        """Return the catalogue's number of the cluster that the node serves."""
+        genesis = self._rpc.batch([_GENESIS], lambda answers: blockhash(sound(answers[0])))
+        return next((number for _, known, number in _CLUSTERS if known == genesis), self._chain_id)
+
+    def look_up(self, transaction_hashes: Sequence[str], *, with_finality: bool) -> Snapshot:
+        """Return the head and these transactions, by as many nodes as have to agree; see `solana_lookup.look_up`.
+
+        A transaction that no node can show to this service is `contradicted`.
+        """
+        unreadable: set[str] = set()
+
+        def look(node: JsonRpc, hashes: Sequence[str]) -> Snapshot:
+            node.batch([_GENESIS], self._demand_right_cluster)
+            snapshot = solana_lookup.look_up(node, hashes, with_finality=with_finality)
+            unreadable.update(snapshot.contradicted)
+            return snapshot
+
+        snapshot = agreement.look_up(self._rpc, transaction_hashes, look)
+        known = {name for name, facts in snapshot.transactions.items() if facts and facts.block}
+        return replace(snapshot, contradicted=snapshot.contradicted | (unreadable - known))
+
+    def build_transfer(
+        self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
+    ) -> str:
+        """Return the unsigned v0 transfer in base64, good for as long as its blockhash lives (about a minute)."""
+        order = solana_building.Order(token, sender, recipient, amount, reference)
+        return solana_building.build(self._rpc, order)
+
+    def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
+        """Return the decimals of each mint; a mint has no symbol of its own. ChainError for what is no mint."""
+        chunks = [
+            list(addresses[start : start + _MOST_ACCOUNTS])
+            for start in range(0, len(addresses), _MOST_ACCOUNTS)
+        ]
+        calls: list[Call] = [("getMultipleAccounts", [chunk, _ACCOUNTS]) for chunk in chunks]
+        return self._rpc.batch(calls, lambda answers: _metadata(chunks, answers)) if calls else []
+
+    def recipient_problem(self, recipient: str) -> str | None:
+        """Return what makes this address nobody's wallet, by what stands there now; unused addresses are fine."""
+        call: Call = ("getAccountInfo", [recipient, _ACCOUNTS])
+        return self._rpc.batch([call], lambda answers: why_not_payable(read_account(value_of(answers[0]))))
+
+    def transaction_counts(self, senders: Sequence[str]) -> dict[str, int]:  # noqa: ARG002 - the interface
+        """Return nothing: Solana's transactions have no nonces."""
+        return {}
+
+    def is_signed_by(self, address: str, message: str, signature: str) -> bool:
+        """Return whether the key `address` signed the UTF-8 of `message` (ed25519, 64 bytes in base58 or base64)."""
+        signed = _signature(signature)
+        try:
+            return signed is not None and signed.verify(Pubkey.from_string(address), message.encode())
+        except ValueError:
+            return False
+
+    def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
+        """Return the newest successful transactions on each watched reference's key.
+
+        No range of blocks is looked through here: of more than 1,000 watches each call takes the next 1,000 in turn,
+        and `next_block` counts watches.
+        """
+        start = since_block if since_block and since_block < len(watches) else 0
+        end = min(start + _MOST_WATCHES, len(watches))
+        references = list(dict.fromkeys(watch.reference for watch in watches[start:end]))
+        options = {"limit": _MOST_SIGNATURES, **CONFIRMED}
+        calls: list[Call] = [
+            ("getSignaturesForAddress", [reference_key(reference), options]) for reference in references
+        ]
+        found = self._rpc.batch(calls, lambda answers: _signatures(references, answers)) if calls else ()
+        return Discovery(found, end if end < len(watches) else 0)
+
+    def _demand_right_cluster(self, answers: Sequence[Any]) -> None:
+        if not self._is_right_cluster(answers[0]):
+            raise WrongChain("the node serves another cluster than before")
+
+    def _is_right_cluster(self, answer: Any) -> bool:
+        genesis = blockhash(sound(answer))
+        return self._genesis is None or genesis == self._genesis
+
+
+def _metadata(chunks: Sequence[Sequence[str]], answers: Sequence[Any]) -> list[TokenMetadata]:
+    accounts: list[Any] = []
+    for chunk, answer in zip(chunks, answers, strict=True):
+        entries = sequence(value_of(answer))
+        if len(entries) != len(chunk):
+            raise ChainError("the node did not answer for every account")
+        accounts += entries
+    return [TokenMetadata(None, mint_decimals(read_account(account))) for account in accounts]
+
+
+def _signatures(references: Iterable[bytes], answers: Sequence[Any]) -> tuple[tuple[bytes, str], ...]:
+    found: list[tuple[bytes, str]] = []
+    for reference, answer in zip(references, answers, strict=True):
+        for entry in map(mapping, sequence(sound(answer))):
+            signed = _signature(entry.get("signature"))
+            if signed is None or "err" not in entry:
+                raise ChainError("the node's list of transactions is malformed")
+            if entry["err"] is None:
+                found.append((reference, str(signed)))
+    return tuple(found)
+
+
+def _signature(text: Any) -> Signature | None:
+    """Return the signature that `text` writes, 64 bytes in base58 or base64; None for anything else."""
+    if not isinstance(text, str) or len(text) > 90:
+        return None
+    try:
+        return Signature.from_string(text)
+    except ValueError:
+        pass
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return Signature.from_bytes(data) if len(data) == _SIGNATURE_BYTES else None

@@ -1,0 +1,71 @@
+"""A private Solana chain: Surfnet, from its npm package, on a loopback port.
+
+It begins empty each time and keeps nothing: transactions of an earlier run are unknown to it.
+"""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import requests
+
+from demo.services import node, packages
+from demo.services.process import Child, ServiceError, free_port, require_free, spawn
+
+VERSION = "1.5.0"
+CHAIN_ID = 900_000_000_001
+"""Ours, for the local cluster alone; the public clusters have LI.FI's numbers."""
+NETWORK = "local"
+SLOT_MS = 400
+"""As the public clusters'."""
+_SCRIPT = Path(__file__).with_name("surfnet.js")
+
+
+@dataclass(frozen=True)
+class Surfnet:
+    """A running chain: its JSON-RPC endpoint (batches included) and its WebSocket endpoint."""
+
+    url: str
+    ws_url: str
+    child: Child
+
+    @property
+    def pid(self) -> int:
+        return self.child.pid
+
+    def stop(self) -> None:
+        """Ends the chain."""
+        self.child.stop()
+
+
+def is_offered() -> bool:
+    """Whether Surfnet has a build for this machine; it is installed with that."""
+    scope = packages.install() / "node_modules" / "@solana"
+    return any(scope.glob("surfpool-*/*.node"))
+
+
+def start(*, port: int | None = None, slot_ms: int = SLOT_MS, log: Path | None = None) -> Surfnet:
+    """Starts an empty chain on 127.0.0.1 (a free port by default); ready on return.
+
+    A transaction is confirmed within a slot of `slot_ms` and final 31 slots later; a blockhash lives 150 slots.
+    Raises ServiceError with the log's tail, when the port is taken, or where Surfnet has no build for this machine.
+    """
+    if not is_offered():
+        raise ServiceError(f"Surfnet {VERSION} has no build for this machine.")
+    port = port or free_port()
+    require_free(port)
+    ws_port = free_port()
+    log = log or Path(tempfile.mkdtemp(prefix="quittance-surfnet-")) / "surfnet.log"
+    command: list[str | Path] = [node.node(), _SCRIPT, str(port), str(ws_port), str(slot_ms)]
+    child = spawn("surfnet", command, log, cwd=packages.PACKAGES)
+    url = f"http://127.0.0.1:{port}"
+    child.await_ready(lambda: _is_healthy(url), 60, "Its log says why:")
+    return Surfnet(url=url, ws_url=f"ws://127.0.0.1:{ws_port}", child=child)
+
+
+def _is_healthy(url: str) -> bool:
+    question = {"jsonrpc": "2.0", "id": 1, "method": "getHealth", "params": []}
+    try:
+        return bool(requests.post(url, json=question, timeout=2).json().get("result") == "ok")
+    except (requests.RequestException, ValueError, AttributeError):
+        return False

@@ -1,0 +1,85 @@
+"""Asking the local Solana node, and signing and sending by script. Keys here are public: worth nothing elsewhere."""
+
+import base64
+import hashlib
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import requests
+from solders.hash import Hash
+from solders.instruction import Instruction
+from solders.keypair import Keypair
+from solders.message import MessageV0, to_bytes_versioned
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+LAMPORTS_PER_SOL = 10**9
+
+
+class LedgerRefusal(RuntimeError):
+    """The node answered with an error, or the transaction failed."""
+
+
+def known_key(name: str) -> Keypair:
+    """The key pair that belongs to `name` on every local chain; anybody can make it."""
+    return Keypair.from_seed(hashlib.sha256(b"quittance local world: " + name.encode()).digest())
+
+
+def rpc(url: str, method: str, *params: Any) -> Any:
+    """The result of one call. Raises LedgerRefusal with the node's own error."""
+    question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+    answer = requests.post(url, json=question, timeout=30).json()
+    if answer.get("error"):
+        raise LedgerRefusal(f"{method}: {answer['error']}")
+    return answer["result"]
+
+
+def fund(url: str, address: Pubkey, lamports: int) -> None:
+    """Gives `address` so many lamports, and waits until they are there."""
+    wait_for(url, str(rpc(url, "requestAirdrop", str(address), lamports)))
+
+
+def latest_blockhash(url: str) -> Hash:
+    """A blockhash to sign over now."""
+    return Hash.from_string(rpc(url, "getLatestBlockhash", {"commitment": "confirmed"})["value"]["blockhash"])
+
+
+def send(url: str, instructions: Sequence[Instruction], signers: Sequence[Keypair]) -> str:
+    """Signs a v0 transaction, paid by the first signer, and sends it; confirmed on return. Its signature.
+
+    Raises LedgerRefusal if it fails.
+    """
+    message = MessageV0.try_compile(signers[0].pubkey(), list(instructions), [], latest_blockhash(url))
+    return send_signed(url, VersionedTransaction(message, list(signers)))
+
+
+def sign(unsigned: str, key: Keypair) -> VersionedTransaction:
+    """The transaction that `build-transaction` gave out as base64, signed by its payer `key`."""
+    message = VersionedTransaction.from_bytes(base64.b64decode(unsigned)).message
+    return VersionedTransaction.populate(message, [key.sign_message(to_bytes_versioned(message))])
+
+
+def send_signed(url: str, transaction: VersionedTransaction, *, even_if_it_fails: bool = False) -> str:
+    """Sends a signed transaction and waits until it is confirmed; its signature.
+
+    `even_if_it_fails` skips the node's own trial, so that a failing one gets into a block.
+    """
+    options = {"encoding": "base64", "skipPreflight": even_if_it_fails, "preflightCommitment": "confirmed"}
+    signature = rpc(url, "sendTransaction", base64.b64encode(bytes(transaction)).decode(), options)
+    error = wait_for(url, signature)
+    if error is not None and not even_if_it_fails:
+        raise LedgerRefusal(f"{signature} failed: {error}")
+    return str(signature)
+
+
+def wait_for(url: str, signature: str, commitment: str = "confirmed", patience: float = 30) -> Any:
+    """Waits until a transaction has reached `commitment`; its error, None if it succeeded."""
+    reached = ("confirmed", "finalized")[("confirmed", "finalized").index(commitment) :]
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        [status] = rpc(url, "getSignatureStatuses", [signature])["value"]
+        if status and status["confirmationStatus"] in reached:
+            return status["err"]
+        time.sleep(0.01)
+    raise LedgerRefusal(f"{signature} was not {commitment} within {patience:g} s")
