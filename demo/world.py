@@ -1,6 +1,7 @@
 """The local world: `make run`.
 
-1. PostgreSQL and Redis (private ones unless DATABASE_URL / REDIS_URL are set), an EVM chain with test tokens.
+1. PostgreSQL and Redis (private ones unless DATABASE_URL / REDIS_URL are set), an EVM chain and, where Surfnet has
+   a build for this machine, a Solana chain, both with test tokens.
 2. Migrations, catalogue, an admin user, a demo merchant with an API key: each made once.
 3. Web, worker, beat and the demo shop, watched until Ctrl-C, which stops everything in order.
 
@@ -23,8 +24,10 @@ from types import FrameType
 import requests
 
 from demo.contracts.deploy import ChainRefusal, deploy_local_tokens
-from demo.services import anvil, postgres, redis
+from demo.services import anvil, postgres, redis, surfnet
 from demo.services.process import LOCAL, REPOSITORY, Child, ServiceError, is_free, spawn
+from demo.solana.ledger import LedgerRefusal
+from demo.solana.mint import WALLET, prepare_local_mint
 from demo.world_console import red, say, step, summary
 from demo.world_env import (
     ADMIN_USER,
@@ -86,7 +89,7 @@ def main() -> int:
             _start_and_watch(running)
         except KeyboardInterrupt:
             say()
-        except (ServiceError, ChainRefusal, OSError) as error:
+        except (ServiceError, ChainRefusal, LedgerRefusal, OSError) as error:
             say(f"\n{red('The local world stopped.')} {error}")
             status = 1
         _stop(running)
@@ -142,9 +145,30 @@ def _start_services(running: list[Child]) -> Addresses:
         )
         running.append(chain.child)
         deploy_local_tokens(chain.url, anvil.WALLET_ADDRESS)
+    solana = _start_solana(running)
     web = _port("web", 8000, {port})
     shop = _port("shop", 8001, {port, web})
-    return Addresses(f"http://127.0.0.1:{web}", f"http://127.0.0.1:{shop}", chain.url, database, broker)
+    return Addresses(
+        web=f"http://127.0.0.1:{web}",
+        shop=f"http://127.0.0.1:{shop}",
+        chain=chain.url,
+        solana=solana,
+        database=database,
+        redis=broker,
+    )
+
+
+def _start_solana(running: list[Child]) -> str | None:
+    """Starts the Solana chain; None where that can't be had on this machine, and the world goes without."""
+    try:
+        with step("Starting the local Solana chain"):
+            chain = surfnet.start(port=_port("Solana chain", 8899, set()), log=LOGS / "surfnet.log")
+            running.append(chain.child)
+            prepare_local_mint(chain.url, WALLET.pubkey())
+    except ServiceError as error:
+        say(f"    The local world goes without Solana. {error}")
+        return None
+    return chain.url
 
 
 def _set_up(memory: Memory, at: Addresses, environment: dict[str, str]) -> None:
@@ -157,6 +181,8 @@ def _set_up(memory: Memory, at: Addresses, environment: dict[str, str]) -> None:
     with step("Bringing the database up to date"):
         manage("migrate", "--verbosity=0")
         manage("load_catalogue", "demo/catalogue.json")
+        if at.solana:
+            manage("load_catalogue", "demo/solana/catalogue.json")
     if memory.get("ADMIN_CREATED") is None:
         with step("Making the admin user"):
             _make_admin(memory, environment)
@@ -244,12 +270,19 @@ def _tell(memory: Memory, at: Addresses) -> None:
         ("Admin", f"{at.web}/admin/  (user {ADMIN_USER}, password {memory['ADMIN_PASSWORD']})"),
         ("API", f"{at.web}/api  (key {memory['API_KEY']})"),
         ("Chain", f"{at.chain}  (chain id {anvil.CHAIN_ID}; the demo wallet holds test ETH, USDC and DAI)"),
+        ("Solana", _solana_row(at)),
         ("Documentation", "README.md and docs/"),
         ("Logs", f"{LOGS}/, {WORLD}/*/*.log"),
     ]
     summary(
         "Quittance runs. Buy something in the shop:", rows, "Ctrl-C stops everything; what was made stays."
     )
+
+
+def _solana_row(at: Addresses) -> str:
+    if not at.solana:
+        return "not on this machine (see above)"
+    return f"{at.solana}  (chain id {surfnet.CHAIN_ID}; begins anew each time, the demo wallet holds SOL and USDC)"
 
 
 def _port(what: str, wanted: int, taken: set[int]) -> int:

@@ -10,6 +10,7 @@ from cryptography.fernet import Fernet
 
 from demo.contracts.deploy import USDC
 from demo.services import anvil
+from demo.solana.mint import WALLET
 
 ADMIN_USER = "admin"
 
@@ -55,11 +56,12 @@ class Memory:
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where the world's parts are reached."""
+    """Where the world's parts are reached; `solana` is None where that chain can't run."""
 
     web: str
     shop: str
     chain: str
+    solana: str | None
     database: str
     redis: str
 
@@ -84,7 +86,15 @@ def web_environment(memory: Memory, at: Addresses) -> dict[str, str]:
         "LOCAL_RPC_URL": at.chain,
         "LOCAL_CHAIN_NAME": "Local Chain",
         "DEMO_WALLET_KEY": anvil.WALLET_KEY,
+        **_solana_environment(at),
     }
+
+
+def _solana_environment(at: Addresses) -> dict[str, str]:
+    """What is left out where the Solana chain can't run; the wallet's key is the 32 bytes of its seed in hex."""
+    if at.solana is None:
+        return {}
+    return {"LOCAL_SOLANA_RPC_URL": at.solana, "DEMO_SOLANA_WALLET_KEY": WALLET.secret().hex()}
 
 
 def shop_environment(memory: Memory, at: Addresses, directory: Path) -> dict[str, str]:
