@@ -24,7 +24,7 @@ _SETTINGS = {
     "ALLOW_HTTP_URLS": "true",
     "WEBHOOK_ALLOW_PRIVATE": "true",
     "EMAIL_URL": "memorymail://",
-    "DATABASE_POOL_SIZE": "24",
+    "DATABASE_POOL_SIZE": "220",
     "LOG_LEVEL": "WARNING",
 }
 

@@ -3,14 +3,10 @@
 The threads run against real PostgreSQL, each with a connection of its own, and start at one signal.
 """
 
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from chains.models import Chain
@@ -20,52 +16,13 @@ from payments.requests import cancel_request, expire_due
 from payments.verification import verify_due
 from tests.chain import LocalChain
 from tests.payments.world import pay, submit
+from tests.threads import at_once
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Status = PaymentRequest.Status
-THREADS = 20
-
-
-def at_once(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run the jobs in threads that start together; return their results, an ApiError standing for itself."""
-    start = threading.Barrier(min(len(jobs), THREADS))
-
-    def run(job: Callable[[], Any]) -> Any:
-        if not getattr(ready, "yes", False):
-            ready.yes = True
-            start.wait(timeout=30)
-        try:
-            return job()
-        except ApiError as error:
-            return error
-        finally:
-            connection.close()
-
-    ready = threading.local()
-    with ThreadPoolExecutor(max_workers=min(len(jobs), THREADS)) as pool:
-        return list(pool.map(run, jobs))
-
-
-def test_one_hash_for_200_requests_pays_the_one_it_is_bound_to(
-    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
-) -> None:
-    requests = [request_for() for _ in range(200)]
-    sent = pay(local_chain, requests[77])
-    spellings = [sent, sent.upper().replace("0X", "0x"), f" {sent} ", sent[2:]]
-    from chains.addresses import normalise_transaction_hash
-
-    at_once(
-        [
-            lambda r=r, i=i: submit(r, normalise_transaction_hash("evm", spellings[i % 4]))
-            for i, r in enumerate(requests)
-        ]
-    )
-    at_once([verify_due] * THREADS)
-    assert list(PaymentRequest.objects.filter(status=Status.COMPLETED)) == [requests[77]]
-    assert Payment.objects.filter(failure_code="transaction_not_bound").count() == 199
-    assert ConsumedTransfer.objects.count() == 1
+THREADS = 50
 
 
 def test_many_workers_verify_one_payment_once(
