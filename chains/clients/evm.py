@@ -25,9 +25,12 @@ from chains.clients.base import (
     TransferRefused,
     Watch,
 )
+from chains.clients.evm_tracing import Mined, Tracer, Traces, traces_of
 from chains.clients.nodes import NodeHealth, WrongChain
 from chains.clients.quantities import address, data_bytes, hash32, quantity, to_hex
 from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, RpcFault
+
+NeedsTrace = Callable[[dict[str, Any], dict[str, Any]], bool]
 
 _CHAIN_ID: Call = ("eth_chainId", [])
 _BALANCE_OF = "0x70a08231"
@@ -55,6 +58,8 @@ class EvmClient:
         self._chain_id = chain_id
         identity = Identity(_CHAIN_ID, self._is_right_chain, (("eth_blockNumber", []), quantity))
         self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
+        alone = Identity(_CHAIN_ID, self._is_right_chain)
+        self._tracers = {url: Tracer(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls}
 
     def health(self) -> list[NodeHealth]:
         """Return how each node does, in the catalogue's order."""
@@ -66,32 +71,55 @@ class EvmClient:
 
     def look_up(self, transaction_hashes: Sequence[str], *, with_finality: bool) -> Snapshot:
         """Return the head and these transactions, by as many nodes as have to agree; see `_look_up`."""
+        return self._agreed_look(transaction_hashes, with_finality, evm_transfers.needs_trace)
+
+    def _agreed_look(self, hashes: Sequence[str], with_finality: bool, needs_trace: NeedsTrace) -> Snapshot:
         return agreement.look_up(
-            self._rpc, transaction_hashes, lambda node, hashes: self._look_up(node, hashes, with_finality)
+            self._rpc, hashes, lambda node, part: self._look_up(node, part, with_finality, needs_trace)
         )
 
-    def _look_up(self, node: JsonRpc, transaction_hashes: Sequence[str], with_finality: bool) -> Snapshot:
-        """Return what one node says, in two rounds of questions, whatever their number.
+    def _look_up(
+        self, node: JsonRpc, transaction_hashes: Sequence[str], with_finality: bool, needs_trace: NeedsTrace
+    ) -> Snapshot:
+        """Return what one node says, in two rounds of questions, whatever their number, and one more for traces.
 
-        First the transactions with their receipts, then the head with the blocks that the receipts name, and the chain
-        id once more, since an address may have come to stand for another node. A receipt counts only if the block that
-        the node has now at that height is the very block it names: otherwise the chain was reorganised between the two
-        answers, and the transaction is reported as not mined.
+        First the transactions with their receipts, then the traces of those that need one, then the head with the
+        blocks that the receipts name, and the chain id once more, since an address may have come to stand for another
+        node. A receipt counts only if the block that the node has now at that height is the very block it names:
+        otherwise the chain was reorganised between the answers, and the transaction is reported as not mined. So is one
+        whose trace could not be had now, though it may be at another time.
         """
         calls: list[Call] = []
         for transaction_hash in transaction_hashes:
             calls.append(("eth_getTransactionByHash", [transaction_hash]))
             calls.append(("eth_getTransactionReceipt", [transaction_hash]))
         found = node.batch(calls, lambda answers: _found(transaction_hashes, answers))
+        traces = self._traces(node, found, needs_trace)
         tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
         heights = sorted({found_in for pair in found.values() if (found_in := _height(pair)) is not None})
         calls = [("eth_getBlockByNumber", [tag, False]) for tag in [*tags, *map(hex, heights)]]
-        return node.batch([_CHAIN_ID, *calls], lambda answers: self._snapshot(found, len(tags), answers))
+        return node.batch(
+            [_CHAIN_ID, *calls], lambda answers: self._snapshot(found, traces, len(tags), answers)
+        )
 
-    def _snapshot(self, found: dict[str, "_Pair"], tags: int, answers: Sequence[Any]) -> Snapshot:
+    def _snapshot(
+        self, found: dict[str, "_Pair"], traces: Traces, tags: int, answers: Sequence[Any]
+    ) -> Snapshot:
         if not self._is_right_chain(answers[0]):
             raise WrongChain("the node serves another chain than before")
-        return _snapshot(found, answers[1 : tags + 1], answers[tags + 1 :])
+        return _snapshot(found, traces, answers[1 : tags + 1], answers[tags + 1 :])
+
+    def _traces(self, node: JsonRpc, found: dict[str, "_Pair"], needs_trace: NeedsTrace) -> Traces:
+        """Return the traces that are needed. Where nodes have to agree each speaks for itself; else any may tell."""
+        wanted = {
+            hash_: Mined(pair[0], hash32(pair[1].get("blockHash")))
+            for hash_, pair in found.items()
+            if pair and pair[1] and quantity(pair[1].get("status")) == 1 and needs_trace(pair[0], pair[1])
+        }
+        own = [self._tracers[url] for url in node.urls]
+        if self._rpc.size < agreement.NODES_FOR_AGREEMENT:
+            own += [tracer for tracer in self._tracers.values() if tracer not in own]
+        return traces_of(own, wanted)
 
     def build_transfer(
         self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
@@ -144,7 +172,9 @@ class EvmClient:
         if blocks is None:
             return Discovery((), since_block or 0)
         logs = self._results(evm_discovery.log_questions(watches, *blocks))
-        found = self.look_up(evm_discovery.transaction_hashes(logs), with_finality=False)
+        found = self._agreed_look(
+            evm_discovery.transaction_hashes(logs), False, evm_discovery.worth_tracing(watches)
+        )
         return Discovery(evm_discovery.matches(watches, found.transactions.values()), blocks[1] + 1)
 
     def _answers(self, calls: Sequence[Call]) -> list[Any]:
@@ -230,23 +260,29 @@ def _height(pair: _Pair) -> int | None:
     return quantity(pair[1]["blockNumber"]) if pair and pair[1] else None
 
 
-def _snapshot(found: dict[str, _Pair], head: Sequence[Any], blocks: Sequence[Any]) -> Snapshot:
+def _snapshot(
+    found: dict[str, _Pair], traces: Traces, head: Sequence[Any], blocks: Sequence[Any]
+) -> Snapshot:
     known = [_block(_sound(answer)) for answer in blocks if answer is not None]
     by_height = {block.number: block for block in known}
-    return Snapshot(_head(head), {wanted: _facts(wanted, pair, by_height) for wanted, pair in found.items()})
+    facts = {wanted: _facts(wanted, pair, by_height, traces) for wanted, pair in found.items()}
+    return Snapshot(_head(head), facts, traces.unanswered)
 
 
-def _facts(wanted: str, pair: _Pair, blocks: dict[int, Block]) -> TransactionFacts | None:
+def _facts(wanted: str, pair: _Pair, blocks: dict[int, Block], traces: Traces) -> TransactionFacts | None:
     if pair is None:
         return None
     transaction, receipt = pair
     sender, nonce = address(transaction.get("from")), quantity(transaction.get("nonce"))
     block = blocks.get(quantity(receipt["blockNumber"])) if receipt else None
-    if receipt is None or block is None or hash32(receipt.get("blockHash")) != block.hash:
+    is_there = receipt is not None and block is not None and hash32(receipt.get("blockHash")) == block.hash
+    if receipt is None or not is_there or wanted in traces.unanswered:
         return TransactionFacts(wanted, sender, nonce, None, succeeded=False, transfers=())
     succeeded = quantity(receipt.get("status")) == 1
-    transfers = evm_transfers.transfers(transaction, receipt) if succeeded else ()
-    return TransactionFacts(wanted, sender, nonce, block, succeeded, transfers)
+    trace = traces.told.get(wanted)
+    transfers = evm_transfers.transfers(transaction, receipt, trace) if succeeded else ()
+    known = trace is not None or wanted not in traces.missing
+    return TransactionFacts(wanted, sender, nonce, block, succeeded, transfers, inner_calls_known=known)
 
 
 def _funding(token: str, answers: list[Any]) -> _Funding:

@@ -3,12 +3,12 @@
 Native coin leaves no log, so it is not found this way.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from chains.clients.base import ChainError, TransactionFacts, Watch
-from chains.clients.evm_transfers import TRANSFER_TOPIC
-from chains.clients.quantities import hash32, to_hex
+from chains.clients.evm_transfers import TRANSFER_TOPIC, needs_trace
+from chains.clients.quantities import data_bytes, hash32, to_hex
 from chains.clients.rpc import Call
 
 MOST_BLOCKS = 1000
@@ -53,6 +53,17 @@ def transaction_hashes(answers: Iterable[Any]) -> list[str]:
             raise ChainError("the node's answer is not a list of logs")
         hashes |= {hash32(log.get("transactionHash")) for log in logs}
     return sorted(hashes)
+
+
+def worth_tracing(watches: Sequence[Watch]) -> Callable[[dict[str, Any], dict[str, Any]], bool]:
+    """Return whether a transaction is worth a trace: only if a watched reference stands somewhere in its data."""
+    references = [watch.reference for watch in watches]
+
+    def judge(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
+        data = data_bytes(transaction.get("input"))
+        return any(reference in data for reference in references) and needs_trace(transaction, receipt)
+
+    return judge
 
 
 def matches(

@@ -93,6 +93,11 @@ class JsonRpc:
         """How many nodes are configured."""
         return len(self._nodes)
 
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The addresses of the nodes, in order."""
+        return tuple(node.url for node in self._nodes)
+
     def batch(self, calls: Sequence[Call], read: Callable[[list[Any]], _Meaning]) -> _Meaning:
         """Return what `read` makes of the calls' results, which come in order; a call's own error is an RpcFault.
 

@@ -1,0 +1,45 @@
+"""Calls that move tokens, and the reference directly after their arguments (contract 7)."""
+
+from dataclasses import dataclass
+
+from eth_utils.address import to_checksum_address
+
+REFERENCE_BYTES = 16
+WORD = 32
+TRANSFER = bytes.fromhex("a9059cbb")  # transfer(address,uint256)
+TRANSFER_FROM = bytes.fromhex("23b872dd")  # transferFrom(address,address,uint256)
+
+
+@dataclass(frozen=True)
+class TokenCall:
+    """A call of a token's `transfer` or `transferFrom`: what it asks for, and the reference after its arguments."""
+
+    token: str
+    sender: str
+    recipient: str
+    amount: int
+    reference: bytes | None
+
+
+def token_call(caller: str, to: str, data: bytes) -> TokenCall | None:
+    """Return what `data`, sent by `caller` to the contract `to`, asks for, if it is a transfer.
+
+    Bytes after the reference are left alone: wallets append attribution suffixes of their own.
+    """
+    words = {TRANSFER: 2, TRANSFER_FROM: 3}.get(data[:4])
+    end = 4 + (words or 0) * WORD
+    if words is None or len(data) < end:
+        return None
+    *accounts, amount = (data[at : at + WORD] for at in range(4, end, WORD))
+    if any(account[:12] != bytes(12) for account in accounts):
+        return None
+    *owner, recipient = (to_checksum_address(account[12:]) for account in accounts)
+    return TokenCall(
+        to, owner[0] if owner else caller, recipient, int.from_bytes(amount), reference_at(data, end)
+    )
+
+
+def reference_at(data: bytes, start: int) -> bytes | None:
+    """Return the 16 bytes of `data` from `start` on, if there are as many."""
+    reference = data[start : start + REFERENCE_BYTES]
+    return bytes(reference) if len(reference) == REFERENCE_BYTES else None

@@ -1,0 +1,220 @@
+"""Asking nodes for traces: which node offers them, what was told already, and what must not be asked for in company.
+
+A node that does not offer traces is no fault, and the transaction is then judged by what else is known of it. A node
+that fails to answer proves nothing: the transaction is looked at again. Since who made a transaction decides how large
+its trace is, one whose trace could not be had is asked for alone from then on, so that it holds up no other.
+"""
+
+import re
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from chains.clients.base import ChainError
+from chains.clients.evm_trace import Trace, Untraceable, read_trace
+from chains.clients.quantities import address, data_bytes, quantity
+from chains.clients.rpc import Call, JsonRpc, RpcFault
+
+MOST_KEPT = 1000
+MOST_KEPT_CALLS = 200_000
+MOST_SUSPECTS = 1000
+SUSPECTS_PER_LOOK = 2
+LONGEST_PAUSE_SECONDS = 300.0
+UNABLE_SECONDS = 3600.0
+PRESUMED_UNABLE_AFTER_SECONDS = 600.0
+_OPTIONS = {"tracer": "callTracer", "tracerConfig": {"withLog": True}, "timeout": "5s"}
+_METHOD_NOT_FOUND = -32601
+_METHOD_NOT_SUPPORTED = -32004
+_IS_NOT_OFFERED = re.compile(
+    r"(method|debug_|namespace|module|tracer).*(not |n't |unsupported|disabled|unavailable)"
+    r"|(unsupported|unknown|invalid) (method|tracer)",
+    re.IGNORECASE | re.DOTALL,
+)
+_IS_LOST = re.compile(
+    r"historical state|missing trie node|state .*(pruned|not available)|reexec", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Mined:
+    """A transaction as the node gives it, and the hash of the block that it stands in."""
+
+    transaction: dict[str, Any]
+    block_hash: str
+
+
+class _Unable(Exception):
+    """The node does not offer traces."""
+
+
+@dataclass
+class _Suspect:
+    failures: int
+    not_before: float
+
+
+@dataclass(frozen=True)
+class Traces:
+    """What came of asking for the traces of some transactions: each is in one of the three.
+
+    `missing` are those of which no node offers one; of `unanswered` there was no usable answer now.
+    """
+
+    told: Mapping[str, Trace]
+    missing: frozenset[str]
+    unanswered: frozenset[str]
+
+
+class Tracer:
+    """The traces that one node offers, if it does; what it told is kept, as long as there is room.
+
+    It has connections of its own: a trace that can't be had says nothing of the node's other answers.
+    """
+
+    def __init__(self, node: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._node = node
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str], Trace] = OrderedDict()
+        self._weight = 0
+        self._suspects: OrderedDict[str, _Suspect] = OrderedDict()
+        self._has_traced = False
+        self._failing_since: float | None = None
+        self._unable_until = 0.0
+
+    def traces(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
+        """Return the traces of these transactions by their hashes: None where the node offers none.
+
+        A transaction of which there is no usable answer now is left out. One round of questions, and one more for each
+        of the few that are asked for alone.
+        """
+        found: dict[str, Trace | None] = {**self._remembered(wanted)}
+        for part in self._parts([hash_ for hash_ in wanted if hash_ not in found]):
+            if self._unable_until > self._clock():
+                return dict.fromkeys(wanted) | found
+            told = self._ask({hash_: wanted[hash_] for hash_ in part})
+            self._keep({hash_: wanted[hash_] for hash_ in part}, told)
+            found |= told
+        return found
+
+    def _parts(self, hashes: Sequence[str]) -> Iterator[list[str]]:
+        """Yield what to ask for together: first all that are above suspicion, then a few of the others, alone."""
+        with self._lock:
+            suspects = {hash_: self._suspects[hash_] for hash_ in hashes if hash_ in self._suspects}
+        if above_suspicion := [hash_ for hash_ in hashes if hash_ not in suspects]:
+            yield above_suspicion
+        now = self._clock()
+        due = sorted((s.failures, hash_) for hash_, s in suspects.items() if s.not_before <= now)
+        yield from ([hash_] for _, hash_ in due[:SUSPECTS_PER_LOOK])
+
+    def _ask(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
+        questions: list[Call] = [("debug_traceTransaction", [hash_, _OPTIONS]) for hash_ in wanted]
+        told: dict[str, Trace | None] = {}
+        try:
+            for (hash_, mined), answer in zip(wanted.items(), self._node.batch(questions, list), strict=True):
+                with suppress(ChainError):
+                    told[hash_] = _told(answer, mined)
+        except _Unable:
+            self._unable_until = self._clock() + UNABLE_SECONDS
+            return dict.fromkeys(wanted)
+        except ChainError:
+            return self._failed(wanted)
+        self._failing_since = None
+        self._has_traced |= any(told.values())
+        return told
+
+    def _failed(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
+        """Note a failure; a node that never gave a trace and fails for long is taken for one that offers none."""
+        now = self._clock()
+        self._failing_since = now if self._failing_since is None else self._failing_since
+        if self._has_traced or now - self._failing_since < PRESUMED_UNABLE_AFTER_SECONDS:
+            return {}
+        self._unable_until, self._failing_since = now + UNABLE_SECONDS, None
+        return dict.fromkeys(wanted)
+
+    def _remembered(self, wanted: Mapping[str, Mined]) -> dict[str, Trace]:
+        found: dict[str, Trace] = {}
+        with self._lock:
+            for hash_, mined in wanted.items():
+                if trace := self._kept.get((hash_, mined.block_hash)):
+                    self._kept.move_to_end((hash_, mined.block_hash))
+                    found[hash_] = trace
+        return found
+
+    def _keep(self, wanted: Mapping[str, Mined], told: Mapping[str, Trace | None]) -> None:
+        """Keep the traces that were told, and be wary of the transactions without an answer."""
+        now = self._clock()
+        with self._lock:
+            for hash_, mined in wanted.items():
+                if trace := told.get(hash_):
+                    self._kept[hash_, mined.block_hash] = trace
+                    self._weight += _weight(trace)
+                if hash_ in told:
+                    self._suspects.pop(hash_, None)
+                else:
+                    self._suspect(hash_, now)
+            while len(self._kept) > MOST_KEPT or self._weight > MOST_KEPT_CALLS:
+                _, forgotten = self._kept.popitem(last=False)
+                self._weight -= _weight(forgotten)
+            while len(self._suspects) > MOST_SUSPECTS:
+                self._suspects.popitem(last=False)
+
+    def _suspect(self, hash_: str, now: float) -> None:
+        failures = self._suspects[hash_].failures + 1 if hash_ in self._suspects else 1
+        pause = min(2.0 ** min(failures - 1, 10) - 1, LONGEST_PAUSE_SECONDS)
+        self._suspects[hash_] = _Suspect(failures, now + pause)
+
+
+def traces_of(tracers: Sequence[Tracer], wanted: Mapping[str, Mined]) -> Traces:
+    """Return what the first of these nodes that can tell says of each transaction."""
+    told: dict[str, Trace] = {}
+    unanswered: set[str] = set()
+    for tracer in tracers:
+        open_ = {hash_: mined for hash_, mined in wanted.items() if hash_ not in told}
+        if not open_:
+            break
+        answers = tracer.traces(open_)
+        unanswered |= open_.keys() - answers.keys()
+        told |= {hash_: trace for hash_, trace in answers.items() if trace is not None}
+    unanswered -= told.keys()
+    return Traces(told, frozenset(wanted.keys() - told.keys() - unanswered), frozenset(unanswered))
+
+
+def _weight(trace: Trace) -> int:
+    return len(trace.calls) + len(trace.logs or ())
+
+
+def _told(answer: Any, mined: Mined) -> Trace | None:
+    """Return the trace, or None where there is none to be had. Raises _Unable, and ChainError for no usable answer."""
+    if isinstance(answer, RpcFault):
+        if answer.code in (_METHOD_NOT_FOUND, _METHOD_NOT_SUPPORTED) or _IS_NOT_OFFERED.search(
+            answer.message
+        ):
+            raise _Unable
+        if _IS_LOST.search(answer.message):
+            return None
+        raise ChainError(f"the node could not trace: {answer.message}")
+    try:
+        trace = read_trace(answer)
+    except Untraceable:
+        return None
+    if not _is_of(trace, mined.transaction):
+        raise ChainError("the node traced another transaction")
+    return trace
+
+
+def _is_of(trace: Trace, transaction: dict[str, Any]) -> bool:
+    """Whether the trace begins with this very transaction."""
+    if not trace.calls:
+        return False
+    call, to = trace.calls[0], transaction.get("to")
+    return (
+        call.sender == address(transaction.get("from"))
+        and (to is None or call.to == address(to))
+        and call.value == quantity(transaction.get("value"))
+        and data_bytes(transaction.get("input")).startswith(call.data)
+    )
