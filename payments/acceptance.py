@@ -19,9 +19,15 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
         payment = Payment.objects.select_related("request").get(pk=payment.pk)
         if payment.accepted_by and payment.status != Payment.Status.FAILED:
             return payment
-        is_unbound = payment.failure_code == FailureCode.TRANSACTION_NOT_BOUND
-        if payment.status != Payment.Status.FAILED or not is_unbound:
+        if not is_acceptable(payment):
             message = "Only a payment that failed as transaction_not_bound can be accepted."
             raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
         reopen(payment, actor=actor, reason=f"accepted: {reason}", accepted_by=actor, accepted_reason=reason)
     return payment
+
+
+def is_acceptable(payment: Payment) -> bool:
+    """Whether the payment failed for want of a binding alone."""
+    return (
+        payment.status == Payment.Status.FAILED and payment.failure_code == FailureCode.TRANSACTION_NOT_BOUND
+    )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -9,6 +10,7 @@ from django.urls import URLPattern, path
 
 from config import portal
 from config.api.errors import ApiError
+from payments.acceptance import accept_payment, is_acceptable
 from payments.admin.records import (
     PAYMENT_COLOURS,
     Records,
@@ -22,6 +24,14 @@ from payments.admin.records import (
 from payments.models import ConsumedTransfer, Payment, Transition
 from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
 from payments.submission import retry_payment
+
+
+class AcceptForm(forms.Form):
+    """Why an unbound transaction is taken as payment."""
+
+    reason = forms.CharField(
+        max_length=400, widget=portal.Textarea, help_text="Stays in the history, for merchant and auditor."
+    )
 
 
 @admin.register(Payment)
@@ -60,6 +70,8 @@ class PaymentAdmin(Records):
                     "transaction_hash",
                     "explorer",
                     "from_address",
+                    "accepted_by",
+                    "accepted_reason",
                     "block_number",
                     "block_time",
                     "confirmations",
@@ -97,13 +109,16 @@ class PaymentAdmin(Records):
         )
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page that retries."""
-        retry = path(
-            "<str:payment_id>/retry/",
-            self.admin_site.admin_view(self.retry_view),
-            name="payments_payment_retry",
-        )
-        return [retry, *super().get_urls()]
+        """Add the pages that retry and accept."""
+        own = [
+            path(
+                f"<str:payment_id>/{name}/",
+                self.admin_site.admin_view(view),
+                name=f"payments_payment_{name}",
+            )
+            for name, view in (("retry", self.retry_view), ("accept", self.accept_view))
+        ]
+        return [*own, *super().get_urls()]
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
         """Offer what can be done."""
@@ -115,6 +130,9 @@ class PaymentAdmin(Records):
             and payment.retries_left > 0
         )
         context["may_retry"] = retryable and may_change(request, "payment")
+        context["may_accept"] = (
+            payment is not None and is_acceptable(payment) and may_change(request, "payment")
+        )
         return super().render_change_form(request, context, **options)
 
     def retry_view(self, request: HttpRequest, payment_id: str) -> HttpResponse:
@@ -140,6 +158,34 @@ class PaymentAdmin(Records):
         else:
             self.log_change(request, payment, "Retried.")
             messages.success(request, f"{payment} is being looked at again.")
+        return HttpResponseRedirect(portal.change_url(payment))
+
+    def accept_view(self, request: HttpRequest, payment_id: str) -> HttpResponse:
+        """Ask why, then take a transaction that nothing binds to the request as its payment."""
+        portal.demand(may_change(request, "payment"))
+        payment = self.get_object(request, payment_id)
+        if payment is None:
+            return not_there(request, "payments_payment", payment_id)
+        form = AcceptForm(request.POST or None)
+        if request.method != "POST" or not form.is_valid():
+            return portal.confirmation(
+                request,
+                payment,
+                self,
+                title=f"Accept {payment}",
+                explanation="Nothing ties this transaction to the request. Accept it only if you know that this "
+                "customer sent it. Everything else is still asked of the chain, and the money counts once.",
+                button="Accept as payment",
+                form=form,
+            )
+        reason = form.cleaned_data["reason"]
+        try:
+            accept_payment(payment, reason=reason, actor=actor_of(request))
+        except ApiError as error:
+            messages.error(request, str(error.detail))
+        else:
+            self.log_change(request, payment, f"Accepted: {reason}")
+            messages.success(request, f"{payment} is accepted, and is being verified.")
         return HttpResponseRedirect(portal.change_url(payment))
 
     @admin.display(description="Status", ordering="status")

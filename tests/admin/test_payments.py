@@ -241,12 +241,35 @@ def test_what_can_not_change_is_not_looked_at_again(admin_client: Client, failed
     assert Payment.objects.get().status == "failed"
 
 
+def test_an_unbound_payment_is_accepted_with_a_reason(admin_client: Client, failed: Payment) -> None:
+    Payment.objects.update(failure_code="transaction_not_bound")
+    at = f"/admin/payments/payment/{failed.pk}/accept/"
+    assert "Nothing ties this transaction" in admin_client.get(at).content.decode()
+    assert admin_client.post(at, {"reason": ""}).status_code == 200, "no reason, so it asks again"
+    assert Payment.objects.get().accepted_by == ""
+    assert admin_client.post(at, {"reason": "She rang us."}).status_code == 302
+    payment = Payment.objects.get()
+    assert (payment.status, payment.accepted_by, payment.accepted_reason) == (
+        "pending",
+        "admin admin",
+        "She rang us.",
+    )
+
+
+def test_what_failed_otherwise_is_not_accepted(admin_client: Client, failed: Payment) -> None:
+    at = f"/admin/payments/payment/{failed.pk}/accept/"
+    response = admin_client.post(at, {"reason": "Let it be."}, follow=True)
+    assert "transaction_not_bound can be accepted" in response.content.decode()
+    assert Payment.objects.get().status == "failed"
+
+
 def test_those_who_only_look_neither_cancel_nor_retry(
     staff: Callable[..., Client], make: Make, failed: Payment
 ) -> None:
     client = staff("payments.view_paymentrequest", "payments.view_payment")
     request = make()
     assert client.post(f"/admin/payments/paymentrequest/{request.pk}/cancel/").status_code == 403
-    assert client.post(f"/admin/payments/payment/{failed.pk}/retry/").status_code == 403
+    for action in ("retry", "accept"):
+        assert client.post(f"/admin/payments/payment/{failed.pk}/{action}/").status_code == 403
     assert cancel_request(request.pk, actor="test").status == "cancelled"
     assert Payment.objects.get().status == "failed"
