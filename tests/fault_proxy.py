@@ -99,6 +99,17 @@ def null(exchange: Exchange) -> None:
     exchange.reply([{**answer, "result": None} for answer in _sound(exchange)])
 
 
+def forgetful(exchange: Exchange) -> None:
+    """It knows no transaction, and is in order otherwise."""
+    forgotten = ("eth_getTransactionByHash", "eth_getTransactionReceipt")
+    exchange.reply(
+        [
+            {**answer, "result": None} if question["method"] in forgotten else answer
+            for question, answer in zip(exchange.questions, exchange.truth(), strict=True)
+        ]
+    )
+
+
 def limiting(seconds: int) -> Fault:
     """429 with a Retry-After."""
     return lambda exchange: exchange.send(429, b'{"error": "slow down"}', Retry_After=str(seconds))

@@ -1,0 +1,40 @@
+"""Several nodes before one chain, and a client that asks them in a time that the test moves on."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from chains.clients import rpc
+from chains.clients.evm import EvmClient
+from tests.chain import LocalChain
+from tests.fault_proxy import FaultProxy, proxying
+
+ALLOWANCE = 20
+
+
+@contextmanager
+def nodes_before(chain: LocalChain, count: int) -> Iterator[list[FaultProxy]]:
+    """Run `count` proxies before the chain's node."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(proxying(chain.url)) for _ in range(count)]
+
+
+def client_of(nodes: Sequence[FaultProxy], chain_id: int, now: Callable[[], datetime]) -> EvmClient:
+    """Return a client that knows nothing of these nodes yet; their rests go by `now`."""
+    urls = [node.url for node in nodes]
+    return EvmClient(urls, chain_id, head_allowance=ALLOWANCE, clock=lambda: now().timestamp())
+
+
+def be_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give up waiting for a node at once, as far as a node on this machine allows."""
+    monkeypatch.setattr(rpc, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(rpc, "READ_SECONDS", 0.25)
+    monkeypatch.setattr(rpc, "HEAD_READ_SECONDS", 0.25)
+
+
+def changed(**fields: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return a change of an answer: these fields have these values."""
+    return lambda answer: {**answer, **fields}
