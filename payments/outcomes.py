@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from chains.amounts import display_amount
 from chains.clients.base import TransactionFacts, Transfer
 from payments import announcements
 from payments.judging import Finality, NotYet, Paid
@@ -69,7 +70,7 @@ def complete(
                 confirmations=verdict.confirmations,
                 confirmations_required=finality.confirmations,
                 is_in_flight=False,
-                status_detail="Verified on the chain.",
+                status_detail=_verified(request, received),
                 completed_at=now,
                 next_check_at=None,
                 finality_check_at=now + FIRST_FINALITY_LOOK,
@@ -81,6 +82,19 @@ def complete(
     except ClaimLost:
         return False
     return True
+
+
+def _verified(request: PaymentRequest, received: int) -> str:
+    """Say what the payment made of the request: paid, still short of something, or more than was asked."""
+    symbol, decimals = request.token.symbol, request.token.decimals
+    missing = request.amount - request.amount_paid - received
+    if missing > 0:
+        return f"Verified on the chain; {display_amount(missing, decimals)} {symbol} is still to be paid."
+    if missing < 0:
+        return (
+            f"Verified on the chain; {display_amount(-missing, decimals)} {symbol} more than was asked for."
+        )
+    return "Verified on the chain."
 
 
 def fail(payment: Payment, claim_id: uuid.UUID, code: FailureCode, message: str, now: datetime) -> bool:

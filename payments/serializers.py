@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from chains.addresses import AddressError, normalise_address
 from chains.amounts import AmountError, parse_amount, read_decimal
+from chains.clients import ChainError, get_client
 from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode, Problem
 from config.api.serializers import StrictSerializer, TextField, TrueOrFalseField, WholeNumberField
@@ -129,6 +130,7 @@ class CreateRequestSerializer(StrictSerializer):
         if chain is not None and "recipient_address" in values:
             try:
                 values["recipient_address"] = recipient(chain, token, values["recipient_address"])
+                demand_payable_recipient(chain, values["recipient_address"])
             except AddressError as error:
                 found.append(Problem(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address"))
         values["token"] = token
@@ -164,6 +166,16 @@ def recipient(chain: Chain, token: Token | None, text: str) -> str:
     if token is not None and token.contract_address == address:
         raise AddressError("This is the token's own contract; what is sent there is lost.")
     return address
+
+
+def demand_payable_recipient(chain: Chain, address: str) -> None:
+    """Raise AddressError if the chain says that money must not go there; with its nodes down, the build asks again."""
+    try:
+        problem = get_client(chain).recipient_problem(address)
+    except ChainError:
+        return
+    if problem is not None:
+        raise AddressError(problem)
 
 
 def _active_chain(chain_id: int, found: list[Problem]) -> Chain | None:

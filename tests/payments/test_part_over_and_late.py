@@ -46,6 +46,7 @@ def test_a_part_leaves_the_request_active_and_the_rest_completes_it(
         3_000_000,
         7_000_000,
     )
+    assert request.payments.get().status_detail == "Verified on the chain; 7 USDC is still to be paid."
     assert [event["amount"] for event in told("payment.partially_paid")] == [3_000_000]
     assert not told("payment.succeeded")
     paid(local_chain, request, 7_000_000)
@@ -61,6 +62,7 @@ def test_too_much_completes_it_and_says_by_how_much(
     paid(local_chain, request, 10_500_000)
     assert (request.status, request.amount_overpaid) == (Status.COMPLETED, 500_000)
     assert told("payment.succeeded")[0]["amount_overpaid"]["raw"] == "500000"
+    assert "0.50 USDC more than was asked for" in request.payments.get().status_detail
 
 
 def test_a_second_payment_of_a_completed_request_is_recorded_as_overpaid(
