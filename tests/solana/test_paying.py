@@ -9,10 +9,10 @@ from chains.models import Token
 from merchants.models import Merchant
 from payments.discovery import discover_due
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from payments.routes import build_transaction, find_routes
 from tests.conftest import Api
 from tests.payments.world import Clock, look_until_decided, make_request, submit
 from tests.solana.ledger import LocalLedger
+from tests.solana.world import built_for
 
 Status = PaymentRequest.Status
 
@@ -21,14 +21,6 @@ Status = PaymentRequest.Status
 def recipient() -> str:
     """A wallet that was never used: it has neither SOL nor a token account."""
     return str(Keypair().pubkey())
-
-
-def built_for(request: PaymentRequest, wallet: str) -> str:
-    """Return the transaction that the checkout would get for this wallet."""
-    routes = find_routes(request, wallet_address=wallet, token=request.token)
-    assert isinstance(routes, list)
-    built = build_transaction(routes[0])
-    return str(getattr(built, "transaction", built))
 
 
 def test_usdc_arrives_in_an_account_made_for_it_and_completes_the_request(
