@@ -5,8 +5,8 @@ import django.db.models.deletion
 import django.utils.timezone
 import merchants.identifiers
 import payments.models.payment
-import payments.models.records
 import payments.models.request
+import payments.models.route
 from django.db import migrations, models
 
 
@@ -64,7 +64,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Route',
             fields=[
-                ('id', models.CharField(default=payments.models.records.new_route_id, editable=False, max_length=27, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=payments.models.route.new_route_id, editable=False, max_length=27, primary_key=True, serialize=False)),
                 ('type', models.CharField(choices=[('direct', 'Direct'), ('swap', 'Swap')], default='direct', max_length=8)),
                 ('wallet_address', models.CharField(max_length=64)),
                 ('amount', chains.fields.BaseUnitsField()),

@@ -2,8 +2,9 @@
 
 from payments.models.payment import FailureCode, Payment
 from payments.models.proof import DiscoveryCursor, PayerProof
-from payments.models.records import ConsumedTransfer, Route, Transition
+from payments.models.records import ConsumedTransfer, Transition
 from payments.models.request import PaymentRequest
+from payments.models.route import Route
 
 __all__ = [
     "ConsumedTransfer",

@@ -1,7 +1,5 @@
 """The payment: one transaction that somebody says pays a request (spec 2.5, contract 6)."""
 
-from typing import TYPE_CHECKING
-
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -10,9 +8,7 @@ from chains.fields import BaseUnitsField, base_units_constraint
 from chains.models import Chain, Token
 from merchants.identifiers import prefixed_id
 from payments.models.request import PaymentRequest
-
-if TYPE_CHECKING:
-    from payments.models.records import Route
+from payments.models.route import PaymentType, Route
 
 
 def new_payment_id() -> str:
@@ -66,11 +62,7 @@ class Payment(models.Model):
         COMPLETED = "completed"
         FAILED = "failed"
 
-    class Type(models.TextChoices):
-        """How the money travels (spec 1)."""
-
-        DIRECT = "direct"
-        SWAP = "swap"
+    Type = PaymentType
 
     class BoundBy(models.TextChoices):
         """What tied the transaction to the request (contract 7)."""
@@ -88,9 +80,7 @@ class Payment(models.Model):
     type = models.CharField(max_length=8, choices=Type.choices, default=Type.DIRECT)
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
     transaction_hash = models.CharField(max_length=90)
-    route: "models.ForeignKey[Route | None, Route | None]" = models.ForeignKey(
-        "payments.Route", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
-    )
+    route = models.ForeignKey(Route, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     submitted_publicly = models.BooleanField(default=True)
 
     from_address = models.CharField(max_length=64, blank=True)

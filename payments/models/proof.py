@@ -4,8 +4,8 @@ from django.db import models
 from django.utils import timezone
 
 from chains.models import Chain, Token
-from payments.models.records import Route
 from payments.models.request import PaymentRequest
+from payments.models.route import Route
 
 
 class PayerProof(models.Model):

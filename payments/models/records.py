@@ -1,41 +1,13 @@
-"""What is written beside requests and payments: routes offered, transfers consumed, and the history of every change."""
+"""What is written beside requests and payments: transfers consumed, and the history of every change."""
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from chains.fields import BaseUnitsField, base_units_constraint
-from chains.models import Chain, Token
-from merchants.identifiers import prefixed_id
+from chains.models import Chain
 from payments.models.payment import Payment
 from payments.models.request import PaymentRequest
-
-
-def new_route_id() -> str:
-    """Return a fresh `rt_` id; knowing it is what lets a customer have the transaction built."""
-    return prefixed_id("rt_")
-
-
-class Route(models.Model):
-    """One offered way to pay what remains of a request, from one wallet. `amount` is in base units of `token`."""
-
-    id = models.CharField(max_length=27, primary_key=True, default=new_route_id, editable=False)
-    request = models.ForeignKey(PaymentRequest, on_delete=models.CASCADE, related_name="routes")
-    type = models.CharField(max_length=8, choices=Payment.Type.choices, default=Payment.Type.DIRECT)
-    wallet_address = models.CharField(max_length=64)
-    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
-    token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+")
-    amount = BaseUnitsField()
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    expires_at = models.DateTimeField()
-    built_at = models.DateTimeField(null=True, blank=True)
-    proof_message = models.TextField(blank=True)
-
-    class Meta:
-        constraints = (base_units_constraint("amount", "route"),)
-
-    def __str__(self) -> str:
-        return self.id
 
 
 class ConsumedTransfer(models.Model):

@@ -1,0 +1,43 @@
+"""The routes that customers are offered (spec 1, contract 8)."""
+
+from django.db import models
+from django.utils import timezone
+
+from chains.fields import BaseUnitsField, base_units_constraint
+from chains.models import Chain, Token
+from merchants.identifiers import prefixed_id
+from payments.models.request import PaymentRequest
+
+
+class PaymentType(models.TextChoices):
+    """How the money travels (spec 1)."""
+
+    DIRECT = "direct"
+    SWAP = "swap"
+
+
+def new_route_id() -> str:
+    """Return a fresh `rt_` id; knowing it is what lets a customer have the transaction built."""
+    return prefixed_id("rt_")
+
+
+class Route(models.Model):
+    """One offered way to pay what remains of a request, from one wallet. `amount` is in base units of `token`."""
+
+    id = models.CharField(max_length=27, primary_key=True, default=new_route_id, editable=False)
+    request = models.ForeignKey(PaymentRequest, on_delete=models.CASCADE, related_name="routes")
+    type = models.CharField(max_length=8, choices=PaymentType.choices, default=PaymentType.DIRECT)
+    wallet_address = models.CharField(max_length=64)
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
+    token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+")
+    amount = BaseUnitsField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+    built_at = models.DateTimeField(null=True, blank=True)
+    proof_message = models.TextField(blank=True)
+
+    class Meta:
+        constraints = (base_units_constraint("amount", "route"),)
+
+    def __str__(self) -> str:
+        return self.id
