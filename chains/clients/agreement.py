@@ -7,9 +7,11 @@ before the others were asked.
 What this can't do: two nodes that tell the same lie are believed. Choose providers that do not share a backend.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import TypeVar
 
 from chains.clients.base import ChainError, Head, Snapshot, TransactionFacts, Transfer
 from chains.clients.nodes import Contradicted
@@ -17,6 +19,7 @@ from chains.clients.rpc import JsonRpc
 
 NODES_FOR_AGREEMENT = 3
 Look = Callable[[JsonRpc, Sequence[str]], Snapshot]
+_Said = TypeVar("_Said")
 
 
 def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], look: Look) -> Snapshot:
@@ -52,6 +55,24 @@ def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], look: Look) -> Snap
         after = failure.retry_after if failure else rpc.soonest()
         raise ChainError(f"only one of {rpc.size} nodes answered, and two have to agree", retry_after=after)
     return _agreed(transaction_hashes, answers)
+
+
+def ask_enough(rpc: JsonRpc, ask: Callable[[JsonRpc], _Said]) -> list[_Said]:
+    """Return what two nodes say, asked one by one, where two have to agree; otherwise what one says.
+
+    Raises ChainError when too few answered.
+    """
+    needed = 2 if rpc.size >= NODES_FOR_AGREEMENT else 1
+    said: list[_Said] = []
+    failure: ChainError | None = None
+    for node in rpc.each():
+        try:
+            said.append(ask(node))
+        except ChainError as error:
+            failure = error
+        if len(said) == needed:
+            return said
+    raise failure or ChainError(f"too few of {rpc.size} nodes could be asked", retry_after=rpc.soonest())
 
 
 @dataclass(frozen=True)
@@ -159,8 +180,15 @@ def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
 
 def _not_mined(said: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
     """Return a transaction that no two nodes place in the same block as one still awaited; None if nobody knows it."""
-    known = next((facts for facts in said if facts is not None), None)
-    return known and replace(known, block=None, succeeded=False, transfers=(), commitment=None)
+    known = [facts for facts in said if facts is not None]
+    if not known:
+        return None
+    origins = Counter((facts.sender, facts.nonce) for facts in known)
+    (sender, nonce), nodes = origins.most_common(1)[0]
+    first = next(facts for facts in known if facts.sender == sender)
+    # By the nonce a transaction is called replaced, so that one node's word for it is not enough.
+    nonce = nonce if nodes > 1 else None
+    return replace(first, nonce=nonce, block=None, succeeded=False, transfers=(), commitment=None)
 
 
 def _set_liars_aside(wanted: str, agreed: TransactionFacts, answers: Sequence[_Answer]) -> None:

@@ -141,8 +141,35 @@ class Discovery:
     next_block: int
 
 
+class NodeState(StrEnum):
+    """What a node was last known to be."""
+
+    UNASKED = "unasked"
+    ANSWERING = "answering"
+    LIMITING = "limiting"
+    LAGGING = "lagging"
+    WRONG_CHAIN = "wrong_chain"
+    CONTRADICTED = "contradicted"
+    FAILING = "failing"
+
+
+@dataclass(frozen=True)
+class NodeHealth:
+    """How one node does, as this process sees it; `head` is the highest block it told of, `since` in UTC."""
+
+    host: str
+    state: NodeState
+    head: int | None
+    last_error: str
+    since: datetime
+
+
 class ChainClient(Protocol):
-    """One chain, asked through its nodes. Every method raises ChainError when no usable answer came."""
+    """One chain, asked through its nodes. Every method but `health` raises ChainError when no usable answer came."""
+
+    def health(self) -> list[NodeHealth]:
+        """Return how each node does, in the catalogue's order, without asking any. Hosts alone are told: no keys."""
+        ...
 
     def chain_id(self) -> int:
         """Return the chain id that the node reports (on Solana: the catalogue's number of the cluster it serves)."""

@@ -18,6 +18,7 @@ from chains.clients.base import (
     ChainError,
     Discovery,
     Head,
+    NodeHealth,
     Refusal,
     Snapshot,
     TokenMetadata,
@@ -26,7 +27,7 @@ from chains.clients.base import (
     Watch,
 )
 from chains.clients.evm_tracing import Mined, Tracer, Traces, traces_of
-from chains.clients.nodes import NodeHealth, WrongChain
+from chains.clients.nodes import WrongChain
 from chains.clients.quantities import address, data_bytes, hash32, quantity, to_hex
 from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, RpcFault
 
@@ -157,9 +158,14 @@ class EvmClient:
         return None
 
     def transaction_counts(self, senders: Sequence[str]) -> dict[str, int]:
-        """Return each sender's next nonce in mined blocks."""
-        answers = self._results([("eth_getTransactionCount", [sender, "latest"]) for sender in senders])
-        return {sender: quantity(answer) for sender, answer in zip(senders, answers, strict=True)}
+        """Return each sender's next nonce in mined blocks; the lower where two nodes have to agree and do not."""
+        calls: list[Call] = [("eth_getTransactionCount", [sender, "latest"]) for sender in senders]
+
+        def counts(answers: list[Any]) -> list[int]:
+            return [quantity(_sound(answer)) for answer in answers]
+
+        said = agreement.ask_enough(self._rpc, lambda node: node.batch(calls, counts))
+        return dict(zip(senders, map(min, zip(*said, strict=True)), strict=True))
 
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
         """Return whether `address` signed `message` (EIP-191), or as a contract says that it did (EIP-1271)."""

@@ -7,12 +7,11 @@ long; one whose head runs backwards, lags behind the others, serves another chai
 import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from urllib.parse import parse_qsl, urlsplit
 
 import requests
 
-from chains.clients.base import ChainError
+from chains.clients.base import ChainError, NodeHealth, NodeState
 
 FIRST_REST_SECONDS = 1.0
 LONGEST_REST_SECONDS = 60.0
@@ -22,18 +21,6 @@ SET_ASIDE_SECONDS = 30.0
 HEAD_MEMORY_SECONDS = 120.0
 _MOST_DOUBLINGS = 10  # beyond which a power of two would only outgrow a float
 _SHORTEST_SECRET = 6
-
-
-class NodeState(StrEnum):
-    """What a node was last known to be."""
-
-    UNASKED = "unasked"
-    ANSWERING = "answering"
-    LIMITING = "limiting"
-    LAGGING = "lagging"
-    WRONG_CHAIN = "wrong_chain"
-    CONTRADICTED = "contradicted"
-    FAILING = "failing"
 
 
 class NodeFault(ChainError):
@@ -67,17 +54,6 @@ class Contradicted(NodeFault):
 
 
 _SET_ASIDE = (Lagging, Contradicted)
-
-
-@dataclass(frozen=True)
-class NodeHealth:
-    """How one node does, as this process sees it; `head` is the highest block it told of, `since` in UTC."""
-
-    host: str
-    state: NodeState
-    head: int | None
-    last_error: str
-    since: datetime
 
 
 @dataclass

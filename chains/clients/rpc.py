@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import requests
 from urllib3.exceptions import HTTPError
 
-from chains.clients.base import ChainError
-from chains.clients.nodes import Lagging, Limiting, Node, NodeHealth, WrongChain
+from chains.clients.base import ChainError, NodeHealth
+from chains.clients.nodes import Lagging, Limiting, Node, WrongChain
 from config.api.nesting import is_deeper_than
 
 logger = logging.getLogger(__name__)

@@ -14,8 +14,8 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chains.clients import agreement, solana_building, solana_lookup
-from chains.clients.base import ChainError, Discovery, Snapshot, TokenMetadata, Watch
-from chains.clients.nodes import NodeHealth, WrongChain
+from chains.clients.base import ChainError, Discovery, NodeHealth, Snapshot, TokenMetadata, Watch
+from chains.clients.nodes import WrongChain
 from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc
 from chains.clients.solana_accounts import mint_decimals, read_account, why_not_payable
 from chains.clients.solana_answers import blockhash, mapping, sequence, sound, value_of, whole
