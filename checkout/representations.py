@@ -83,6 +83,7 @@ def chain_object(chain: Chain) -> dict[str, Any]:
         "id": chain.id,
         "name": chain.name,
         "chain_type": chain.chain_type,
+        "network": chain.network,
         "native_symbol": chain.native_symbol,
         "explorer_url": chain.explorer_url or None,
     }

@@ -49,8 +49,13 @@ export class Api {
     });
   }
 
-  buildTransaction(routeId: string): Promise<BuiltTransaction> {
-    return post(`${BASE}/build-transaction`, { route_id: routeId });
+  buildTransaction(routeId: string, binding?: "payer"): Promise<BuiltTransaction> {
+    return post(`${BASE}/build-transaction`, { route_id: routeId, binding });
+  }
+
+  /** Brings the wallet's signature under the message that came with the transaction. */
+  async provePayer(routeId: string, walletAddress: string, signature: string): Promise<void> {
+    await post(`${this.request}/payer-proof`, { route_id: routeId, wallet_address: walletAddress, signature });
   }
 
   submit(sent: SentTransaction): Promise<Payment> {

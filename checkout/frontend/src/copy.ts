@@ -39,12 +39,24 @@ export const copy = {
   confirming: (wallet: string) => `Confirm in ${wallet}`,
   confirmingHelp: (amount: string, wallet: string) =>
     `${wallet} is asking you to send ${amount} to this address. Keep this page open until you have confirmed.`,
+  proving: (wallet: string) => `Sign in ${wallet}`,
+  provingHelp: (wallet: string) =>
+    `${wallet} is showing you a short text that names this payment. Sign it, and the payment itself comes next.`,
+  checkingProof: "Thank you. Checking your signature…",
+  stepProve: "Prove that this wallet is yours",
+  stepProveHelp: "A signature. No money moves.",
   walletClosed: "I can’t see the request",
 
   notices: {
     rejectedConnection: "You declined the connection. Choose a wallet when you are ready.",
     rejectedSwitch: (chain: string) => `This payment needs your wallet to be on ${chain}.`,
     rejectedPayment: "You declined in your wallet. Nothing was sent.",
+    rejectedProof:
+      "You declined the signature. Nothing was sent. The merchant needs it to know that the payment is yours.",
+    proofLeftOpen: "The signature was left open. If your wallet still asks for it, decline it there, then start again here.",
+    proofTooLate: "The signature came too late to be used. Please look at the payment again.",
+    cannotProve: (wallet: string) => `${wallet} can’t sign texts, which this payment needs. Please use another wallet.`,
+    cannotSend: (wallet: string) => `${wallet} can’t send a payment by itself. Please use another wallet.`,
     unauthorized: "Your wallet has not given this page access to an account. Unlock it, then connect again.",
     alreadyAsking: (wallet: string) => `${wallet} is already waiting for your answer. Open it and finish there.`,
     disconnected: "Your wallet is not connected to its network. Check it, then try again.",
@@ -61,6 +73,7 @@ export const copy = {
     promptLeftOpen:
       "A payment was started in this browser a moment ago. If you confirmed it, it will appear here by itself. Look at your wallet’s activity before you pay again.",
     refusedHash: (message: string) => `The transaction was not accepted: ${message}`,
+    pageIncomplete: "A part of this page could not be loaded. Check your connection, then load the page again.",
     saidWallet: (detail: string) => `It said: ${detail}`,
   },
 
@@ -101,11 +114,11 @@ export const copy = {
     transaction_reverted: "The transaction was undone by the network, so the amount is still in your wallet. You can pay again.",
     transaction_replaced: "If you sped it up in your wallet, enter the new transaction’s hash below. If you cancelled it, you can pay again.",
     transaction_not_found: "If your wallet still shows it as pending, wait and check again. Pay again only once your wallet says that it failed.",
-    transaction_not_bound: "The transfer could not be matched to this payment. Don’t pay twice: contact the merchant with the transaction hash.",
-    not_verifiable: "Don’t pay twice: check again in a few minutes, or contact the merchant with the transaction hash.",
-    verification_timed_out: "Don’t pay twice: check again in a few minutes, or contact the merchant with the transaction hash.",
+    transaction_not_bound: "The transfer could not be matched to this payment. Don’t pay twice: contact the merchant and name the transaction below.",
+    not_verifiable: "Don’t pay twice: check again in a few minutes, or contact the merchant and name the transaction below.",
+    verification_timed_out: "Don’t pay twice: check again in a few minutes, or contact the merchant and name the transaction below.",
     transaction_already_used: "This transaction has already paid for something else. Contact the merchant if that looks wrong.",
-    other: "Contact the merchant with the transaction hash if money left your wallet. Otherwise you can pay again.",
+    other: "If money left your wallet, contact the merchant and name the transaction below. Otherwise you can pay again.",
   } as Readonly<Record<string, string>>,
 
   timeUp: "Time is up",
@@ -118,7 +131,10 @@ export const copy = {
   cancelled: "This payment was cancelled",
   cancelledHelp: (merchant: string) => `${merchant} cancelled it. Please don’t send anything.`,
 
-  findEmpty: "Enter the transaction hash: 0x and 64 more characters.",
+  findEmpty: (family: string) =>
+    family === "solana"
+      ? "Enter the transaction signature: 87 or 88 letters and digits."
+      : "Enter the transaction hash: 0x and 64 more characters.",
   findDone: "Thank you. We are looking for this transaction now.",
 
   timeLeft: (time: string) => `${time} left`,

@@ -3,15 +3,10 @@
 import type { Api } from "./api";
 import { ApiError } from "./api";
 import { copy } from "./copy";
-import * as ethereum from "./ethereum";
-import { WalletError } from "./ethereum";
+import { bad, connectionNotice, info, paymentNotice, proofNotice, walletNotice, type Notice } from "./notices";
+import { refusalOf, refused } from "./refusals";
 import type { BuiltTransaction, Checkout, Route, SentTransaction } from "./types";
-import type { Wallet } from "./wallets";
-
-export interface Notice {
-  tone: "info" | "error";
-  text: string;
-}
+import type { Wallet } from "./wallet";
 
 export interface Connected {
   wallet: Wallet;
@@ -31,8 +26,10 @@ export type Step =
   | ({ at: "blocked"; notice: Notice } & Connected)
   | ({ at: "review"; notice?: Notice } & Reviewed)
   | ({ at: "building" } & Reviewed)
-  | ({ at: "confirming" } & Reviewed);
+  | ({ at: "proving"; isSigned: boolean } & Reviewed)
+  | ({ at: "confirming"; hasProof: boolean } & Reviewed);
 
+type Ready = Reviewed & { built: BuiltTransaction };
 type At = Step["at"];
 
 /** Where each step may lead. "choose" is always open: the customer may go back at any time. */
@@ -44,11 +41,16 @@ const NEXT: Readonly<Record<At, readonly At[]>> = {
   quoting: ["quoting", "review", "blocked"],
   blocked: ["switching", "network", "quoting"],
   review: ["review", "building", "quoting"],
-  building: ["review", "quoting", "blocked", "confirming"],
+  building: ["review", "quoting", "blocked", "proving", "confirming"],
+  proving: ["proving", "review", "quoting", "blocked", "confirming"],
   confirming: ["review"],
 };
 
 const ROUTE_MARGIN_MS = 5_000;
+const PROOF_ATTEMPTS = 4;
+const PROOF_PAUSE_SECONDS = 3;
+/** A Solana transaction can be sent for about a minute after it was built. */
+const FRESH_FOR_MS = 20_000;
 
 export interface FlowEvents {
   changed(): void;
@@ -82,7 +84,7 @@ export class Flow {
     const current = this.begin();
     this.go({ at: "connecting", wallet });
     try {
-      const account = await ethereum.connect(wallet.provider);
+      const account = await wallet.connect();
       if (!current()) return;
       this.watch(wallet);
       await this.reachNetwork({ wallet, account }, current);
@@ -103,7 +105,7 @@ export class Flow {
     }
   }
 
-  /** From the review: build, check, and hand over to the wallet. */
+  /** From the review: build, check, prove the wallet where that is asked for, and hand over to it. */
   async pay(): Promise<void> {
     if (this.step.at !== "review") return;
     const { wallet, account, route } = this.step;
@@ -113,29 +115,31 @@ export class Flow {
     try {
       if (!(await this.onRightNetwork(reviewed, current))) return;
       const built = await this.build(reviewed, current);
-      if (!built || !current()) return;
+      const ready = built?.built.payer_proof ? await this.prove(built, current) : built;
+      if (!ready || !current()) return;
       // The wallet may have been moved while the server was building.
-      if ((await ethereum.currentChain(wallet.provider)) !== this.checkout().chain_id) {
+      if ((await wallet.chain()) !== this.checkout().chain_id) {
         if (current()) this.review(reviewed, info(copy.notices.wrongNetwork(this.checkout().chain.name)));
         return;
       }
-      if (current()) await this.confirm(built, current);
+      if (current()) await this.confirm(ready, current);
     } catch (error) {
-      if (current()) this.refused(error, reviewed);
+      if (current()) this.stopped(error, reviewed);
     }
   }
 
   /** The customer cannot find the wallet's prompt: the review again, while its answer is still awaited. */
   leavePrompt(): void {
-    if (this.step.at !== "confirming") return;
-    const { wallet, account, route } = this.step;
+    if (this.step.at !== "confirming" && this.step.at !== "proving") return;
+    const { at, wallet, account, route } = this.step;
     this.turn += 1;
-    this.review({ wallet, account, route }, info(copy.notices.promptLeftOpen));
+    const text = at === "confirming" ? copy.notices.promptLeftOpen : copy.notices.proofLeftOpen;
+    this.review({ wallet, account, route }, info(text));
   }
 
   private async reachNetwork(connected: Connected, current: () => boolean): Promise<void> {
     const { chain_id: wanted, chain } = this.checkout();
-    if ((await ethereum.currentChain(connected.wallet.provider)) !== wanted) {
+    if ((await connected.wallet.chain()) !== wanted) {
       if (!current()) return;
       this.go({ at: "switching", ...connected });
       const notice = await this.trySwitch(connected.wallet, wanted, chain.name);
@@ -152,20 +156,20 @@ export class Flow {
 
   private async trySwitch(wallet: Wallet, wanted: number, name: string): Promise<Notice | null> {
     try {
-      const reached = await ethereum.switchChain(wallet.provider, wanted);
+      const reached = await wallet.switchTo(wanted);
       return reached === wanted ? null : info(copy.notices.rejectedSwitch(name));
     } catch (error) {
-      const refusal = error instanceof WalletError ? error.refusal : "other";
+      const refusal = refusalOf(error);
       if (refusal === "rejected") return info(copy.notices.rejectedSwitch(name));
       // Wallets that cannot add networks answer with many codes; the remedy is the same.
-      if (refusal === "unknown_chain" || refusal === "other") return bad(copy.notices.addNetwork(name, wanted));
+      if (["unknown_chain", "unsupported", "other"].includes(refusal)) return bad(copy.notices.addNetwork(name, wanted));
       return walletNotice(error, wallet);
     }
   }
 
   private async onRightNetwork(reviewed: Reviewed, current: () => boolean): Promise<boolean> {
     const { chain_id: wanted, chain } = this.checkout();
-    if ((await ethereum.currentChain(reviewed.wallet.provider)) === wanted) return current();
+    if ((await reviewed.wallet.chain()) === wanted) return current();
     const notice = await this.trySwitch(reviewed.wallet, wanted, chain.name);
     if (notice && current()) this.review(reviewed, notice);
     return !notice && current();
@@ -192,18 +196,15 @@ export class Flow {
   }
 
   /** The transaction for what was reviewed, or null after showing why it cannot be built. */
-  private async build(
-    reviewed: Reviewed,
-    current: () => boolean,
-  ): Promise<(Reviewed & { built: BuiltTransaction }) | null> {
+  private async build(reviewed: Reviewed, current: () => boolean): Promise<Ready | null> {
     let { route } = reviewed;
     for (let attempt = 0; ; attempt += 1) {
       try {
         if (Date.parse(route.expires_at) - ROUTE_MARGIN_MS < this.now()) throw routeExpired();
         const built = await this.api.buildTransaction(route.id);
-        return current() ? this.checked({ ...reviewed, route, built }) : null;
+        return current() ? await this.checked({ ...reviewed, route, built }, current) : null;
       } catch (error) {
-        if (attempt > 0 || !(error instanceof ApiError) || error.code !== "route_expired") throw error;
+        if (attempt > 0 || !isExpiry(error)) throw error;
       }
       const renewed = await this.directRoute(reviewed.account);
       if (!current()) return null;
@@ -219,35 +220,75 @@ export class Flow {
     }
   }
 
-  private checked(ready: Reviewed & { built: BuiltTransaction }): typeof ready | null {
+  private async checked(ready: Ready, current: () => boolean): Promise<Ready | null> {
     const { chain_id: chainId, token, recipient_address: recipient } = this.checkout();
     const { wallet, account, route, built } = ready;
     const shown = { account, chainId, token, recipient, rawAmount: route.from.amount.raw };
-    if (ethereum.matchesReview(built.transaction, shown)) return ready;
-    this.go({ at: "blocked", wallet, account, notice: bad(copy.notices.mismatch) });
+    if (await wallet.matches(built.transaction, shown)) return ready;
+    if (current()) this.go({ at: "blocked", wallet, account, notice: bad(copy.notices.mismatch) });
     return null;
   }
 
-  /** Whatever the customer does on the page meanwhile, a hash that the wallet returns is always kept. */
-  private async confirm(ready: Reviewed & { built: BuiltTransaction }, current: () => boolean): Promise<void> {
+  /** Has the wallet prove that it is the payer's; null after showing why there is no proof. */
+  private async prove(ready: Ready, current: () => boolean): Promise<Ready | null> {
     const { wallet, account, route, built } = ready;
-    this.go({ at: "confirming", wallet, account, route });
+    const reviewed: Reviewed = { wallet, account, route };
+    const builtAt = this.now();
+    this.go({ at: "proving", isSigned: false, ...reviewed });
+    let signature: string;
+    try {
+      signature = await wallet.sign(account, built.payer_proof?.message ?? "");
+    } catch (error) {
+      if (current()) this.review(reviewed, proofNotice(error, wallet));
+      return null;
+    }
+    if (!current()) return null;
+    this.go({ at: "proving", isSigned: true, ...reviewed });
+    try {
+      await this.bringProof(route.id, account, signature, current);
+    } catch (error) {
+      if (!current()) return null;
+      if (isExpiry(error)) await this.quote({ wallet, account }, current, info(copy.notices.proofTooLate));
+      else this.review(reviewed, this.serverNotice(error));
+      return null;
+    }
+    if (built.chain_type !== "solana" || this.now() - builtAt < FRESH_FOR_MS || !current()) return ready;
+    return this.checked({ ...reviewed, built: await this.api.buildTransaction(route.id, "payer") }, current);
+  }
+
+  /** Tries again by itself while the server can't ask the chain about the wallet. */
+  private async bringProof(routeId: string, account: string, signature: string, current: () => boolean): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.api.provePayer(routeId, account, signature);
+      } catch (error) {
+        const isWorthMore = error instanceof ApiError && error.isTemporary && attempt < PROOF_ATTEMPTS;
+        if (!isWorthMore || !current()) throw error;
+        await seconds(error.retryAfterSeconds ?? PROOF_PAUSE_SECONDS);
+      }
+    }
+  }
+
+  /** Whatever the customer does on the page meanwhile, a hash that the wallet returns is always kept. */
+  private async confirm(ready: Ready, current: () => boolean): Promise<void> {
+    const { wallet, account, route, built } = ready;
+    this.go({ at: "confirming", hasProof: built.payer_proof !== null, wallet, account, route });
     this.events.promptOpened();
     try {
-      const hash = await ethereum.sendTransaction(wallet.provider, built.transaction);
+      const hash = await wallet.send(account, built.transaction);
       this.events.sent({ transaction_hash: hash, chain_id: this.checkout().chain_id, route_id: route.id });
       this.restart();
     } catch (error) {
-      const refusal = error instanceof WalletError ? error.refusal : "other";
+      const refusal = refusalOf(error);
       // Other failures do not prove that nothing was sent, so the open prompt stays on record.
-      if (refusal === "rejected" || refusal === "unauthorized") this.events.promptAnswered();
+      if (["rejected", "unauthorized", "unsupported"].includes(refusal)) this.events.promptAnswered();
       if (current()) this.review({ wallet, account, route }, paymentNotice(error, wallet));
       else this.events.changed();
     }
   }
 
-  private refused(error: unknown, reviewed: Reviewed): void {
-    if (error instanceof WalletError) {
+  private stopped(error: unknown, reviewed: Reviewed): void {
+    if (refused(error)) {
       this.review(reviewed, walletNotice(error, reviewed.wallet));
     } else {
       const notice = this.serverNotice(error);
@@ -268,15 +309,10 @@ export class Flow {
 
   private watch(wallet: Wallet): void {
     this.unwatch?.();
-    const { provider } = wallet;
-    const accounts = (value: unknown): void => this.accountChanged(wallet, ethereum.firstAccount(value));
-    const chain = (value: unknown): void => this.chainChanged(Number(value));
-    provider.on?.("accountsChanged", accounts);
-    provider.on?.("chainChanged", chain);
-    this.unwatch = () => {
-      provider.removeListener?.("accountsChanged", accounts);
-      provider.removeListener?.("chainChanged", chain);
-    };
+    this.unwatch = wallet.watch(
+      (account) => this.accountChanged(wallet, account),
+      (chainId) => this.chainChanged(chainId),
+    );
   }
 
   private accountChanged(wallet: Wallet, account: string | null): void {
@@ -317,46 +353,14 @@ export class Flow {
   }
 }
 
-function info(text: string): Notice {
-  return { tone: "info", text };
-}
-
-function bad(text: string): Notice {
-  return { tone: "error", text };
-}
-
 function routeExpired(): ApiError {
   return new ApiError(409, "route_expired", copy.errors.server, null);
 }
 
-function connectionNotice(error: unknown, wallet: Wallet): Notice {
-  const rejected = error instanceof WalletError && error.refusal === "rejected";
-  return rejected ? info(copy.notices.rejectedConnection) : walletNotice(error, wallet);
+function isExpiry(error: unknown): boolean {
+  return error instanceof ApiError && error.code === "route_expired";
 }
 
-function paymentNotice(error: unknown, wallet: Wallet): Notice {
-  const refusal = error instanceof WalletError ? error.refusal : "other";
-  if (refusal === "rejected") return info(copy.notices.rejectedPayment);
-  if (refusal === "other") return bad(withDetail(copy.notices.maybeSent, error));
-  return walletNotice(error, wallet);
-}
-
-function walletNotice(error: unknown, wallet: Wallet): Notice {
-  switch (error instanceof WalletError ? error.refusal : "other") {
-    case "unauthorized":
-      return bad(copy.notices.unauthorized);
-    case "already_asking":
-      return info(copy.notices.alreadyAsking(wallet.name));
-    case "disconnected":
-      return bad(copy.notices.disconnected);
-    case "rejected":
-      return info(copy.notices.rejectedPayment);
-    default:
-      return bad(withDetail(copy.notices.walletFailed, error));
-  }
-}
-
-function withDetail(text: string, error: unknown): string {
-  const detail = error instanceof WalletError ? error.detail : "";
-  return detail ? `${text} ${copy.notices.saidWallet(detail)}` : text;
+function seconds(count: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, count * 1000));
 }

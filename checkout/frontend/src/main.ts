@@ -14,7 +14,10 @@ import { Panel, type Screen } from "./panel";
 import { partialText, payScreen } from "./screens";
 import { StatusPoll } from "./status";
 import type { Checkout, SentTransaction } from "./types";
-import { discoverWallets, type Wallet } from "./wallets";
+import type { Wallet } from "./wallet";
+import { discoverEthereumWallets } from "./wallets";
+
+type SolanaPart = typeof import("./solana/main");
 
 const LEAVE_AFTER_SECONDS = 3;
 const PRICE_LABELS: Readonly<Record<string, (merchant: string) => string>> = {
@@ -44,6 +47,7 @@ class CheckoutPage {
   private mayLeave = true;
   private drawn = "";
   private countingTo: string | null = null;
+  private isTransactionHash = isTransactionHash;
 
   constructor(private checkout: Checkout) {
     this.clock = new ServerClock(checkout.server_time);
@@ -84,14 +88,28 @@ class CheckoutPage {
     this.enableFinder();
     this.outbox.onOtherTab(() => this.poll.now());
     this.wasInFlight = this.isInFlight();
-    discoverWallets(copy.browserWallet, (wallets, settled) => {
-      this.wallets = wallets;
-      this.walletsSettled = settled;
-      this.render();
-    });
+    void this.discoverWallets();
     this.render();
     this.poll.start();
     void this.delivery.run();
+  }
+
+  private async discoverWallets(): Promise<void> {
+    const { chain } = this.checkout;
+    const found = (wallets: Wallet[], settled: boolean): void => {
+      this.wallets = wallets;
+      this.walletsSettled = settled;
+      this.render();
+    };
+    if (chain.chain_type !== "solana") return discoverEthereumWallets(copy.browserWallet, found);
+    try {
+      // The file's name is the server's to know: it may hold a digest.
+      const solana = (await import(this.root.dataset.solana ?? "")) as SolanaPart;
+      this.isTransactionHash = solana.isTransactionHash;
+      solana.discoverSolanaWallets(chain, found);
+    } catch {
+      this.flow.restart({ tone: "error", text: copy.notices.pageIncomplete });
+    }
   }
 
   private update(next: Checkout): void {
@@ -170,7 +188,7 @@ class CheckoutPage {
         this.secondsLeft,
         this.dismissedFailure,
       ],
-      (key, value: unknown) => (key === "provider" || key === "server_time" ? undefined : value),
+      (key, value: unknown) => (key === "server_time" ? undefined : value),
     );
     if (signature === this.drawn) return;
     this.drawn = signature;
@@ -255,9 +273,9 @@ class CheckoutPage {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const hash = input.value.trim();
-      const isHash = isTransactionHash(hash);
+      const isHash = this.isTransactionHash(hash);
       input.setAttribute("aria-invalid", String(!isHash));
-      answer.textContent = isHash ? copy.findDone : copy.findEmpty;
+      answer.textContent = isHash ? copy.findDone : copy.findEmpty(this.checkout.chain.chain_type);
       if (!isHash) return input.focus();
       input.value = "";
       this.send({ transaction_hash: hash, chain_id: this.checkout.chain_id });

@@ -46,7 +46,7 @@ export class Outbox {
   }
 
   remember(sent: SentTransaction): void {
-    const transaction_hash = sent.transaction_hash.toLowerCase();
+    const transaction_hash = canonical(sent.transaction_hash);
     this.change((memory) => {
       memory.promptOpenedAt = null;
       if (memory.unsent.some((other) => other.transaction_hash === transaction_hash)) return;
@@ -102,4 +102,9 @@ export class Outbox {
       return this.memory ?? empty;
     }
   }
+}
+
+/** Hexadecimal has two cases; base58 means another transaction by each. */
+function canonical(hash: string): string {
+  return /^0x/i.test(hash) ? hash.toLowerCase() : hash;
 }

@@ -5,6 +5,7 @@ import { button, el, externalLink, linkButton, webUrl, type Child } from "./dom"
 import { isZero, plain } from "./money";
 import type { Screen } from "./panel";
 import { actions, money, noticeBox, paragraph, partialBox, screen } from "./screens";
+import { stepList } from "./steps";
 import type { Checkout, Payment } from "./types";
 
 const CHECK_AGAIN = new Set(["transaction_not_found", "not_verifiable", "verification_timed_out"]);
@@ -141,17 +142,6 @@ function confirmationsText(payment: Payment | null): string {
   if (!payment?.confirmations_required) return copy.stepFinality;
   const done = Math.min(payment.confirmations, payment.confirmations_required);
   return copy.stepConfirmations(done, payment.confirmations_required);
-}
-
-type StepState = "done" | "current" | "todo";
-
-function stepList(steps: [string, StepState][]): HTMLElement {
-  const spoken = { done: copy.done, current: copy.inProgress, todo: copy.notYet };
-  const items = steps.map(([text, state]) => {
-    const attributes = { class: `step step--${state}`, ...(state === "current" ? { "aria-current": "step" } : {}) };
-    return el("li", attributes, el("span", {}, text), el("span", { class: "hidden-text" }, ` (${spoken[state]})`));
-  });
-  return el("ol", { class: "steps" }, ...items);
 }
 
 function transactionBox(hash: string, url: string | null): HTMLElement {

@@ -2,11 +2,13 @@
 
 import { copy } from "./copy";
 import { button, el, initial, type Child } from "./dom";
-import type { Connected, Flow, Notice, Reviewed, Step } from "./flow";
+import type { Connected, Flow, Reviewed, Step } from "./flow";
 import { isZero, plain } from "./money";
+import type { Notice } from "./notices";
 import type { Screen } from "./panel";
+import { stepList, type StepState } from "./steps";
 import type { Amount, Checkout } from "./types";
-import type { Wallet } from "./wallets";
+import type { Wallet } from "./wallet";
 
 export interface PayContext {
   checkout: Checkout;
@@ -42,6 +44,8 @@ export function payScreen(step: Step, context: PayContext): Screen {
       return reviewScreen(step, context);
     case "building":
       return waitScreen("building", copy.building, copy.quotingHelp, null);
+    case "proving":
+      return provingScreen(step, context);
     case "confirming":
       return confirmingScreen(step, context);
   }
@@ -87,7 +91,7 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   if (!notice && context.promptWasLeftOpen) {
     nodes.push(noticeBox({ tone: "info", text: copy.notices.promptLeftOpen }));
   }
-  if (checkout.chain.chain_type !== "evm") {
+  if (!isKnownFamily(checkout)) {
     nodes.push(paragraph(copy.unsupportedChain(checkout.chain.name)));
   } else if (wallets.length > 0) {
     const left = money(checkout.amount_remaining, checkout);
@@ -98,6 +102,10 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
     nodes.push(el("h3", {}, copy.noWallet), paragraph(copy.noWalletHelp), copyLinkButton());
   }
   return screen("choose", copy.payWithWallet, nodes, notice?.text);
+}
+
+function isKnownFamily({ chain }: Checkout): boolean {
+  return chain.chain_type === "evm" || chain.chain_type === "solana";
 }
 
 function walletList(wallets: Wallet[], flow: Flow): HTMLElement {
@@ -202,10 +210,33 @@ function fact(name: string, value: Child, extra = ""): HTMLElement {
   return el("div", { class: `fact ${extra}`.trim() }, el("dt", {}, name), el("dd", {}, value));
 }
 
-function confirmingScreen(step: Reviewed, { checkout, flow }: PayContext): Screen {
+function provingScreen(step: Reviewed & { isSigned: boolean }, { checkout, flow }: PayContext): Screen {
+  const { name } = step.wallet;
+  return screen(
+    "proving",
+    copy.proving(name),
+    [
+      proofSteps(step, checkout, false),
+      paragraph(step.isSigned ? copy.checkingProof : copy.provingHelp(name)),
+      step.isSigned ? null : actions(button("leave-prompt", "quiet", copy.walletClosed, () => flow.leavePrompt())),
+    ],
+    step.isSigned ? copy.checkingProof : copy.stepProve,
+  );
+}
+
+function proofSteps(step: Reviewed, checkout: Checkout, isProved: boolean): HTMLElement {
+  const pay = copy.pay(money(step.route.from.amount, checkout));
+  const steps: [string, StepState, string?][] = [
+    [copy.stepProve, isProved ? "done" : "current", copy.stepProveHelp],
+    [pay, isProved ? "current" : "todo"],
+  ];
+  return stepList(steps, "numbered");
+}
+
+function confirmingScreen(step: Reviewed & { hasProof: boolean }, { checkout, flow }: PayContext): Screen {
   const amount = money(step.route.from.amount, checkout);
   return screen("confirming", copy.confirming(step.wallet.name), [
-    spinner(),
+    step.hasProof ? proofSteps(step, checkout, true) : spinner(),
     paragraph(copy.confirmingHelp(amount, step.wallet.name)),
     el("code", { class: "address address--boxed" }, checkout.recipient_address),
     actions(button("leave-prompt", "quiet", copy.walletClosed, () => flow.leavePrompt())),

@@ -18,6 +18,7 @@ export interface Chain {
   id: number;
   name: string;
   chain_type: string;
+  network: string;
   native_symbol: string;
   explorer_url: string | null;
 }
@@ -91,10 +92,15 @@ export interface EvmTransaction {
   maxPriorityFeePerGas?: string;
 }
 
+/** On Solana a versioned transaction in base64. */
+export type UnsignedTransaction = EvmTransaction | string;
+
 export interface BuiltTransaction {
   route_id: string;
   chain_type: string;
-  transaction: EvmTransaction;
+  transaction: UnsignedTransaction;
+  binding: "reference" | "payer";
+  payer_proof: { message: string; expires_at: string } | null;
 }
 
 /** A transaction that this browser's wallet sent. */

@@ -1,29 +1,11 @@
-/** Finds the wallets in this browser: EIP-6963 announcements, else `window.ethereum`. */
+/** The Ethereum wallets of this browser: EIP-6963 announcements, else `window.ethereum`. */
 
-export interface Provider {
-  request(call: { method: string; params?: unknown }): Promise<unknown>;
-  on?(event: string, listener: (value: unknown) => void): unknown;
-  removeListener?(event: string, listener: (value: unknown) => void): unknown;
-}
-
-export interface Wallet {
-  id: string;
-  name: string;
-  icon: string | null;
-  provider: Provider;
-}
+import { ethereumWallet, type Provider } from "./ethereum";
+import { walletFace, type Wallet, type WalletsFound } from "./wallet";
 
 const FALLBACK_AFTER_MS = 300;
-const LONGEST_NAME = 40;
 
-/**
- * Calls `onChange` with the wallets found so far, each time one is added, and with `settled` true once
- * wallets have had their time to answer. Wallets may announce themselves later still.
- */
-export function discoverWallets(
-  defaultName: string,
-  onChange: (wallets: Wallet[], settled: boolean) => void,
-): void {
+export function discoverEthereumWallets(defaultName: string, onChange: WalletsFound): void {
   const found = new Map<string, Wallet>();
   let settled = false;
 
@@ -40,7 +22,7 @@ export function discoverWallets(
     settled = true;
     const injected = (window as { ethereum?: unknown }).ethereum;
     if (found.size === 0 && isProvider(injected)) {
-      found.set("injected", { id: "injected", name: defaultName, icon: null, provider: injected });
+      found.set("injected", ethereumWallet({ id: "injected", name: defaultName, icon: null }, injected));
     }
     onChange([...found.values()], settled);
   }, FALLBACK_AFTER_MS);
@@ -48,13 +30,8 @@ export function discoverWallets(
 
 function announced(detail: unknown): Wallet | null {
   const { info, provider } = (detail ?? {}) as { info?: Record<string, unknown>; provider?: unknown };
-  if (!info || typeof info.uuid !== "string" || typeof info.name !== "string") return null;
-  if (!isProvider(provider)) return null;
-  const name = info.name.trim().slice(0, LONGEST_NAME);
-  if (!name) return null;
-  // Any other scheme would be a request to a third party.
-  const icon = typeof info.icon === "string" && info.icon.startsWith("data:image/") ? info.icon : null;
-  return { id: info.uuid, name, icon, provider };
+  const face = info && walletFace(info.uuid, info.name, info.icon);
+  return face && isProvider(provider) ? ethereumWallet(face, provider) : null;
 }
 
 function isProvider(value: unknown): value is Provider {

@@ -1,0 +1,56 @@
+/** What the customer is told when a wallet refuses or fails. */
+
+import { copy } from "./copy";
+import { refusalOf, refused } from "./refusals";
+import type { Wallet } from "./wallet";
+
+export interface Notice {
+  tone: "info" | "error";
+  text: string;
+}
+
+export function info(text: string): Notice {
+  return { tone: "info", text };
+}
+
+export function bad(text: string): Notice {
+  return { tone: "error", text };
+}
+
+export function connectionNotice(error: unknown, wallet: Wallet): Notice {
+  if (refusalOf(error) === "unsupported") return bad(copy.notices.cannotSend(wallet.name));
+  return refusalOf(error) === "rejected" ? info(copy.notices.rejectedConnection) : walletNotice(error, wallet);
+}
+
+export function proofNotice(error: unknown, wallet: Wallet): Notice {
+  if (refusalOf(error) === "unsupported") return bad(copy.notices.cannotProve(wallet.name));
+  return refusalOf(error) === "rejected" ? info(copy.notices.rejectedProof) : walletNotice(error, wallet);
+}
+
+export function paymentNotice(error: unknown, wallet: Wallet): Notice {
+  const refusal = refusalOf(error);
+  if (refusal === "rejected") return info(copy.notices.rejectedPayment);
+  if (refusal === "unsupported") return bad(copy.notices.cannotSend(wallet.name));
+  if (refusal === "other") return bad(withDetail(copy.notices.maybeSent, error));
+  return walletNotice(error, wallet);
+}
+
+export function walletNotice(error: unknown, wallet: Wallet): Notice {
+  switch (refusalOf(error)) {
+    case "unauthorized":
+      return bad(copy.notices.unauthorized);
+    case "already_asking":
+      return info(copy.notices.alreadyAsking(wallet.name));
+    case "disconnected":
+      return bad(copy.notices.disconnected);
+    case "rejected":
+      return info(copy.notices.rejectedPayment);
+    default:
+      return bad(withDetail(copy.notices.walletFailed, error));
+  }
+}
+
+function withDetail(text: string, error: unknown): string {
+  const detail = refused(error)?.detail ?? "";
+  return detail ? `${text} ${copy.notices.saidWallet(detail)}` : text;
+}

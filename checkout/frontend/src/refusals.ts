@@ -1,0 +1,59 @@
+/** What a wallet's refusals mean, in whatever shape they come. */
+
+export type Refusal =
+  | "rejected"
+  | "unauthorized"
+  | "unsupported"
+  | "unknown_chain"
+  | "already_asking"
+  | "disconnected"
+  | "other";
+
+/** A wallet said no, or failed. `detail` is the wallet's own wording: show it as text only. */
+export class WalletError extends Error {
+  constructor(
+    readonly refusal: Refusal,
+    readonly detail: string,
+  ) {
+    super(refusal);
+  }
+}
+
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  "4001": "rejected",
+  ACTION_REJECTED: "rejected",
+  "4100": "unauthorized",
+  "4200": "unsupported",
+  "-32601": "unsupported",
+  "4902": "unknown_chain",
+  "-32002": "already_asking",
+  "4900": "disconnected",
+  "4901": "disconnected",
+};
+
+/** The refusal that was thrown, or null. Known by its shape: each of the page's scripts has a class of its own. */
+export function refused(error: unknown): WalletError | null {
+  return error instanceof Error && "refusal" in error ? (error as WalletError) : null;
+}
+
+export function refusalOf(error: unknown): Refusal {
+  return refused(error)?.refusal ?? "other";
+}
+
+/** Wallets wrap the code that matters at different depths, so every one that is found is tried. */
+export function understood(error: unknown): WalletError {
+  const known = refused(error);
+  if (known) return known;
+  const queue: unknown[] = [error];
+  let detail = "";
+  for (let depth = 0; depth < 6 && queue.length > 0; depth += 1) {
+    const item = queue.shift();
+    if (typeof item !== "object" || item === null) continue;
+    const { code, message, data, cause, originalError } = item as Record<string, unknown>;
+    detail ||= typeof message === "string" ? message.slice(0, 200) : "";
+    const refusal = REFUSALS[String(code)];
+    if (refusal) return new WalletError(refusal, detail);
+    queue.push(data, cause, originalError);
+  }
+  return new WalletError("other", detail);
+}

@@ -1,0 +1,98 @@
+/** Reads an unsigned version 0 transaction: who pays, and each instruction with the accounts that it names. */
+
+import { toBase58 } from "./base58";
+
+export interface AccountUse {
+  address: string;
+  isSigner: boolean;
+  isWritable: boolean;
+}
+
+export interface Instruction {
+  program: string;
+  accounts: AccountUse[];
+  data: Uint8Array;
+}
+
+export interface Message {
+  /** The only signer, who pays the fee. */
+  payer: string;
+  instructions: Instruction[];
+}
+
+const KEY = 32;
+const SIGNATURE = 64;
+const VERSION_0 = 0x80;
+
+/** Throws RangeError for anything but a version 0 message with one signer, all of whose accounts stand in it. */
+export function readTransaction(bytes: Uint8Array): Message {
+  const reader = new Reader(bytes);
+  if (reader.short() !== 1) throw new RangeError("Not one signature");
+  reader.take(SIGNATURE);
+  if (reader.byte() !== VERSION_0) throw new RangeError("Not version 0");
+  const [signers, readOnlySigners, readOnlyOthers] = [reader.byte(), reader.byte(), reader.byte()];
+  if (signers !== 1 || readOnlySigners !== 0) throw new RangeError("Not one signer");
+  const keys = reader.list(() => toBase58(reader.take(KEY)));
+  const uses = keys.map((address, index) => ({
+    address,
+    isSigner: index === 0,
+    isWritable: index === 0 || index < keys.length - readOnlyOthers,
+  }));
+  reader.take(KEY); // the recent blockhash
+  const use = (): AccountUse => known(uses[reader.byte()]);
+  const instructions = reader.list(() => ({
+    program: use().address,
+    accounts: reader.list(use),
+    data: reader.take(reader.short()),
+  }));
+  // Accounts out of a lookup table can't be known without asking the chain.
+  if (reader.short() !== 0 || !reader.isAtEnd) throw new RangeError("More than a payment");
+  return { payer: known(uses[0]).address, instructions };
+}
+
+/** The unsigned little-endian number in `bytes`. */
+export function littleEndian(bytes: Uint8Array): bigint {
+  return bytes.reduceRight((sum, byte) => sum * 256n + BigInt(byte), 0n);
+}
+
+function known(use: AccountUse | undefined): AccountUse {
+  if (!use) throw new RangeError("No such account");
+  return use;
+}
+
+class Reader {
+  private place = 0;
+
+  constructor(private readonly bytes: Uint8Array) {}
+
+  get isAtEnd(): boolean {
+    return this.place === this.bytes.length;
+  }
+
+  take(count: number): Uint8Array {
+    const end = this.place + count;
+    if (end > this.bytes.length) throw new RangeError("Cut short");
+    const taken = this.bytes.subarray(this.place, end);
+    this.place = end;
+    return taken;
+  }
+
+  byte(): number {
+    return this.take(1)[0] ?? 0;
+  }
+
+  /** A length in Solana's compact form: seven bits a byte, at most 16 in all. */
+  short(): number {
+    let value = 0;
+    for (let shift = 0; shift <= 14; shift += 7) {
+      const byte = this.byte();
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    throw new RangeError("Not a length");
+  }
+
+  list<T>(read: () => T): T[] {
+    return Array.from({ length: this.short() }, read);
+  }
+}

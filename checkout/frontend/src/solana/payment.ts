@@ -1,0 +1,127 @@
+/** What a Solana transaction pays, and whether that is what the customer was shown, and nothing else. */
+
+import type { Reviewable } from "../wallet";
+import { fromBase58, toBase58 } from "./base58";
+import { littleEndian, readTransaction, type Instruction } from "./message";
+
+const SYSTEM = "11111111111111111111111111111111";
+const BUDGET = "ComputeBudget111111111111111111111111111111";
+const ASSOCIATED = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
+const TOKEN_PROGRAMS = ["TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"];
+
+const SIGNATURE_FEE = 5_000n;
+/** A thousand times what a payment usually costs: more than that is no network fee. */
+const HIGHEST_FEE = 10_000_000n;
+const DEFAULT_UNITS = 200_000n;
+
+const TRANSFER = 2n;
+const TRANSFER_CHECKED = 12;
+const CREATE_IDEMPOTENT = 1;
+
+/** Amounts are in base units, the fee in lamports. For SOL, `mint` and `tokenProgram` are null. */
+export interface SolanaPayment {
+  payer: string;
+  mint: string | null;
+  tokenProgram: string | null;
+  amount: bigint;
+  decimals: number;
+  /** The account that receives: of a token, not the recipient but an account of his. */
+  to: string;
+  /** The token account that is made first, where there is none. */
+  opens: { account: string; owner: string; mint: string } | null;
+  /** Solana Pay's: an account that is only named, so that the payment can be found by it. */
+  reference: string | null;
+  fee: bigint;
+}
+
+/** The one payment that the transaction is made of. Throws RangeError when it is anything else. */
+export function readPayment(transaction: Uint8Array): SolanaPayment {
+  const { payer, instructions } = readTransaction(transaction);
+  const rest = instructions.filter(({ program }) => program !== BUDGET);
+  const opening = rest.find(({ program }) => program === ASSOCIATED);
+  const moves = rest.filter((instruction) => instruction !== opening);
+  const move = moves[0];
+  if (!move || moves.length > 1) throw new RangeError("Not one payment");
+  const fee = highestFee(instructions);
+  const opens = opening ? readOpening(opening, payer) : null;
+  const paid = move.program === SYSTEM ? readCoinMove(move, payer) : readTokenMove(move, payer);
+  if (opens && (paid.mint !== opens.mint || paid.to !== opens.account)) throw new RangeError("Opens another account");
+  return { payer, ...paid, opens, fee };
+}
+
+/** Whether the transaction, in base64, pays exactly what was shown. */
+export async function matchesReview(transaction: string, shown: Reviewable): Promise<boolean> {
+  let paid: SolanaPayment;
+  try {
+    paid = readPayment(fromBase64(transaction));
+  } catch {
+    return false;
+  }
+  const { token, recipient, account, rawAmount } = shown;
+  const { payer, mint, tokenProgram, amount, decimals, to, opens, fee } = paid;
+  if (payer !== account || amount !== BigInt(rawAmount) || fee > HIGHEST_FEE) return false;
+  if (decimals !== token.decimals || (mint ?? "") !== token.contract_address) return false;
+  if (!mint || !tokenProgram) return to === recipient;
+  if (opens && opens.owner !== recipient) return false;
+  return isTokenAccountOf(to, recipient, tokenProgram, mint);
+}
+
+export function fromBase64(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
+
+type Move = Pick<SolanaPayment, "mint" | "tokenProgram" | "amount" | "decimals" | "to" | "reference">;
+
+function readCoinMove({ accounts, data }: Instruction, payer: string): Move {
+  const [from, to, ...others] = accounts;
+  const isTransfer = data.length === 12 && littleEndian(data.subarray(0, 4)) === TRANSFER;
+  if (!isTransfer || !from || !to || from.address !== payer) throw new RangeError("Not a transfer");
+  const paid = { amount: littleEndian(data.subarray(4)), decimals: 9, to: to.address };
+  return { mint: null, tokenProgram: null, ...paid, reference: referenceAmong(others) };
+}
+
+function readTokenMove({ program, accounts, data }: Instruction, payer: string): Move {
+  const [source, mint, to, owner, ...others] = accounts;
+  const isTransfer = TOKEN_PROGRAMS.includes(program) && data.length === 10 && data[0] === TRANSFER_CHECKED;
+  if (!isTransfer || !source || !mint || !to || owner?.address !== payer) throw new RangeError("Not a transfer");
+  const paid = { amount: littleEndian(data.subarray(1, 9)), decimals: data[9] ?? 0, to: to.address };
+  return { mint: mint.address, tokenProgram: program, ...paid, reference: referenceAmong(others) };
+}
+
+function readOpening({ accounts, data }: Instruction, payer: string): NonNullable<SolanaPayment["opens"]> {
+  const [paidBy, account, owner, mint] = accounts;
+  const isOurs = data.length === 1 && data[0] === CREATE_IDEMPOTENT && paidBy?.address === payer;
+  if (!isOurs || !account || !owner || !mint) throw new RangeError("Not the opening of an account");
+  return { account: account.address, owner: owner.address, mint: mint.address };
+}
+
+function referenceAmong([reference, ...others]: Instruction["accounts"]): string | null {
+  if (others.length > 0 || reference?.isSigner || reference?.isWritable) throw new RangeError("More accounts");
+  return reference?.address ?? null;
+}
+
+/** In lamports: the signature's, and what is offered at most for the compute units. */
+function highestFee(instructions: Instruction[]): bigint {
+  let [units, price] = [DEFAULT_UNITS * BigInt(instructions.length), 0n];
+  for (const { program, data } of instructions) {
+    if (program !== BUDGET) continue;
+    const value = littleEndian(data.subarray(1));
+    if (data[0] === 2) units = value;
+    else if (data[0] === 3) price = value;
+    else throw new RangeError("Not a budget that a payment needs");
+  }
+  return SIGNATURE_FEE + (units * price + 999_999n) / 1_000_000n;
+}
+
+/** Whether `account` is derived from this owner, program and mint; nobody can hold a key for such an address. */
+async function isTokenAccountOf(account: string, owner: string, program: string, mint: string): Promise<boolean> {
+  const keys = [owner, program, mint, ASSOCIATED].map((text) => fromBase58(text, 32));
+  const marker = new TextEncoder().encode("ProgramDerivedAddress");
+  const [ownerKey, programKey, mintKey, derivingKey] = keys;
+  if (!ownerKey || !programKey || !mintKey || !derivingKey) return false;
+  for (let bump = 255; bump >= 0; bump -= 1) {
+    const seeds = new Uint8Array([...ownerKey, ...programKey, ...mintKey, bump, ...derivingKey, ...marker]);
+    if (toBase58(new Uint8Array(await crypto.subtle.digest("SHA-256", seeds))) === account) return true;
+  }
+  return false;
+}

@@ -1,0 +1,22 @@
+/** A list of steps: what is done, what is under way, what is to come. */
+
+import { copy } from "./copy";
+import { el } from "./dom";
+
+export type StepState = "done" | "current" | "todo";
+
+/** Each step is its name, its state and, where there is one, a remark under it. */
+export function stepList(steps: [string, StepState, string?][], kind: "plain" | "numbered" = "plain"): HTMLElement {
+  const spoken = { done: copy.done, current: copy.inProgress, todo: copy.notYet };
+  const items = steps.map(([text, state, remark]) => {
+    const attributes = { class: `step step--${state}`, ...(state === "current" ? { "aria-current": "step" } : {}) };
+    return el(
+      "li",
+      attributes,
+      el("span", {}, text),
+      el("span", { class: "hidden-text" }, ` (${spoken[state]})`),
+      remark ? el("small", { class: "step__remark" }, remark) : null,
+    );
+  });
+  return el("ol", { class: kind === "numbered" ? "steps steps--numbered" : "steps" }, ...items);
+}
