@@ -3,13 +3,15 @@
 For the local demo only. The product does not know of it: the wallet is served under `/demo-wallet/`, and its
 script is added to the checkout's pages on their way out, as a browser extension would add itself.
 
-Environment: `LOCAL_RPC_URL` (the local chain's node); optional `LOCAL_CHAIN_NAME` and `DEMO_WALLET_KEY`.
+Environment: `LOCAL_RPC_URL` (the local EVM chain's node); optional `LOCAL_CHAIN_NAME` and `DEMO_WALLET_KEY`;
+`LOCAL_SOLANA_RPC_URL` and `DEMO_SOLANA_WALLET_KEY` (32 bytes in hex), without which the wallet knows no Solana.
 """
 
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,8 @@ PUBLIC_TEST_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b7
 
 RPC_BODY_LIMIT = 64 * 1024
 RPC_TIMEOUT_SECONDS = 10
+SOLANA_SYMBOLS = {"2MzcnAYNRmNkepQdfKmAcHZx3dQnmLrEYPz4xpJQ8Wwn": "USDC"}
+"""By mint: the local world's test token. The chain itself keeps no symbols."""
 RPC_METHODS = frozenset(
     {
         "eth_blockNumber",
@@ -45,19 +49,39 @@ RPC_METHODS = frozenset(
         "eth_sendRawTransaction",
     }
 )
+SOLANA_RPC_METHODS = frozenset(
+    {
+        "getAccountInfo",
+        "getBalance",
+        "getMinimumBalanceForRentExemption",
+        "getTokenAccountsByOwner",
+        "sendTransaction",
+        "simulateTransaction",
+    }
+)
 
 _NONCE = re.compile(r"script-src[^;]*'nonce-([A-Za-z0-9+/=_-]+)'")
 
 Headers = list[tuple[str, str]]
 
 
+@dataclass(frozen=True)
+class LocalNode:
+    """A local chain as the wallet knows it: its node, its name, and the test key (hex) that signs there."""
+
+    rpc_url: str
+    chain_name: str
+    key: str
+
+
 def with_demo_wallet(
-    product: "WSGIApplication", *, rpc_url: str, chain_name: str, key: str
+    product: "WSGIApplication", *, evm: LocalNode, solana: LocalNode | None = None
 ) -> "WSGIApplication":
-    """Serve `product` with the demo wallet, which signs with `key` and speaks to the node at `rpc_url`."""
-    config = json.dumps(
-        {"privateKey": key, "rpc": "/demo-wallet/rpc", "chainName": chain_name, "nativeSymbol": "ETH"}
-    ).encode()
+    """Serve `product` with the demo wallet, which signs for these chains and speaks to their nodes."""
+    config = json.dumps(_config(evm, solana)).encode()
+    nodes = {"/demo-wallet/rpc": (evm.rpc_url, RPC_METHODS)}
+    if solana:
+        nodes["/demo-wallet/solana-rpc"] = (solana.rpc_url, SOLANA_RPC_METHODS)
 
     def application(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         path, method = environ.get("PATH_INFO", ""), environ["REQUEST_METHOD"]
@@ -65,14 +89,30 @@ def with_demo_wallet(
             return _answer(start_response, "200 OK", "text/javascript; charset=utf-8", WALLET.read_bytes())
         if path == "/demo-wallet/config.json" and method == "GET":
             return _answer(start_response, "200 OK", "application/json", config)
-        if path == "/demo-wallet/rpc" and method == "POST":
-            status, body = _ask_node(environ, rpc_url)
+        if path in nodes and method == "POST":
+            status, body = _ask_node(environ, *nodes[path])
             return _answer(start_response, status, "application/json", json.dumps(body).encode())
         if path.startswith("/pay/") and method == "GET":
             return _inject(product, environ, start_response)
         return product(environ, start_response)
 
     return application
+
+
+def _config(evm: LocalNode, solana: LocalNode | None) -> dict[str, Any]:
+    on_solana = solana and {
+        "privateKey": solana.key,
+        "rpc": "/demo-wallet/solana-rpc",
+        "chainName": solana.chain_name,
+        "symbols": SOLANA_SYMBOLS,
+    }
+    return {
+        "privateKey": evm.key,
+        "rpc": "/demo-wallet/rpc",
+        "chainName": evm.chain_name,
+        "nativeSymbol": "ETH",
+        "solana": on_solana,
+    }
 
 
 def _answer(start_response: "StartResponse", status: str, content_type: str, body: bytes) -> list[bytes]:
@@ -86,7 +126,9 @@ def _answer(start_response: "StartResponse", status: str, content_type: str, bod
     return [body]
 
 
-def _ask_node(environ: "WSGIEnvironment", rpc_url: str) -> tuple[str, dict[str, Any]]:
+def _ask_node(
+    environ: "WSGIEnvironment", rpc_url: str, methods: frozenset[str]
+) -> tuple[str, dict[str, Any]]:
     """Pass one JSON-RPC call on, if it is of a kind that a wallet makes."""
     if environ.get("CONTENT_TYPE", "").partition(";")[0].strip() != "application/json":
         return "415 Unsupported Media Type", _rpc_error(None, -32600, "The body must be application/json.")
@@ -99,7 +141,7 @@ def _ask_node(environ: "WSGIEnvironment", rpc_url: str) -> tuple[str, dict[str, 
         return "400 Bad Request", _rpc_error(None, -32700, "The body is not JSON.")
     if not isinstance(call, dict) or not isinstance(call.get("method"), str):
         return "400 Bad Request", _rpc_error(None, -32600, "The body is not one JSON-RPC call.")
-    if call["method"] not in RPC_METHODS:
+    if call["method"] not in methods:
         return "200 OK", _rpc_error(call.get("id"), -32601, f"{call['method']} is not passed on.")
     try:
         answer = requests.post(rpc_url, json=call, timeout=RPC_TIMEOUT_SECONDS).json()
@@ -154,9 +196,17 @@ def _header(headers: Headers, name: str) -> str:
     return next((value for key, value in headers if key.lower() == name.lower()), "")
 
 
+def _solana_node(environment: Mapping[str, str]) -> LocalNode | None:
+    rpc_url, key = environment.get("LOCAL_SOLANA_RPC_URL"), environment.get("DEMO_SOLANA_WALLET_KEY")
+    return LocalNode(rpc_url, "Local Solana", key) if rpc_url and key else None
+
+
 application = with_demo_wallet(
     product,
-    rpc_url=os.environ["LOCAL_RPC_URL"],
-    chain_name=os.environ.get("LOCAL_CHAIN_NAME", "Local test chain"),
-    key=os.environ.get("DEMO_WALLET_KEY", PUBLIC_TEST_KEY),
+    evm=LocalNode(
+        rpc_url=os.environ["LOCAL_RPC_URL"],
+        chain_name=os.environ.get("LOCAL_CHAIN_NAME", "Local test chain"),
+        key=os.environ.get("DEMO_WALLET_KEY", PUBLIC_TEST_KEY),
+    ),
+    solana=_solana_node(os.environ),
 )

@@ -1,6 +1,8 @@
-import { loadConfig } from "./config";
+import { loadConfig, loadSolanaConfig } from "./config";
 import { DemoWalletProvider } from "./provider";
+import { registerSolanaWallet } from "./solana";
 
+const NAME = "Demo Wallet";
 const ICON =
   "data:image/svg+xml," +
   encodeURIComponent(
@@ -12,7 +14,7 @@ const ICON =
 const detail = Object.freeze({
   info: Object.freeze({
     uuid: crypto.randomUUID?.() ?? "6f1a7f0e-2f0b-4f57-9d0a-d9a2c0f7c1b1",
-    name: "Demo Wallet",
+    name: NAME,
     icon: ICON,
     rdns: "demo.quittance.wallet",
   }),
@@ -23,3 +25,7 @@ const announce = () => window.dispatchEvent(new CustomEvent("eip6963:announcePro
 
 window.addEventListener("eip6963:requestProvider", announce);
 announce();
+
+loadSolanaConfig()
+  .then((config) => config && registerSolanaWallet(config, NAME, ICON))
+  .catch(() => {});

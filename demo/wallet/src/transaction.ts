@@ -1,6 +1,7 @@
 import { formatUnits, getAddress, hexToBigInt, hexToString, isAddress, slice, size, type Address, type Hex } from "viem";
 import { invalidParams } from "./errors";
 import { ask, type Chain } from "./node";
+import type { Summary } from "./window";
 
 const TRANSFER = "0xa9059cbb";
 const APPROVE = "0x095ea7b3";
@@ -36,21 +37,6 @@ export interface Prepared {
   highestFee: bigint;
   /** Why the node thinks that it would fail, or null. */
   warning: string | null;
-}
-
-/** What a transaction does, in the words of its confirmation window. */
-export interface Summary {
-  title: string;
-  amount: string | null;
-  symbol: string | null;
-  /** Label and full address of the other side. */
-  counterparty: { label: string; address: Address } | null;
-  contract: Address | null;
-  balance: string | null;
-  /** The account holds less than the amount. */
-  isShort: boolean;
-  /** Bytes after the call's arguments: on a Quittance payment, its reference. */
-  reference: Hex | null;
 }
 
 interface Fees {
@@ -110,6 +96,15 @@ async function suggestedTip(chain: Chain): Promise<bigint> {
 
 /** Read a transaction as a person would want it read out. */
 export async function summarise(chain: Chain, account: Address, transaction: Prepared): Promise<Summary> {
+  const cost = (wei: bigint) => `${shorten(wei, 18)} ${chain.nativeSymbol}`;
+  const { likelyFee, highestFee, warning } = transaction;
+  const fee = { value: `about ${cost(likelyFee)}`, detail: `${cost(highestFee)} at most` };
+  return { ...(await summariseMove(chain, account, transaction)), fee, warning };
+}
+
+type Move = Omit<Summary, "fee" | "warning">;
+
+async function summariseMove(chain: Chain, account: Address, transaction: Prepared): Promise<Move> {
   const { to, data, value } = transaction;
   const selector = size(data) >= 4 ? slice(data, 0, 4) : null;
   if (to && (selector === TRANSFER || selector === APPROVE) && size(data) >= 68 && value === 0n) {
@@ -130,7 +125,7 @@ export async function summarise(chain: Chain, account: Address, transaction: Pre
   };
 }
 
-async function summariseTokenCall(chain: Chain, account: Address, token: Address, data: Hex, isTransfer: boolean) {
+async function summariseTokenCall(chain: Chain, account: Address, token: Address, data: Hex, isTransfer: boolean): Promise<Move> {
   const [symbol, decimals, balance] = await Promise.all([
     readSymbol(chain, token),
     readNumber(chain, token, DECIMALS),
@@ -181,7 +176,7 @@ function quantity(hex: Hex | undefined): bigint | undefined {
 }
 
 /** An exact amount for people: every digit that counts, and at least two after the point. */
-function readable(amount: bigint, decimals: number): string {
+export function readable(amount: bigint, decimals: number): string {
   const [whole, fraction = ""] = formatUnits(amount, decimals).split(".");
   return decimals === 0 ? group(whole!) : `${group(whole!)}.${fraction.padEnd(2, "0")}`;
 }

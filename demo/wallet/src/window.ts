@@ -1,8 +1,26 @@
-import type { Address } from "viem";
 import { userRejected } from "./errors";
-import type { Chain } from "./node";
 import { makeStyleSheet } from "./style";
-import { shorten, type Prepared, type Summary } from "./transaction";
+
+/** What a transaction does, in the words of its confirmation window. */
+export interface Summary {
+  title: string;
+  amount: string | null;
+  symbol: string | null;
+  /** Label and full address of the other side. */
+  counterparty: { label: string; address: string } | null;
+  /** The token's contract or mint. */
+  contract: string | null;
+  balance: string | null;
+  /** The account holds less than the amount. */
+  isShort: boolean;
+  /** What names the payment on chain: on EVM bytes after the call's arguments, on Solana an account key. */
+  reference: string | null;
+  fee: { value: string; detail?: string };
+  /** What is left with the network for the recipient's new token account. */
+  deposit?: string;
+  /** Why the node thinks that it would fail, or null. */
+  warning: string | null;
+}
 
 interface Row {
   label: string;
@@ -13,7 +31,7 @@ interface Row {
 }
 
 interface Asking {
-  account: Address;
+  account: string;
   network: string;
 }
 
@@ -28,8 +46,6 @@ interface Question extends Asking {
 
 interface TransactionQuestion extends Asking {
   kind: "transaction";
-  chain: Chain;
-  prepared: Prepared;
   summary: Summary;
 }
 
@@ -112,7 +128,7 @@ function questionParts({ rows, text, note }: Question): HTMLElement[] {
   return parts;
 }
 
-function transactionParts({ chain, prepared, summary }: TransactionQuestion): HTMLElement[] {
+function transactionParts({ summary }: TransactionQuestion): HTMLElement[] {
   const parts: HTMLElement[] = [];
   if (summary.amount !== null) {
     const amount = paragraph("amount", summary.amount);
@@ -120,27 +136,23 @@ function transactionParts({ chain, prepared, summary }: TransactionQuestion): HT
     amount.dataset.testid = "demo-wallet-amount";
     parts.push(amount);
   }
-  const fee = (wei: bigint) => `${shorten(wei, 18)} ${chain.nativeSymbol}`;
-  const rows: (Row | null)[] = [
-    summary.counterparty && {
-      label: summary.counterparty.label,
-      value: summary.counterparty.address,
+  const { counterparty, contract, reference, fee, deposit, balance } = summary;
+  const rows: (Row | false)[] = [
+    counterparty !== null && {
+      label: counterparty.label,
+      value: counterparty.address,
       isCode: true,
       testId: "demo-wallet-recipient",
     },
-    summary.contract && { label: "Token", value: summary.contract, isCode: true },
-    summary.reference && { label: "Reference", value: summary.reference, isCode: true },
-    {
-      label: "Network fee",
-      value: `about ${fee(prepared.likelyFee)}`,
-      detail: `${fee(prepared.highestFee)} at most`,
-      testId: "demo-wallet-fee",
-    },
-    summary.balance === null ? null : { label: "You have", value: summary.balance },
+    contract !== null && { label: "Token", value: contract, isCode: true },
+    reference !== null && { label: "Reference", value: reference, isCode: true },
+    { label: "Network fee", ...fee, testId: "demo-wallet-fee" },
+    deposit !== undefined && { label: "Deposit", value: deposit, detail: "opens the recipient’s token account" },
+    balance !== null && { label: "You have", value: balance },
   ];
-  parts.push(table(rows.filter((row) => row !== null)));
+  parts.push(table(rows.filter((row) => row !== false)));
   if (summary.isShort) parts.push(paragraph("warning", `This account does not hold enough ${summary.symbol}.`));
-  else if (prepared.warning) parts.push(paragraph("warning", `This will probably fail: ${prepared.warning}`));
+  else if (summary.warning) parts.push(paragraph("warning", `This will probably fail: ${summary.warning}`));
   return parts;
 }
 
@@ -156,7 +168,7 @@ function table(rows: Row[]): HTMLElement {
   );
 }
 
-/** A long hex value in two halves, so that it breaks in the same place wherever it stands. */
+/** A long value in two halves, so that it breaks in the same place wherever it stands. */
 function code(value: string): HTMLElement {
   const half = Math.ceil(value.length / 2);
   return element("code", element("span", value.slice(0, half)), element("span", value.slice(half)));

@@ -1,0 +1,67 @@
+import type { SolanaPayment } from "../../../checkout/frontend/src/solana/payment";
+import { ask, type Chain } from "./node";
+import { readable } from "./transaction";
+import type { Summary } from "./window";
+
+const CONFIRMED = { commitment: "confirmed" };
+const TOKEN_ACCOUNT_BYTES = 165;
+
+/** Read a payment as a person would want it read out. */
+export async function summarise(
+  chain: Chain,
+  symbols: Record<string, string>,
+  payment: SolanaPayment,
+  transaction: Uint8Array,
+): Promise<Summary> {
+  const { payer, mint, amount, decimals, to, opens, reference, fee } = payment;
+  const symbol = mint === null ? chain.nativeSymbol : (symbols[mint] ?? "unknown token");
+  const [balance, deposit, warning] = await Promise.all([
+    mint === null ? coinBalance(chain, payer) : tokenBalance(chain, payer, mint),
+    opens ? depositFor(chain, opens.account) : 0n,
+    tryOut(chain, transaction),
+  ]);
+  const coins = (lamports: bigint) => `${readable(lamports, 9)} ${chain.nativeSymbol}`;
+  return {
+    title: "Send",
+    amount: readable(amount, decimals),
+    symbol,
+    counterparty: mint === null || opens ? { label: "To", address: opens?.owner ?? to } : { label: "To account", address: to },
+    contract: mint,
+    balance: `${readable(balance, decimals)} ${symbol}`,
+    isShort: balance < amount,
+    reference,
+    fee: { value: coins(fee) },
+    ...(deposit > 0n ? { deposit: coins(deposit) } : {}),
+    warning,
+  };
+}
+
+async function coinBalance(chain: Chain, owner: string): Promise<bigint> {
+  const { value } = await ask<{ value: number }>(chain, "getBalance", [owner, CONFIRMED]);
+  return BigInt(value);
+}
+
+async function tokenBalance(chain: Chain, owner: string, mint: string): Promise<bigint> {
+  interface Held {
+    account: { data: { parsed: { info: { tokenAmount: { amount: string } } } } };
+  }
+  const options = { encoding: "jsonParsed", ...CONFIRMED };
+  const { value } = await ask<{ value: Held[] }>(chain, "getTokenAccountsByOwner", [owner, { mint }, options]);
+  return value.reduce((sum, { account }) => sum + BigInt(account.data.parsed.info.tokenAmount.amount), 0n);
+}
+
+/** What stays with the network for a token account that is still to be made; nothing for one that exists. */
+async function depositFor(chain: Chain, account: string): Promise<bigint> {
+  const options = { encoding: "base64", ...CONFIRMED };
+  const { value } = await ask<{ value: unknown }>(chain, "getAccountInfo", [account, options]);
+  if (value !== null) return 0n;
+  return BigInt(await ask<number>(chain, "getMinimumBalanceForRentExemption", [TOKEN_ACCOUNT_BYTES]));
+}
+
+/** Why the node thinks that it would fail, or null. */
+async function tryOut(chain: Chain, transaction: Uint8Array): Promise<string | null> {
+  const encoded = btoa(String.fromCharCode(...transaction));
+  const options = { encoding: "base64", sigVerify: false, replaceRecentBlockhash: true, ...CONFIRMED };
+  const { value } = await ask<{ value: { err: unknown; logs?: string[] } }>(chain, "simulateTransaction", [encoded, options]);
+  return value.err === null ? null : (value.logs?.at(-1) ?? JSON.stringify(value.err)).slice(0, 200);
+}

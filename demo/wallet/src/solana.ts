@@ -1,0 +1,161 @@
+import { ed25519 } from "@noble/curves/ed25519";
+import { hexToBytes } from "viem";
+import { toBase58 } from "../../../checkout/frontend/src/solana/base58";
+import { readPayment } from "../../../checkout/frontend/src/solana/payment";
+import type { SolanaConfig } from "./config";
+import { invalidParams, unauthorized } from "./errors";
+import { ask } from "./node";
+import { summarise } from "./solana-summary";
+import { confirm } from "./window";
+
+interface Account {
+  address: string;
+  publicKey: Uint8Array;
+  chains: readonly string[];
+  features: readonly string[];
+}
+
+interface Asked {
+  account: Account;
+  transaction: Uint8Array;
+  message: Uint8Array;
+}
+
+type Listener = (change: { accounts: readonly Account[] }) => void;
+
+const CHAIN = "solana:localnet";
+const CONNECTED = "demo-wallet:solana-connected";
+const SIGNATURE = 64;
+
+/** Make the wallet known by Wallet Standard, whichever of page and wallet comes first. */
+export function registerSolanaWallet(config: SolanaConfig, name: string, icon: string): void {
+  const wallet = new DemoSolanaWallet(config, name, icon);
+  const register = (api: { register(wallet: DemoSolanaWallet): void }) => api.register(wallet);
+  window.addEventListener("wallet-standard:app-ready", (event) => register((event as CustomEvent).detail));
+  window.dispatchEvent(new CustomEvent("wallet-standard:register-wallet", { detail: register }));
+}
+
+/** The wallet as a page sees it: Wallet Standard, with one account. */
+class DemoSolanaWallet {
+  readonly version = "1.0.0";
+  readonly chains = [CHAIN];
+  readonly features = {
+    "standard:connect": { version: "1.0.0", connect: () => this.#inTurn(() => this.#connect()) },
+    "standard:disconnect": { version: "1.0.0", disconnect: async () => this.#disconnect() },
+    "standard:events": { version: "1.0.0", on: (_: "change", listener: Listener) => this.#on(listener) },
+    "solana:signAndSendTransaction": {
+      version: "1.0.0",
+      supportedTransactionVersions: [0],
+      signAndSendTransaction: (...asked: Asked[]) => this.#each(asked, (one) => this.#sendTransaction(one)),
+    },
+    "solana:signMessage": {
+      version: "1.1.0",
+      signMessage: (...asked: Asked[]) => this.#each(asked, (one) => this.#signMessage(one)),
+    },
+  };
+
+  readonly #key: Uint8Array;
+  readonly #account: Account;
+  readonly #listeners = new Set<Listener>();
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly config: SolanaConfig,
+    readonly name: string,
+    readonly icon: string,
+  ) {
+    this.#key = hexToBytes(`0x${config.privateKey}`);
+    const publicKey = ed25519.getPublicKey(this.#key);
+    const features = ["solana:signAndSendTransaction", "solana:signMessage"];
+    this.#account = { address: toBase58(publicKey), publicKey, chains: this.chains, features };
+  }
+
+  get accounts(): readonly Account[] {
+    return localStorage.getItem(CONNECTED) ? [this.#account] : [];
+  }
+
+  async #connect(): Promise<{ accounts: readonly Account[] }> {
+    if (this.accounts.length === 0) {
+      await confirm({
+        ...this.#asking,
+        kind: "connect",
+        title: "Connect to this site?",
+        confirmLabel: "Connect",
+        note: "The site will see this account's address and balance. It cannot move money without asking you.",
+      });
+      localStorage.setItem(CONNECTED, "1");
+      this.#tell();
+    }
+    return { accounts: this.accounts };
+  }
+
+  #disconnect(): void {
+    localStorage.removeItem(CONNECTED);
+    this.#tell();
+  }
+
+  async #sendTransaction({ account, transaction }: Asked): Promise<{ signature: Uint8Array }> {
+    this.#mustBeOurs(account);
+    const { chain, symbols } = this.config;
+    const payment = read(transaction);
+    if (payment.payer !== this.#account.address) throw unauthorized();
+    const summary = await summarise(chain, symbols, payment, transaction);
+    await confirm({ ...this.#asking, kind: "transaction", summary });
+    const message = transaction.slice(1 + SIGNATURE);
+    const signature = ed25519.sign(message, this.#key);
+    const signed = btoa(String.fromCharCode(1, ...signature, ...message));
+    await ask(chain, "sendTransaction", [signed, { encoding: "base64", preflightCommitment: "confirmed" }]);
+    return { signature };
+  }
+
+  async #signMessage({ account, message }: Asked): Promise<{ signedMessage: Uint8Array; signature: Uint8Array }> {
+    this.#mustBeOurs(account);
+    await confirm({
+      ...this.#asking,
+      kind: "sign",
+      title: "Sign this message?",
+      confirmLabel: "Sign",
+      text: new TextDecoder().decode(message),
+      note: "Signing costs nothing and moves no money.",
+    });
+    return { signedMessage: message, signature: ed25519.sign(message, this.#key) };
+  }
+
+  get #asking(): { account: string; network: string } {
+    return { account: this.#account.address, network: this.config.chain.name };
+  }
+
+  #mustBeOurs(account: Account | undefined): void {
+    if (this.accounts.length === 0 || account?.address !== this.#account.address) throw unauthorized();
+  }
+
+  /** One window at a time, in the order of the questions. */
+  async #each<T>(asked: Asked[], answer: (one: Asked) => Promise<T>): Promise<T[]> {
+    const answers: T[] = [];
+    for (const one of asked) answers.push(await this.#inTurn(() => answer(one)));
+    return answers;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#queue.then(work);
+    this.#queue = turn.catch(() => {});
+    return turn;
+  }
+
+  #on(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener({ accounts: this.accounts });
+  }
+}
+
+function read(transaction: Uint8Array) {
+  try {
+    return readPayment(transaction);
+  } catch {
+    throw invalidParams("This wallet signs plain payments only.");
+  }
+}
