@@ -59,6 +59,8 @@ def _check_on_chain(payments: Sequence[Payment], client: ChainClient, now: datet
     hashes = sorted({payment.transaction_hash for payment in payments})
     snapshot = client.look_up(hashes, with_finality=True)
     for payment in payments:
+        if payment.transaction_hash in snapshot.contradicted:
+            continue  # no usable answer: the lease brings it back
         _settle(payment, snapshot.transactions.get(payment.transaction_hash), snapshot.head, now)
 
 
