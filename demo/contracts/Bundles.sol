@@ -118,10 +118,7 @@ contract AccountLike {
 /// Passes a bundle on, whatever bytes stand behind it, and tells of operations as if it were the EntryPoint itself.
 contract EntryPointWrapper {
     address public immutable entryPoint;
-
-    constructor(address entryPoint_) {
-        entryPoint = entryPoint_;
-    }
+    bytes internal genuine;
 
     event UserOperationEvent(
         bytes32 indexed userOpHash,
@@ -133,6 +130,10 @@ contract EntryPointWrapper {
         uint256 actualGasUsed
     );
 
+    constructor(address entryPoint_) {
+        entryPoint = entryPoint_;
+    }
+
     /// `handleOps` of the wrapper: the operations named in it are never run, but those in `genuine` are.
     function handleOps(PackedUserOperation[] calldata ops, address payable) external {
         (bool done, ) = entryPoint.call(genuine);
@@ -142,14 +143,7 @@ contract EntryPointWrapper {
         }
     }
 
-    bytes internal genuine;
-
     function load(bytes calldata bundle) external {
         genuine = bundle;
-    }
-
-    fallback() external {
-        (bool done, ) = entryPoint.call(msg.data);
-        require(done);
     }
 }

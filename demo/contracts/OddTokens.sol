@@ -48,8 +48,8 @@ contract LookAlikeLogs is TestToken {
     function transferSized(address to, uint256 value, uint256 length) external {
         bytes32 topic = Transfer.selector;
         assembly {
-            mstore(sub(length, 32), value)
-            log3(0, length, topic, caller(), to)
+            mstore(add(0x20, length), value)
+            log3(0x40, length, topic, caller(), to)
         }
     }
 }

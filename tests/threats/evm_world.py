@@ -85,7 +85,7 @@ class World:
         return ENTRY_POINT
 
     def call(self, to: str | None, data: bytes = b"", value: int = 0, key: str | None = None) -> str:
-        """Send a transaction; return its hash."""
+        """Send a transaction; return its hash once it is mined, whatever became of it."""
         transaction: dict[str, Any] = {
             "chainId": self.chain.chain_id,
             "value": value,
@@ -94,7 +94,9 @@ class World:
             "maxFeePerGas": 10**11,
             "maxPriorityFeePerGas": 10**9,
         }
-        return self.chain.send(transaction if to is None else {**transaction, "to": to}, key)
+        sent = self.chain.send(transaction if to is None else {**transaction, "to": to}, key)
+        self.receipt(sent)
+        return sent
 
     def receipt(self, transaction_hash: str) -> dict[str, Any]:
         """Return a mined transaction's receipt."""
