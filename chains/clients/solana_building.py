@@ -32,6 +32,8 @@ from chains.clients.solana_payments import (
 _CONFIRMED = {"commitment": "confirmed"}
 _ACCOUNTS = {"encoding": "base64", **_CONFIRMED}
 _TRIAL_UNITS = 400_000
+# The trial offers nothing for compute units, so what it leaves the payer is not what will be left: see _demand_coins.
+_PAYER_LEFT_TOO_LITTLE = {"InsufficientFundsForRent": {"account_index": 0}}
 _UNITS_MARGIN_PERCENT = 125
 _SPARE_UNITS = 1_000
 # What is offered for a compute unit, in millionths of a lamport: the middle of what others paid lately, within reason.
@@ -118,8 +120,7 @@ def _demand_coins(wallet: _Wallet, needed: int) -> None:
     """Raise TransferRefused unless the wallet can pay, and keeps either nothing or the least that an account needs."""
     left = wallet.coins - needed
     if left != 0 and left < wallet.least:
-        missing = -left if left < 0 else wallet.least - left
-        raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing)
+        raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=wallet.least - left)
 
 
 def _questions(order: Order) -> list[Call]:
@@ -178,7 +179,7 @@ def _trial(answer: Any) -> _Trial:
     if isinstance(answer, RpcFault):
         raise ChainError(f"the node could not simulate: {answer.message}")
     value = mapping(value_of(answer))
-    error = value.get("err")
+    error = None if value.get("err") == _PAYER_LEFT_TOO_LITTLE else value.get("err")
     units = value.get("unitsConsumed")
     logs = [line for line in sequence(value.get("logs")) if isinstance(line, str)]
     note = f"{error}; {logs[-1]}" if logs else str(error)

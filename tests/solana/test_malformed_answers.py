@@ -1,0 +1,106 @@
+"""Whatever a node answers in place of a transaction is read as one that fits together, or is no answer."""
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chains.clients.base import ChainError
+from chains.clients.solana_transfers import Entry, read_entry, transfers
+from tests.solana.ledger import LocalLedger
+from tests.solana.world import new_address
+
+JUNK: list[Any] = [
+    None, True, -1, 0, 255, 2**64, 10**400, 1.5, float("nan"), "", "0", "-1", "1e9", "١", "x" * 5000, "\ud800",
+    "1" * 44, "O0Il", [], [None], [[]], [0, 0], {}, {"": None}, {"amount": "1"},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def true_answer(local_ledger: LocalLedger) -> dict[str, Any]:
+    """A token payment that made the recipient's account, as the node tells it."""
+    signature = local_ledger.send(local_ledger.token_move(new_address(), 5, bytes(16)))
+    options = {"encoding": "json", "maxSupportedTransactionVersion": 0, "commitment": "confirmed"}
+    answer = local_ledger.rpc("getTransaction", signature, options)
+    assert len(transfers(read_entry(answer))) == 2
+    assert answer["meta"]["innerInstructions"]
+    return dict(answer)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the way to each value inside, containers included."""
+    yield path
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from places(value[key], (*path, key))
+
+
+def replaced(answer: Any, path: tuple[Any, ...], junk: Any) -> Any:
+    if not path:
+        return junk
+    changed = copy.deepcopy(answer)
+    inside = changed
+    for key in path[:-1]:
+        inside = inside[key]
+    inside[path[-1]] = junk
+    return changed
+
+
+def read(answer: Any) -> Entry | None:
+    try:
+        entry = read_entry(answer)
+        transfers(entry)
+    except ChainError:
+        return None
+    return entry
+
+
+def test_junk_in_any_place_is_no_answer_or_does_not_matter(true_answer: dict[str, Any]) -> None:
+    outcomes = [
+        read(replaced(true_answer, path, junk)) is None for path in places(true_answer) for junk in JUNK
+    ]
+    assert len(outcomes) > 3_000
+    assert any(outcomes)
+    assert not all(outcomes)
+
+
+def test_a_value_that_is_missing_is_no_answer_or_does_not_matter(true_answer: dict[str, Any]) -> None:
+    for path in places(true_answer):
+        if not path:
+            continue
+        changed = copy.deepcopy(true_answer)
+        inside: Any = changed
+        for key in path[:-1]:
+            inside = inside[key]
+        del inside[path[-1]]
+        read(changed)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("slot",),
+        ("meta", "fee"),
+        ("meta", "preBalances"),
+        ("meta", "postBalances", 0),
+        ("meta", "postTokenBalances", 0, "owner"),
+        ("meta", "postTokenBalances", 0, "mint"),
+        ("meta", "postTokenBalances", 0, "accountIndex"),
+        ("meta", "postTokenBalances", 0, "uiTokenAmount", "amount"),
+        ("transaction", "signatures"),
+        ("transaction", "message", "accountKeys", 0),
+        ("transaction", "message", "header"),
+    ],
+)
+@pytest.mark.parametrize("junk", [None, True, -1, 1.5, "x", {}])
+def test_what_money_depends_on_is_never_guessed(
+    true_answer: dict[str, Any], path: tuple[Any, ...], junk: Any
+) -> None:
+    assert read(replaced(true_answer, path, junk)) is None
+
+
+def test_an_error_that_is_not_told_is_no_success(true_answer: dict[str, Any]) -> None:
+    changed = copy.deepcopy(true_answer)
+    del changed["meta"]["err"]
+    assert read(changed) is None
