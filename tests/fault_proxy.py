@@ -22,6 +22,7 @@ class FaultProxy:
         self.upstream = upstream
         self.url = ""
         self.asked: list[list[str]] = []
+        self.bodies: list[Any] = []
         self._session = requests.Session()
         self._fault: Fault | None = None
         self._methods: frozenset[str] = frozenset()
@@ -46,6 +47,7 @@ class FaultProxy:
     def answer(self, exchange: "Exchange") -> None:
         """Answer one request."""
         self.asked.append(exchange.methods)
+        self.bodies.append(exchange.body)
         fault = self._fault
         if fault is None or (self._methods and self._methods.isdisjoint(exchange.methods)):
             exchange.reply(exchange.truth())
