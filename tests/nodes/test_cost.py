@@ -38,5 +38,7 @@ def test_two_hundred_payments_are_looked_at_in_twenty_round_trips_at_most(
     assert Payment.objects.filter(status=Payment.Status.COMPLETED).count() == PAYMENTS
     assert PaymentRequest.objects.filter(status="completed").count() == PAYMENTS
     assert max(*waiting.values(), completing) <= MOST_ROUND_TRIPS, waiting
-    assert waiting[1] == waiting[2] <= MOST_ROUND_TRIPS // 2, "fail-over alone costs nothing while all is well"
+    assert waiting[1] == waiting[2] <= MOST_ROUND_TRIPS // 2, (
+        "fail-over alone costs nothing while all is well"
+    )
     assert waiting[3] == waiting[5], "two nodes have to agree, however many there are"
