@@ -8,12 +8,13 @@ for the account that runs it, and its logs are that account's. So each log belon
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from chains.clients.base import ChainError
 from chains.clients.quantities import address, data_bytes, quantity
 
-MOST_FRAMES = 20_000
+MOST_FRAMES = 10_000
 LONGEST_SLOT = 160
 _ROOT = "0"
 # Beyond this many bytes no argument and no reference is looked for, so no more is kept.
@@ -159,8 +160,8 @@ class _Reader:
         raw = frame.raw
         call = Call(
             kind=frame.kind,
-            sender=address(raw.get("from")),
-            to=address(raw.get("to")),
+            sender=_address(raw.get("from")),
+            to=_address(raw.get("to")),
             value=quantity(raw.get("value", "0x0")),
             data=data_bytes(raw.get("input", "0x"))[:_KEPT_INPUT],
             answer=data_bytes(raw.get("output", "0x"))[:32],
@@ -209,7 +210,17 @@ def _short(path: str) -> str:
 
 def _emitted(log: dict[str, Any], call: int) -> EmittedLog:
     topics = tuple(data_bytes(topic) for topic in _list(log.get("topics")))
-    return EmittedLog(address(log.get("address")), topics, data_bytes(log.get("data", "0x")), call)
+    return EmittedLog(_address(log.get("address")), topics, data_bytes(log.get("data", "0x")), call)
+
+
+@lru_cache(maxsize=4096)
+def _checksummed(answer: str) -> str:
+    return address(answer)
+
+
+def _address(answer: Any) -> str:
+    """Return the address; a trace names few of them many times, and a checksum takes time."""
+    return _checksummed(answer) if isinstance(answer, str) else address(answer)
 
 
 def _list(answer: Any) -> list[Any]:

@@ -26,6 +26,7 @@ SUSPECTS_PER_LOOK = 2
 LONGEST_PAUSE_SECONDS = 300.0
 UNABLE_SECONDS = 3600.0
 PRESUMED_UNABLE_AFTER_SECONDS = 600.0
+PRESUMED_UNABLE_AFTER_FAILURES = 5
 _OPTIONS = {"tracer": "callTracer", "tracerConfig": {"withLog": True}, "timeout": "5s"}
 _METHOD_NOT_FOUND = -32601
 _METHOD_NOT_SUPPORTED = -32004
@@ -45,6 +46,10 @@ class Mined:
 
     transaction: dict[str, Any]
     block_hash: str
+
+
+# Kept in the place of a trace that is not worth reading twice.
+_TOO_LARGE = Trace((), None)
 
 
 class _Unable(Exception):
@@ -83,6 +88,7 @@ class Tracer:
         self._weight = 0
         self._suspects: OrderedDict[str, _Suspect] = OrderedDict()
         self._has_traced = False
+        self._failures = 0
         self._failing_since: float | None = None
         self._unable_until = 0.0
 
@@ -94,12 +100,18 @@ class Tracer:
         """
         found: dict[str, Trace | None] = {**self._remembered(wanted)}
         for part in self._parts([hash_ for hash_ in wanted if hash_ not in found]):
-            if self._unable_until > self._clock():
-                return dict.fromkeys(wanted) | found
+            if self._is_unable:
+                break
             told = self._ask({hash_: wanted[hash_] for hash_ in part})
             self._keep({hash_: wanted[hash_] for hash_ in part}, told)
             found |= told
-        return found
+        if self._is_unable:
+            found = dict.fromkeys(wanted) | found
+        return {hash_: None if trace is _TOO_LARGE else trace for hash_, trace in found.items()}
+
+    @property
+    def _is_unable(self) -> bool:
+        return self._unable_until > self._clock()
 
     def _parts(self, hashes: Sequence[str]) -> Iterator[list[str]]:
         """Yield what to ask for together: first all that are above suspicion, then a few of the others, alone."""
@@ -117,23 +129,25 @@ class Tracer:
         try:
             for (hash_, mined), answer in zip(wanted.items(), self._node.batch(questions, list), strict=True):
                 with suppress(ChainError):
-                    told[hash_] = _told(answer, mined)
+                    told[hash_] = _told(answer, mined, self._has_traced)
         except _Unable:
             self._unable_until = self._clock() + UNABLE_SECONDS
             return dict.fromkeys(wanted)
         except ChainError:
             return self._failed(wanted)
-        self._failing_since = None
+        self._failures, self._failing_since = 0, None
         self._has_traced |= any(told.values())
         return told
 
     def _failed(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
         """Note a failure; a node that never gave a trace and fails for long is taken for one that offers none."""
         now = self._clock()
+        self._failures += 1
         self._failing_since = now if self._failing_since is None else self._failing_since
-        if self._has_traced or now - self._failing_since < PRESUMED_UNABLE_AFTER_SECONDS:
+        is_for_long = now - self._failing_since >= PRESUMED_UNABLE_AFTER_SECONDS
+        if self._has_traced or not is_for_long or self._failures < PRESUMED_UNABLE_AFTER_FAILURES:
             return {}
-        self._unable_until, self._failing_since = now + UNABLE_SECONDS, None
+        self._unable_until, self._failures, self._failing_since = now + UNABLE_SECONDS, 0, None
         return dict.fromkeys(wanted)
 
     def _remembered(self, wanted: Mapping[str, Mined]) -> dict[str, Trace]:
@@ -150,7 +164,8 @@ class Tracer:
         now = self._clock()
         with self._lock:
             for hash_, mined in wanted.items():
-                if trace := told.get(hash_):
+                trace = told.get(hash_)
+                if trace is not None and (hash_, mined.block_hash) not in self._kept:
                     self._kept[hash_, mined.block_hash] = trace
                     self._weight += _weight(trace)
                 if hash_ in told:
@@ -185,15 +200,17 @@ def traces_of(tracers: Sequence[Tracer], wanted: Mapping[str, Mined]) -> Traces:
 
 
 def _weight(trace: Trace) -> int:
-    return len(trace.calls) + len(trace.logs or ())
+    return 1 + len(trace.calls) + len(trace.logs or ())
 
 
-def _told(answer: Any, mined: Mined) -> Trace | None:
-    """Return the trace, or None where there is none to be had. Raises _Unable, and ChainError for no usable answer."""
+def _told(answer: Any, mined: Mined, has_traced: bool) -> Trace | None:
+    """Return the trace, or None where there is none to be had.
+
+    Raises _Unable where the node offers no traces, and ChainError for no usable answer.
+    """
     if isinstance(answer, RpcFault):
-        if answer.code in (_METHOD_NOT_FOUND, _METHOD_NOT_SUPPORTED) or _IS_NOT_OFFERED.search(
-            answer.message
-        ):
+        is_not_offered = not has_traced and _IS_NOT_OFFERED.search(answer.message)
+        if answer.code in (_METHOD_NOT_FOUND, _METHOD_NOT_SUPPORTED) or is_not_offered:
             raise _Unable
         if _IS_LOST.search(answer.message):
             return None
@@ -201,7 +218,7 @@ def _told(answer: Any, mined: Mined) -> Trace | None:
     try:
         trace = read_trace(answer)
     except Untraceable:
-        return None
+        return _TOO_LARGE
     if not _is_of(trace, mined.transaction):
         raise ChainError("the node traced another transaction")
     return trace

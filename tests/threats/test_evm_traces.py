@@ -1,0 +1,374 @@
+"""A trace is read without trust in who made the transaction, or in the node: bounded, once, and never for a verdict."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import requests
+
+from chains.clients import evm_trace, evm_transfers
+from chains.clients.base import ChainError, Discovery, TransactionFacts, Watch
+from chains.clients.evm import EvmClient
+from chains.clients.evm_trace import Trace, Untraceable, read_trace
+from chains.clients.evm_tracing import PRESUMED_UNABLE_AFTER_FAILURES, PRESUMED_UNABLE_AFTER_SECONDS
+from chains.models import Token
+from payments.models import Payment
+from tests.chain import LocalChain
+from tests.chains.faulty_node import Exchange, Node, serving
+from tests.payments.world import Clock, look, make_request, submit
+from tests.threats.evm_world import USDC_UNIT, Safe, World, transfer_data
+
+pytest_plugins = ["tests.threats.evm_fixtures"]
+A, B, C, TOKEN = ("0x" + digits * 20 for digits in ("aa", "bb", "cc", "11"))
+REFERENCE, OTHER = b"r" * 16, b"o" * 16
+TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+
+
+def word(number: int) -> str:
+    return hex(number)[2:].rjust(64, "0")
+
+
+def frame(sender: str, to: str, value: int = 0, data: str = "0x", **more: Any) -> dict[str, Any]:
+    return {"type": "CALL", "from": sender, "to": to, "value": hex(value), "input": data, **more}
+
+
+def log(sender: str, recipient: str, amount: int, **more: Any) -> dict[str, Any]:
+    topics = [TOPIC, "0x" + word(int(sender, 16)), "0x" + word(int(recipient, 16))]
+    return {"address": TOKEN, "topics": topics, "data": "0x" + word(amount), **more}
+
+
+def values(trace: Trace) -> list[tuple[str, int]]:
+    return [(call.slot, call.value) for call in trace.calls if call.slot and call.value]
+
+
+def test_a_slot_does_not_depend_on_calls_that_move_nothing() -> None:
+    """Nodes differ in whether they show calls to precompiled contracts: one transfer may never have two names."""
+    pay = frame(B, C, 5)
+    precompiled = frame(B, "0x" + "00" * 19 + "01")
+    static = {**frame(B, C), "type": "STATICCALL"}
+    bare = read_trace(frame(A, B, calls=[pay]))
+    full = read_trace(frame(A, B, calls=[precompiled, static, frame(B, A), pay]))
+    assert values(bare) == values(full) == [("0.0", 5)]
+
+
+def test_what_failed_and_what_only_borrows_code_moves_nothing() -> None:
+    calls = [
+        frame(B, C, 1, error="execution reverted"),
+        frame(B, A, calls=[frame(A, C, 2)], error="out of gas"),
+        {**frame(B, C, 3), "type": "DELEGATECALL"},
+        {**frame(B, C, 4), "type": "CALLCODE"},
+        {**frame(B, B, 5), "type": "SELFDESTRUCT"},
+        frame(B, B, 6),
+        {**frame(B, C, 7), "type": "SELFDESTRUCT"},
+        {**frame(B, C, 8), "type": "DELEGATECALL", "calls": [frame(B, C, 9)]},
+    ]
+    transaction = {"from": A, "to": B, "value": "0x0", "input": "0x"}
+    trace = read_trace(frame(A, B, calls=calls))
+    moved = evm_transfers.transfers(transaction, {"logs": []}, trace)
+    assert [(t.slot, t.amount) for t in moved] == [("0.0", 7), ("0.1.0", 9)]
+
+
+def test_a_trace_as_deep_as_the_chain_allows_is_read() -> None:
+    tree = frame(A, B, 1, "0x" + REFERENCE.hex())
+    for _ in range(1023):
+        tree = frame(A, B, calls=[tree])
+    [(slot, value)] = values(read_trace(tree))
+    assert value == 1
+    assert len(slot) <= evm_trace.LONGEST_SLOT
+
+
+def test_a_trace_that_is_too_wide_is_left_alone() -> None:
+    with pytest.raises(Untraceable):
+        read_trace(frame(A, B, calls=[frame(B, C, 1)] * evm_trace.MOST_FRAMES))
+    with pytest.raises(Untraceable):
+        read_trace(frame(A, B, logs=[log(A, B, 1)] * evm_trace.MOST_FRAMES))
+    with pytest.raises(Untraceable):
+        read_trace(frame(A, B, calls=[{**frame(B, C, 1), "type": "AUTHCALL"}]))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        None, 7, [], "0x", {}, {"type": 7}, frame(A, "0x12"), frame("A", B), {**frame(A, B), "value": "7"},
+        frame(A, B, calls=7), frame(A, B, calls=[None]), frame(A, B, logs=7), frame(A, B, logs=[None]),
+        frame(A, B, logs=[{}]), frame(A, B, logs=[log(A, B, 1, position=0)]),
+        frame(A, B, logs=[log(A, B, 1, topics=None, address="0x")]),
+    ],
+    ids=range(16),
+)  # fmt: skip
+def test_a_trace_that_makes_no_sense_is_no_answer(broken: Any) -> None:
+    has_calls = not isinstance(broken, dict) or "calls" in broken
+    tree = broken if has_calls else {**broken, "calls": [frame(A, B)]}
+    with pytest.raises(ChainError):
+        read_trace(tree)
+
+
+def paying(recipient: str, amount: int, reference: bytes = b"") -> str:
+    return "0xa9059cbb" + word(int(recipient, 16)) + word(amount) + reference.hex()
+
+
+def references(tree: dict[str, Any], *logs: dict[str, Any]) -> list[tuple[bytes, ...]]:
+    receipt = {"logs": [{**log, "logIndex": hex(place)} for place, log in enumerate(logs)]}
+    transaction = {"from": A, "to": tree["to"], "value": "0x0", "input": tree["input"]}
+    return [t.references for t in evm_transfers.transfers(transaction, receipt, read_trace(tree))]
+
+
+def test_logs_are_told_apart_by_where_they_stand_among_a_frames_calls() -> None:
+    """The outer call logs, then makes the inner one, then logs again: three equal logs, of two calls."""
+    inner = frame(TOKEN, TOKEN, 0, paying(C, 1, OTHER), logs=[log(B, C, 1, position="0x0")])
+    tree = frame(
+        B, TOKEN, 0, paying(C, 1, REFERENCE),
+        calls=[inner], logs=[log(B, C, 1, position="0x0"), log(B, C, 1, position="0x1")],
+    )  # fmt: skip
+    bound = references(frame(A, B, calls=[tree]), *[log(B, C, 1)] * 3)
+    assert bound == [(REFERENCE,), (OTHER,), (REFERENCE,)]
+
+
+def test_logs_of_borrowed_code_are_those_of_the_call_that_borrows_it() -> None:
+    code = {**frame(TOKEN, B, 0, paying(C, 1)), "type": "DELEGATECALL", "logs": [log(A, C, 1)]}
+    proxy = frame(A, TOKEN, 0, paying(C, 1, REFERENCE), calls=[code])
+    assert references(proxy, log(A, C, 1)) == [(REFERENCE,)]
+
+
+def test_a_trace_whose_logs_are_not_the_receipts_binds_nothing() -> None:
+    call = frame(B, TOKEN, 0, paying(C, 2, REFERENCE), logs=[log(B, C, 2)])
+    assert references(frame(A, B, calls=[call]), log(B, C, 1)) == [()]
+    assert references(frame(A, B, calls=[call]), log(B, C, 2), log(B, C, 2)) == [(), ()]
+
+
+@pytest.mark.parametrize(
+    ("calls", "logs", "bound"),
+    [
+        ([frame(B, TOKEN, 0, paying(C, 1, REFERENCE))], [log(B, C, 1)], [(REFERENCE,)]),
+        # What a fee left over, and what no fee explains.
+        ([frame(B, TOKEN, 0, paying(C, 10, REFERENCE))], [log(B, C, 9)], [(REFERENCE,)]),
+        ([frame(B, TOKEN, 0, paying(C, 9, REFERENCE))], [log(B, C, 10)], [()]),
+        # Another payer, another payee.
+        ([frame(A, TOKEN, 0, paying(C, 1, REFERENCE))], [log(B, C, 1)], [()]),
+        ([frame(B, TOKEN, 0, paying(A, 1, REFERENCE))], [log(B, C, 1)], [()]),
+        # Two of each, of the same amounts or not, and one too many.
+        (
+            [frame(B, TOKEN, 0, paying(C, 1, REFERENCE)), frame(B, TOKEN, 0, paying(C, 2, OTHER))],
+            [log(B, C, 2), log(B, C, 1)],
+            [(OTHER,), (REFERENCE,)],
+        ),
+        (
+            [frame(B, TOKEN, 0, paying(C, 100, REFERENCE)), frame(B, TOKEN, 0, paying(C, 99, OTHER))],
+            [log(B, C, 99), log(B, C, 98)],
+            [(), ()],
+        ),
+        ([frame(B, TOKEN, 0, paying(C, 1, REFERENCE))], [log(B, C, 1), log(B, C, 1)], [(), ()]),
+        # The token said no, or was asked for something that nobody here knows.
+        ([frame(B, TOKEN, 0, paying(C, 1, REFERENCE), output="0x" + word(0))], [log(B, C, 1)], [()]),
+        (
+            [frame(B, TOKEN, 0, paying(C, 1, REFERENCE)), frame(A, TOKEN, 0, "0xe3ee160e")],
+            [log(B, C, 1)],
+            [()],
+        ),
+    ],
+    ids=range(10),
+)
+def test_without_logs_in_the_trace_only_what_can_be_paired_in_one_way_is_bound(
+    calls: list[dict[str, Any]], logs: list[dict[str, Any]], bound: list[tuple[bytes, ...]]
+) -> None:
+    assert references(frame(A, B, calls=calls), *logs) == bound
+
+
+class Traces:
+    """A node in front of the chain whose traces can be made to fail."""
+
+    def __init__(self, chain: LocalChain) -> None:
+        self.chain = chain
+        self.fault: Any = None
+        self.broken: set[str] = set()
+        self.asked: list[list[str]] = []
+
+    def __call__(self, exchange: Exchange) -> None:
+        hashes = [q["params"][0] for q in exchange.questions if q["method"] == "debug_traceTransaction"]
+        if hashes:
+            self.asked.append(hashes)
+        if hashes and self.broken & set(hashes):
+            exchange.send(500, b"")
+        elif hashes and self.fault:
+            answers = [{"id": q["id"], "jsonrpc": "2.0", "error": self.fault} for q in exchange.questions]
+            exchange.reply(answers if isinstance(exchange.asked, list) else answers[0])
+        else:
+            exchange.forward(self.chain.url)
+
+
+@pytest.fixture
+def node(local_chain: LocalChain) -> Any:
+    """The chain behind a node that traces as it is told to."""
+    traces = Traces(local_chain)
+    with serving(traces) as serving_node:
+        yield traces, serving_node
+
+
+def safe_payment(world: World, safe: Safe, reference: bytes = REFERENCE) -> str:
+    data = transfer_data(world.chain.recipient, USDC_UNIT, reference)
+    return safe.send(safe.execution(world.chain.usdc, data))
+
+
+def looked_up(client: EvmClient, *hashes: str) -> list[TransactionFacts]:
+    found = client.look_up(hashes, with_finality=False).transactions
+    return [facts for hash_ in hashes if (facts := found[hash_]) is not None]
+
+
+def test_traces_cost_one_more_request_for_all_and_are_asked_for_once(
+    world: World, node: tuple[Traces, Node]
+) -> None:
+    traces, serving_node = node
+    safe = world.safe()
+    hashes = [safe_payment(world, safe) for _ in range(5)]
+    direct = world.chain.transfer(world.chain.usdc, world.chain.recipient, 1, tail=REFERENCE)
+    client = EvmClient([serving_node.url], world.chain.chain_id)
+    for _ in range(3):
+        facts = looked_up(client, direct, *hashes)
+        assert [f.transfers[0].references for f in facts] == [(REFERENCE,)] * 6
+        assert all(f.inner_calls_known for f in facts)
+    assert traces.asked == [hashes]
+    assert len(serving_node.payment_questions) == 2 * 3 + 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"code": -32601, "message": "Method not found"},
+        {"code": -32000, "message": "the method debug_traceTransaction does not exist/is not available"},
+        {"code": -32004, "message": "no"},
+        {"code": -32600, "message": "debug_traceTransaction is not available on the free tier"},
+        {"code": -32603, "message": "Unsupported method: debug_traceTransaction"},
+    ],
+    ids=range(5),
+)
+def test_a_node_that_offers_no_traces_is_asked_once_and_believed_for_the_rest(
+    world: World, node: tuple[Traces, Node], fault: dict[str, Any]
+) -> None:
+    traces, serving_node = node
+    traces.fault = fault
+    first, second = (safe_payment(world, world.safe()) for _ in range(2))
+    client = EvmClient([serving_node.url], world.chain.chain_id)
+    for sent in (first, second):
+        [facts] = looked_up(client, sent)
+        assert facts.block is not None
+        assert not facts.inner_calls_known
+        assert facts.transfers[0].references == (REFERENCE,)
+    assert traces.asked == [[first]]
+
+
+def test_where_one_node_offers_no_traces_another_is_asked(
+    world: World, node: tuple[Traces, Node], untraced_url: str
+) -> None:
+    traces, serving_node = node
+    [facts] = looked_up(
+        EvmClient([untraced_url, serving_node.url], world.chain.chain_id), safe_payment(world, world.safe())
+    )
+    assert facts.inner_calls_known
+    assert len(traces.asked) == 1
+
+
+def test_a_trace_that_fails_is_no_verdict_and_holds_up_nothing_else(
+    world: World, node: tuple[Traces, Node], usdc: Token, merchant: Any
+) -> None:
+    traces, serving_node = node
+    usdc.chain.rpc_urls = [serving_node.url]
+    usdc.chain.save()
+    requests_ = [make_request(merchant, usdc, "1", world.chain.recipient) for _ in range(3)]
+    hostile, other = (safe_payment(world, world.safe(), bytes(r.reference)) for r in requests_[:2])
+    plain = world.chain.transfer(
+        world.chain.usdc, world.chain.recipient, USDC_UNIT, tail=bytes(requests_[2].reference)
+    )
+    payments = [submit(r, sent) for r, sent in zip(requests_, (hostile, other, plain), strict=True)]
+    traces.broken = {hostile}
+    clock = Clock()
+    for _ in range(3):
+        look(clock)
+        clock.forward(seconds=5)
+    for payment in payments:
+        payment.refresh_from_db()
+    waiting, *paid = payments
+    assert [payment.status for payment in paid] == [Payment.Status.COMPLETED] * 2
+    assert (waiting.status, waiting.attempts) == (Payment.Status.PROCESSING, 0)
+    assert [hostile] in traces.asked
+    # The node comes round: it had never been a no. (The pause after failures is in real seconds, below one.)
+    traces.broken = set()
+    for _ in range(200):
+        look(clock)
+        clock.forward(seconds=5)
+        waiting.refresh_from_db()
+        if not waiting.is_open:
+            break
+    assert waiting.status == Payment.Status.COMPLETED
+
+
+def test_a_node_that_never_traces_and_only_fails_is_taken_for_one_that_can_not(
+    world: World, node: tuple[Traces, Node]
+) -> None:
+    traces, serving_node = node
+    sent = safe_payment(world, world.safe())
+    traces.broken = {sent}
+    now = [0.0]
+    client = EvmClient([serving_node.url], world.chain.chain_id, clock=lambda: now[0])
+    for _ in range(PRESUMED_UNABLE_AFTER_FAILURES - 1):
+        [facts] = looked_up(client, sent)
+        assert facts.block is None
+        now[0] += PRESUMED_UNABLE_AFTER_SECONDS
+    [facts] = looked_up(client, sent)
+    assert facts.block is not None
+    assert not facts.inner_calls_known
+
+
+def test_a_trace_of_another_transaction_is_no_answer(world: World, local_chain: LocalChain) -> None:
+    asked, other = (safe_payment(world, world.safe()) for _ in range(2))
+
+    def liar(exchange: Exchange) -> None:
+        if exchange.questions[0]["method"] == "debug_traceTransaction":
+            exchange.results(
+                *[local_chain.rpc(q["method"], other, *q["params"][1:]) for q in exchange.questions]
+            )
+        else:
+            exchange.forward(local_chain.url)
+
+    with serving(liar) as serving_node:
+        [facts] = looked_up(EvmClient([serving_node.url], local_chain.chain_id), asked)
+    assert facts.block is None
+
+
+def test_of_three_nodes_one_alone_can_not_invent_an_inner_transfer(world: World, ether: Token) -> None:
+    """It tells of native coin in a call that never was; the two others, which trace as well, do not."""
+    batch = world.place("BatchPayer")
+    sent = world.call(batch, b"", value=7)
+
+    def liar(exchange: Exchange) -> None:
+        answers = requests.post(world.chain.url, json=exchange.asked, timeout=30).json()
+        if exchange.questions[0]["method"] == "debug_traceTransaction":
+            invented = frame(batch, world.chain.recipient, 10**18, "0x" + REFERENCE.hex())
+            for answer in answers if isinstance(answers, list) else [answers]:
+                answer["result"]["calls"] = [invented]
+        exchange.reply(answers)
+
+    def honest(exchange: Exchange) -> None:
+        exchange.forward(world.chain.url)
+
+    with serving(liar) as lying, serving(honest) as one, serving(honest) as two:
+        alone = looked_up(EvmClient([lying.url], world.chain.chain_id), sent)
+        among = looked_up(EvmClient([lying.url, one.url, two.url], world.chain.chain_id), sent)
+    assert [t.slot for t in alone[0].transfers] == ["value", "0.0"]
+    assert [t.slot for t in among[0].transfers] == ["value"]
+
+
+def found_by(client: EvmClient, watches: Sequence[Watch]) -> Discovery:
+    return client.discover(watches, since_block=None)
+
+
+def test_an_unsubmitted_payment_by_a_safe_is_found_by_the_recipients_logs(
+    world: World, node: tuple[Traces, Node]
+) -> None:
+    traces, serving_node = node
+    safe = world.safe()
+    ours, nobodys = safe_payment(world, safe, b"w" * 16), safe_payment(world, safe, OTHER)
+    watch = Watch(b"w" * 16, world.chain.usdc, world.chain.recipient)
+    found = found_by(EvmClient([serving_node.url], world.chain.chain_id), [watch])
+    assert (b"w" * 16, ours) in found.found
+    assert traces.asked == [[ours]]  # no others are worth a trace
+    assert nobodys not in [hash_ for _, hash_ in found.found]
