@@ -39,7 +39,7 @@ export const copy = {
   confirming: (wallet: string) => `Confirm in ${wallet}`,
   confirmingHelp: (amount: string, wallet: string) =>
     `${wallet} is asking you to send ${amount} to this address. Keep this page open until you have confirmed.`,
-  proving: (wallet: string) => `Sign in ${wallet}`,
+  proving: (wallet: string) => `Sign with ${wallet}`,
   provingHelp: (wallet: string) =>
     `${wallet} is showing you a short text that names this payment. Sign it, and the payment itself comes next.`,
   checkingProof: "Thank you. Checking your signature…",

@@ -96,10 +96,10 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   } else if (wallets.length > 0) {
     const left = money(checkout.amount_remaining, checkout);
     nodes.push(paragraph(copy.chooseWallet(left, checkout.chain.name)), walletList(wallets, context.flow));
-  } else if (!walletsSettled) {
-    nodes.push(paragraph(copy.lookingForWallets));
-  } else {
+  } else if (walletsSettled) {
     nodes.push(el("h3", {}, copy.noWallet), paragraph(copy.noWalletHelp), copyLinkButton());
+  } else if (!notice) {
+    nodes.push(paragraph(copy.lookingForWallets));
   }
   return screen("choose", copy.payWithWallet, nodes, notice?.text);
 }
