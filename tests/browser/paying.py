@@ -1,0 +1,66 @@
+"""What the browser tests share: a request made by the API, and the way through the page up to the wallet."""
+
+from typing import Any
+
+import requests
+from playwright.sync_api import Locator, Page
+
+from tests.browser.conftest import World
+
+
+def chain_of(world: World, family: str) -> dict[str, Any] | None:
+    """Return the world's chain of this family from its public catalogue, or None."""
+    chains = requests.get(f"{world.api}/public/chains", timeout=10).json()
+    return next((chain for chain in chains if chain["chain_type"] == family), None)
+
+
+def create_request(
+    world: World, chain: dict[str, Any], recipient: str, *, symbol: str = "USDC", **different: Any
+) -> dict[str, Any]:
+    """Return a new payment request on `chain`, over 10.50 unless told otherwise."""
+    tokens = requests.get(f"{world.api}/public/chains/{chain['id']}/tokens", timeout=10).json()
+    token = next(token for token in tokens if token["symbol"] == symbol)
+    body = {
+        "amount": "10.50",
+        "token_id": token["id"],
+        "chain_id": chain["id"],
+        "recipient_address": recipient,
+    }
+    answer = requests.post(
+        f"{world.api}/payment-requests",
+        json={**body, **different},
+        headers={"X-API-Key": world.key},
+        timeout=10,
+    )
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json())
+
+
+def read_request(world: World, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the request as the merchant reads it now."""
+    url = f"{world.api}/payment-requests/{request['id']}"
+    return dict(requests.get(url, headers={"X-API-Key": world.key}, timeout=10).json())
+
+
+def connect_demo_wallet(page: Page, request: dict[str, Any]) -> Locator:
+    """Open the request's page and connect the demo wallet, up to the review; return the page's panel."""
+    page.goto(request["payment_url"])
+    panel = page.locator("#panel")
+    panel.get_by_role("button", name="Demo Wallet").click()
+    page.get_by_test_id("demo-wallet-confirm").click()
+    return panel
+
+
+def build_transaction(world: World, request: dict[str, Any], wallet: str) -> dict[str, Any]:
+    """Return what the service builds for paying the request from `wallet`."""
+    public = f"{world.api}/public"
+    asked = {
+        "wallet_address": wallet,
+        "chain_id": request["chain_id"],
+        "token_id": request["token"]["id"],
+    }
+    routes = requests.post(f"{public}/payment-requests/{request['id']}/routes", json=asked, timeout=10).json()
+    body = {"route_id": routes["routes"][0]["id"]}
+    answer = requests.post(f"{public}/build-transaction", json=body, timeout=10)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
