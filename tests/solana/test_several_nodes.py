@@ -1,0 +1,112 @@
+"""With three nodes, one that lies about balances, lags or can't read a transaction decides nothing on Solana."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest
+from tests.fault_proxy import Exchange, Fault, FaultProxy, forged, null, proxying, server_error, truncated
+from tests.payments.world import Clock, look, look_until_decided, make_request, submit
+from tests.solana.ledger import LocalLedger
+from tests.solana.world import built_for, new_address
+
+Status = PaymentRequest.Status
+
+
+@pytest.fixture
+def nodes(solana: Chain, local_ledger: LocalLedger) -> Iterator[list[FaultProxy]]:
+    """Three nodes of the chain, each of which may be broken."""
+    with ExitStack() as stack:
+        three = [stack.enter_context(proxying(local_ledger.url)) for _ in range(3)]
+        Chain.objects.filter(pk=solana.pk).update(
+            rpc_urls=[node.url for node in three], confirmations="confirmed"
+        )
+        solana.refresh_from_db()
+        yield three
+
+
+def with_meta(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Fault:
+    return forged(
+        "getTransaction", lambda result: {**result, "meta": {**result["meta"], **change(result["meta"])}}
+    )
+
+
+def tenfold(meta: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "postTokenBalances": [
+            {
+                **balance,
+                "uiTokenAmount": {
+                    **balance["uiTokenAmount"],
+                    "amount": balance["uiTokenAmount"]["amount"] + "0",
+                },
+            }
+            for balance in meta["postTokenBalances"]
+        ]
+    }
+
+
+def unsupported(exchange: Exchange) -> None:
+    error = {"code": -32015, "message": "Transaction version (1) is not supported"}
+    exchange.reply(
+        [
+            {"jsonrpc": "2.0", "id": truth["id"], "error": error}
+            if question["method"] == "getTransaction"
+            else truth
+            for question, truth in zip(exchange.questions, exchange.truth(), strict=True)
+        ]
+    )
+
+
+FAULTS: dict[str, Fault] = {
+    "ten times as much": with_meta(tenfold),
+    "an error that is none": with_meta(lambda _: {"err": {"InstructionError": [0, "Custom"]}}),
+    "no record": forged("getTransaction", lambda result: {**result, "meta": None}),
+    "another slot": forged("getTransaction", lambda result: {**result, "slot": result["slot"] + 1}),
+    "an old block": forged("getBlockTime", lambda _: 1),
+    "an unknown version": unsupported,
+    "null": null,
+    "500": server_error,
+    "half an answer": truncated,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+@pytest.mark.parametrize("broken", [0, 1, 2])
+def test_one_bad_node_of_three_changes_nothing(
+    nodes: list[FaultProxy],
+    merchant: Merchant,
+    solana_usdc: Token,
+    local_ledger: LocalLedger,
+    fault: Fault,
+    broken: int,
+) -> None:
+    request = make_request(merchant, solana_usdc, "2", new_address())
+    move = local_ledger.token_move(request.recipient_address, 2_000_000, bytes(request.reference))
+    signature = local_ledger.send(move)
+    nodes[broken].break_with(fault)
+    look_until_decided(submit(request, signature), Clock())
+    request.refresh_from_db()
+    assert (request.status, request.amount_paid) == (Status.COMPLETED, 2_000_000)
+
+
+@pytest.mark.parametrize(
+    "name", FAULTS.keys() - {"ten times as much"}
+)  # the same lie of all three is believed
+def test_three_bad_nodes_never_pay(
+    nodes: list[FaultProxy], merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger, name: str
+) -> None:
+    request = make_request(merchant, solana_usdc, "2", new_address())
+    signature = local_ledger.sign_and_send(built_for(request, local_ledger.payer))
+    for node in nodes:
+        node.break_with(FAULTS[name])
+    payment, clock = submit(request, signature), Clock()
+    look(clock)
+    request.refresh_from_db()
+    payment.refresh_from_db()
+    assert (request.status, request.amount_paid) == (Status.ACTIVE, 0)
+    assert payment.status in (Payment.Status.PROCESSING, Payment.Status.FAILED)
