@@ -9,6 +9,7 @@ from eth_abi.abi import encode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chains.clients import evm_transfers
 from chains.clients.evm_calls import TokenCall
 from chains.clients.evm_signed_calls import (
     BEFORE_EXECUTION,
@@ -19,6 +20,8 @@ from chains.clients.evm_signed_calls import (
     Log,
     signed_calls,
 )
+from chains.clients.evm_transfers import TRANSFER_TOPIC
+from chains.clients.quantities import to_hex
 from tests.threats.evm_world import ENTRY_POINT, NOBODY, call_data, execute, handle_ops, transfer_data
 
 RELAYER, SAFE, OTHER_SAFE, LIBRARY, TOKEN, PAYEE = (
@@ -98,6 +101,7 @@ BUNDLE = handle_ops(operation(SAFE, CALL))
     ("to", "data", "logs"),
     [
         (SAFE, BUNDLE, [BEGUN, ended(SAFE)]),  # another contract was called
+        (SAFE, BUNDLE, [Log(SAFE, BEGUN.topics, b""), ended(SAFE, by=SAFE)]),  # and plays the EntryPoint
         (ENTRY_POINT, BUNDLE, [BEGUN, ended(SAFE, by=SAFE)]),  # another contract tells of it
         (ENTRY_POINT, BUNDLE, [ended(SAFE)]),
         (ENTRY_POINT, BUNDLE, [ended(SAFE), BEGUN]),
@@ -111,12 +115,34 @@ BUNDLE = handle_ops(operation(SAFE, CALL))
         (SAFE, execution(TOKEN, PAY), [DONE, ended(SAFE)]),  # a Safe around a bundle
         (TOKEN, PAY, [ended(SAFE)]),  # a token around one
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_a_bundle_whose_events_do_not_tell_of_its_operations_signs_nothing(
     to: str, data: bytes, logs: list[Log]
 ) -> None:
     assert read(to, data, *logs) == []
+
+
+def test_a_log_of_another_operation_of_the_same_account_is_not_bound() -> None:
+    """The first operation's call would fit the log, but it is the second, of an unknown shape, that wrote it."""
+    unknown = call_data("run(address,uint256,bytes)", TOKEN, 0, transfer_data(PAYEE, 7))
+    data = handle_ops(operation(SAFE, CALL), operation(SAFE, unknown, 1))
+    paid = Log(TOKEN, (TRANSFER_TOPIC, word(SAFE), word(PAYEE)), (7).to_bytes(32))
+    transaction = {"from": RELAYER, "to": ENTRY_POINT, "value": "0x0", "input": to_hex(data)}
+    for place, bound in ((1, (REFERENCE,)), (2, ())):
+        logs = [BEGUN, ended(SAFE), ended(SAFE, 1)]
+        logs.insert(place, paid)
+        [transfer] = evm_transfers.transfers(transaction, {"logs": [raw(log) for log in logs]})
+        assert transfer.references == bound
+
+
+def word(account: str) -> bytes:
+    return bytes.fromhex(account[2:]).rjust(32, b"\0")
+
+
+def raw(log: Log) -> dict[str, Any]:
+    topics = [to_hex(topic) for topic in log.topics]
+    return {"address": log.address, "topics": topics, "data": to_hex(log.data), "logIndex": "0x0"}
 
 
 def test_every_known_way_to_execute_is_read() -> None:

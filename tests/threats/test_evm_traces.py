@@ -128,6 +128,19 @@ def test_logs_of_borrowed_code_are_those_of_the_call_that_borrows_it() -> None:
     code = {**frame(TOKEN, B, 0, paying(C, 1)), "type": "DELEGATECALL", "logs": [log(A, C, 1)]}
     proxy = frame(A, TOKEN, 0, paying(C, 1, REFERENCE), calls=[code])
     assert references(proxy, log(A, C, 1)) == [(REFERENCE,)]
+    assert references(frame(A, B, calls=[proxy]), log(A, C, 1)) == [(REFERENCE,)]
+
+
+def test_of_the_logs_of_one_call_only_those_to_its_recipient_are_bound() -> None:
+    """A fee goes to the token's collector in the very call that pays: its reference is not for him."""
+    call = frame(B, TOKEN, 0, paying(C, 10, REFERENCE), logs=[log(B, A, 1), log(B, C, 9)])
+    assert references(frame(A, B, calls=[call]), log(B, A, 1), log(B, C, 9)) == [(), (REFERENCE,)]
+
+
+def test_a_log_of_a_contract_that_another_call_led_to_is_not_bound() -> None:
+    """The carrying call goes to a contract that borrows code and logs in a name that is not its own address."""
+    call = frame(B, A, 0, paying(C, 9, REFERENCE), logs=[log(B, C, 9)])
+    assert references(frame(A, B, calls=[call]), log(B, C, 9)) == [()]
 
 
 def test_a_trace_whose_logs_are_not_the_receipts_binds_nothing() -> None:
