@@ -1,14 +1,17 @@
 """Asking one Solana node for transactions: where they stand, the blocks they are in, and what they moved."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from chains.clients import solana_transfers
 from chains.clients.base import Block, ChainError, Head, Snapshot, TransactionFacts
-from chains.clients.rpc import Call, JsonRpc, RpcFault
+from chains.clients.rpc import Call, JsonRpc
 from chains.clients.solana_answers import blockhash, mapping, sequence, sound, value_of, whole
+
+logger = logging.getLogger(__name__)
 
 CONFIRMED = {"commitment": "confirmed"}
 _FINALIZED = {"commitment": "finalized"}
@@ -16,9 +19,10 @@ _FINALIZED = {"commitment": "finalized"}
 _TRANSACTION = {"encoding": "json", "maxSupportedTransactionVersion": 0, **CONFIRMED}
 _BLOCK = {"transactionDetails": "none", "rewards": False, "maxSupportedTransactionVersion": 0, **CONFIRMED}
 _MOST_STATUSES = 256
-_UNSUPPORTED_VERSION = -32015
-# Errors that say that a slot is not (or no longer) at hand, rather than that the node is at fault.
-_SLOT_MISSING = {-32001, -32004, -32007, -32008, -32009, -32014}
+# A transaction made to be large fills about 1 MB (64 calls of 10 KiB each), and an answer may hold 32.
+_MOST_TRANSACTIONS = 25
+
+_Meaning = TypeVar("_Meaning")
 
 
 @dataclass(frozen=True)
@@ -29,20 +33,12 @@ class _Status:
     commitment: str
 
 
-@dataclass
-class _Found:
-    """What one round of questions brought: facts, and the transactions that can't be read here."""
-
-    facts: dict[str, TransactionFacts] = field(default_factory=dict)
-    unreadable: set[str] = field(default_factory=set)
-
-
 def look_up(node: JsonRpc, asked: Sequence[str], *, with_finality: bool) -> Snapshot:
-    """Return what one node says, in two rounds of questions, whatever their number. Raises ChainError.
+    """Return what one node says, in one HTTP request for each 25 transactions or so. Raises ChainError.
 
-    First how settled each transaction is, then the confirmed ones with their blocks. What is only processed, or not in
-    the block that its status names, is reported as not mined. One that the node can't show to this service, in a newer
-    format or without a record of what it did, is so too, and `contradicted`: that says nothing of the others.
+    First how settled each is, then the blocks of the confirmed ones, and what these did. What is only processed, or not
+    in the block that its status names, is reported as not mined. One that the node can't show, in a newer format or not
+    whole, is left out and `contradicted`: anybody may submit it, so it must not keep the others waiting.
     """
     tags = [CONFIRMED, _FINALIZED] if with_finality else [CONFIRMED]
     calls: list[Call] = [("getSlot", [tag]) for tag in tags]
@@ -50,12 +46,18 @@ def look_up(node: JsonRpc, asked: Sequence[str], *, with_finality: bool) -> Snap
         part = list(asked[start : start + _MOST_STATUSES])
         calls.append(("getSignatureStatuses", [part, {"searchTransactionHistory": True}]))
     head, statuses = node.batch(calls, lambda answers: _standing(asked, len(tags), answers))
-    found = _settled(node, {name: status for name, status in statuses.items() if status})
-    transactions = {
-        name: (found.facts.get(name) or _not_mined(name)) if status else None
-        for name, status in statuses.items()
+    transactions: dict[str, TransactionFacts | None] = {
+        name: _not_mined(name) if status else None for name, status in statuses.items()
     }
-    return Snapshot(head, transactions, frozenset(found.unreadable))
+    settled = [
+        (name, status) for name, status in statuses.items() if status and status.commitment != "processed"
+    ]
+    blocks = _blocks(node, sorted({status.slot for _, status in settled}))
+    for start in range(0, len(settled), _MOST_TRANSACTIONS):
+        transactions |= _settled(node, settled[start : start + _MOST_TRANSACTIONS], blocks)
+    unreadable = frozenset(name for name, _ in settled if transactions[name] is None)
+    shown = {name: facts for name, facts in transactions.items() if name not in unreadable}
+    return Snapshot(head, shown, unreadable)
 
 
 def _standing(
@@ -79,45 +81,46 @@ def _status(answer: Any) -> _Status | None:
     return _Status(whole(status.get("slot")), commitment)
 
 
-def _settled(node: JsonRpc, statuses: Mapping[str, _Status]) -> _Found:
-    """Return the transactions that are confirmed at least, with the blocks that they stand in."""
-    settled = {name: status for name, status in statuses.items() if status.commitment != "processed"}
-    if not settled:
-        return _Found()
-    slots = sorted({status.slot for status in settled.values()})
-    calls: list[Call] = [("getTransaction", [name, _TRANSACTION]) for name in settled]
+def _blocks(node: JsonRpc, slots: Sequence[int]) -> dict[int, Block]:
+    """Return the blocks in these slots, as far as the node has them at hand."""
+    if not slots:
+        return {}
+    calls: list[Call] = []
     for slot in slots:
         calls += [("getBlock", [slot, _BLOCK]), ("getBlockTime", [slot])]
-    return node.batch(calls, lambda answers: _read(settled, slots, answers))
+    answers = node.batch(calls, list)
+    pairs = zip(slots, answers[::2], answers[1::2], strict=True)
+    return {slot: block for slot, *answer in pairs if (block := _usable(_block, slot, *answer)) is not None}
 
 
-def _read(statuses: Mapping[str, _Status], slots: Sequence[int], answers: Sequence[Any]) -> _Found:
-    rest = answers[len(statuses) :]
-    blocks = {
-        slot: _block(slot, block, time)
-        for slot, block, time in zip(slots, rest[::2], rest[1::2], strict=True)
+def _settled(
+    node: JsonRpc, statuses: Sequence[tuple[str, _Status]], blocks: Mapping[int, Block]
+) -> dict[str, TransactionFacts | None]:
+    """Return what the node can show of these transactions, None for what it can't."""
+    answers = node.batch([("getTransaction", [name, _TRANSACTION]) for name, _ in statuses], list)
+    return {
+        name: _usable(_facts, name, status, answer, blocks.get(status.slot))
+        for (name, status), answer in zip(statuses, answers, strict=True)
     }
-    found = _Found()
-    for (name, status), answer in zip(statuses.items(), answers, strict=False):
-        if _is_unreadable(answer):
-            found.unreadable.add(name)
-        elif answer is not None:
-            found.facts[name] = _facts(name, status, answer, blocks[status.slot])
-    return found
 
 
-def _is_unreadable(answer: Any) -> bool:
-    if isinstance(answer, RpcFault) and answer.code == _UNSUPPORTED_VERSION:
-        return True
-    return isinstance(sound(answer), dict) and answer.get("meta") is None
+def _usable(read: Callable[..., _Meaning], name: str | int, *answers: Any) -> _Meaning | None:
+    """Return what `read` makes of these answers, None where they are no use."""
+    try:
+        return read(name, *answers)
+    except ChainError as error:
+        logger.warning("no usable answer for %s: %s", name, error)
+        return None
 
 
 def _facts(name: str, status: _Status, answer: Any, block: Block | None) -> TransactionFacts:
-    entry = solana_transfers.read_entry(answer)
+    entry = solana_transfers.read_entry(sound(answer))
     if entry.signature != name:
         raise ChainError("the node answered with another transaction")
-    if block is None or entry.slot != status.slot:
+    if entry.slot != status.slot:
         return _not_mined(name, entry.fee_payer)
+    if block is None:
+        raise ChainError("the node does not have its block")
     moved = solana_transfers.transfers(entry) if entry.succeeded else ()
     return TransactionFacts(
         name, entry.fee_payer, None, block, entry.succeeded, moved, commitment=status.commitment
@@ -128,21 +131,13 @@ def _not_mined(name: str, sender: str = "") -> TransactionFacts:
     return TransactionFacts(name, sender, None, None, succeeded=False, transfers=())
 
 
-def _block(slot: int, block: Any, time: Any) -> Block | None:
-    """Return the slot's block, None where the node has none there (yet).
+def _block(slot: int, block: Any, time: Any) -> Block:
+    """Return the slot's block.
 
     The time is getBlockTime's: some nodes' getBlock and getTransaction count it in other units.
     """
-    if _is_missing(block) or _is_missing(time):
-        return None
     try:
-        block_time = datetime.fromtimestamp(whole(time), UTC)
+        block_time = datetime.fromtimestamp(whole(sound(time)), UTC)
     except (OverflowError, ValueError, OSError) as error:
         raise ChainError("the node's block has an impossible time") from error
-    return Block(slot, blockhash(mapping(block).get("blockhash")), block_time)
-
-
-def _is_missing(answer: Any) -> bool:
-    if isinstance(answer, RpcFault) and answer.code in _SLOT_MISSING:
-        return True
-    return sound(answer) is None
+    return Block(slot, blockhash(mapping(sound(block)).get("blockhash")), block_time)

@@ -94,3 +94,13 @@ def test_a_hundred_transactions_are_looked_up_in_less_than_ten_round_trips(
     assert not any(snapshot.transactions[signature] for signature in unknown)
     assert snapshot.head.finalized is not None
     assert snapshot.head.latest > snapshot.head.finalized
+
+
+def test_many_large_transactions_are_not_asked_for_in_one_answer(local_ledger: LocalLedger) -> None:
+    """A stranger's largest transactions, submitted together, must not make an answer too large to be read."""
+    sent = [local_ledger.send(local_ledger.coin_move(new_address(), 10**6)) for _ in range(60)]
+    with proxying(local_ledger.url) as node:
+        snapshot = SolanaClient([node.url], surfnet.CHAIN_ID, "local").look_up(sent, with_finality=True)
+        most = max(methods.count("getTransaction") for methods in node.asked)
+    assert most == 25
+    assert all(snapshot.transactions[signature] for signature in sent)

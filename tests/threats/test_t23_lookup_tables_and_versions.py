@@ -1,8 +1,9 @@
 """T-23: what a Solana transaction names through a lookup table counts; a version nobody knows yet only waits."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
 from solders.address_lookup_table_account import AddressLookupTableAccount
 from solders.instruction import Instruction
 from solders.message import MessageV0
@@ -28,6 +29,7 @@ from tests.solana.ledger import LocalLedger, token_account
 from tests.solana.world import built_for, decide, new_address
 
 Status = PaymentRequest.Status
+Told = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def make_table(ledger: LocalLedger, addresses: Sequence[str]) -> AddressLookupTableAccount:
@@ -96,13 +98,13 @@ def test_tokens_to_an_account_and_by_a_reference_that_only_the_table_names_count
     )
 
 
-def unreadable(signature: str) -> Fault:
-    """One transaction is of a version that was not asked for, as nodes say it."""
+def told_as(told: Told, signature: str) -> Fault:
+    """The truth, but for one transaction."""
 
     def answer(exchange: Exchange) -> None:
         exchange.reply(
             [
-                _unsupported(truth)
+                told(truth)
                 if question["method"] == "getTransaction" and question["params"][0] == signature
                 else truth
                 for question, truth in zip(exchange.questions, exchange.truth(), strict=True)
@@ -112,13 +114,29 @@ def unreadable(signature: str) -> Fault:
     return answer
 
 
-def _unsupported(truth: dict[str, Any]) -> dict[str, Any]:
+def unsupported(truth: dict[str, Any]) -> dict[str, Any]:
+    """It is of a version that was not asked for, as nodes say it."""
     message = "Transaction version (1) is not supported by the requesting client."
     return {"jsonrpc": "2.0", "id": truth["id"], "error": {"code": -32015, "message": message}}
 
 
-def test_an_unknown_version_waits_without_a_verdict_and_holds_up_nobody_else(
-    merchant: Merchant, solana: Chain, solana_usdc: Token, local_ledger: LocalLedger
+def ownerless(truth: dict[str, Any]) -> dict[str, Any]:
+    """As nodes tell of transactions from before token balances named their owners (2021)."""
+    meta = truth["result"]["meta"]
+    balances = [{k: v for k, v in b.items() if k != "owner"} for b in meta["postTokenBalances"]]
+    return {
+        **truth,
+        "result": {**truth["result"], "meta": {**meta, "postTokenBalances": balances}},
+    }
+
+
+def silent(truth: dict[str, Any]) -> dict[str, Any]:
+    return {**truth, "result": None}
+
+
+@pytest.mark.parametrize("told", [unsupported, ownerless, silent])
+def test_one_that_can_not_be_read_waits_without_a_verdict_and_holds_up_nobody_else(
+    merchant: Merchant, solana: Chain, solana_usdc: Token, local_ledger: LocalLedger, told: Told
 ) -> None:
     odd, plain = (make_request(merchant, solana_usdc, "1", new_address()) for _ in range(2))
     odd_one, plain_one = (
@@ -127,7 +145,7 @@ def test_an_unknown_version_waits_without_a_verdict_and_holds_up_nobody_else(
     )
     with proxying(local_ledger.url) as node:
         Chain.objects.filter(pk=solana.pk).update(rpc_urls=[node.url])
-        node.break_with(unreadable(odd_one))
+        node.break_with(told_as(told, odd_one))
         waiting, paid = submit(odd, odd_one), submit(plain, plain_one)
         clock = Clock()
         look(clock)

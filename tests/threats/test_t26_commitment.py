@@ -127,3 +127,23 @@ def test_the_blocks_time_is_the_chains_own(signature: str, solana: Chain, local_
     assert facts.block is not None
     assert abs(facts.block.time.timestamp() - local_ledger.rpc("getBlockTime", facts.block.number)) < 1
     assert facts.block.time.year >= 2026
+
+
+@pytest.mark.parametrize("method", ["getBlock", "getBlockTime"])
+def test_a_block_that_is_not_at_hand_is_no_verdict(
+    request_: PaymentRequest, signature: str, solana: Chain, local_ledger: LocalLedger, method: str
+) -> None:
+    local_ledger.finalize(signature)
+    with proxying(local_ledger.url) as node:
+        ask_by(node, solana)
+        node.break_with(forged(method, lambda _: None))
+        payment, clock = submit(request_, signature), Clock()
+        look(clock)
+        payment.refresh_from_db()
+        assert (payment.status, payment.attempts) == (Payment.Status.PROCESSING, 0)
+        demand_unpaid(request_)
+        node.heal()
+        clock.forward(minutes=5)
+        look_until_decided(payment, clock)
+    request_.refresh_from_db()
+    assert request_.status == Status.COMPLETED
