@@ -107,8 +107,8 @@ class Head:
 class Snapshot:
     """One look at a chain: its head, and each transaction asked for (None where healthy nodes do not know it).
 
-    `contradicted` names those on which the nodes tell different things, so that there is no usable answer; among the
-    transactions they stand as not mined.
+    `contradicted` names those of which there is no usable answer, since the nodes tell different things or none can
+    show what it did; among the transactions they stand as not mined or unknown.
     """
 
     head: Head
