@@ -23,9 +23,12 @@ def get_client(chain: Chain) -> ChainClient:
 
 
 def node_urls(chain: Chain) -> tuple[str, ...]:
-    """Return the chain's node addresses in order, `env:NAME` read from the environment."""
+    """Return the chain's node addresses in order, each once, `env:NAME` read from the environment.
+
+    Once, since a node that stands there twice must not agree with itself.
+    """
     urls = (os.environ.get(url[4:], "") if url.startswith("env:") else url for url in chain.rpc_urls)
-    return tuple(url for url in urls if url)
+    return tuple(dict.fromkeys(url for url in urls if url))
 
 
 def clients_of_each_node(chain: Chain) -> list[ChainClient]:

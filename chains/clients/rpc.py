@@ -182,6 +182,8 @@ class JsonRpc:
                 behind = agreed - (node.head or 0)
                 if behind > self._head_allowance:
                     self._note_failure(node, Lagging(f"the node is {behind} blocks behind the others"))
+                else:
+                    node.answered()
         finally:
             self._comparing.release()
 

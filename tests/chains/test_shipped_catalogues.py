@@ -119,4 +119,4 @@ def test_the_stablecoins_of_bnb_smart_chain_have_eighteen_decimals() -> None:
 def test_no_key_of_a_node_can_end_up_in_the_database() -> None:
     urls = [url for path in FILES for chain in chains_of(path) for url in chain["rpc_urls"]]
     assert all(url.startswith("env:") for url in urls)
-    assert len(urls) == len(set(urls)) == 24
+    assert len(urls) == len(set(urls)) == 36

@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from chains.clients import node_urls
 from chains.clients.agreement import _both
 from chains.clients.base import Block, ChainError, TransactionFacts, Transfer
 from chains.clients.evm import EvmClient
+from chains.models import Chain
 from tests import fault_proxy
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy
@@ -119,6 +121,12 @@ def test_with_three_configured_one_that_answers_is_not_enough(
     facts = facts_of(client, mined)
     assert facts is not None
     assert facts.succeeded
+
+
+def test_a_node_that_stands_in_the_catalogue_twice_is_one_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAME_RPC_URL", "https://node.example/a")
+    urls = ["env:SAME_RPC_URL", "https://node.example/b", "https://node.example/a", "env:NOT_SET_RPC_URL"]
+    assert node_urls(Chain(id=1, rpc_urls=urls)) == ("https://node.example/a", "https://node.example/b")
 
 
 def test_with_two_configured_one_that_answers_is_enough(

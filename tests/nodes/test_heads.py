@@ -61,7 +61,7 @@ def test_a_node_within_the_allowance_is_asked_like_any_other(
     client = client_for(nodes)
     nodes[0].break_with(fault_proxy.old_head(head - ALLOWANCE))
     assert seen_head(client) == head - ALLOWANCE
-    assert states(client) == ["answering", "unasked"]
+    assert states(client) == ["answering", "answering"]
 
 
 def test_a_node_that_freezes_while_the_chain_goes_on_is_found_out(
