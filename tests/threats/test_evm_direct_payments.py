@@ -1,0 +1,97 @@
+"""Only where a transaction shows all that it moved is it not traced; anything else might hide another's payment."""
+
+from typing import Any
+
+import pytest
+
+from chains.clients.evm_signed_calls import USER_OPERATION_EVENT
+from chains.clients.evm_transfers import needs_trace, transfers
+from chains.clients.quantities import to_hex
+from tests.threats.evm_world import call_data, transfer_data
+
+PAYER, VICTIM, PAYEE, TOKEN, OTHER = ("0x" + digits * 20 for digits in ("11", "22", "33", "44", "55"))
+REFERENCE = b"r" * 16
+TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+PAY = transfer_data(PAYEE, 10, REFERENCE)
+PAY_FROM = call_data("transferFrom(address,address,uint256)", VICTIM, PAYEE, 10) + REFERENCE
+
+
+def log(sender: str, recipient: str, amount: int, token: str = TOKEN) -> dict[str, Any]:
+    topics = [TOPIC, *("0x" + account[2:].rjust(64, "0") for account in (sender, recipient))]
+    return {"address": token, "topics": topics, "data": to_hex(amount.to_bytes(32)), "logIndex": "0x0"}
+
+
+def sent(data: bytes, to: str | None = TOKEN, value: int = 0) -> dict[str, Any]:
+    return {"from": PAYER, "to": to, "value": hex(value), "input": to_hex(data)}
+
+
+EVENT = {"address": OTHER, "topics": [to_hex(USER_OPERATION_EVENT)], "data": "0x", "logIndex": "0x1"}
+
+
+@pytest.mark.parametrize(
+    ("transaction", "logs"),
+    [
+        (sent(PAY), [log(PAYER, PAYEE, 10)]),
+        (sent(PAY_FROM), [log(VICTIM, PAYEE, 10)]),
+        (sent(PAY), [log(PAYER, OTHER, 1), log(PAYER, PAYEE, 9)]),  # a fee
+    ],
+    ids=range(3),
+)
+def test_a_tokens_transfer_with_one_log_of_it_shows_all(
+    transaction: dict[str, Any], logs: list[dict[str, Any]]
+) -> None:
+    receipt = {"logs": logs, "gasUsed": "0xcab2"}
+    assert not needs_trace(transaction, receipt)
+    assert transfers(transaction, receipt)[-1].references == (REFERENCE,)
+
+
+@pytest.mark.parametrize(
+    ("transaction", "logs"),
+    [
+        (sent(PAY), []),
+        (sent(PAY, value=1), [log(PAYER, PAYEE, 10)]),
+        (sent(PAY, None), [log(PAYER, PAYEE, 10)]),
+        (sent(PAY, OTHER), [log(PAYER, PAYEE, 10)]),
+        (sent(PAY[:40]), [log(PAYER, PAYEE, 10)]),
+        (sent(PAY), [log(PAYER, OTHER, 10)]),
+        # Another's payment, made in the middle of it or in its place.
+        (sent(PAY), [log(VICTIM, PAYEE, 10)]),
+        (sent(PAY_FROM), [log(PAYER, PAYEE, 10)]),
+        (sent(PAY), [log(VICTIM, PAYEE, 99), log(PAYER, PAYEE, 10)]),
+        (sent(PAY), [log(PAYER, PAYEE, 10), log(PAYER, PAYEE, 10)]),
+        (sent(PAY), [log(PAYER, PAYEE, 11)]),
+        (sent(PAY), [log(PAYER, PAYEE, 10), log(VICTIM, PAYEE, 10, OTHER)]),
+        (sent(PAY), [log(PAYER, PAYEE, 10), EVENT]),
+    ],
+    ids=range(13),
+)
+def test_anything_more_or_else_is_worth_a_trace(
+    transaction: dict[str, Any], logs: list[dict[str, Any]]
+) -> None:
+    assert needs_trace(transaction, {"logs": logs, "gasUsed": "0xcab2"})
+
+
+@pytest.mark.parametrize(
+    ("data", "gas", "ran_code"),
+    [
+        (b"", 21_000, False),
+        (b"", 21_001, True),
+        (REFERENCE, 21_000 + 16 * 16, False),  # EIP-2028
+        (REFERENCE, 21_000 + 16 * 40, False),  # EIP-7623
+        (bytes(8) + b"r" * 8, 21_000 + 8 * 4 + 8 * 16, False),
+        (REFERENCE, 21_000, True),
+        (b"r" * 1000, 21_000 + 1000 * 16, False),
+        # The floor of EIP-7623 hides what code used below it.
+        (b"r" * 1000, 21_000 + 1000 * 40, True),
+    ],
+    ids=range(8),
+)
+def test_a_payment_of_native_coin_that_ran_no_code_is_known_by_its_gas(
+    data: bytes, gas: int, ran_code: bool
+) -> None:
+    assert needs_trace(sent(data, PAYEE, 5), {"logs": [], "gasUsed": hex(gas)}) is ran_code
+
+
+def test_the_creation_of_a_contract_and_a_receipt_without_gas_are_worth_a_trace() -> None:
+    assert needs_trace(sent(b"", None, 5), {"logs": [], "gasUsed": hex(21_000)})
+    assert needs_trace(sent(b"", PAYEE, 5), {"logs": []})
