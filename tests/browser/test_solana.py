@@ -118,6 +118,24 @@ def test_a_declined_transaction_leads_back_to_the_review(
     assert read_request(world, request)["payments"] == []
 
 
+def test_a_send_that_the_node_refuses_is_told_in_the_wallets_words(
+    world: World, solana: dict[str, Any], page: Page
+) -> None:
+    said = "Transaction simulation failed: Blockhash not found"
+    panel = connect_demo_wallet(page, create_request(world, solana, RECIPIENT))
+    panel.get_by_role("button", name="Pay 10.50 USDC").click()
+    expect(page.get_by_test_id("demo-wallet-amount")).to_be_visible()
+    page.route(
+        "**/demo-wallet/solana-rpc",
+        lambda route: route.fulfill(
+            json={"jsonrpc": "2.0", "id": 1, "error": {"code": -32002, "message": said}}
+        ),
+    )
+    page.get_by_test_id("demo-wallet-confirm").click()
+    expect(panel.get_by_test_id("notice")).to_contain_text("Look at its recent activity")
+    expect(panel.get_by_test_id("notice")).to_contain_text(said)
+
+
 def test_a_wallet_that_cannot_send_is_told_apart(world: World, solana: dict[str, Any], page: Page) -> None:
     page.add_init_script(SIGNS_ONLY)
     page.goto(create_request(world, solana, RECIPIENT)["payment_url"])

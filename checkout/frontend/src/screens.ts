@@ -110,15 +110,20 @@ function isKnownFamily({ chain }: Checkout): boolean {
 
 function walletList(wallets: Wallet[], flow: Flow): HTMLElement {
   const items = wallets.map((wallet, index) => {
-    const icon = wallet.icon
-      ? el("img", { class: "wallet__icon", src: wallet.icon, alt: "", width: "32", height: "32" })
-      : el("span", { class: "wallet__icon wallet__icon--letter", "aria-hidden": "true" }, initial(wallet.name));
     const row = el("button", { type: "button", class: "wallet", id: `wallet-${index}` });
-    row.append(icon, el("bdi", { class: "wallet__name" }, wallet.name));
+    row.append(walletIcon(wallet), el("bdi", { class: "wallet__name" }, wallet.name));
     row.addEventListener("click", () => void flow.choose(wallet));
     return el("li", {}, row);
   });
   return el("ul", { class: "wallets" }, ...items);
+}
+
+function walletIcon({ icon, name }: Wallet): HTMLElement {
+  const letter = el("span", { class: "wallet__icon wallet__icon--letter", "aria-hidden": "true" }, initial(name));
+  if (!icon) return letter;
+  const picture = el("img", { class: "wallet__icon", src: icon, alt: "", width: "32", height: "32" });
+  picture.addEventListener("error", () => picture.replaceWith(letter));
+  return picture;
 }
 
 function copyLinkButton(): HTMLElement {
@@ -216,7 +221,7 @@ function provingScreen(step: Reviewed & { isSigned: boolean }, { checkout, flow 
     "proving",
     copy.proving(name),
     [
-      proofSteps(step, checkout, false),
+      proofSteps(step, checkout, false, step.isSigned ? "steps--busy" : ""),
       paragraph(step.isSigned ? copy.checkingProof : copy.provingHelp(name)),
       step.isSigned ? null : actions(button("leave-prompt", "quiet", copy.walletClosed, () => flow.leavePrompt())),
     ],
@@ -224,13 +229,13 @@ function provingScreen(step: Reviewed & { isSigned: boolean }, { checkout, flow 
   );
 }
 
-function proofSteps(step: Reviewed, checkout: Checkout, isProved: boolean): HTMLElement {
+function proofSteps(step: Reviewed, checkout: Checkout, isProved: boolean, kind = ""): HTMLElement {
   const pay = copy.pay(money(step.route.from.amount, checkout));
   const steps: [string, StepState, string?][] = [
     [copy.stepProve, isProved ? "done" : "current", copy.stepProveHelp],
     [pay, isProved ? "current" : "todo"],
   ];
-  return stepList(steps, "numbered");
+  return stepList(steps, `steps--numbered ${kind}`);
 }
 
 function confirmingScreen(step: Reviewed & { hasProof: boolean }, { checkout, flow }: PayContext): Screen {

@@ -5,8 +5,8 @@ import { el } from "./dom";
 
 export type StepState = "done" | "current" | "todo";
 
-/** Each step is its name, its state and, where there is one, a remark under it. */
-export function stepList(steps: [string, StepState, string?][], kind: "plain" | "numbered" = "plain"): HTMLElement {
+/** Each step is its name, its state and, where there is one, a remark under it; `kind` is classes of the list. */
+export function stepList(steps: [string, StepState, string?][], kind = ""): HTMLElement {
   const spoken = { done: copy.done, current: copy.inProgress, todo: copy.notYet };
   const items = steps.map(([text, state, remark]) => {
     const attributes = { class: `step step--${state}`, ...(state === "current" ? { "aria-current": "step" } : {}) };
@@ -18,5 +18,5 @@ export function stepList(steps: [string, StepState, string?][], kind: "plain" | 
       remark ? el("small", { class: "step__remark" }, remark) : null,
     );
   });
-  return el("ol", { class: kind === "numbered" ? "steps steps--numbered" : "steps" }, ...items);
+  return el("ol", { class: `steps ${kind}`.trim() }, ...items);
 }

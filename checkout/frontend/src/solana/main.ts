@@ -25,6 +25,8 @@ const SEND = "solana:signAndSendTransaction";
 const SIGN = "solana:signTransaction";
 const SIGN_MESSAGE = "solana:signMessage";
 const CLUSTERS: Readonly<Record<string, string>> = { "": "mainnet", local: "localnet" };
+/** Nodes call a failed trial run -32002, which wallets elsewhere answer while another question is open. */
+const TRIED_IN_VAIN = /simulation failed|blockhash/i;
 const DECLINED = /\buser (rejected|declined|denied|cancell?ed)\b/i;
 
 export function discoverSolanaWallets(chain: Chain, onChange: WalletsFound): void {
@@ -140,6 +142,8 @@ function signature(bytes: unknown): string {
 
 /** Solana wallets often say in words alone that the customer declined. */
 function explained(error: unknown): WalletError {
-  const known = understood(error);
-  return known.refusal === "other" && DECLINED.test(known.detail) ? new WalletError("rejected", known.detail) : known;
+  const { refusal, detail } = understood(error);
+  const isDeclined = refusal === "other" && DECLINED.test(detail);
+  const isFailure = refusal === "already_asking" && TRIED_IN_VAIN.test(detail);
+  return new WalletError(isDeclined ? "rejected" : isFailure ? "other" : refusal, detail);
 }
