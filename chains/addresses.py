@@ -12,6 +12,7 @@ _EVM_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _EVM_HASH = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 # Addresses up to here are the protocol's own: zero, and the precompiled contracts (EIP-7951's is the highest, 0x100).
 _LAST_RESERVED = 0x1FF
+_INCINERATOR = "1nc1nerator11111111111111111111111111111111"
 
 
 class AddressError(ValueError):
@@ -25,7 +26,7 @@ class HashError(ValueError):
 def normalise_address(chain_type: str, text: str) -> str:
     """Return the canonical address: EIP-55 checksummed on EVM, base58 of 32 bytes on Solana.
 
-    Raises AddressError for a wrong checksum, an address of zeros and anything that is not an address.
+    Raises AddressError for a wrong checksum, an address that belongs to nobody and anything that is no address.
     """
     if chain_type == ChainType.EVM:
         return _evm_address(text)
@@ -35,6 +36,8 @@ def normalise_address(chain_type: str, text: str) -> str:
         key = Pubkey.from_string(text)
     except ValueError as error:
         raise AddressError("This should be a Solana address: 32 bytes in base58.") from error
+    if text == _INCINERATOR:
+        raise AddressError("This is Solana's incinerator; what is sent there is destroyed.")
     if bytes(key) == bytes(Pubkey.LENGTH):
         raise AddressError(
             "This is the System Program, which some write for SOL itself; it is nobody's wallet."

@@ -12,6 +12,7 @@ from chains.clients.base import Refusal, TransferRefused
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, PaymentRequest
+from tests.conftest import Api
 from tests.payments.world import make_request
 from tests.solana.accounts import give_away, open_account
 from tests.solana.ledger import LocalLedger, token_account
@@ -54,9 +55,24 @@ def test_mints_and_token_accounts_are_refused(solana: Chain, local_ledger: Local
     assert "token account" in (client.recipient_problem(account) or "")
 
 
-def test_the_system_program_is_refused_by_its_form_alone() -> None:
-    with pytest.raises(AddressError, match="System Program"):
-        normalise_address("solana", "1" * 32)
+@pytest.mark.parametrize(
+    ("address", "word"),
+    [("1" * 32, "System Program"), ("1nc1nerator11111111111111111111111111111111", "incinerator")],
+)
+def test_what_belongs_to_nobody_is_refused_by_its_form_alone(address: str, word: str) -> None:
+    with pytest.raises(AddressError, match=word):
+        normalise_address("solana", address)
+
+
+def test_a_request_to_what_is_no_wallet_is_not_made(
+    api: Api, solana_usdc: Token, local_ledger: LocalLedger
+) -> None:
+    order = {"amount": "2", "token_id": solana_usdc.id, "chain_id": solana_usdc.chain_id}
+    account = str(token_account(local_ledger.payer))
+    for recipient in (account, local_ledger.usdc, "1" * 32, TOKEN_PROGRAM, ATA_PROGRAM, CLOCK):
+        answer = api.post("/api/payment-requests", {**order, "recipient_address": recipient})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "address_invalid")
+    assert PaymentRequest.objects.count() == 0
 
 
 def test_wallets_and_vaults_are_accepted(solana: Chain, local_ledger: LocalLedger, vault: str) -> None:
