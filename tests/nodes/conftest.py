@@ -8,7 +8,7 @@ import pytest
 from chains.clients.evm import EvmClient
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy, proxying
-from tests.nodes.networks import ALLOWANCE, be_impatient
+from tests.nodes.networks import ALLOWANCE
 
 
 class NodeTime:
@@ -26,11 +26,8 @@ def time() -> NodeTime:
 
 
 @pytest.fixture
-def nodes_of(
-    local_chain: LocalChain, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[int], list[FaultProxy]]]:
+def nodes_of(local_chain: LocalChain) -> Iterator[Callable[[int], list[FaultProxy]]]:
     """Return a starter of so many nodes before the local chain."""
-    be_impatient(monkeypatch)
     with ExitStack() as stack:
         yield lambda count: [stack.enter_context(proxying(local_chain.url)) for _ in range(count)]
 

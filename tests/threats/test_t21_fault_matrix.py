@@ -108,8 +108,11 @@ def nodes(local_chain: LocalChain) -> Iterator[list[FaultProxy]]:
 
 
 @pytest.fixture(autouse=True)
-def _healthy(nodes: list[FaultProxy], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    be_impatient(monkeypatch)
+def _healthy(
+    nodes: list[FaultProxy], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    if request.node.callspec.params["fault"] == "time-out":
+        be_impatient(monkeypatch)
     yield
     for node in nodes:
         node.heal()

@@ -14,7 +14,7 @@ from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from tests import fault_proxy
 from tests.chain import LocalChain
 from tests.fault_proxy import Exchange, Fault, FaultProxy
-from tests.nodes.networks import be_impatient, client_of, nodes_before
+from tests.nodes.networks import client_of, nodes_before
 from tests.payments.world import Clock, look, make_request, pay, submit, unsigned
 from webhooks.models import Event
 
@@ -59,9 +59,7 @@ def scam(
     usdc: Token,
     merchant: Merchant,
     local_chain: LocalChain,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Scam]:
-    be_impatient(monkeypatch)
     yield Scam(nodes, local_chain, make_request(merchant, usdc, "10", local_chain.recipient), Clock())
     for node in nodes:
         node.heal()
