@@ -61,9 +61,13 @@ def transfers(
 def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
     """Return whether a successful transaction may have moved money in calls that only a trace shows.
 
-    It can't if it ran no code, or if it is a token's `transfer` whose single log tells all.
+    It can't if it ran no code, or if it is a token's `transfer` whose single log tells all. What is malformed is not
+    worth a trace: reading it will say so.
     """
-    return not (_ran_no_code(transaction, receipt) or _is_direct(transaction, receipt))
+    try:
+        return not (_ran_no_code(transaction, receipt) or _is_direct(transaction, receipt))
+    except ChainError:
+        return False
 
 
 def _references(

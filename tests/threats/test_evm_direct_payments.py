@@ -95,3 +95,8 @@ def test_a_payment_of_native_coin_that_ran_no_code_is_known_by_its_gas(
 def test_the_creation_of_a_contract_and_a_receipt_without_gas_are_worth_a_trace() -> None:
     assert needs_trace(sent(b"", None, 5), {"logs": [], "gasUsed": hex(21_000)})
     assert needs_trace(sent(b"", PAYEE, 5), {"logs": []})
+
+
+@pytest.mark.parametrize("receipt", [{}, {"logs": [7]}, {"logs": [{}]}, {"logs": [], "gasUsed": "no"}])
+def test_a_malformed_receipt_is_not_worth_a_trace(receipt: dict[str, Any]) -> None:
+    assert not needs_trace(sent(PAY), receipt)

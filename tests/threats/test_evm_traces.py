@@ -347,8 +347,11 @@ def test_a_trace_of_another_transaction_is_no_answer(world: World, local_chain: 
     assert facts.block is None
 
 
-def test_of_three_nodes_one_alone_can_not_invent_an_inner_transfer(world: World, ether: Token) -> None:
-    """It tells of native coin in a call that never was; the two others, which trace as well, do not."""
+@pytest.mark.parametrize("others", ["trace as well", "offer no traces"])
+def test_of_three_nodes_one_alone_can_not_invent_an_inner_transfer(
+    world: World, untraced_url: str, others: str
+) -> None:
+    """It tells of native coin in a call that never was."""
     batch = world.place("BatchPayer")
     sent = world.call(batch, b"", value=7)
 
@@ -360,14 +363,17 @@ def test_of_three_nodes_one_alone_can_not_invent_an_inner_transfer(world: World,
                 answer["result"]["calls"] = [invented]
         exchange.reply(answers)
 
-    def honest(exchange: Exchange) -> None:
-        exchange.forward(world.chain.url)
+    honest = world.chain.url if others == "trace as well" else untraced_url
 
-    with serving(liar) as lying, serving(honest) as one, serving(honest) as two:
+    def again(exchange: Exchange) -> None:
+        exchange.forward(honest)
+
+    with serving(liar) as lying, serving(again) as second:
         alone = looked_up(EvmClient([lying.url], world.chain.chain_id), sent)
-        among = looked_up(EvmClient([lying.url, one.url, two.url], world.chain.chain_id), sent)
+        among = looked_up(EvmClient([lying.url, honest, second.url], world.chain.chain_id), sent)
     assert [t.slot for t in alone[0].transfers] == ["value", "0.0"]
     assert [t.slot for t in among[0].transfers] == ["value"]
+    assert among[0].inner_calls_known is (others == "trace as well")
 
 
 def found_by(client: EvmClient, watches: Sequence[Watch]) -> Discovery:
