@@ -96,7 +96,11 @@ def _first_known(hashes: Sequence[str], answers: Sequence[_Answer]) -> Snapshot:
     """Fail-over: each transaction from the first node that knows it, under the head of the last that was needed."""
     transactions: dict[str, TransactionFacts | None] = dict.fromkeys(hashes)
     head = answers[0].snapshot.head
+    open_questions: set[str] = set()
     for answer in answers:
+        asked = {wanted for wanted in answer.snapshot.transactions if transactions[wanted] is None}
+        open_questions -= {wanted for wanted in asked if answer.snapshot.transactions[wanted] is not None}
+        open_questions |= asked & answer.snapshot.contradicted
         new = {
             wanted: facts
             for wanted, facts in answer.snapshot.transactions.items()
@@ -105,7 +109,7 @@ def _first_known(hashes: Sequence[str], answers: Sequence[_Answer]) -> Snapshot:
         if new:
             transactions |= new
             head = answer.snapshot.head
-    return Snapshot(head, transactions)
+    return Snapshot(head, transactions, frozenset(open_questions))
 
 
 def _unsettled(hashes: Sequence[str], answers: Sequence[_Answer]) -> list[str]:
@@ -139,7 +143,9 @@ def _agreed(hashes: Sequence[str], answers: Sequence[_Answer]) -> Snapshot:
         agreed = _common(said)
         if agreed is not None:
             _set_liars_aside(wanted, agreed, answers)
-        elif sum(facts is not None and facts.block is not None for facts in said) > 1:
+        elif sum(facts is not None and facts.block is not None for facts in said) > 1 or any(
+            wanted in answer.snapshot.contradicted for answer in answers
+        ):
             contradicted.add(wanted)
         transactions[wanted] = agreed or _not_mined(said)
     return Snapshot(_head(answers), transactions, frozenset(contradicted))

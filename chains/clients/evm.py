@@ -34,6 +34,8 @@ from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, RpcFault
 NeedsTrace = Callable[[dict[str, Any], dict[str, Any]], bool]
 
 _CHAIN_ID: Call = ("eth_chainId", [])
+# Receipts from before Byzantium tell no status; what is not said to have succeeded has not.
+_NO_STATUS = "0x0"
 _BALANCE_OF = "0x70a08231"
 _DECIMALS = "0x313ce567"
 _SYMBOL = "0x95d89b41"
@@ -95,17 +97,17 @@ class EvmClient:
             calls.append(("eth_getTransactionByHash", [transaction_hash]))
             calls.append(("eth_getTransactionReceipt", [transaction_hash]))
         found = node.batch(calls, lambda answers: _found(transaction_hashes, answers))
-        traces = self._traces(node, found, needs_trace)
+        traces = self._traces(node, found.pairs, needs_trace)
         tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
-        heights = sorted({found_in for pair in found.values() if (found_in := _height(pair)) is not None})
+        heights = sorted(
+            {found_in for pair in found.pairs.values() if (found_in := _height(pair)) is not None}
+        )
         calls = [("eth_getBlockByNumber", [tag, False]) for tag in [*tags, *map(hex, heights)]]
         return node.batch(
             [_CHAIN_ID, *calls], lambda answers: self._snapshot(found, traces, len(tags), answers)
         )
 
-    def _snapshot(
-        self, found: dict[str, "_Pair"], traces: Traces, tags: int, answers: Sequence[Any]
-    ) -> Snapshot:
+    def _snapshot(self, found: "_Found", traces: Traces, tags: int, answers: Sequence[Any]) -> Snapshot:
         if not self._is_right_chain(answers[0]):
             raise WrongChain("the node serves another chain than before")
         return _snapshot(found, traces, answers[1 : tags + 1], answers[tags + 1 :])
@@ -115,7 +117,10 @@ class EvmClient:
         wanted = {
             hash_: Mined(pair[0], hash32(pair[1].get("blockHash")))
             for hash_, pair in found.items()
-            if pair and pair[1] and quantity(pair[1].get("status")) == 1 and needs_trace(pair[0], pair[1])
+            if pair
+            and pair[1]
+            and quantity(pair[1].get("status", _NO_STATUS)) == 1
+            and needs_trace(pair[0], pair[1])
         }
         own = [self._tracers[url] for url in node.urls]
         if self._rpc.size < agreement.NODES_FOR_AGREEMENT:
@@ -239,11 +244,26 @@ def _block(answer: Any) -> Block:
     return Block(quantity(block.get("number")), hash32(block.get("hash")), time)
 
 
-def _found(transaction_hashes: Sequence[str], answers: list[Any]) -> dict[str, _Pair]:
-    return {
-        wanted: _pair(wanted, transaction, receipt)
-        for wanted, transaction, receipt in zip(transaction_hashes, answers[::2], answers[1::2], strict=True)
-    }
+@dataclass(frozen=True)
+class _Found:
+    """What a node says of each transaction; `odd` are those that it could say nothing sound of."""
+
+    pairs: dict[str, _Pair]
+    odd: frozenset[str]
+
+
+def _found(transaction_hashes: Sequence[str], answers: list[Any]) -> _Found:
+    """Return what was found. One odd answer spoils its own transaction alone; nothing but odd ones, the node."""
+    pairs: dict[str, _Pair] = {}
+    failure: ChainError | None = None
+    for wanted, transaction, receipt in zip(transaction_hashes, answers[::2], answers[1::2], strict=True):
+        try:
+            pairs[wanted] = _pair(wanted, transaction, receipt)
+        except ChainError as error:
+            failure = error
+    if failure is not None and not pairs:
+        raise failure
+    return _Found(pairs, frozenset(wanted for wanted in transaction_hashes if wanted not in pairs))
 
 
 def _pair(wanted: str, transaction: Any, receipt: Any) -> _Pair:
@@ -259,6 +279,9 @@ def _pair(wanted: str, transaction: Any, receipt: Any) -> _Pair:
         return transaction, None
     if hash32(receipt.get("transactionHash")) != wanted:
         raise ChainError("the node answered with another transaction's receipt")
+    quantity(receipt["blockNumber"])
+    hash32(receipt.get("blockHash"))
+    quantity(receipt.get("status", _NO_STATUS))
     return transaction, receipt
 
 
@@ -266,13 +289,18 @@ def _height(pair: _Pair) -> int | None:
     return quantity(pair[1]["blockNumber"]) if pair and pair[1] else None
 
 
-def _snapshot(
-    found: dict[str, _Pair], traces: Traces, head: Sequence[Any], blocks: Sequence[Any]
-) -> Snapshot:
+def _snapshot(found: _Found, traces: Traces, head: Sequence[Any], blocks: Sequence[Any]) -> Snapshot:
     known = [_block(_sound(answer)) for answer in blocks if answer is not None]
     by_height = {block.number: block for block in known}
-    facts = {wanted: _facts(wanted, pair, by_height, traces) for wanted, pair in found.items()}
-    return Snapshot(_head(head), facts, traces.unanswered)
+    odd = set(found.odd)
+    facts: dict[str, TransactionFacts | None] = dict.fromkeys(found.odd)
+    for wanted, pair in found.pairs.items():
+        try:
+            facts[wanted] = _facts(wanted, pair, by_height, traces)
+        except ChainError:
+            facts[wanted] = None
+            odd.add(wanted)
+    return Snapshot(_head(head), facts, traces.unanswered | odd)
 
 
 def _facts(wanted: str, pair: _Pair, blocks: dict[int, Block], traces: Traces) -> TransactionFacts | None:
@@ -284,7 +312,7 @@ def _facts(wanted: str, pair: _Pair, blocks: dict[int, Block], traces: Traces) -
     is_there = receipt is not None and block is not None and hash32(receipt.get("blockHash")) == block.hash
     if receipt is None or not is_there or wanted in traces.unanswered:
         return TransactionFacts(wanted, sender, nonce, None, succeeded=False, transfers=())
-    succeeded = quantity(receipt.get("status")) == 1
+    succeeded = quantity(receipt.get("status", _NO_STATUS)) == 1
     trace = traces.told.get(wanted)
     transfers = evm_transfers.transfers(transaction, receipt, trace) if succeeded else ()
     known = trace is not None or wanted not in traces.missing

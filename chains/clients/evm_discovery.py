@@ -18,7 +18,8 @@ MOST_RECIPIENTS = 500
 
 def block_range(since_block: int | None, latest: int) -> tuple[int, int] | None:
     """Return the first and last block to look through now, or None where all was looked through before."""
-    first = max(latest - FIRST_LOOK_BACK, 0) if since_block is None else since_block
+    # A little of it was searched before: blocks are reorganised, and nodes' indexes run behind their heads.
+    first = max((latest if since_block is None else since_block) - FIRST_LOOK_BACK, 0)
     return (first, min(latest, first + MOST_BLOCKS - 1)) if first <= latest else None
 
 
@@ -79,7 +80,7 @@ def matches(
                 if facts is not None
                 for transfer in facts.transfers
                 for reference in transfer.references
-                if (reference, transfer.token, transfer.recipient) in wanted
+                if transfer.amount > 0 and (reference, transfer.token, transfer.recipient) in wanted
             }
         )
     )

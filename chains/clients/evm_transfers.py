@@ -42,13 +42,15 @@ def encode_transfer(
 def transfers(
     transaction: dict[str, Any], receipt: dict[str, Any], trace: Trace | None = None
 ) -> tuple[Transfer, ...]:
-    """Return every transfer that a successful transaction's receipt, value and trace prove."""
+    """Return every transfer that a successful transaction's receipt, value and trace prove.
+
+    A log's slot is its place in its own receipt: the index in the block changes when the block does, and a transfer
+    must not be counted twice for having been mined twice.
+    """
     raw = _logs(receipt)
     logs = [_log(log) for log in raw]
     tokens = {
-        place: transfer
-        for place, log in enumerate(logs)
-        if (transfer := _token_transfer(log, str(quantity(raw[place].get("logIndex")))))
+        place: transfer for place, log in enumerate(logs) if (transfer := _token_transfer(log, str(place)))
     }
     references = _references(transaction, logs, tokens, trace)
     return (
