@@ -84,14 +84,15 @@ FAULTS: dict[str, Callable[[Scene], Fault]] = {
     "forged token": lambda s: fault_proxy.forged_receipts(
         with_logs(changed(address="0x" + f"{s.node:040x}"))
     ),
-    "forged log index": lambda s: fault_proxy.forged_receipts(with_logs(changed(logIndex=hex(90 + s.node)))),
     "forged sender": lambda s: fault_proxy.forged(
         "eth_getTransactionByHash", lambda t: {**t, "from": "0x" + f"{s.node:040x}"}
     ),
 }
-# What no other node can tell from the truth when two say the same; one alone is still not believed.
+# What two could say alike, so that nothing could tell it from the truth (or what does no harm: a log's place in its
+# block is not its place in the transaction); one alone is still not believed.
 LIES_OF_ONE: dict[str, Callable[[Scene], Fault]] = {
     "forged status": lambda _: fault_proxy.forged_receipts(changed(status="0x0")),
+    "forged log index": lambda s: fault_proxy.forged_receipts(with_logs(changed(logIndex=hex(90 + s.node)))),
     "no logs": lambda _: fault_proxy.forged_receipts(changed(logs=[])),
     "knows nothing": lambda _: fault_proxy.forgetful,
     "stopped just before": lambda scene: fault_proxy.old_head(scene.head),
