@@ -16,6 +16,7 @@ from chains.clients import get_client
 from chains.clients.base import ChainClient, ChainError, Watch
 from chains.models import Chain
 from payments.models import DiscoveryCursor, Payment, PaymentRequest, Route
+from payments.models.payment import RETRYABLE_FAILURES
 from payments.submission import record_found
 
 logger = logging.getLogger(__name__)
@@ -77,11 +78,10 @@ def _search(chain: Chain, cursor: DiscoveryCursor, client: ChainClient, now: dat
         for reference, request in by_reference.items()
     ]
     discovery = client.discover(watches, since_block=cursor.next_block)
-    known = set(
-        Payment.objects.filter(
-            chain=chain, transaction_hash__in=[hash_ for _, hash_ in discovery.found]
-        ).values_list("request_id", "transaction_hash")
-    )
+    payments = Payment.objects.filter(
+        chain=chain, transaction_hash__in=[hash_ for _, hash_ in discovery.found]
+    ).exclude(status=Payment.Status.FAILED, failure_code__in=RETRYABLE_FAILURES)
+    known = set(payments.values_list("request_id", "transaction_hash"))
     new = [(by_reference[ref], hash_) for ref, hash_ in discovery.found if ref in by_reference]
     new = [(request, hash_) for request, hash_ in new if (request.pk, hash_) not in known]
     for request, transaction_hash in new:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from chains.clients import get_client
@@ -27,6 +28,7 @@ PAUSE = timedelta(minutes=2)
 LONGEST_WAIT = timedelta(hours=24)
 # Where a chain tells no finalized block: this many times the depth that a payment needs.
 DEPTHS = 2
+LOOKS_BEFORE_ALARM = 3
 _DEEP_ENOUGH_WITHOUT_A_NUMBER = 64
 
 
@@ -43,6 +45,8 @@ def check_finality(
             _check_on_chain(payments, client(payments[0].chain), now())
         except ChainError:
             continue  # the lease brings them back
+        except Exception:
+            logger.exception("the look at finality on chain %s stopped", payments[0].chain_id)
     return len(claimed)
 
 
@@ -68,15 +72,30 @@ def _settle(payment: Payment, facts: TransactionFacts | None, head: Head, now: d
     if not _is_final(payment, facts, head):
         waited = payment.completed_at is not None and now - payment.completed_at > LONGEST_WAIT
         Payment.objects.filter(pk=payment.pk).update(finality_check_at=None if waited else now + PAUSE)
-    elif facts is not None and facts.block is not None and facts.succeeded:
+    elif facts is not None and facts.block is not None and _still_holds(payment, facts):
         Payment.objects.filter(pk=payment.pk).update(
             finality_check_at=None,
+            unanswered_looks=0,
             block_number=facts.block.number,
             block_hash=facts.block.hash,
             block_time=facts.block.time,
         )
+    elif payment.unanswered_looks + 1 < LOOKS_BEFORE_ALARM:
+        # One node's blank answer is no alarm: it has to be gone several times in a row.
+        Payment.objects.filter(pk=payment.pk).update(
+            unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE
+        )
     else:
         _flag(payment)
+
+
+def _still_holds(payment: Payment, facts: TransactionFacts) -> bool:
+    """Whether the mined transaction still moves what it was credited for."""
+    if not facts.succeeded:
+        return False
+    moved = {(transfer.slot, transfer.amount) for transfer in facts.transfers}
+    credited = set(payment.consumed_transfers.values_list("slot", "amount"))
+    return credited <= moved or not facts.inner_calls_known
 
 
 def _is_final(payment: Payment, facts: TransactionFacts | None, head: Head) -> bool:
@@ -93,7 +112,8 @@ def _is_final(payment: Payment, facts: TransactionFacts | None, head: Head) -> b
 def _flag(payment: Payment) -> None:
     with transaction.atomic():
         request = lock_request(payment.request_id)
-        if Payment.objects.filter(pk=payment.pk, reorged=False).update(reorged=True, finality_check_at=None):
+        Payment.objects.filter(pk=payment.pk).update(finality_check_at=None)
+        if Payment.objects.filter(pk=payment.pk, reorged=False).update(reorged=True):
             payment.reorged = True
             announcements.announce_reorged(request, payment)
             logger.error(

@@ -16,6 +16,9 @@ from payments.models.payment import FailureCode
 _COMMITMENTS = ("confirmed", "finalized")
 
 
+WRONG_CHAIN = "The transaction is on another network than the one asked for."
+
+
 @dataclass(frozen=True)
 class Terms:
     """What a request asks for, and what ties a transfer to it. `known_tokens` names the catalogue's, for messages."""
@@ -65,10 +68,11 @@ class Paid:
 
 @dataclass(frozen=True)
 class Refused:
-    """A no that can't change."""
+    """A no that can't change. `arrived` is what reached the recipient all the same, for whoever may accept it."""
 
     code: FailureCode
     message: str
+    arrived: int | None = None
 
 
 @dataclass(frozen=True)
@@ -94,9 +98,7 @@ def judge(
 ) -> Verdict:
     """Return whether the transaction `facts` on `chain_id` pays a request with these `terms`, seen from `head`."""
     if chain_id != terms.chain_id:
-        return Refused(
-            FailureCode.WRONG_CHAIN, "The transaction is on another network than the one asked for."
-        )
+        return Refused(FailureCode.WRONG_CHAIN, WRONG_CHAIN)
     if facts is None:
         return NotFound()
     if facts.block is None:
@@ -117,7 +119,7 @@ def judge(
     bound = bind(arrived, terms.claims, facts.block.time)
     if bound is None:
         message = "The transaction does not carry this request's reference, so it can't be told whose payment it is."
-        return Refused(FailureCode.TRANSACTION_NOT_BOUND, message)
+        return Refused(FailureCode.TRANSACTION_NOT_BOUND, message, sum(t.amount for t in arrived))
     if bound.is_ambiguous:
         message = (
             "The transaction ties one movement of money to several requests, so it can't be told whose it is."

@@ -64,6 +64,8 @@ def complete(
                 token=request.token,
                 from_address=facts.sender if facts else consumed[0].sender,
                 bound_by=verdict.bound.by,
+                carries_others=_carries_others(request, facts),
+                unanswered_looks=0,
                 block_number=verdict.block.number,
                 block_hash=verdict.block.hash,
                 block_time=verdict.block.time,
@@ -84,6 +86,14 @@ def complete(
     return True
 
 
+def _carries_others(request: PaymentRequest, facts: TransactionFacts | None) -> bool:
+    """Whether the transaction holds references that are not this request's: it may pay another one as well."""
+    own = bytes(request.reference)
+    return facts is not None and any(
+        ref != own for transfer in facts.transfers for ref in transfer.references
+    )
+
+
 def _verified(request: PaymentRequest, received: int) -> str:
     """Say what the payment made of the request: paid, still short of something, or more than was asked."""
     symbol, decimals = request.token.symbol, request.token.decimals
@@ -97,11 +107,38 @@ def _verified(request: PaymentRequest, received: int) -> str:
     return "Verified on the chain."
 
 
-def fail(payment: Payment, claim_id: uuid.UUID, code: FailureCode, message: str, now: datetime) -> bool:
-    """Fail the payment and tell the merchant; False when the claim was lost."""
+def fail(
+    payment: Payment,
+    claim_id: uuid.UUID,
+    code: FailureCode,
+    message: str,
+    now: datetime,
+    *,
+    facts: TransactionFacts | None = None,
+    arrived: int | None = None,
+) -> bool:
+    """Fail the payment and tell the merchant; False when the claim was lost.
+
+    What is known of the transaction is kept: `facts`, and `arrived` base units that reached the recipient.
+    """
     with transaction.atomic():
         request = lock_request(payment.request_id)
-        return _fail(payment, request, claim_id, code, message, now)
+        return _fail(payment, request, claim_id, code, message, now, **_known(facts, arrived, request))
+
+
+def _known(facts: TransactionFacts | None, arrived: int | None, request: PaymentRequest) -> dict[str, Any]:
+    """Return the columns that tell of a refused transaction."""
+    known: dict[str, Any] = {}
+    if facts is not None and facts.block is not None:
+        known |= {
+            "from_address": facts.sender,
+            "block_number": facts.block.number,
+            "block_hash": facts.block.hash,
+            "block_time": facts.block.time,
+        }
+    if arrived:
+        known |= {"amount": arrived, "token": request.token}
+    return known
 
 
 def fail_as_not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> bool:
@@ -228,6 +265,7 @@ def _fail(
     code: FailureCode,
     message: str,
     now: datetime,
+    **known: Any,
 ) -> bool:
     moved = move_payment(
         payment,
@@ -242,6 +280,7 @@ def _fail(
         failed_at=now,
         next_check_at=None,
         **_FREE,
+        **known,
     )
     if moved:
         announcements.announce_failed(request, payment)

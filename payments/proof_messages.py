@@ -9,7 +9,7 @@ from chains.models import ChainType
 from payments.models import PaymentRequest, Route
 
 _ACCOUNT = {ChainType.EVM: "Ethereum", ChainType.SOLANA: "Solana"}
-_SOLANA_CLUSTERS = {"": "mainnet", "devnet": "devnet", "testnet": "testnet"}
+_SOLANA_CLUSTERS = {"": "mainnet", "mainnet": "mainnet", "devnet": "devnet", "testnet": "testnet"}
 
 
 def proof_message(route: Route, checkout_url: str, issued_at: datetime) -> str:

@@ -28,7 +28,8 @@ def take_proof(
 ) -> PayerProof:
     """Return the proof, stored, that `wallet_address` signed the message of `route`.
 
-    Payments of the request that failed as `transaction_not_bound` are looked at again; that uses no retry. Raises
+    The same again is the proof that was given first. Payments of the request that failed as
+    `transaction_not_bound` are looked at again; that uses no retry. Raises
     ApiError: the route has expired or was not built for a proof, the signature is not this wallet's, no node answers.
     """
     now = timezone.now()
@@ -49,6 +50,9 @@ def take_proof(
         raise ApiError(ErrorCode.SIGNATURE_INVALID, message, "signature")
     with transaction.atomic():
         request = lock_request(route.request_id)
+        given = PayerProof.objects.filter(route=route).first()
+        if given is not None:
+            return given
         proof = PayerProof.objects.create(
             request=request,
             route=route,
@@ -65,4 +69,8 @@ def take_proof(
         unbound = Payment.objects.filter(request=request, failure_code=FailureCode.TRANSACTION_NOT_BOUND)
         for payment in unbound.filter(status=Payment.Status.FAILED):
             reopen(payment, actor="checkout", reason="the payer proved the wallet")
+        # A look that is under way knows nothing of this proof: its claim is taken away, so that its verdict falls.
+        Payment.objects.filter(request=request, status__in=Payment.OPEN).update(
+            claim_id=None, lease_until=None, next_check_at=now
+        )
     return proof

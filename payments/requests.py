@@ -1,5 +1,6 @@
 """Making, cancelling and expiring payment requests (spec 3.1, contract 5)."""
 
+import logging
 import uuid
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,6 +16,8 @@ from payments import announcements
 from payments.models import Payment, PaymentRequest
 from payments.transitions import move_request, note_creation
 from webhooks.endpoints import ensure_secret
+
+logger = logging.getLogger(__name__)
 
 Status = PaymentRequest.Status
 
@@ -121,7 +124,16 @@ def expire_due(now: datetime | None = None) -> int:
     now = now or timezone.now()
     due = PaymentRequest.objects.filter(status=Status.ACTIVE, expiry_check_at__lte=now, expires_at__lte=now)
     ids = list(due.order_by("expiry_check_at").values_list("pk", flat=True)[:EXPIRY_BATCH])
-    return sum(_expire(request_id, now) for request_id in ids)
+    return sum(_expired_alone(request_id, now) for request_id in ids)
+
+
+def _expired_alone(request_id: uuid.UUID, now: datetime) -> bool:
+    """Expire one request; its trouble, if it has any, must not keep the others from expiring."""
+    try:
+        return _expire(request_id, now)
+    except Exception:
+        logger.exception("request %s could not be expired", request_id)
+        return False
 
 
 def _expire(request_id: uuid.UUID, now: datetime) -> bool:

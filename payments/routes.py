@@ -11,7 +11,7 @@ from django.utils import timezone
 from chains.amounts import display_amount
 from chains.clients import get_client
 from chains.clients.base import ChainClient, ChainError, Refusal, TransferRefused
-from chains.models import Chain, Token
+from chains.models import Chain, ChainType, Token
 from config.api.errors import ApiError, ErrorCode
 from payments.models import Payment, PaymentRequest, Route
 from payments.proof_messages import proof_message
@@ -124,6 +124,11 @@ def _build(
     return transfer(None), Payment.BoundBy.PAYER
 
 
+def native_decimals(chain: Chain) -> int:
+    """Return the decimals of the chain's own coin: wei on EVM, lamports on Solana."""
+    return 9 if chain.chain_type == ChainType.SOLANA else 18
+
+
 def can_carry_reference(request: PaymentRequest) -> bool:
     """Whether the service's transaction for this request may hold bytes after its arguments (contract 7)."""
     return request.references and request.token.trailing_data
@@ -147,7 +152,7 @@ def _refused(route: Route, refused: TransferRefused) -> ApiError:
             message = f"This wallet is short of {missing} {route.token.symbol} on {route.chain.name}."
             return ApiError(ErrorCode.INSUFFICIENT_FUNDS, message)
         case Refusal.INSUFFICIENT_GAS:
-            missing = display_amount(refused.missing, 18)
+            missing = display_amount(refused.missing, native_decimals(route.chain))
             message = f"This wallet is short of {missing} {route.chain.native_symbol} for the network's fee."
             return ApiError(ErrorCode.INSUFFICIENT_GAS, message)
     return ApiError(

@@ -73,6 +73,9 @@ def record_found(request: PaymentRequest, *, chain: Chain, transaction_hash: str
         )
         if is_new:
             note_creation(locked, payment=payment, actor="discovery")
+        elif payment.status == Payment.Status.FAILED and payment.failure_code in RETRYABLE_FAILURES:
+            # It was given up for want of an answer, and here it is: money that arrived is never denied.
+            reopen(payment, actor="discovery", reason="found on the network")
 
 
 def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
@@ -107,7 +110,9 @@ def _reopen_by_submission(payment: Payment, actor: str) -> None:
 
 def _refuse_consumed(request: PaymentRequest, chain: Chain, transaction_hash: str) -> None:
     consumed = ConsumedTransfer.objects.filter(chain=chain, transaction_hash=transaction_hash)
-    if consumed.exclude(payment__request=request).exists():
+    elsewhere = consumed.exclude(payment__request=request)
+    # One transaction may carry the references of several requests; then only the chain can tell what is left of it.
+    if elsewhere.exists() and not elsewhere.filter(payment__carries_others=True).exists():
         message = "This transaction has paid another request already."
         raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, message)
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
@@ -25,14 +26,14 @@ from chains.clients.base import ChainClient, ChainError, Snapshot
 from chains.models import Chain
 from payments import outcomes
 from payments.claims import terms_of
-from payments.judging import Finality, NotFound, NotYet, Paid, Refused, Terms, judge
+from payments.judging import WRONG_CHAIN, Finality, NotFound, NotYet, Paid, Refused, Terms, judge
 from payments.models import FailureCode, Payment
 from payments.transitions import start_processing
 
 logger = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=90)
-BATCH = 1000
+BATCH = 400
 MAX_NOT_FOUND_RETRIES = 10
 FIRST_RETRY_SECONDS = 5
 LONGEST_UNANSWERED_PAUSE_SECONDS = 300
@@ -58,7 +59,13 @@ def verify_due(*, client: Client = get_client, now: Callable[[], datetime] = tim
     for payment in claimed:
         by_chain[payment.chain_id].append(payment)
     for payments in by_chain.values():
-        verify_on_chain(payments, claim_id, client=client, now=now)
+        try:
+            verify_on_chain(payments, claim_id, client=client, now=now)
+        except SoftTimeLimitExceeded:
+            raise
+        except Exception:
+            # One chain's trouble must not keep the others waiting; the leases bring its payments back.
+            logger.exception("verification on chain %s stopped", payments[0].chain_id)
     return len(claimed)
 
 
@@ -70,7 +77,9 @@ def claim_due(now: datetime) -> tuple[uuid.UUID, list[Payment]]:
         "next_check_at"
     )
     with transaction.atomic():
-        payments = list(due.select_for_update(skip_locked=True, of=("self",)).select_related("chain")[:BATCH])
+        payments = list(
+            due.select_for_update(skip_locked=True, of=("self",)).select_related("chain", "request")[:BATCH]
+        )
         Payment.objects.filter(pk__in=[payment.pk for payment in payments]).update(
             claim_id=claim_id, lease_until=now + LEASE
         )
@@ -83,12 +92,20 @@ def verify_on_chain(
 ) -> None:
     """Look up, judge and write these claimed payments of one chain."""
     chain = payments[0].chain
+    for payment in payments:
+        if payment.request.chain_id != chain.pk:
+            # Known without asking anybody, and said at once (contract 6).
+            outcomes.fail(payment, claim_id, FailureCode.WRONG_CHAIN, WRONG_CHAIN, now())
+    payments = [payment for payment in payments if payment.request.chain_id == chain.pk]
+    if not payments:
+        return
     finality = Finality.parse(chain.confirmations)
     hashes = sorted({payment.transaction_hash for payment in payments})
     try:
         asked = client(chain)
+        # Nonces first: a transaction mined between the two questions must not be called replaced by itself.
+        used_up = _with_used_up_nonces(asked, payments)
         look = Look(claim_id, asked.look_up(hashes, with_finality=finality.tag is not None), finality, now())
-        replaced = _replaced(asked, payments, look.snapshot)
     except ChainError as error:
         for payment in payments:
             postpone_unanswered(payment, claim_id, error, now())
@@ -96,7 +113,9 @@ def verify_on_chain(
     terms = terms_of(payments, look.snapshot)
     for payment in payments:
         try:
-            settle(payment, terms[payment.pk], look, is_replaced=payment.pk in replaced)
+            settle(payment, terms[payment.pk], look, is_replaced=payment.pk in used_up)
+        except SoftTimeLimitExceeded:
+            raise
         except Exception:
             # One payment's trouble must not keep the others waiting; its lease brings it back.
             logger.exception("payment %s could not be settled", payment.pk)
@@ -114,7 +133,15 @@ def settle(payment: Payment, terms: Terms, look: Look, *, is_replaced: bool = Fa
         case Paid():
             outcomes.complete(payment, look.claim_id, verdict, facts, look.finality, look.now)
         case Refused():
-            outcomes.fail(payment, look.claim_id, verdict.code, verdict.message, look.now)
+            outcomes.fail(
+                payment,
+                look.claim_id,
+                verdict.code,
+                verdict.message,
+                look.now,
+                facts=facts,
+                arrived=verdict.arrived,
+            )
         case NotFound() if is_replaced:
             message = "The wallet sent another transaction in its place; submit that one's hash."
             outcomes.fail(payment, look.claim_id, FailureCode.TRANSACTION_REPLACED, message, look.now)
@@ -128,19 +155,23 @@ def settle(payment: Payment, terms: Terms, look: Look, *, is_replaced: bool = Fa
             )
 
 
-def _replaced(client: ChainClient, payments: Sequence[Payment], snapshot: Snapshot) -> set[str]:
-    """Return the payments that were seen waiting, are gone at a second look, and whose sender's nonce is used up."""
-    gone = {
+def _with_used_up_nonces(client: ChainClient, payments: Sequence[Payment]) -> set[str]:
+    """Return the payments, seen waiting and missed once since, whose sender has another transaction mined by now.
+
+    If such a one is still unknown to the nodes when it is looked up next, it was replaced.
+    """
+    missed = {
         payment.pk: (payment.from_address, payment.nonce)
         for payment in payments
-        if snapshot.transactions.get(payment.transaction_hash) is None
-        and payment.nonce is not None
-        and payment.attempts >= 1
+        if payment.nonce is not None and payment.attempts >= 1
     }
-    if not gone:
+    if not missed:
         return set()
-    counts = client.transaction_counts(sorted({sender for sender, _ in gone.values()}))
-    return {pk for pk, (sender, nonce) in gone.items() if counts.get(sender, 0) > nonce}
+    try:
+        counts = client.transaction_counts(sorted({sender for sender, _ in missed.values()}))
+    except ChainError:
+        return set()  # a guess that can wait; the look itself must not
+    return {pk for pk, (sender, nonce) in missed.items() if counts.get(sender, 0) > nonce}
 
 
 def _not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> None:

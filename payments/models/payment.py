@@ -39,7 +39,12 @@ class FailureCode(models.TextChoices):
 
 # Failures that another look may turn: nothing was found, or nothing could be asked. Every other "no" can't change.
 RETRYABLE_FAILURES = frozenset(
-    {FailureCode.TRANSACTION_NOT_FOUND, FailureCode.VERIFICATION_TIMED_OUT, FailureCode.NOT_VERIFIABLE}
+    {
+        FailureCode.TRANSACTION_NOT_FOUND,
+        FailureCode.TRANSACTION_REPLACED,
+        FailureCode.VERIFICATION_TIMED_OUT,
+        FailureCode.NOT_VERIFIABLE,
+    }
 )
 MAX_RETRIES = 3
 
@@ -51,7 +56,8 @@ class Payment(models.Model):
     holds it by `claim_id` until `lease_until`, and writes its result only while the claim is still its own.
     `attempts` counts the looks that found nothing, `retries` the times it was re-opened after failing.
     `is_in_flight`: its transaction stands in a block and is bound to the request. `finality_check_at`: when a completed
-    one is looked at once more. `accepted_by`: who took an unbound transaction as payment.
+    one is looked at once more. `carries_others`: its transaction may pay other requests too. `accepted_by`: who took
+    an unbound transaction as payment.
     """
 
     class Status(models.TextChoices):
@@ -100,6 +106,7 @@ class Payment(models.Model):
     confirmations_required = models.PositiveIntegerField(null=True, blank=True)
     is_in_flight = models.BooleanField(default=False)
     finality_check_at = models.DateTimeField(null=True, blank=True)
+    carries_others = models.BooleanField(default=False)
     accepted_by = models.CharField(max_length=100, blank=True)
     accepted_reason = models.CharField(max_length=500, blank=True)
     reorged = models.BooleanField(default=False)

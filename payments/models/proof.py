@@ -16,7 +16,7 @@ class PayerProof(models.Model):
     """
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.CASCADE, related_name="payer_proofs")
-    route = models.ForeignKey(Route, on_delete=models.CASCADE, related_name="+")
+    route = models.OneToOneField(Route, on_delete=models.CASCADE, related_name="+")
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
     token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+")
     recipient_address = models.CharField(max_length=64)

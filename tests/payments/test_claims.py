@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chains.clients import get_client
-from chains.models import Chain
+from chains.models import Chain, Token
 from payments import outcomes
 from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest
 from payments.verification import LEASE, claim_due
@@ -57,10 +57,30 @@ def test_one_chain_without_nodes_does_not_keep_another_waiting(
 ) -> None:
     request = request_for()
     dead = Chain.objects.create(id=4_242, name="Dead", chain_type="evm", rpc_urls=[], native_symbol="ETH")
-    stuck = submit(request, "0x" + "aa" * 32, dead)
+    coin = Token.objects.create(chain=dead, symbol="ETH", name="Ether", decimals=18, contract_address="")
+    stuck = submit(request_for("1", token=coin), "0x" + "aa" * 32)
     payment = submit(request, pay(local_chain, request))
     look(Clock())
     payment.refresh_from_db()
     stuck.refresh_from_db()
     assert (payment.status, stuck.status) == (Payment.Status.COMPLETED, Payment.Status.PROCESSING)
     assert stuck.attempts == 0
+
+
+def test_a_chain_whose_client_breaks_does_not_keep_another_waiting(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
+) -> None:
+    broken = Chain.objects.create(id=4_243, name="Broken", chain_type="evm", rpc_urls=[], native_symbol="ETH")
+    coin = Token.objects.create(chain=broken, symbol="ETH", name="Ether", decimals=18, contract_address="")
+    submit(request_for("1", token=coin), "0x" + "bb" * 32)
+    request = request_for()
+    payment = submit(request, pay(local_chain, request))
+
+    def client(chain: Chain) -> Any:
+        if chain.pk == broken.pk:
+            raise KeyError("a mistake of ours")
+        return get_client(chain)
+
+    look(Clock(), client=client)
+    payment.refresh_from_db()
+    assert payment.status == Payment.Status.COMPLETED

@@ -47,7 +47,7 @@ def test_a_sped_up_payment_fails_as_replaced_and_the_replacement_counts(
     faster = next_in_line(local_chain, payment, unsigned(local_chain, request))
     local_chain.mine()
     assert look_until_decided(payment, clock).failure_code == "transaction_replaced"
-    assert payment.retries_left == 0
+    assert payment.retries_left == 3, "a mistake of ours could still be mended"
     assert look_until_decided(submit(request, faster), clock).status == Payment.Status.COMPLETED
     request.refresh_from_db()
     assert request.status == "completed"

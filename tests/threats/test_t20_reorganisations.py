@@ -1,14 +1,27 @@
 """T-20: a block that vanishes below the depth asked for completes nothing; mined again, the payment counts once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from chains.models import Chain
+from demo.services import anvil
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from tests.chain import LocalChain
 from tests.payments.world import Clock, look, look_until_decided, pay, submit
 from webhooks.models import Event
+
+
+@pytest.fixture
+def local_chain() -> Iterator[LocalChain]:
+    """A chain of this test's own, long enough that what is undone never reaches the tokens' deployment."""
+    running = anvil.start()
+    try:
+        own = LocalChain.prepare(running.url, running.chain_id)
+        own.mine(100)
+        yield own
+    finally:
+        running.stop()
 
 
 @pytest.mark.parametrize("depth", [1, 2, 10, 64])
