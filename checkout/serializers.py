@@ -27,7 +27,7 @@ class BuildTransactionSerializer(StrictSerializer):
     """The body of POST /api/public/build-transaction."""
 
     route_id = TextField(max_length=64)
-    binding = serializers.ChoiceField(choices=("reference", "payer"), required=False)
+    binding = serializers.ChoiceField(choices=("reference", "payer"), required=False, allow_null=True)
     allow_parallel = TrueOrFalseField(default=False)
 
 

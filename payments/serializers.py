@@ -18,6 +18,7 @@ from payments.requests import NewRequest
 from webhooks.outbound import check_url
 
 _LARGEST_ID = 2**63 - 1
+DEFAULT_LIFETIME_SECONDS = 3600
 _MAX_METADATA_PAIRS = 50
 _MAX_METADATA_KEY = 40
 _MAX_METADATA_VALUE = 500
@@ -83,9 +84,9 @@ class CreateRequestSerializer(StrictSerializer):
     external_id = TextField(max_length=255, required=False, allow_null=True, allow_blank=True)
     redirect_url = WebAddressField(required=False, allow_null=True)
     cancel_url = WebAddressField(required=False, allow_null=True)
-    description = TextField(max_length=500, required=False, allow_null=True, allow_blank=True, multiline=True)
-    metadata = MetadataField(required=False)
-    expires_in = WholeNumberField(min_value=60, max_value=2_592_000, default=3600)
+    description = TextField(max_length=500, required=False, allow_null=True, allow_blank=True)
+    metadata = MetadataField(required=False, allow_null=True)
+    expires_in = WholeNumberField(min_value=60, max_value=2_592_000, required=False, allow_null=True)
     webhook_url = WebhookAddressField(required=False, allow_null=True)
     references = TrueOrFalseField(required=False, allow_null=True)
 
@@ -143,7 +144,7 @@ class CreateRequestSerializer(StrictSerializer):
             token=data["token"],
             amount=data["amount"],
             recipient_address=data["recipient_address"],
-            lifetime=timedelta(seconds=data["expires_in"]),
+            lifetime=timedelta(seconds=data.get("expires_in") or DEFAULT_LIFETIME_SECONDS),
             references=data.get("references"),
             external_id=data.get("external_id"),
             description=data.get("description"),

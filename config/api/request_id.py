@@ -3,10 +3,13 @@
 import logging
 import re
 import secrets
+import time
 from collections.abc import Callable
 from contextvars import ContextVar
 
 from django.http import HttpRequest, HttpResponse
+
+logger = logging.getLogger(__name__)
 
 _current: ContextVar[str] = ContextVar("request_id", default="-")
 _SANE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -32,8 +35,12 @@ class RequestIdMiddleware:
         given = request.headers.get("X-Request-Id", "")
         request_id = given if _SANE.fullmatch(given) else new_request_id()
         token = _current.set(request_id)
+        began = time.monotonic()
         try:
             response = self.get_response(request)
+            took = (time.monotonic() - began) * 1000
+            # The path alone: a query may hold what has no place in a log.
+            logger.info("%s %s %s %.0f ms", request.method, request.path[:200], response.status_code, took)
         finally:
             _current.reset(token)
         response["X-Request-Id"] = request_id

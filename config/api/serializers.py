@@ -42,17 +42,15 @@ def has_unsafe_characters(text: str) -> bool:
 class TextField(serializers.CharField):
     """Text kept exactly as sent: no trimming, no control or bidirectional-override characters, strings only."""
 
-    def __init__(self, *, multiline: bool = False, **options: Any) -> None:
+    def __init__(self, **options: Any) -> None:
         options.setdefault("trim_whitespace", False)
-        self.multiline = multiline
         super().__init__(**options)
 
     def to_internal_value(self, data: Any) -> str:
         """Return the text unchanged, or refuse it."""
         if not isinstance(data, str):
             raise serializers.ValidationError("This should be a string.", ErrorCode.PARAMETER_INVALID.value)
-        checked = data.replace("\n", "").replace("\r", "") if self.multiline else data
-        if has_unsafe_characters(checked):
+        if has_unsafe_characters(data):
             message = "Control and bidirectional-override characters are not accepted."
             raise serializers.ValidationError(message, ErrorCode.PARAMETER_INVALID.value)
         return super().to_internal_value(data)

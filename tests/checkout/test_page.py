@@ -128,3 +128,20 @@ def test_poll_in_ms_says_when_asking_again_is_worth_it(public: Api, checkout: Ch
     final = public.get(path).json()
     assert verifying < waiting < final["poll_in_ms"]
     assert final["is_final"] is True
+
+
+def test_money_on_a_cancelled_request_is_not_denied(public: Api, checkout: Checkout) -> None:
+    order = checkout()
+    PaymentRequest.objects.filter(pk=order["id"]).update(status="cancelled", amount_paid=10_500_000)
+    text = page(public, order).content.decode()
+    assert "10.50 of 10.50 USDC arrived all the same" in text
+
+
+def test_a_hash_that_nobody_has_seen_is_not_called_seen(public: Api, checkout: Checkout) -> None:
+    order = checkout()
+    request = PaymentRequest.objects.get(pk=order["id"])
+    submit(request, "0x" + "ef" * 32)
+    look(Clock())
+    text = page(public, order).content.decode()
+    assert 'Seen on chain</span><span class="hidden-text"> (in progress)' in text
+    assert "Not seen on the network yet" in text

@@ -127,9 +127,11 @@ export const copy = {
   expiredHelp: (merchant: string) => `Please don’t send anything now. Go back to ${merchant} to start again.`,
   sendNothing: "Please don’t send anything now.",
   expiredPart: (paid: string, total: string, merchant: string) =>
-    `${paid} of ${total} arrived before the deadline. Contact ${merchant} about it.`,
+    `${paid} of ${total} arrived. Contact ${merchant} about it.`,
   cancelled: "This payment was cancelled",
   cancelledHelp: (merchant: string) => `${merchant} cancelled it. Please don’t send anything.`,
+  cancelledPaid: (paid: string, total: string, merchant: string) =>
+    `${paid} of ${total} arrived all the same, and ${merchant} knows of it. Contact them about your money.`,
 
   findEmpty: (family: string) =>
     family === "solana"

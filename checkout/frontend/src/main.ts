@@ -230,9 +230,10 @@ class CheckoutPage {
 
   /** Where the customer is led by itself: back to the shop once paid here, or from a cancelled request. */
   private destination(): string | null {
-    const { status, redirect_url, cancel_url } = this.checkout;
+    const { status, redirect_url, cancel_url, amount_paid } = this.checkout;
     if (status === "completed" && (this.wasInFlight || this.outbox.hasSent)) return webUrl(redirect_url);
-    return status === "cancelled" && !this.isInFlight() ? webUrl(cancel_url) : null;
+    // Whoever paid a cancelled request has something to read here.
+    return status === "cancelled" && !this.isInFlight() && amount_paid.raw === "0" ? webUrl(cancel_url) : null;
   }
 
   private prepareToLeave(): void {

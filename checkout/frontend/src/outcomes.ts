@@ -41,7 +41,8 @@ export function submittingScreen(checkout: Checkout, hash: string, isRetrying: b
 }
 
 export function processingScreen(checkout: Checkout, payment: Payment): Screen {
-  const isSeen = payment.status === "processing" || payment.confirmations > 0;
+  // "processing" says only that we have begun to look (spec 3.2).
+  const isSeen = payment.confirmations > 0;
   const confirmations = confirmationsText(payment);
   const steps = stepList([
     [copy.stepSent, "done"],
@@ -121,10 +122,14 @@ export function expiredScreen(checkout: Checkout): Screen {
 export function cancelledScreen(checkout: Checkout, secondsLeft: number | null, stay: () => void): Screen {
   const { merchant } = checkout;
   const back = webUrl(checkout.cancel_url);
+  const arrived = isZero(checkout.amount_paid)
+    ? null
+    : copy.cancelledPaid(plain(checkout.amount_paid), money(checkout.amount, checkout), merchant.name);
   return screen("cancelled", copy.cancelled, [
-    paragraph(copy.cancelledHelp(merchant.name)),
+    arrived ? noticeBox({ tone: "info", text: arrived }) : null,
+    paragraph(arrived ? copy.sendNothing : copy.cancelledHelp(merchant.name)),
     back && actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))),
-    leavingNote(merchant.name, secondsLeft, stay),
+    arrived ? null : leavingNote(merchant.name, secondsLeft, stay),
   ]);
 }
 
