@@ -329,13 +329,15 @@ def trial_call(key: ApiKey) -> str:
     """Return a shell command that the key's permissions allow; the key itself comes from the environment."""
     header = '-H "X-API-Key: $QUITTANCE_API_KEY"'
     if Permission.CREATE_PAYMENTS in key.permissions:
-        token = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain").first()
+        tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
+        # A little of something stable: a newcomer may well run this against real money.
+        token = tokens.filter(tags__contains=["stablecoin"]).first() or tokens.first()
         token_id, chain_id = (token.pk, token.chain_id) if token else (1, 1)
         return (
             f"curl {settings.BASE_URL}/api/payment-requests \\\n"
             f"  {header} \\\n"
             '  -H "Content-Type: application/json" \\\n'
-            f'  -d \'{{"amount": "1", "token_id": {token_id}, "chain_id": {chain_id},\n'
+            f'  -d \'{{"amount": "0.10", "token_id": {token_id}, "chain_id": {chain_id},\n'
             '       "recipient_address": "\'"$YOUR_WALLET"\'"}\''
         )
     reads_webhooks = Permission.MANAGE_WEBHOOKS in key.permissions
