@@ -7,6 +7,7 @@ from eth_account import Account
 
 from demo.contracts import deploy
 from demo.services.anvil import WALLET_KEY
+from tests.processes import eventually
 
 # anvil's ninth well-known account; the tests only ever pay into it.
 RECIPIENT = "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f"
@@ -49,8 +50,14 @@ class LocalChain:
         return bytes(account.sign_transaction({**unsigned, "nonce": nonce}).raw_transaction)
 
     def send(self, transaction: dict[str, Any], key: str | None = None) -> str:
-        """Sign with the payer's key, send by raw RPC and return the hash."""
-        return str(self.rpc("eth_sendRawTransaction", "0x" + self.sign(transaction, key).hex()))
+        """Sign with the payer's key, send by raw RPC and return the hash; mined, if the chain mines by itself."""
+        sent = str(self.rpc("eth_sendRawTransaction", "0x" + self.sign(transaction, key).hex()))
+        if self.rpc("anvil_getAutomine"):
+            # The node answers a moment before it has mined.
+            eventually(
+                lambda: self.rpc("eth_getTransactionReceipt", sent) is not None, f"{sent} was mined", 10
+            )
+        return sent
 
     def transfer(
         self,

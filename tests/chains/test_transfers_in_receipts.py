@@ -133,7 +133,9 @@ TOPICS = log()["topics"]
     ids=range(13),
 )
 def test_a_log_of_any_other_shape_is_passed_over_and_spoils_nothing(different: dict[str, Any]) -> None:
-    assert [transfer.slot for transfer in read(log(**different), log(logIndex="0x5"))] == ["5"]
+    assert [transfer.slot for transfer in read(log(**different), log(logIndex="0x5"))] == ["1"], (
+        "its place in its own receipt, whatever its index in the block"
+    )
 
 
 @pytest.mark.parametrize(
@@ -167,10 +169,9 @@ def test_transfer_from_carries_its_reference_after_three_arguments() -> None:
         None, 7, "log", [], {}, log(topics=None), log(topics="0x"), log(topics=[None]),
         log(topics=["0xzz"]), log(data=None),
         log(data="0x1"), log(data="zz"), log(address=None), log(address="0x11"),
-        log(address="0x" + "11" * 32), log(logIndex=None),
-        log(logIndex=0), log(logIndex="0x"),
+        log(address="0x" + "11" * 32),
     ],
-    ids=range(18),
+    ids=range(15),
 )  # fmt: skip
 def test_a_log_that_is_malformed_is_no_answer(broken: Any) -> None:
     with pytest.raises(ChainError):

@@ -123,6 +123,9 @@ def test_what_is_not_http_is_a_failure(sent: bytes, error: str) -> None:
     def other(connection: socket.socket, server: RawServer) -> None:
         read_request(connection)
         connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):  # closing with something unread would take the answer back
+            pass
 
     with raw_server(other) as server:
         result = call(server.url)
