@@ -22,7 +22,7 @@ from webhooks.models import Event
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Status = PaymentRequest.Status
-THREADS = 50
+THREADS = 200
 
 
 def test_many_workers_verify_one_payment_once(
@@ -63,18 +63,20 @@ def test_paying_against_the_end_of_a_request_has_one_winner(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain, chain: Chain, rival: str
 ) -> None:
     now = timezone.now()
-    requests = [request_for("0.000001") for _ in range(30)]
+    requests = [request_for("0.000001") for _ in range(25)]
     for request in requests:
         payment = submit(request, pay(local_chain, request))
         # As if the hash had come long ago, so that it holds nothing off.
         Payment.objects.filter(pk=payment.pk).update(created_at=now - timedelta(hours=1))
     PaymentRequest.objects.update(expires_at=now, expiry_check_at=now)
     ending = (
-        [expire_due] * 10
+        [expire_due] * (THREADS // 2)
         if rival == "expiry"
-        else [lambda r=r: cancel_request(r.pk, actor="test") for r in requests]
+        else [
+            lambda r=r: cancel_request(r.pk, actor="test") for r in requests * (THREADS // 2 // len(requests))
+        ]
     )
-    at_once([*ending, *[verify_due] * 10])
+    at_once([*ending, *[verify_due] * (THREADS // 2)])
     at_once([verify_due] * 2)
     for request in PaymentRequest.objects.all():
         assert request.amount_paid == 1, "what arrived counts, whoever won"
@@ -85,4 +87,4 @@ def test_paying_against_the_end_of_a_request_has_one_winner(
         assert ends in (["active", "completed"], ["active", "expired", "completed"], ["active", "cancelled"])
         succeeded = Event.objects.filter(type="payment.succeeded", dedupe_key=str(request.id))
         assert succeeded.count() == 1
-    assert ConsumedTransfer.objects.count() == 30
+    assert ConsumedTransfer.objects.count() == len(requests)
