@@ -51,6 +51,7 @@ APPEND_SLASH = False
 
 MIDDLEWARE = [
     "config.api.request_id.RequestIdMiddleware",
+    "config.metrics.MeasureMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.api.cors.PublicCorsMiddleware",
@@ -251,6 +252,7 @@ LOGGING = {
 }
 report_errors(env.str("SENTRY_DSN", default=""), ENVIRONMENT)
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+METRICS = ["payments.metrics.collect", "webhooks.metrics.collect"]
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 
 # --- routing providers (contract 10) ------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ urlpatterns = [
     path("api/", include("webhooks.urls")),
     path("", include("checkout.urls")),
     path("", include("config.health")),
+    path("", include("config.metrics")),
     path("admin/", admin.site.urls),
     re_path(r"^api(?:/.*)?$", unknown_path),
 ]

@@ -1,0 +1,36 @@
+"""What operators watch of payments: what is due, for how long, and what is open (contract 10)."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db.models import Count, Min
+from django.utils import timezone
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from payments.models import Payment, PaymentRequest
+
+
+def collect() -> Iterator[Metric]:
+    """Yield the gauges; each is one query that an index of what is open answers."""
+    now = timezone.now()
+    open_payments = Payment.objects.filter(status__in=Payment.OPEN)
+    by_chain = GaugeMetricFamily("quittance_payments_open", "Payments under verification.", labels=("chain",))
+    for chain_id, count in open_payments.order_by().values_list("chain_id").annotate(Count("pk")):
+        by_chain.add_metric((str(chain_id),), count)
+    yield by_chain
+    yield GaugeMetricFamily(
+        "quittance_payments_overdue_seconds",
+        "How long the payment that waits longest is past the time of its next look.",
+        value=_seconds_since(open_payments.aggregate(oldest=Min("next_check_at"))["oldest"], now),
+    )
+    past_end = PaymentRequest.objects.filter(status=PaymentRequest.Status.ACTIVE, expiry_check_at__lte=now)
+    earliest = past_end.aggregate(earliest=Min("expiry_check_at"))["earliest"]
+    yield GaugeMetricFamily(
+        "quittance_expiry_overdue_seconds",
+        "How long the request that waits longest is past the time of its expiry.",
+        value=_seconds_since(earliest, now),
+    )
+
+
+def _seconds_since(moment: datetime | None, now: datetime) -> float:
+    return max((now - moment).total_seconds(), 0.0) if moment else 0.0
