@@ -18,6 +18,7 @@ from chains.models import Token
 from config import portal
 from merchants.forms import EditKeyForm, MerchantForm, NewKeyForm, RotateForm
 from merchants.models import ApiKey, Merchant, Permission
+from merchants.portal import MerchantScoped
 from merchants.services import issue_key, revoke_key, rotate_key
 
 _STATUS_COLOURS = {"active": "success", "expired": "warning", "revoked": "danger"}
@@ -59,7 +60,7 @@ class KeyColumns:
         return portal.moment(key.expires_at, "never")
 
 
-class KeyInline(KeyColumns, portal.ReadOnly, portal.TabularInline[ApiKey, Merchant]):
+class KeyInline(KeyColumns, MerchantScoped, portal.ReadOnly, portal.TabularInline[ApiKey, Merchant]):
     """A merchant's keys, to look at."""
 
     model = ApiKey
@@ -75,9 +76,10 @@ class KeyInline(KeyColumns, portal.ReadOnly, portal.TabularInline[ApiKey, Mercha
 
 
 @admin.register(Merchant)
-class MerchantAdmin(portal.NeverDeleted, portal.ModelAdmin[Merchant]):
+class MerchantAdmin(MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merchant]):
     """Merchants, their settings and their theme."""
 
+    merchant_path = "pk"
     form = MerchantForm
     list_display = ("name", "shown_name", "references", "created_at", "id")
     search_fields = ("name", "display_name", "id")
@@ -145,7 +147,7 @@ class StatusFilter(admin.SimpleListFilter):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(KeyColumns, portal.NeverDeleted, portal.ModelAdmin[ApiKey]):
+class ApiKeyAdmin(KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[ApiKey]):
     """Issuing, rotating and revoking keys. A key is in the one answer to the form that made it, and nowhere else."""
 
     list_display = (

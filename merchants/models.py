@@ -1,7 +1,8 @@
-"""Merchants and their API keys (contract 3)."""
+"""Merchants, their API keys (contract 3), and the staff who see them in the portal."""
 
 import uuid
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
@@ -78,6 +79,39 @@ class ApiKey(models.Model):
     def is_active(self) -> bool:
         """Whether the key opens anything now."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
+
+
+class StaffMembership(models.Model):
+    """What a member of staff who is no operator is here: support for all merchants, or one merchant's own staff.
+
+    Operators are Django's superusers and have no row. `merchants.staff` says what each role may do.
+    """
+
+    class Role(models.TextChoices):
+        """What a row makes of its user."""
+
+        SUPPORT = "support", "Support"
+        MERCHANT = "merchant", "Merchant staff"
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="membership")
+    role = models.CharField(max_length=16, choices=Role.choices)
+    merchant = models.ForeignKey(
+        Merchant, on_delete=models.PROTECT, null=True, blank=True, related_name="staff"
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        permissions = [("see_every_merchant", "Can see what every merchant owns")]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(role="support", merchant__isnull=True)
+                | models.Q(role="merchant", merchant__isnull=False),
+                name="staff_of_a_merchant_or_support",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_role_display()} of {self.merchant}" if self.merchant else self.get_role_display()
 
 
 def merchant_id(text: str) -> uuid.UUID | None:

@@ -3,11 +3,12 @@
 from django.contrib import admin
 
 from config import portal
+from merchants.portal import MerchantScoped
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(portal.ReadOnly, portal.ModelAdmin[Endpoint]):
+class EndpointAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Endpoint]):
     list_display = ("merchant", "url", "is_enabled", "disabled_reason", "failing_since", "updated_at")
     list_filter = ("is_enabled",)
     list_select_related = ("merchant",)
@@ -26,7 +27,7 @@ class EndpointAdmin(portal.ReadOnly, portal.ModelAdmin[Endpoint]):
 
 
 @admin.register(Event)
-class EventAdmin(portal.ReadOnly, portal.ModelAdmin[Event]):
+class EventAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Event]):
     list_display = ("id", "type", "merchant", "created")
     list_filter = ("type",)
     list_select_related = ("merchant",)
@@ -41,14 +42,15 @@ class EventAdmin(portal.ReadOnly, portal.ModelAdmin[Event]):
         return bytes(event.body).decode()
 
 
-class AttemptInline(portal.ReadOnly, portal.TabularInline[Attempt, Delivery]):
+class AttemptInline(MerchantScoped, portal.ReadOnly, portal.TabularInline[Attempt, Delivery]):
+    merchant_path = "delivery__merchant"
     model = Attempt
     extra = 0
     fields = ("number", "started_at", "url", "status_code", "duration_ms", "error", "response_excerpt")
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(portal.ReadOnly, portal.ModelAdmin[Delivery]):
+class DeliveryAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Delivery]):
     list_display = ("id", "type", "merchant", "status", "attempts", "due_at", "is_test", "created_at")
     list_filter = ("status", "type", "is_test")
     list_select_related = ("merchant",)

@@ -38,6 +38,7 @@ class AcceptForm(forms.Form):
 class PaymentAdmin(Records):
     """Transactions that were said to pay a request, and what the chain says of them."""
 
+    merchant_path = "request__merchant"
     list_display = ("id", "state", "received", "order", "short_hash", "failure_code", "created_at")
     list_filter = ("status", "failure_code", "chain", "reorged")
     list_select_related = ("request__token", "request__merchant", "chain")
@@ -232,6 +233,7 @@ class PaymentAdmin(Records):
 class ConsumedTransferAdmin(Records):
     """Transfers that were credited: each counts once in the whole system."""
 
+    merchant_path = "payment__request__merchant"
     list_display = ("transaction_hash", "slot", "chain", "credited", "payment", "created_at")
     list_select_related = ("chain", "payment__request__token")
     ordering = ("-id",)
@@ -253,6 +255,7 @@ class ConsumedTransferAdmin(Records):
 class TransitionAdmin(Records):
     """Every change of every status."""
 
+    merchant_path = "request__merchant"
     list_display = ("created_at", "request", "payment", "change", "actor", "reason")
     list_select_related = ("request", "payment")
     ordering = ("-id",)

@@ -11,6 +11,7 @@ from django.urls import reverse
 from chains.amounts import display_amount
 from chains.models import Token
 from config import portal
+from merchants.portal import MerchantScoped
 from payments.models import Transition
 
 REQUEST_COLOURS = {"active": "info", "completed": "success", "expired": "warning", "cancelled": "danger"}
@@ -27,7 +28,7 @@ def ends(transaction_hash: str) -> str:
     return f"{transaction_hash[:10]}…{transaction_hash[-6:]}"
 
 
-class Records(portal.ReadOnly, portal.ModelAdmin[Any]):
+class Records(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Any]):
     """Rows by the million: never all counted, found by exact values that have an index."""
 
     show_full_result_count = False
@@ -54,9 +55,10 @@ class Records(portal.ReadOnly, portal.ModelAdmin[Any]):
         return (queryset.filter(self.matching(text)) if text else queryset), False
 
 
-class TransitionInline(portal.ReadOnly, portal.TabularInline[Transition, Any]):
+class TransitionInline(MerchantScoped, portal.ReadOnly, portal.TabularInline[Transition, Any]):
     """What happened, in order: each change, by whom and why."""
 
+    merchant_path = "request__merchant"
     model = Transition
     extra = 0
     fields = readonly_fields = ("at", "subject", "change", "actor", "reason")

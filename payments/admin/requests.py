@@ -10,6 +10,7 @@ from django.urls import URLPattern, path
 
 from config import portal
 from config.api.errors import ApiError
+from merchants.portal import MerchantScoped
 from payments.admin.records import (
     PAYMENT_COLOURS,
     REQUEST_COLOURS,
@@ -26,9 +27,10 @@ from payments.representations import payment_url
 from payments.requests import cancel_request
 
 
-class PaymentInline(portal.ReadOnly, portal.TabularInline[Payment, PaymentRequest]):
+class PaymentInline(MerchantScoped, portal.ReadOnly, portal.TabularInline[Payment, PaymentRequest]):
     """The payments of one request."""
 
+    merchant_path = "request__merchant"
     model = Payment
     fk_name = "request"
     extra = 0

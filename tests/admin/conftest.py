@@ -8,6 +8,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from merchants.models import Merchant
+from merchants.staff import SEE_EVERY_MERCHANT
 
 
 @pytest.fixture(autouse=True)
@@ -19,11 +20,11 @@ def _unhashed_static_files(settings: Any) -> None:
 
 @pytest.fixture
 def staff(db: None) -> Callable[..., Client]:
-    """Return a signed-in member of staff with just these permissions, such as `merchants.add_apikey`."""
+    """Return staff who see every merchant and have just these permissions, such as `merchants.add_apikey`."""
 
     def sign_in(*permissions: str) -> Client:
         user = User.objects.create_user("bob", password="only for tests", is_staff=True)
-        for name in permissions:
+        for name in (SEE_EVERY_MERCHANT, *permissions):
             app, codename = name.split(".")
             user.user_permissions.add(Permission.objects.get(content_type__app_label=app, codename=codename))
         client = Client()
