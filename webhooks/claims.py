@@ -69,8 +69,9 @@ def _claimable(now: datetime) -> QuerySet[Delivery]:
     reachable = ~Q(url_override="") | Q(
         merchant__webhook_endpoint__is_enabled=True, merchant__webhook_endpoint__url__isnull=False
     )
+    left = Q(attempts__lt=F("earlier_attempts") + MAX_ATTEMPTS)
     return Delivery.objects.filter(
-        reachable, _free(now), status=Delivery.Status.PENDING, due_at__lte=now, attempts__lt=MAX_ATTEMPTS
+        reachable, left, _free(now), status=Delivery.Status.PENDING, due_at__lte=now
     )
 
 
@@ -130,7 +131,7 @@ def _endpoint_of(delivery: Delivery) -> Endpoint:
 def settle(claim: Claim, answer: Answer, *, ended_at: datetime) -> bool:
     """Write what came of the attempt; False, and nothing written, if the claim was lost meanwhile.
 
-    A failure is due again after the delay of spec 6.4 from `ended_at`; the eighth is the last.
+    A failure is due again after the delay of spec 6.4 from `ended_at`; the eighth of a series is the last.
     """
     with transaction.atomic():
         row = (
@@ -138,7 +139,8 @@ def settle(claim: Claim, answer: Answer, *, ended_at: datetime) -> bool:
         )
         if row is None:
             return False
-        due_at = None if answer.is_success else next_due(row.attempts, ended_at, random.random)
+        made = row.attempts - row.earlier_attempts
+        due_at = None if answer.is_success else next_due(made, ended_at, random.random)
         if answer.is_success:
             row.status = Delivery.Status.DELIVERED
         elif due_at is None:
@@ -159,5 +161,7 @@ def settle(claim: Claim, answer: Answer, *, ended_at: datetime) -> bool:
 def _give_up_lost(now: datetime) -> None:
     """Mark as failed what lost its worker during the eighth attempt: there is no ninth."""
     Delivery.objects.filter(
-        status=Delivery.Status.PENDING, attempts__gte=MAX_ATTEMPTS, lease_until__lte=now
+        status=Delivery.Status.PENDING,
+        attempts__gte=F("earlier_attempts") + MAX_ATTEMPTS,
+        lease_until__lte=now,
     ).update(status=Delivery.Status.FAILED, due_at=None, finished_at=now, claim_id=None, lease_until=None)

@@ -106,7 +106,8 @@ class Delivery(models.Model):
 
     Due work is the column `due_at`; whoever works on a row holds it until `lease_until` under a `claim_id`. A
     test has no event, and keeps its own body. `url_override` is a payment request's own webhook URL; without
-    one a delivery goes to the endpoint's URL of the moment.
+    one a delivery goes to the endpoint's URL of the moment. `attempts` counts all that were ever made,
+    `earlier_attempts` those of the series before the present one (see `redelivery`).
     """
 
     class Status(models.TextChoices):
@@ -124,11 +125,14 @@ class Delivery(models.Model):
     is_test = models.BooleanField(default=False)
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.PENDING)
     attempts = models.PositiveSmallIntegerField(default=0)
+    earlier_attempts = models.PositiveSmallIntegerField(default=0, db_default=0, editable=False)
     due_at = models.DateTimeField(null=True)
     claim_id = models.UUIDField(null=True, editable=False)
     lease_until = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     finished_at = models.DateTimeField(null=True, editable=False)
+    redelivered_at = models.DateTimeField(null=True, editable=False)
+    redelivered_by = models.CharField(max_length=100, blank=True, default="", db_default="", editable=False)
 
     class Meta:
         verbose_name_plural = "deliveries"

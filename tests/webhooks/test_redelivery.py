@@ -1,0 +1,210 @@
+"""A delivery can be sent again: a new series of attempts of the same bytes, and nothing of the former one is lost."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from config.api.errors import ApiError
+from merchants.models import Merchant
+from tests.webhooks.conftest import Clock
+from tests.webhooks.receiver import Receiver, answer
+from webhooks.claims import LEASE, claim_due, settle
+from webhooks.delivery import deliver_next
+from webhooks.endpoints import Change, configure
+from webhooks.models import Delivery, Endpoint, Event, EventType
+from webhooks.outbound import Answer
+from webhooks.redelivery import MOST_ATTEMPTS, redeliver
+from webhooks.samples import send_sample
+from webhooks.schedule import DELAYS
+
+Record = Callable[..., Event]
+FAILED = Answer(500, "Answered 500.", "", 12)
+ALICE = "api key quitt_012345"
+
+
+def again() -> Delivery:
+    return redeliver(Delivery.objects.get(), ALICE)
+
+
+def state() -> dict[str, object]:
+    return Delivery.objects.values().get()
+
+
+def test_a_delivered_one_is_sent_again_with_the_same_bytes_and_a_fresh_signature(
+    receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    event = record()
+    deliver_next(clock=clock)
+    assert Delivery.objects.get().status == "delivered"
+    waiting = again()
+    assert (waiting.status, waiting.finished_at, waiting.redelivered_by) == ("pending", None, ALICE)
+    clock.forward(timedelta(seconds=5))
+    assert deliver_next(clock=clock)
+    first, second = receiver.received
+    assert first.body == second.body == bytes(event.body)
+    assert second.timestamp > first.timestamp
+    delivery = Delivery.objects.get()
+    assert delivery.status == "delivered"
+    assert [attempt.number for attempt in delivery.attempt_set.all()] == [1, 2]
+    assert not deliver_next(clock=clock)
+
+
+def test_one_that_was_given_up_gets_eight_more_attempts_at_the_delays_of_the_specification(
+    receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record()
+    receiver.answers = [answer(500)] * 16
+    for _ in range(8):
+        assert deliver_next(clock=clock)
+        clock.forward(timedelta(hours=7))
+    assert not deliver_next(clock=clock)
+    assert again().status == "pending"
+    for delay in DELAYS:
+        assert deliver_next(clock=clock)
+        due_at = Delivery.objects.get().due_at
+        assert due_at is not None
+        assert delay <= due_at - clock.now <= delay * 1.1
+        clock.now = due_at
+    assert deliver_next(clock=clock)
+    delivery = Delivery.objects.get()
+    assert (delivery.status, delivery.attempts, delivery.due_at) == ("failed", 16, None)
+    assert [attempt.number for attempt in delivery.attempt_set.all()] == list(range(1, 17))
+    assert len(receiver.received) == 16
+
+
+def test_a_waiting_one_is_due_at_once_with_all_of_its_attempts_before_it(
+    receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record()
+    receiver.answers = [answer(500)] * 20
+    for _ in range(6):
+        assert deliver_next(clock=clock)
+        clock.forward(timedelta(hours=2, minutes=13))
+    hours_away = clock.now - timedelta(hours=2)
+    clock.now = hours_away
+    assert not deliver_next(clock=clock)
+    again()
+    made = 0
+    while deliver_next(clock=clock):
+        made += 1
+        clock.forward(timedelta(hours=7))
+    assert made == 8
+    assert Delivery.objects.get().status == "failed"
+
+
+def test_asking_twice_sends_once(
+    receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record()
+    deliver_next(clock=clock)
+    again()
+    again()
+    assert Delivery.objects.count() == 1
+    clock.forward(timedelta(seconds=5))
+    assert deliver_next(clock=clock)
+    assert not deliver_next(clock=clock)
+    assert len(receiver.received) == 2
+
+
+def test_an_attempt_under_way_is_the_first_of_the_new_series_and_keeps_its_claim(
+    endpoint: Endpoint, record: Record
+) -> None:
+    record()
+    now = timezone.now()
+    for _ in range(7):
+        [claim] = claim_due(limit=1, now=now)
+        now += timedelta(hours=7)
+        settle(claim, FAILED, ended_at=now)
+        Delivery.objects.update(due_at=timezone.now())
+        now = timezone.now()
+    [claim] = claim_due(limit=1, now=now)
+    assert claim.attempt == 8
+    again()
+    assert claim_due(limit=1, now=timezone.now()) == []
+    assert settle(claim, FAILED, ended_at=timezone.now())
+    delivery = Delivery.objects.get()
+    assert delivery.status == "pending"
+    assert delivery.due_at is not None
+    assert delivery.due_at <= timezone.now() + timedelta(seconds=66)
+
+
+def test_a_series_whose_last_attempt_lost_its_worker_is_given_up(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record()
+    for _ in range(8):
+        assert len(claim_due(limit=1, now=clock.now)) == 1
+        clock.forward(LEASE)
+    assert claim_due(limit=1, now=clock.now) == []
+    again()
+    clock.forward(timedelta(seconds=5))
+    for _ in range(8):
+        assert len(claim_due(limit=1, now=clock.now)) == 1
+        clock.forward(LEASE)
+    assert claim_due(limit=1, now=clock.now) == []
+    assert Delivery.objects.get().status == "failed"
+
+
+def test_without_a_url_it_is_refused_and_nothing_changes(
+    merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record()
+    deliver_next(clock=clock)
+    configure(merchant, Change(url=None))
+    before = state()
+    with pytest.raises(ApiError) as refused:
+        again()
+    assert refused.value.problems[0].code == "webhook_not_configured"
+    assert state() == before
+
+
+def test_a_requests_own_url_needs_no_endpoint(receiver: Receiver, record: Record, clock: Clock) -> None:
+    record(webhook_url=receiver.url)
+    deliver_next(clock=clock)
+    again()
+    clock.forward(timedelta(seconds=5))
+    assert deliver_next(clock=clock)
+    assert len(receiver.received) == 2
+
+
+def test_a_disabled_endpoint_gets_it_once_it_is_enabled(
+    receiver: Receiver, merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record()
+    deliver_next(clock=clock)
+    configure(merchant, Change(url=receiver.url, is_enabled=False))
+    again()
+    clock.forward(timedelta(days=3))
+    assert not deliver_next(clock=clock)
+    configure(merchant, Change(url=receiver.url, is_enabled=True))
+    assert deliver_next(clock=clock)
+    assert len(receiver.received) == 2
+
+
+def test_a_test_is_sent_again_like_any_other(
+    receiver: Receiver, merchant: Merchant, endpoint: Endpoint, clock: Clock
+) -> None:
+    send_sample(merchant, EventType.PAYMENT_SUCCEEDED)
+    again()
+    clock.forward(timedelta(seconds=5))
+    assert deliver_next(clock=clock)
+    first, second = receiver.received
+    assert first.body == second.body
+
+
+def test_there_is_an_end_to_it(endpoint: Endpoint, record: Record) -> None:
+    record()
+    Delivery.objects.update(
+        attempts=MOST_ATTEMPTS,
+        earlier_attempts=92,
+        status="failed",
+        due_at=None,
+        finished_at=timezone.now(),
+    )
+    before = state()
+    with pytest.raises(ApiError) as refused:
+        again()
+    assert refused.value.problems[0].code == "retry_limit_reached"
+    assert state() == before
