@@ -18,7 +18,7 @@ from payments.admin.records import (
     actor_of,
     ends,
     in_token,
-    may_change,
+    may,
     not_there,
 )
 from payments.models import ConsumedTransfer, Payment, Transition
@@ -130,15 +130,15 @@ class PaymentAdmin(Records):
             and not payment.is_open
             and payment.retries_left > 0
         )
-        context["may_retry"] = retryable and may_change(request, "payment")
+        context["may_retry"] = retryable and may(request, "retry_payment")
         context["may_accept"] = (
-            payment is not None and is_acceptable(payment) and may_change(request, "payment")
+            payment is not None and is_acceptable(payment) and may(request, "accept_payment")
         )
         return super().render_change_form(request, context, **options)
 
     def retry_view(self, request: HttpRequest, payment_id: str) -> HttpResponse:
         """Ask, then have the chain asked anew."""
-        portal.demand(may_change(request, "payment"))
+        portal.demand(may(request, "retry_payment"))
         payment = self.get_object(request, payment_id)
         if payment is None:
             return not_there(request, "payments_payment", payment_id)
@@ -163,7 +163,7 @@ class PaymentAdmin(Records):
 
     def accept_view(self, request: HttpRequest, payment_id: str) -> HttpResponse:
         """Ask why, then take a transaction that nothing binds to the request as its payment."""
-        portal.demand(may_change(request, "payment"))
+        portal.demand(may(request, "accept_payment"))
         payment = self.get_object(request, payment_id)
         if payment is None:
             return not_there(request, "payments_payment", payment_id)

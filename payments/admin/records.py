@@ -81,9 +81,9 @@ class TransitionInline(MerchantScoped, portal.ReadOnly, portal.TabularInline[Tra
         return str(transition)
 
 
-def may_change(request: HttpRequest, model: str) -> bool:
-    """Return whether this member of staff may do something about such objects."""
-    return request.user.has_perm(f"payments.change_{model}")
+def may(request: HttpRequest, action: str) -> bool:
+    """Return whether this member of staff's role has this action, such as `retry_payment` (see merchants.staff)."""
+    return request.user.has_perm(f"payments.{action}")
 
 
 def actor_of(request: HttpRequest) -> str:

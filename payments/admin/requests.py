@@ -19,7 +19,7 @@ from payments.admin.records import (
     actor_of,
     ends,
     in_token,
-    may_change,
+    may,
     not_there,
 )
 from payments.models import Payment, PaymentRequest
@@ -174,12 +174,12 @@ class PaymentRequestAdmin(Records):
         order: PaymentRequest | None = options.get("obj")
         context["title"] = f"Payment request {order}"
         active = order is not None and order.status == PaymentRequest.Status.ACTIVE
-        context["may_cancel"] = active and may_change(request, "paymentrequest")
+        context["may_cancel"] = active and may(request, "cancel_paymentrequest")
         return super().render_change_form(request, context, **options)
 
     def cancel_view(self, request: HttpRequest, request_id: uuid.UUID) -> HttpResponse:
         """Ask, then cancel for the merchant."""
-        portal.demand(may_change(request, "paymentrequest"))
+        portal.demand(may(request, "cancel_paymentrequest"))
         order = self.get_object(request, str(request_id))
         if order is None:
             return not_there(request, "payments_paymentrequest", request_id)
