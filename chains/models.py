@@ -70,3 +70,22 @@ class Token(models.Model):
     def is_native(self) -> bool:
         """Whether this is the chain's own coin."""
         return self.contract_address == ""
+
+
+class ChainStatus(models.Model):
+    """How a chain's nodes did when a worker last asked them; written and judged by `chains.health`.
+
+    `head` is the highest block that an answering node told of, `head_since` when it was first seen. `nodes` holds, in
+    the catalogue's order, each node's host (never its whole address), state, head, blocks behind the best, last error.
+    """
+
+    chain = models.OneToOneField(
+        Chain, on_delete=models.CASCADE, primary_key=True, related_name="last_status"
+    )
+    looked_at = models.DateTimeField()
+    head = models.BigIntegerField(null=True)
+    head_since = models.DateTimeField(null=True)
+    nodes = models.JSONField(default=list)
+
+    def __str__(self) -> str:
+        return f"{self.chain_id} at {self.head}"
