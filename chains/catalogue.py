@@ -12,6 +12,7 @@ from django.db import transaction
 from chains.addresses import AddressError, normalise_address
 from chains.clients import ChainError, clients_of_each_node
 from chains.clients.base import ChainClient
+from chains.lookup import LARGEST_ID
 from chains.models import Chain, ChainType, Token
 from config.api.nesting import is_deeper_than
 from config.api.serializers import has_unsafe_characters
@@ -23,7 +24,6 @@ _CHAIN_FIELDS = {
 _TOKEN_FIELDS = {"symbol", "name", "decimals", "contract_address", "is_active", "tags", "trailing_data"}
 _TAGS = {ChainType.EVM: ("safe", "finalized"), ChainType.SOLANA: ("confirmed", "finalized")}
 _ENV_URL = re.compile(r"env:[A-Z][A-Z0-9_]*")
-_LARGEST_ID = 2**63 - 1
 _MOST_DECIMALS = 36
 _LONGEST_URL = 500
 _LONGEST_WORD = 32
@@ -132,7 +132,7 @@ def _checked_chain(entry: Any) -> dict[str, Any]:
     if chain_type not in ChainType.values:
         raise CatalogueError(f"{where}: chain_type should be one of {', '.join(ChainType.values)}")
     chain = {
-        "id": _whole(entry, "id", where, 1, _LARGEST_ID),
+        "id": _whole(entry, "id", where, 1, LARGEST_ID),
         "name": _text(entry, "name", where),
         "chain_type": chain_type,
         "network": _text(entry, "network", where, default=""),

@@ -6,10 +6,10 @@ from rest_framework import viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from chains.lookup import find_chain
 from chains.models import Chain, Token
 from chains.serializers import ChainSerializer, TokenSerializer
 
-_LARGEST_ID = 2**63 - 1
 _CACHE_SECONDS = 60
 
 
@@ -26,9 +26,10 @@ class CatalogueViewSet(viewsets.ViewSet):
 
     def tokens(self, request: Request, chain_id: int) -> Response:  # noqa: ARG002 - the viewset interface
         """Return the active tokens of an active chain; 404 for any other chain."""
-        if chain_id > _LARGEST_ID or not Chain.objects.filter(pk=chain_id, is_active=True).exists():
+        chain = find_chain(chain_id)
+        if chain is None:
             raise Http404
-        tokens = Token.objects.filter(chain_id=chain_id, is_active=True)
+        tokens = Token.objects.filter(chain=chain, is_active=True)
         return _cacheable(Response(TokenSerializer(tokens, many=True).data))
 
 

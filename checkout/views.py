@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from chains.addresses import AddressError, HashError, normalise_address, normalise_transaction_hash
 from chains.amounts import display_amount
+from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
 from checkout import representations
 from checkout.qr import checkout_qr
@@ -32,8 +33,6 @@ from payments.proofs import take_proof
 from payments.representations import PaymentSerializer, timestamp
 from payments.routes import NoRoute, build_transaction, find_routes
 from payments.submission import submit_hash
-
-_LARGEST_ID = 2**63 - 1
 
 
 def find_request(id_or_shortcode: str) -> PaymentRequest:
@@ -175,8 +174,7 @@ def _validated(serializer_class: type[StrictSerializer], request: Request) -> di
 
 def _chain(chain_id: int, *, active_only: bool = True) -> Chain:
     """Return the chain; an inactive one still takes hashes, since what was sent there is under way."""
-    chains = Chain.objects.filter(is_active=True) if active_only else Chain.objects.all()
-    chain = chains.filter(pk=chain_id).first() if 0 <= chain_id <= _LARGEST_ID else None
+    chain = find_chain(chain_id, active_only=active_only)
     if chain is None:
         raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")
     return chain
@@ -200,14 +198,13 @@ def _route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
 
 
 def _token(chain: Chain, body: dict[str, Any]) -> Token:
-    tokens = Token.objects.select_related("chain").filter(chain=chain, is_active=True)
     if "token_id" in body:
-        token_id = body["token_id"]
-        token = tokens.filter(pk=token_id).first() if 0 <= token_id <= _LARGEST_ID else None
+        token = find_token(body["token_id"])
         param = "token_id"
     else:
+        tokens = Token.objects.select_related("chain").filter(chain=chain, is_active=True)
         token = tokens.filter(contract_address__iexact=body["token_address"]).first()
         param = "token_address"
-    if token is None:
+    if token is None or token.chain_id != chain.pk:
         raise ApiError(ErrorCode.TOKEN_UNKNOWN, f"{chain.name} has no such token here.", param)
     return token

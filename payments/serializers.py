@@ -10,6 +10,7 @@ from rest_framework import serializers
 from chains.addresses import AddressError, normalise_address
 from chains.amounts import AmountError, parse_amount, read_decimal
 from chains.clients import ChainError, get_client
+from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode, Problem
 from config.api.serializers import StrictSerializer, TextField, TrueOrFalseField, WholeNumberField
@@ -17,7 +18,6 @@ from merchants.web_addresses import parse_web_address
 from payments.requests import NewRequest
 from webhooks.outbound import check_url
 
-_LARGEST_ID = 2**63 - 1
 DEFAULT_LIFETIME_SECONDS = 3600
 _MAX_METADATA_PAIRS = 50
 _MAX_METADATA_KEY = 40
@@ -180,9 +180,7 @@ def demand_payable_recipient(chain: Chain, address: str) -> None:
 
 
 def _active_chain(chain_id: int, found: list[Problem]) -> Chain | None:
-    chain = (
-        Chain.objects.filter(pk=chain_id, is_active=True).first() if 0 <= chain_id <= _LARGEST_ID else None
-    )
+    chain = find_chain(chain_id)
     if chain is None:
         message = f"There is no active chain {chain_id}; GET /api/public/chains lists them."
         found.append(Problem(ErrorCode.CHAIN_UNKNOWN, message, "chain_id"))
@@ -190,8 +188,7 @@ def _active_chain(chain_id: int, found: list[Problem]) -> Chain | None:
 
 
 def _active_token(token_id: int, chain: Chain | None, found: list[Problem]) -> Token | None:
-    known = Token.objects.select_related("chain").filter(is_active=True)
-    token = known.filter(pk=token_id).first() if 0 <= token_id <= _LARGEST_ID else None
+    token = find_token(token_id)
     if token is None:
         message = f"There is no active token {token_id}; GET /api/public/chains/CHAIN_ID/tokens lists them."
         found.append(Problem(ErrorCode.TOKEN_UNKNOWN, message, "token_id"))
