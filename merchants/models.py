@@ -8,7 +8,20 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
+from merchants.accounts import AuditEntry, Authenticator, RecoveryCode, SignInAttempt, SpentForm
 from merchants.identifiers import uuid7
+
+__all__ = [
+    "ApiKey",
+    "AuditEntry",
+    "Authenticator",
+    "Merchant",
+    "Permission",
+    "RecoveryCode",
+    "SignInAttempt",
+    "SpentForm",
+    "StaffMembership",
+]
 
 _COLOUR = RegexValidator(r"\A#[0-9a-fA-F]{6}\Z", "This should be a colour such as #1f6feb.")
 

@@ -1,0 +1,146 @@
+"""What signing in to the portal leaves in the database: second factors, attempts, and who did what from where."""
+
+import hashlib
+import time
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django_otp.models import Device, ThrottlingMixin, TimestampMixin
+from django_otp.oath import TOTP
+
+from merchants import encryption
+
+STEP_SECONDS = 30
+TOLERANCE = 1  # steps: a clock may be half a minute off
+
+
+class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]  # the library has no types
+    """The app on somebody's phone that makes their codes (TOTP, RFC 6238). Its secret is stored encrypted.
+
+    Only what was confirmed by a code is stored, and each user has one at most. `last_step` is the step of the newest
+    code that was accepted: none of it or before it is accepted again. Wrong codes make the next try wait, twice as
+    long each time.
+    """
+
+    key_encrypted = models.BinaryField(editable=False)
+    last_step = models.BigIntegerField(default=-1, editable=False)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=("user",), name="one_authenticator_each")
+        ]
+
+    def get_throttle_factor(self) -> int:
+        """Return the seconds to wait after the first wrong code."""
+        return 1
+
+    def verify_token(self, token: str) -> bool:
+        """Return whether `token` is a code of now that was not used yet. Called with this row locked."""
+        if not self.verify_is_allowed()[0]:
+            return False
+        step = accepted_step(encryption.decrypt(self.key_encrypted), token, after=self.last_step)
+        if step is None:
+            self.throttle_increment()
+            return False
+        self.last_step = step
+        self.throttle_reset(commit=False)
+        self.set_last_used_timestamp(commit=False)
+        self.save()
+        return True
+
+
+class RecoveryCode(models.Model):
+    """A code that stands in for a lost phone, once. Only its SHA-256 is stored: it holds 80 random bits."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="recovery_codes"
+    )
+    digest = models.BinaryField(max_length=32, unique=True, editable=False)
+    used_at = models.DateTimeField(null=True, editable=False)
+
+    def __str__(self) -> str:
+        return "used" if self.used_at else "unused"
+
+
+class SignInAttempt(models.Model):
+    """Somebody tried to sign in; kept for as long as it counts against the account and the address."""
+
+    at = models.DateTimeField(default=timezone.now, db_index=True)
+    account = models.BinaryField(max_length=32)
+    address = models.CharField(max_length=45)
+
+    class Meta:
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=("account", "at"), name="attempt_by_account"),
+            models.Index(fields=("address", "at"), name="attempt_by_address"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.address} at {self.at:%H:%M:%S}"
+
+
+class AuditEntry(models.Model):
+    """Who did what to the portal's doors and keys, when and from where. Never a secret, and never changed."""
+
+    class What(models.TextChoices):
+        """What happened."""
+
+        SIGNED_IN = "signed_in", "Signed in"
+        SIGN_IN_FAILED = "sign_in_failed", "Sign-in failed"
+        SIGN_IN_REFUSED = "sign_in_refused", "Sign-in refused: too many attempts"
+        CODE_FAILED = "code_failed", "Wrong second factor"
+        SIGNED_OUT = "signed_out", "Signed out"
+        PASSWORD_CHANGED = "password_changed", "Password changed"  # noqa: S105 - the name of what happened
+        TWO_FACTOR_ON = "two_factor_on", "Second factor set up"
+        TWO_FACTOR_OFF = "two_factor_off", "Second factor removed"
+        TWO_FACTOR_RESET = "two_factor_reset", "Second factor reset by an operator"
+        RECOVERY_CODES_MADE = "recovery_codes_made", "New recovery codes"
+        RECOVERY_CODE_USED = "recovery_code_used", "Recovery code used"
+        USER_MADE = "user_made", "User made"
+        USER_CHANGED = "user_changed", "User changed"
+        ROLE_CHANGED = "role_changed", "Role changed"
+        KEY_ISSUED = "key_issued", "API key issued"
+        KEY_ROTATED = "key_rotated", "API key rotated"
+        KEY_REVOKED = "key_revoked", "API key revoked"
+        KEY_CHANGED = "key_changed", "API key changed"
+
+    at = models.DateTimeField(default=timezone.now, editable=False)
+    what = models.CharField(max_length=32, choices=What.choices, editable=False)
+    actor = models.CharField(max_length=150, blank=True, editable=False, db_index=True)
+    subject = models.CharField(max_length=200, blank=True, editable=False)
+    detail = models.CharField(max_length=300, blank=True, editable=False)
+    address = models.CharField(max_length=45, blank=True, editable=False, db_index=True)
+
+    class Meta:
+        verbose_name = "security log entry"
+        verbose_name_plural = "security log"
+        ordering: ClassVar[tuple[str, ...]] = ("-id",)
+
+    def __str__(self) -> str:
+        return f"{self.get_what_display()}: {self.subject or self.actor or 'unknown'}"
+
+
+class SpentForm(models.Model):
+    """A form that acts once was acted on."""
+
+    form_id = models.UUIDField(primary_key=True)
+    at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    def __str__(self) -> str:
+        return str(self.form_id)
+
+
+def accepted_step(key: bytes, code: str, *, after: int = -1) -> int | None:
+    """Return the step of time whose code is `code`, if it is about now and later than `after`; else None."""
+    if not (len(code) == 6 and code.isascii() and code.isdecimal()):
+        return None
+    totp: Any = TOTP(key, step=STEP_SECONDS)
+    totp.time = time.time()
+    return int(totp.t()) if totp.verify(int(code), TOLERANCE, after + 1) else None
+
+
+def digest_of(text: str) -> bytes:
+    """Return the SHA-256 of `text`."""
+    return hashlib.sha256(text.encode()).digest()
