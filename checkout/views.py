@@ -79,7 +79,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             payment_request,
             wallet_address=_wallet_address(chain, body["wallet_address"]),
             token=_token(chain, body),
-            allow_parallel=body["allow_parallel"],
+            allow_parallel=bool(body.get("allow_parallel")),
         )
         if isinstance(found, NoRoute):
             return Response({"routes": [], "reason": {"code": found.code, "message": found.message}})
@@ -90,7 +90,9 @@ class CheckoutViewSet(viewsets.ViewSet):
         """Return the unsigned transaction of a route."""
         body = _validated(BuildTransactionSerializer, request)
         route = _route(body["route_id"])
-        built = build_transaction(route, binding=body.get("binding"), allow_parallel=body["allow_parallel"])
+        built = build_transaction(
+            route, binding=body.get("binding"), allow_parallel=bool(body["allow_parallel"])
+        )
         expires_at = timestamp(route.expires_at)
         proof = {"message": built.proof_message, "expires_at": expires_at} if built.proof_message else None
         return Response(

@@ -12,11 +12,20 @@ from chains.amounts import AmountError, parse_amount, read_decimal
 from chains.clients import ChainError, get_client
 from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
-from config.api.errors import ApiError, ErrorCode, Problem
-from config.api.serializers import StrictSerializer, TextField, TrueOrFalseField, WholeNumberField
+from chains.serializers import AddressField
+from config.api.errors import ErrorCode, Problem
+from config.api.serializers import (
+    StrictSerializer,
+    TextField,
+    TrueOrFalseField,
+    WholeNumberField,
+    has_unsafe_characters,
+    invalid,
+    kind_of,
+)
 from merchants.web_addresses import parse_web_address
 from payments.requests import NewRequest
-from webhooks.outbound import check_url
+from webhooks.serializers import WebhookAddressField
 
 DEFAULT_LIFETIME_SECONDS = 3600
 _MAX_METADATA_PAIRS = 50
@@ -35,43 +44,51 @@ class AnyJSONField(serializers.Field[Any, Any, Any, Any]):
 class WebAddressField(TextField):
     """An absolute http(s) address that a customer may be sent to (contract 5)."""
 
+    default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(code=ErrorCode.URL_INVALID, **options)
+
     def to_internal_value(self, data: Any) -> str:
         """Return the address unchanged, or refuse it."""
         text = super().to_internal_value(data)
         try:
             return parse_web_address(text, allow_http=settings.ALLOW_HTTP_URLS)
         except ValueError as error:
-            raise serializers.ValidationError(str(error), ErrorCode.URL_INVALID.value) from error
-
-
-class WebhookAddressField(WebAddressField):
-    """An address that the service itself calls: never a private one (contract 9)."""
-
-    def to_internal_value(self, data: Any) -> str:
-        """Return the address unchanged, or refuse it."""
-        text = TextField.to_internal_value(self, data)
-        try:
-            check_url(text)
-        except ApiError as error:
-            problem = error.problems[0]
-            raise serializers.ValidationError(problem.message, problem.code.value) from error
-        return text
+            raise invalid(str(error), ErrorCode.URL_INVALID) from error
 
 
 class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
     """Up to 50 pairs of strings, kept and given back as they are."""
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
-        """Return the pairs, or refuse them."""
-        if not isinstance(data, Mapping) or len(data) > _MAX_METADATA_PAIRS:
-            raise _invalid(f"This should be an object of at most {_MAX_METADATA_PAIRS} pairs of strings.")
-        text = TextField(max_length=_MAX_METADATA_VALUE, allow_blank=True)
-        key = TextField(max_length=_MAX_METADATA_KEY)
-        return {key.run_validation(name): text.run_validation(value) for name, value in data.items()}
+        """Return the pairs, or refuse them, each wrong one by its name."""
+        if not isinstance(data, Mapping):
+            raise invalid(f"This should be an object of pairs of strings; got {kind_of(data)}.")
+        if len(data) > _MAX_METADATA_PAIRS:
+            raise invalid(f"This should have at most {_MAX_METADATA_PAIRS} pairs; got {len(data)}.")
+        value = TextField(max_length=_MAX_METADATA_VALUE)
+        problems: dict[str, Any] = {}
+        for name, given in data.items():
+            try:
+                _demand_metadata_key(name)
+                value.to_internal_value(given)
+            except serializers.ValidationError as error:
+                problems[name[:_MAX_METADATA_KEY]] = error.detail
+        if problems:
+            raise serializers.ValidationError(problems)
+        return dict(data)
 
     def to_representation(self, value: dict[str, str]) -> dict[str, str]:
         """Return the pairs."""
         return value
+
+
+def _demand_metadata_key(name: str) -> None:
+    if not name or len(name) > _MAX_METADATA_KEY:
+        raise invalid(f"A key should have 1 to {_MAX_METADATA_KEY} characters; got {len(name):,}.")
+    if has_unsafe_characters(name):
+        raise invalid("Control and bidirectional-override characters are not accepted in a key.")
 
 
 class CreateRequestSerializer(StrictSerializer):
@@ -80,7 +97,7 @@ class CreateRequestSerializer(StrictSerializer):
     amount = AnyJSONField()
     token_id = WholeNumberField()
     chain_id = WholeNumberField()
-    recipient_address = TextField(max_length=100)
+    recipient_address = AddressField()
     external_id = TextField(max_length=255, required=False, allow_null=True, allow_blank=True)
     redirect_url = WebAddressField(required=False, allow_null=True)
     cancel_url = WebAddressField(required=False, allow_null=True)
@@ -196,7 +213,3 @@ def _active_token(token_id: int, chain: Chain | None, found: list[Problem]) -> T
         message = f"{token.symbol} ({token_id}) is on {token.chain.name}, not on {chain.name}."
         found.append(Problem(ErrorCode.TOKEN_NOT_ON_CHAIN, message, "token_id"))
     return token
-
-
-def _invalid(message: str) -> serializers.ValidationError:
-    return serializers.ValidationError(message, ErrorCode.PARAMETER_INVALID.value)

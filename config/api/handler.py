@@ -16,7 +16,7 @@ from config.api.request_id import current_request_id
 logger = logging.getLogger(__name__)
 
 _OWN_CODES = {code.value for code in ErrorCode}
-_MISSING = {"required", "null"}
+_MISSING = {"required": "{} is required.", "null": "{} is required; got null."}
 
 
 def exception_handler(exception: Exception, context: dict[str, Any]) -> Response:
@@ -95,7 +95,7 @@ def _problems(detail: Any, path: str) -> Iterator[Problem]:
         if code in _OWN_CODES:
             yield Problem(ErrorCode(code), str(detail), path or None)
         elif code in _MISSING:
-            yield Problem(ErrorCode.PARAMETER_MISSING, f"{path} is required.", path or None)
+            yield Problem(ErrorCode.PARAMETER_MISSING, _MISSING[code].format(path), path or None)
         else:
             yield Problem(ErrorCode.PARAMETER_INVALID, str(detail), path or None)
 

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from rest_framework import serializers
 
@@ -10,6 +10,8 @@ from config.api.errors import ErrorCode
 
 # Characters that reorder the text around them: a name could read as another name.
 _BIDIRECTIONAL = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+_MOST_UNKNOWN_NAMED = 100
 
 
 class StrictSerializer(serializers.Serializer[Any]):
@@ -26,7 +28,7 @@ class StrictSerializer(serializers.Serializer[Any]):
             if not isinstance(error.detail, dict):
                 raise
             errors.update(error.detail)
-        for name in unknown:
+        for name in unknown[:_MOST_UNKNOWN_NAMED]:
             message = f"{name[:80]!r} is not a parameter of this call."
             errors[name[:80]] = [serializers.ErrorDetail(message, ErrorCode.PARAMETER_UNKNOWN.value)]
         if errors:
@@ -39,33 +41,84 @@ def has_unsafe_characters(text: str) -> bool:
     return any(c in _BIDIRECTIONAL or unicodedata.category(c) in ("Cc", "Cs") for c in text)
 
 
-class TextField(serializers.CharField):
-    """Text kept exactly as sent: no trimming, no control or bidirectional-override characters, strings only."""
+def kind_of(value: Any) -> str:
+    """Return what sort of JSON value `value` is, for a message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    kinds = {str: "a string", int: "a number", float: "a number", dict: "an object", list: "an array"}
+    return kinds.get(type(value), "something else")
 
-    def __init__(self, **options: Any) -> None:
+
+def invalid(message: str, code: ErrorCode = ErrorCode.PARAMETER_INVALID) -> serializers.ValidationError:
+    """Return the refusal of one field: what was wrong, and what would be right."""
+    return serializers.ValidationError(message, code.value)
+
+
+class TextField(serializers.CharField):
+    """Text kept exactly as sent: no trimming, no control or bidirectional-override characters, strings only.
+
+    `code` is what a string that can't be taken is refused with; anything but a string is `parameter_invalid`.
+    """
+
+    default_error_messages = {"blank": "This should not be empty."}
+
+    def __init__(self, *, code: ErrorCode = ErrorCode.PARAMETER_INVALID, **options: Any) -> None:
+        self.code = code
         options.setdefault("trim_whitespace", False)
         super().__init__(**options)
+
+    def fail(self, key: str, **values: Any) -> NoReturn:
+        """Refuse an empty string with the field's own code."""
+        if key == "blank":
+            raise invalid(str(self.error_messages[key]), self.code)
+        super().fail(key, **values)
 
     def to_internal_value(self, data: Any) -> str:
         """Return the text unchanged, or refuse it."""
         if not isinstance(data, str):
-            raise serializers.ValidationError("This should be a string.", ErrorCode.PARAMETER_INVALID.value)
+            raise invalid(f"This should be a string; got {kind_of(data)}.")
         if has_unsafe_characters(data):
-            message = "Control and bidirectional-override characters are not accepted."
-            raise serializers.ValidationError(message, ErrorCode.PARAMETER_INVALID.value)
-        return super().to_internal_value(data)
+            raise invalid("Control and bidirectional-override characters are not accepted.", self.code)
+        if self.max_length is not None and len(data) > self.max_length:
+            message = f"This should have at most {self.max_length:,} characters; got {len(data):,}."
+            raise invalid(message, self.code)
+        return data
+
+
+class OneOfField(serializers.ChoiceField):
+    """One of a few words."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the word, or refuse it and name those that there are."""
+        if isinstance(data, str) and data in self.choices:
+            return data
+        got = repr(data[:64]) if isinstance(data, str) else kind_of(data)
+        raise invalid(f"This should be one of {', '.join(map(str, self.choices))}; got {got}.")
 
 
 class WholeNumberField(serializers.IntegerField):
     """A JSON integer: no string, no boolean, no fraction."""
 
     def to_internal_value(self, data: Any) -> int:
-        """Return the integer, or refuse what only looks like one."""
+        """Return the integer, or refuse what only looks like one, and what is out of range."""
         if isinstance(data, bool) or not isinstance(data, int):
-            raise serializers.ValidationError(
-                "This should be a whole number.", ErrorCode.PARAMETER_INVALID.value
-            )
-        return super().to_internal_value(data)
+            got = "a fraction" if isinstance(data, float) else kind_of(data)
+            raise invalid(f"This should be a whole number{self._range()}; got {got}.")
+        if not self._is_in_range(data):
+            got = str(data) if abs(data) < 10**20 else "a number far outside of that"
+            raise invalid(f"This should be a whole number{self._range()}; got {got}.")
+        return data
+
+    def _is_in_range(self, number: int) -> bool:
+        above = self.min_value is None or number >= self.min_value
+        return above and (self.max_value is None or number <= self.max_value)
+
+    def _range(self) -> str:
+        if self.min_value is None or self.max_value is None:
+            return ""
+        return f" from {self.min_value} to {self.max_value}"
 
 
 class TrueOrFalseField(serializers.BooleanField):
@@ -74,7 +127,5 @@ class TrueOrFalseField(serializers.BooleanField):
     def to_internal_value(self, data: Any) -> bool:
         """Return the boolean, or refuse anything else."""
         if not isinstance(data, bool):
-            raise serializers.ValidationError(
-                "This should be true or false.", ErrorCode.PARAMETER_INVALID.value
-            )
+            raise invalid(f"This should be true or false; got {kind_of(data)}.")
         return data

@@ -56,7 +56,7 @@ def test_all_failed_fields_are_listed_in_the_order_of_the_documentation(api: Api
         ("redirect_url", "url_invalid"),
         ("cancel_url", "url_invalid"),
         ("description", "parameter_invalid"),
-        ("metadata", "parameter_invalid"),
+        ("metadata.cart", "parameter_invalid"),
         ("expires_in", "parameter_invalid"),
         ("webhook_url", "url_invalid"),
         ("references", "parameter_invalid"),

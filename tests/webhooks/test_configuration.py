@@ -58,6 +58,30 @@ def test_the_secret_stays_and_what_is_left_out_keeps_its_value(api: Api) -> None
     second = api.put("/api/webhooks", {"url": URL + "/2"}).json()
     assert second == {**first, "url": URL + "/2", "updated_at": second["updated_at"]}
     assert second["updated_at"] > first["updated_at"]
+
+
+def test_null_is_as_good_as_left_out_but_for_the_event_types(api: Api) -> None:
+    first = api.put(
+        "/api/webhooks", {"url": URL, "is_enabled": False, "enabled_events": ["payment.overpaid"]}
+    ).json()
+    nothing = {"is_enabled": None, "rotate_secret": None}
+    second = api.put("/api/webhooks", {"url": URL, **nothing}).json()
+    assert second == {**first, "updated_at": second["updated_at"]}
+    assert api.put("/api/webhooks", {"url": URL, "enabled_events": None}).json()["enabled_events"] == (
+        DEFAULT_TYPES
+    )
+
+
+def test_all_that_is_wrong_is_told_at_once(api: Api, merchant: Merchant) -> None:
+    response = api.put("/api/webhooks", {"url": "nowhere", "is_enabled": 1, "enabled_events": {}, "x": 1})
+    details = response.json()["error"]["details"]
+    assert [(detail["param"], detail["code"]) for detail in details] == [
+        ("url", "url_invalid"),
+        ("is_enabled", "parameter_invalid"),
+        ("enabled_events", "parameter_invalid"),
+        ("x", "parameter_unknown"),
+    ]
+    assert state(merchant) is None
     third = api.put("/api/webhooks", {"url": URL, "is_enabled": True, "enabled_events": None}).json()
     assert (third["is_enabled"], third["enabled_events"]) == (True, DEFAULT_TYPES)
 
@@ -116,9 +140,8 @@ def test_enabling_again_clears_why_it_was_disabled(api: Api, merchant: Merchant)
         ({"url": "https://user:pw@shop.example/"}, "url_invalid", "url"),
         ({"url": "https://shop.example/" + "x" * 2048}, "url_invalid", "url"),
         ({"url": "https://shop.example:22/"}, "url_not_allowed", "url"),
-        ({"url": "https://shop.example/\u202e"}, "parameter_invalid", "url"),
+        ({"url": "https://shop.example/\u202e"}, "url_invalid", "url"),
         ({"url": URL, "is_enabled": "yes"}, "parameter_invalid", "is_enabled"),
-        ({"url": URL, "is_enabled": None}, "parameter_missing", "is_enabled"),
         ({"url": URL, "enabled_events": ["payment.refunded"]}, "parameter_invalid", "enabled_events.0"),
         ({"url": URL, "enabled_events": []}, "parameter_invalid", "enabled_events"),
         ({"url": URL, "enabled_events": "payment.failed"}, "parameter_invalid", "enabled_events"),
