@@ -5,23 +5,24 @@ from django.db import transaction
 from config.api.errors import ApiError, ErrorCode
 from payments.models import FailureCode, Payment
 from payments.requests import lock_request
-from payments.submission import reopen
+from payments.submission import demand_room, reopen
 
 
 def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
     """Return the payment, to be verified again without asking what binds it; who accepted it and why stays written.
 
     Everything else is asked of the chain as ever, and its transfers are consumed like any other. Accepting an accepted
-    one changes nothing. Raises ApiError unless it failed as `transaction_not_bound`.
+    one changes nothing. Raises ApiError unless it failed as `transaction_not_bound`, and while 5 payments are open.
     """
     with transaction.atomic():
-        lock_request(payment.request_id)
+        request = lock_request(payment.request_id)
         payment = Payment.objects.select_related("request").get(pk=payment.pk)
         if payment.accepted_by and payment.status != Payment.Status.FAILED:
             return payment
         if not is_acceptable(payment):
             message = "Only a payment that failed as transaction_not_bound can be accepted."
             raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
+        demand_room(request)
         reopen(payment, actor=actor, reason=f"accepted: {reason}", accepted_by=actor, accepted_reason=reason)
     return payment
 

@@ -10,9 +10,9 @@ from chains.clients import get_client
 from chains.clients.base import ChainClient, ChainError
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
-from payments.models import FailureCode, PayerProof, Payment, Route
+from payments.models import FailureCode, PayerProof, Payment, PaymentRequest, Route
 from payments.requests import lock_request
-from payments.submission import reopen
+from payments.submission import reopen, room_for_more
 
 # A transfer counts if it is mined between the route's building and this long after.
 WINDOW = timedelta(minutes=60)
@@ -28,9 +28,11 @@ def take_proof(
 ) -> PayerProof:
     """Return the proof, stored, that `wallet_address` signed the message of `route`.
 
-    The same again is the proof that was given first. Payments of the request that failed as
-    `transaction_not_bound` are looked at again; that uses no retry. Raises
-    ApiError: the route has expired or was not built for a proof, the signature is not this wallet's, no node answers.
+    The same again is the proof that was given first. Payments of the request that failed as `transaction_not_bound` are
+    looked at again, this wallet's first, as many as the cap of 5 open ones leaves room for; the others when their hash
+    is submitted again. That uses no retry.
+    Raises ApiError: the route has expired or was not built for a proof, the signature is not this wallet's, no node
+    answers.
     """
     now = timezone.now()
     if now >= route.expires_at or not route.proof_message or route.built_at is None:
@@ -66,11 +68,18 @@ def take_proof(
             not_after=route.built_at + WINDOW,
             verified_at=now,
         )
-        unbound = Payment.objects.filter(request=request, failure_code=FailureCode.TRANSACTION_NOT_BOUND)
-        for payment in unbound.filter(status=Payment.Status.FAILED):
+        for payment in _unbound(request, wallet_address)[: room_for_more(request)]:
             reopen(payment, actor="checkout", reason="the payer proved the wallet")
         # A look that is under way knows nothing of this proof: its claim is taken away, so that its verdict falls.
         Payment.objects.filter(request=request, status__in=Payment.OPEN).update(
             claim_id=None, lease_until=None, next_check_at=now
         )
     return proof
+
+
+def _unbound(request: PaymentRequest, wallet_address: str) -> list[Payment]:
+    """Return what failed for want of a binding: first what this wallet sent, then the newest."""
+    failed = Payment.objects.filter(
+        request=request, status=Payment.Status.FAILED, failure_code=FailureCode.TRANSACTION_NOT_BOUND
+    )
+    return sorted(failed.order_by("-created_at", "-id"), key=lambda each: each.from_address != wallet_address)

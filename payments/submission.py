@@ -3,17 +3,20 @@
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
-from payments.models import ConsumedTransfer, Payment, PaymentRequest, Route
+from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest, Route
 from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
 from payments.requests import lock_request
 from payments.transitions import move_payment, note_creation
 
 MAX_OPEN_PAYMENTS = 5
 MAX_PUBLIC_PAYMENTS = 30
+# What people opened; what the service finds by itself is exempt, until somebody has it looked at again (contract 6).
+_OPENED_BY_PEOPLE = Q(submitted_publicly=True) | Q(retries__gt=0) | ~Q(accepted_by="")
 
 
 def submit_hash(
@@ -21,7 +24,8 @@ def submit_hash(
 ) -> tuple[Payment, bool]:
     """Return the payment for this canonical hash, and whether it is new. Nothing is asked of the chain here.
 
-    The same hash again is the same payment; a retryable failure is re-opened by that, once. A request may be paid after
+    The same hash again is the same payment; a retryable failure is re-opened by that, once, and so is one that was not
+    bound when it failed, if a wallet was proved since; both wait while 5 payments are open. A request may be paid after
     it expired or was cancelled: whether the transaction is bound to it is for the verification to say. Raises ApiError
     for a hash that another request was credited with, and beyond the caps on open and submitted payments.
     """
@@ -45,9 +49,12 @@ def submit_hash(
 
 
 def retry_payment(payment: Payment, *, actor: str) -> Payment:
-    """Return the failed payment, pending again with its attempts reset. Raises ApiError where that can't be."""
+    """Return the failed payment, pending again with its attempts reset. Raises ApiError where that can't be.
+
+    A person asks for this, so that the cap of 5 open payments holds.
+    """
     with transaction.atomic():
-        lock_request(payment.request_id)
+        request = lock_request(payment.request_id)
         payment = Payment.objects.select_related("request").get(pk=payment.pk)
         if payment.status != Payment.Status.FAILED or payment.failure_code not in RETRYABLE_FAILURES:
             reason = payment.failure_message or f"it is {payment.status}"
@@ -57,6 +64,7 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
         if payment.retries >= MAX_RETRIES:
             message = f"This payment was retried {MAX_RETRIES} times already."
             raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)
+        demand_room(request)
         reopen(payment, actor=actor, reason="retried", retries=payment.retries + 1)
     return payment
 
@@ -101,11 +109,35 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
     )
 
 
+def room_for_more(request: PaymentRequest) -> int:
+    """Return how many more payments of the locked request people may open now."""
+    open_now = Payment.objects.filter(_OPENED_BY_PEOPLE, request=request, status__in=Payment.OPEN).count()
+    return max(MAX_OPEN_PAYMENTS - open_now, 0)
+
+
+def demand_room(request: PaymentRequest) -> None:
+    """Raise ApiError `too_many_open_payments` unless one more payment of the locked request may be opened."""
+    if room_for_more(request) == 0:
+        message = f"{MAX_OPEN_PAYMENTS} payments of this request are being verified; wait for one to finish."
+        raise ApiError(ErrorCode.TOO_MANY_OPEN_PAYMENTS, message, retry_after=30)
+
+
 def _reopen_by_submission(payment: Payment, actor: str) -> None:
-    retryable = payment.failure_code in RETRYABLE_FAILURES and payment.retries < MAX_RETRIES
-    if payment.status == Payment.Status.FAILED and retryable and not payment.reopened_publicly:
+    if payment.status != Payment.Status.FAILED or room_for_more(payment.request) == 0:
+        return
+    may_once = payment.failure_code in RETRYABLE_FAILURES and not payment.reopened_publicly
+    if _was_proved_since(payment):
+        reopen(payment, actor=actor, reason="the payer proved the wallet")
+    elif may_once and payment.retries < MAX_RETRIES:
         retries = payment.retries + 1
         reopen(payment, actor=actor, reason="submitted again", retries=retries, reopened_publicly=True)
+
+
+def _was_proved_since(payment: Payment) -> bool:
+    """Whether a wallet was proved after the payment had failed as unbound: the 5 that were open then came first."""
+    if payment.failure_code != FailureCode.TRANSACTION_NOT_BOUND:
+        return False
+    return payment.request.payer_proofs.filter(verified_at__gte=payment.failed_at).exists()
 
 
 def _refuse_consumed(request: PaymentRequest, chain: Chain, transaction_hash: str) -> None:
@@ -118,10 +150,7 @@ def _refuse_consumed(request: PaymentRequest, chain: Chain, transaction_hash: st
 
 
 def _refuse_beyond_caps(request: PaymentRequest) -> None:
-    submitted = Payment.objects.filter(request=request, submitted_publicly=True)
-    if submitted.filter(status__in=Payment.OPEN).count() >= MAX_OPEN_PAYMENTS:
-        message = f"{MAX_OPEN_PAYMENTS} payments of this request are being verified; wait for one to finish."
-        raise ApiError(ErrorCode.TOO_MANY_OPEN_PAYMENTS, message, retry_after=30)
-    if submitted.count() >= MAX_PUBLIC_PAYMENTS:
+    demand_room(request)
+    if Payment.objects.filter(request=request, submitted_publicly=True).count() >= MAX_PUBLIC_PAYMENTS:
         message = f"{MAX_PUBLIC_PAYMENTS} transactions were submitted for this request; ask the merchant."
         raise ApiError(ErrorCode.TOO_MANY_PAYMENTS, message)
