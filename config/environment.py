@@ -1,11 +1,15 @@
 """Reading the environment: each setting is checked as it is read, and a wrong one stops the start by its name."""
 
+import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from urllib.parse import urlsplit
 
 import environ
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
+from limits import RateLimitItem, parse
+
+_RATE = re.compile(r"[1-9][0-9]{0,8}/(second|minute|hour)")
 
 env = environ.Env()
 
@@ -64,6 +68,17 @@ def proxies(name: str) -> int | list[IPv4Network | IPv6Network]:
     except ValueError as error:
         hint = "a number of proxies, or their networks such as 10.0.0.0/8, separated by commas"
         raise ImproperlyConfigured(f"{name} is wrong: it should be {hint}") from error
+
+
+def rate_limit(name: str, default: str) -> RateLimitItem | None:
+    """Return how many calls are allowed in which time; None where `off` switches the limit off."""
+    value = str(env.str(name, default="")).strip().lower() or default
+    if value == "off":
+        return None
+    if not _RATE.fullmatch(value):
+        hint = "a number of calls per second, minute or hour, such as 120/minute, or off"
+        raise ImproperlyConfigured(f"{name} is wrong: it should be {hint}")
+    return parse(value)
 
 
 def fernet_keys(name: str) -> list[str]:

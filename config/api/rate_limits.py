@@ -1,0 +1,129 @@
+"""Counting calls against a limit, in Redis, where all processes count together.
+
+Each count is one atomic step there, over a sliding window. A Redis that does not answer keeps no caller waiting: after
+one short wait it is left alone for a few seconds, and calls go through. What must not be free even then is counted by
+this process alone (`without_redis="count here"`).
+"""
+
+import logging
+import math
+import threading
+import time
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from django.conf import settings
+from limits import RateLimitItem
+from limits.storage import MemoryStorage, RedisStorage
+from limits.strategies import SlidingWindowCounterRateLimiter
+from redis import ConnectionPool, RedisError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from config.api.errors import ApiError, ErrorCode
+
+logger = logging.getLogger(__name__)
+
+_ANSWER_SECONDS = 0.5
+_PAUSE_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A call over its limit; the next one is worth trying after `retry_after` whole seconds, at least 1."""
+
+    retry_after: int
+
+    def as_error(self) -> ApiError:
+        """Return the answer to the caller, 429 `rate_limited`."""
+        message = f"Too many calls; wait {self.retry_after} s before the next."
+        return ApiError(ErrorCode.RATE_LIMITED, message, retry_after=self.retry_after)
+
+
+def hit(
+    scope: str,
+    identity: str,
+    limit: RateLimitItem | None,
+    *,
+    without_redis: Literal["let through", "count here"] = "let through",
+) -> Refusal | None:
+    """Count one call by `identity` within `scope`; return None if `limit` allows it. A refused call is not counted.
+
+    A `limit` of None allows everything. `scope` keeps counts of different kinds apart.
+    """
+    if limit is None:
+        return None
+    if _redis.is_worth_asking():
+        try:
+            refusal = _counted(_in_redis(), limit, scope, identity)
+        except RedisError as error:
+            _redis.did_not_answer(error)
+        else:
+            _redis.answered()
+            return refusal
+    if without_redis == "count here":
+        return _counted(_in_this_process(), limit, scope, identity)
+    return None
+
+
+def _counted(
+    counts: SlidingWindowCounterRateLimiter, limit: RateLimitItem, scope: str, identity: str
+) -> Refusal | None:
+    if counts.hit(limit, scope, identity):
+        return None
+    free_at = counts.get_window_stats(limit, scope, identity).reset_time
+    return Refusal(max(math.ceil(free_at - time.time()), 1))
+
+
+class _Availability:
+    """Whether Redis is worth asking: one caller finds out that it is silent, and the others need not wait for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asked_again_at: float | None = None
+
+    def is_worth_asking(self) -> bool:
+        with self._lock:
+            if self._asked_again_at is None:
+                return True
+            if time.monotonic() < self._asked_again_at:
+                return False
+            # This caller tries; the others wait for what it finds.
+            self._asked_again_at = time.monotonic() + _PAUSE_SECONDS
+            return True
+
+    def did_not_answer(self, error: Exception) -> None:
+        with self._lock:
+            is_news = self._asked_again_at is None
+            self._asked_again_at = time.monotonic() + _PAUSE_SECONDS
+        if is_news:
+            logger.warning("rate limits are lifted: Redis does not answer (%s)", type(error).__name__)
+
+    def answered(self) -> None:
+        with self._lock:
+            is_news = self._asked_again_at is not None
+            self._asked_again_at = None
+        if is_news:
+            logger.warning("rate limits hold again: Redis answers")
+
+
+_redis = _Availability()
+
+
+@cache
+def _in_redis() -> SlidingWindowCounterRateLimiter:
+    pool = ConnectionPool.from_url(
+        settings.REDIS_URL,
+        max_connections=1000,  # one per thread is never too many; the library's 100 would refuse a burst
+        socket_timeout=_ANSWER_SECONDS,
+        socket_connect_timeout=_ANSWER_SECONDS,
+        retry=Retry(NoBackoff(), 0),
+    )
+    storage = RedisStorage("redis://", connection_pool=pool, key_prefix="quittance-limits")
+    return SlidingWindowCounterRateLimiter(storage)
+
+
+@cache
+def _in_this_process() -> SlidingWindowCounterRateLimiter:
+    return SlidingWindowCounterRateLimiter(MemoryStorage())

@@ -1,0 +1,111 @@
+"""Counting: exact under threads, shared by processes, and neither slow nor in the way when Redis is gone."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from limits import parse
+from redis import Redis
+
+from config.api import rate_limits
+from config.api.rate_limits import Refusal, hit
+from demo.services import redis
+from tests.threads import at_once
+
+TEN = parse("10/minute")
+
+
+@pytest.fixture
+def fresh(settings: object) -> Iterator[None]:
+    """No connection, count or memory of an outage from before, nor any left behind."""
+
+    def forget() -> None:
+        rate_limits._in_redis.cache_clear()
+        rate_limits._in_this_process.cache_clear()
+        rate_limits._redis.answered()
+
+    forget()
+    yield
+    forget()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_hundred_at_once_get_no_more_than_the_limit() -> None:
+    results = at_once([lambda: hit("test", "someone", TEN)] * 200)
+    assert results.count(None) == 10
+    refused = [result for result in results if isinstance(result, Refusal)]
+    assert len(refused) == 190
+    assert all(1 <= refusal.retry_after <= 60 for refusal in refused)
+
+
+def test_scopes_and_identities_are_counted_apart() -> None:
+    one = parse("1/minute")
+    assert hit("a", "x", one) is None
+    assert hit("a", "x", one) is not None
+    assert hit("a", "y", one) is None
+    assert hit("b", "x", one) is None
+
+
+def test_it_is_open_again_after_what_it_said() -> None:
+    limit = parse("2/second")
+    assert hit("a", "x", limit) is None
+    assert hit("a", "x", limit) is None
+    refusal = hit("a", "x", limit)
+    assert refusal is not None
+    assert refusal.retry_after == 1
+    time.sleep(refusal.retry_after)  # the promise is about time itself
+    assert hit("a", "x", limit) is None
+
+
+def test_off_counts_nothing() -> None:
+    assert all(hit("a", "x", None) is None for _ in range(50))
+
+
+def test_what_is_counted_goes_away_by_itself(settings: object) -> None:
+    hit("a", "someone", TEN)
+    with Redis.from_url(settings.REDIS_URL) as client:
+        keys = client.keys("quittance-limits:*someone*")
+        assert keys
+        assert all(0 < client.ttl(key) <= 120 for key in keys)
+
+
+@pytest.mark.usefixtures("fresh")
+def test_without_redis_calls_go_through_and_expensive_ones_are_counted_here(settings: object) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    assert all(hit("cheap", "x", TEN) is None for _ in range(50))
+    dear = [hit("dear", "x", TEN, without_redis="count here") for _ in range(50)]
+    assert dear.count(None) == 10
+    assert hit("dear", "another", TEN, without_redis="count here") is None
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_silent_redis_costs_one_short_wait(settings: object) -> None:
+    server = redis.start(None)
+    try:
+        settings.REDIS_URL = server.url
+        assert hit("a", "x", TEN) is None
+        with Redis.from_url(server.url) as client:
+            client.execute_command("CLIENT", "PAUSE", "60000")
+        began = time.monotonic()
+        assert all(hit("a", "x", TEN) is None for _ in range(1000))
+        assert time.monotonic() - began < 1.5, "each call waited for a Redis that is known to be silent"
+    finally:
+        server.stop()
+
+
+@pytest.mark.usefixtures("fresh")
+def test_redis_counts_again_when_it_is_back(settings: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = parse("1/minute")
+    server = redis.start(None)
+    port = int(server.url.rsplit(":", 1)[1].split("/")[0])
+    settings.REDIS_URL = server.url
+    assert hit("a", "x", one) is None
+    server.stop()
+    monkeypatch.setattr(rate_limits, "_PAUSE_SECONDS", 0.0)
+    assert hit("a", "x", one) is None
+    server = redis.start(None, port=port)
+    try:
+        assert hit("a", "x", one) is None, "the new server starts from nothing"
+        assert hit("a", "x", one) is not None
+    finally:
+        server.stop()
