@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from payments import discovery, finality, requests, verification
+from payments import discovery, figures, finality, requests, verification
 
 
 @shared_task
@@ -27,3 +27,9 @@ def discover_due() -> int:
 def expire_due() -> int:
     """Expire the requests whose time is over."""
     return requests.expire_due()
+
+
+@shared_task
+def keep_figures() -> int:
+    """Bring the daily figures up to what changed."""
+    return figures.keep_up()

@@ -94,7 +94,8 @@ class Event(models.Model):
             models.UniqueConstraint(fields=("merchant", "type", "dedupe_key"), name="event_is_made_once"),
         ]
         indexes = [
-            models.Index(F("merchant"), F("created").desc(), F("id").desc(), name="event_newest_first")
+            models.Index(F("merchant"), F("created").desc(), F("id").desc(), name="event_newest_first"),
+            models.Index(F("created").desc(), F("id").desc(), name="event_newest_of_all"),
         ]
 
     def __str__(self) -> str:
@@ -158,6 +159,11 @@ class Delivery(models.Model):
             models.Index(F("merchant"), F("created_at").desc(), F("id").desc(), name="delivery_newest_first"),
             models.Index(fields=("due_at",), condition=Q(status="pending"), name="delivery_due"),
             models.Index(fields=("public_event_id",), name="delivery_of_event"),
+            models.Index(F("created_at").desc(), F("id").desc(), name="delivery_newest_of_all"),
+            models.Index(
+                fields=("finished_at",), condition=Q(finished_at__isnull=False), name="delivery_ended"
+            ),
+            models.Index(fields=("finished_at",), condition=Q(status="failed"), name="delivery_given_up"),
         ]
 
     def __str__(self) -> str:

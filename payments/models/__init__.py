@@ -5,11 +5,15 @@ from payments.models.proof import DiscoveryCursor, PayerProof
 from payments.models.records import ConsumedTransfer, Transition
 from payments.models.request import PaymentRequest
 from payments.models.route import Route
+from payments.models.statistics import DailyFigures, DailyVolume, FiguresProgress
 
 __all__ = [
     "ConsumedTransfer",
+    "DailyFigures",
+    "DailyVolume",
     "DiscoveryCursor",
     "FailureCode",
+    "FiguresProgress",
     "PayerProof",
     "Payment",
     "PaymentRequest",

@@ -160,6 +160,17 @@ class Payment(models.Model):
                 condition=Q(finality_check_at__isnull=False),
                 name="payment_due_at_finality",
             ),
+            models.Index(
+                fields=("completed_at",),
+                condition=Q(completed_at__isnull=False),
+                name="payment_completed",
+            ),
+            models.Index(fields=("completed_at",), condition=Q(reorged=True), name="payment_reorged"),
+            models.Index(
+                fields=("failed_at",),
+                condition=Q(status="failed", failure_code="transaction_not_bound"),
+                name="payment_not_bound",
+            ),
         )
 
     def __str__(self) -> str:

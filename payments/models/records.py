@@ -1,5 +1,6 @@
 """What is written beside requests and payments: transfers consumed, and the history of every change."""
 
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -54,6 +55,7 @@ class Transition(models.Model):
 
     class Meta:
         ordering = ("id",)
+        indexes = (BrinIndex(fields=("created_at",), autosummarize=True, name="transition_created"),)
 
     def __str__(self) -> str:
         return f"{self.from_status or 'new'} → {self.to_status}"

@@ -84,6 +84,12 @@ class PaymentRequest(models.Model):
                 condition=Q(status="active"),
                 name="payment_request_due_for_expiry",
             ),
+            models.Index(fields=("created_at",), name="payment_request_created"),
+            models.Index(
+                fields=("-id",),
+                condition=Q(amount_paid__gt=models.F("amount")),
+                name="payment_request_overpaid",
+            ),
         )
 
     def __str__(self) -> str:
