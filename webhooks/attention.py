@@ -1,0 +1,22 @@
+"""What about webhooks needs a person, and will not mend by itself. Each function narrows a queryset."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Q, QuerySet
+
+from webhooks.models import Delivery, Endpoint
+
+RECENT = timedelta(days=7)
+FAILING_FOR = timedelta(hours=24)
+
+
+def in_trouble(endpoints: QuerySet[Endpoint], now: datetime) -> QuerySet[Endpoint]:
+    """Return the endpoints that the service disabled, or where nothing has succeeded for a day."""
+    disabled = Q(is_enabled=False, disabled_reason__isnull=False)
+    failing = Q(is_enabled=True, failing_since__lte=now - FAILING_FOR)
+    return endpoints.filter(disabled | failing, url__isnull=False)
+
+
+def given_up(deliveries: QuerySet[Delivery], now: datetime) -> QuerySet[Delivery]:
+    """Return the deliveries of the last week whose last attempt failed."""
+    return deliveries.filter(status=Delivery.Status.FAILED, finished_at__gte=now - RECENT)
