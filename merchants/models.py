@@ -9,12 +9,14 @@ from django.db import models
 from django.utils import timezone
 
 from merchants.accounts import AuditEntry, Authenticator, RecoveryCode, SignInAttempt, SpentForm
+from merchants.idempotency_keys import IdempotencyKey
 from merchants.identifiers import uuid7
 
 __all__ = [
     "ApiKey",
     "AuditEntry",
     "Authenticator",
+    "IdempotencyKey",
     "Merchant",
     "Permission",
     "RecoveryCode",

@@ -1,0 +1,45 @@
+"""The rows behind `Idempotency-Key`: a claim while the call runs, then its answer (contract 1)."""
+
+from datetime import datetime
+
+from django.db import models
+from django.db.models import Q
+
+
+class IdempotencyKey(models.Model):
+    """One merchant's key: claimed until `lease_until`, or answered with `status` and `body`; gone at `expires_at`.
+
+    `fingerprint` is the digest of the path and body that the key was first sent with.
+    """
+
+    merchant = models.ForeignKey(
+        "merchants.Merchant", on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    key = models.CharField(max_length=255)
+    fingerprint = models.BinaryField(max_length=32)
+    claim_id = models.UUIDField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    status = models.PositiveSmallIntegerField(null=True)
+    body = models.BinaryField(null=True)
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=("merchant", "key"), name="one_row_per_idempotency_key"),
+            models.CheckConstraint(
+                name="idempotency_key_claimed_or_answered",
+                condition=Q(
+                    claim_id__isnull=False, lease_until__isnull=False, status__isnull=True, body__isnull=True
+                )
+                | Q(
+                    claim_id__isnull=True, lease_until__isnull=True, status__isnull=False, body__isnull=False
+                ),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+    def is_free(self, now: datetime) -> bool:
+        """Whether anyone may claim it: its answer is a day old, or its call died before there was one."""
+        return self.expires_at <= now or (self.lease_until is not None and self.lease_until <= now)
