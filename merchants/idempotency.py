@@ -32,7 +32,7 @@ KEPT_FOR = timedelta(hours=24)
 # How long a call that died holds its key. One that merely takes longer loses the claim, and then changes nothing.
 LEASE = timedelta(seconds=30)
 PURGE_BATCH = 1000
-_KEY = re.compile(r"[\x20-\x7e]{1,255}")
+_KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
 
 Effect = Callable[[], Response]
 View = TypeVar("View")
@@ -69,7 +69,9 @@ def _key_of(request: Request) -> str | None:
     key = request.headers.get("Idempotency-Key")
     if key is None or _KEY.fullmatch(key):
         return key
-    message = "An Idempotency-Key is 1 to 255 printable ASCII characters, such as a UUID."
+    message = (
+        "An Idempotency-Key is 1 to 255 printable ASCII characters, no blank at either end: a UUID, say."
+    )
     raise ApiError(ErrorCode.IDEMPOTENCY_KEY_INVALID, message)
 
 

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from config.api.serializers import StrictSerializer
 from merchants.authentication import merchant_of
+from merchants.idempotency import Effect, keyed_post
 from merchants.models import ApiKey
 from merchants.permissions import CanCreatePayments, HasApiKey
 from payments.acceptance import accept_payment
@@ -60,37 +61,55 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         final["Cache-Control"] = "no-store"
         return final
 
-    def create(self, request: Request) -> Response:
+    @keyed_post
+    def create(self, request: Request) -> Effect:
         """Create a payment request."""
         serializer = CreateRequestSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
-        created = create_request(merchant_of(request), serializer.order(), actor=actor_of(request))
-        return Response(PaymentRequestSerializer(created).data, status=status.HTTP_201_CREATED)
+        order = serializer.order()
+
+        def effect() -> Response:
+            created = create_request(merchant_of(request), order, actor=actor_of(request))
+            return Response(PaymentRequestSerializer(created).data, status=status.HTTP_201_CREATED)
+
+        return effect
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the viewset interface
         """Return a payment request with its newest payments."""
         return Response(PaymentRequestDetailSerializer(self.find(id)).data)
 
-    def cancel(self, request: Request, id: str) -> Response:
+    @keyed_post
+    def cancel(self, request: Request, id: str) -> Effect:
         """Cancel an active payment request; again is no error."""
         demand_no_parameters(request)
-        cancelled = cancel_request(self.find(id).pk, actor=actor_of(request))
-        return Response(PaymentRequestDetailSerializer(cancelled).data)
+        found = self.find(id)
 
-    def retry(self, request: Request, id: str, payment_id: str) -> Response:
+        def effect() -> Response:
+            cancelled = cancel_request(found.pk, actor=actor_of(request))
+            return Response(PaymentRequestDetailSerializer(cancelled).data)
+
+        return effect
+
+    @keyed_post
+    def retry(self, request: Request, id: str, payment_id: str) -> Effect:
         """Look anew at a payment that failed for want of an answer."""
         demand_no_parameters(request)
-        retried = retry_payment(self.find_payment(id, payment_id), actor=actor_of(request))
-        return Response(PaymentSerializer(retried).data)
+        payment = self.find_payment(id, payment_id)
+        return lambda: Response(PaymentSerializer(retry_payment(payment, actor=actor_of(request))).data)
 
-    def accept(self, request: Request, id: str, payment_id: str) -> Response:
+    @keyed_post
+    def accept(self, request: Request, id: str, payment_id: str) -> Effect:
         """Take a transaction that nothing binds to the request as its payment, with a reason that stays written."""
         payment = self.find_payment(id, payment_id)
         serializer = AcceptPaymentSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         reason = serializer.validated_data["reason"]
-        accepted = accept_payment(payment, reason=reason, actor=actor_of(request))
-        return Response(PaymentSerializer(accepted).data)
+
+        def effect() -> Response:
+            accepted = accept_payment(payment, reason=reason, actor=actor_of(request))
+            return Response(PaymentSerializer(accepted).data)
+
+        return effect
 
 
 def demand_no_parameters(request: Request) -> None:

@@ -36,14 +36,19 @@ _PAID = {
 
 @dataclass(frozen=True)
 class SampleSent:
-    """What came of a test."""
+    """What was sent, and what came of it."""
 
+    endpoint: Endpoint
     event_id: str
+    type: EventType
+    body: bytes
+    started: datetime
+    finished: datetime
     answer: Answer
 
 
 def send_sample(merchant: Merchant, type_: EventType) -> SampleSent:
-    """Send a sample of `type_` to the merchant's URL, enabled or not, and record the delivery.
+    """Send a sample of `type_` to the merchant's URL, enabled or not; `record_sample` is to follow.
 
     Raises ApiError `webhook_not_configured` where there is no URL.
     """
@@ -62,30 +67,29 @@ def send_sample(merchant: Merchant, type_: EventType) -> SampleSent:
         type_=type_.value,
         now=started,
     )
-    _record(endpoint, event_id, type_, body, started, answer)
-    return SampleSent(event_id, answer)
+    return SampleSent(endpoint, event_id, type_, body, started, timezone.now(), answer)
 
 
-def _record(
-    endpoint: Endpoint, event_id: str, type_: EventType, body: bytes, started: datetime, answer: Answer
-) -> None:
+def record_sample(sent: SampleSent) -> None:
+    """Write the delivery and its one attempt, which the merchant sees among the others."""
+    answer = sent.answer
     with transaction.atomic():
         delivery = Delivery.objects.create(
-            merchant_id=endpoint.merchant_id,
-            public_event_id=event_id,
-            type=type_.value,
-            own_body=body,
+            merchant_id=sent.endpoint.merchant_id,
+            public_event_id=sent.event_id,
+            type=sent.type.value,
+            own_body=sent.body,
             is_test=True,
             status=Delivery.Status.DELIVERED if answer.is_success else Delivery.Status.FAILED,
             attempts=1,
-            created_at=started,
-            finished_at=timezone.now(),
+            created_at=sent.started,
+            finished_at=sent.finished,
         )
         Attempt.objects.create(
             delivery=delivery,
             number=1,
-            url=endpoint.url or "",
-            started_at=started,
+            url=sent.endpoint.url or "",
+            started_at=sent.started,
             duration_ms=answer.duration_ms,
             status_code=answer.status_code,
             error=answer.error,

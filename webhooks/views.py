@@ -10,10 +10,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from merchants.authentication import merchant_of
+from merchants.idempotency import Effect, keyed_post
 from merchants.permissions import CanManageWebhooks
 from webhooks.endpoints import configure
 from webhooks.models import Endpoint, EventType
-from webhooks.samples import send_sample
+from webhooks.samples import record_sample, send_sample
 from webhooks.serializers import EndpointChangeSerializer, TestSerializer, configuration
 
 
@@ -41,7 +42,8 @@ class ConfigurationView(_WebhookView):
 class TestView(_WebhookView):
     """A sample event, sent at once."""
 
-    def post(self, request: Request) -> Response:
+    @keyed_post
+    def post(self, request: Request) -> Effect:
         """Send a sample and answer how it went; what the receiver said beyond its status is not repeated."""
         body = TestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
@@ -54,4 +56,9 @@ class TestView(_WebhookView):
             "duration_ms": sent.answer.duration_ms,
             "error": sent.answer.error or None,
         }
-        return Response(answer)
+
+        def effect() -> Response:
+            record_sample(sent)
+            return Response(answer)
+
+        return effect

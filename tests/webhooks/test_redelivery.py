@@ -16,7 +16,7 @@ from webhooks.endpoints import Change, configure
 from webhooks.models import Delivery, Endpoint, Event, EventType
 from webhooks.outbound import Answer
 from webhooks.redelivery import MOST_ATTEMPTS, redeliver
-from webhooks.samples import send_sample
+from webhooks.samples import record_sample, send_sample
 from webhooks.schedule import DELAYS
 
 Record = Callable[..., Event]
@@ -186,7 +186,7 @@ def test_a_disabled_endpoint_gets_it_once_it_is_enabled(
 def test_a_test_is_sent_again_like_any_other(
     receiver: Receiver, merchant: Merchant, endpoint: Endpoint, clock: Clock
 ) -> None:
-    send_sample(merchant, EventType.PAYMENT_SUCCEEDED)
+    record_sample(send_sample(merchant, EventType.PAYMENT_SUCCEEDED))
     again()
     clock.forward(timedelta(seconds=5))
     assert deliver_next(clock=clock)
