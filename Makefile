@@ -46,6 +46,7 @@ setup: $(INSTALLED)
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy --config-file clients/python/pyproject.toml clients/python/src
 	$(PRODUCTION) $(BIN)/python -m demo.services bash -euc '\
 		$(BIN)/mypy; \
 		$(BIN)/python manage.py makemigrations --check --dry-run; \

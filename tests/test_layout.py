@@ -10,7 +10,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # Each may import what stands before it. Of `config`, apps see what all views and all admin pages share.
 ORDER = ("config", "chains", "merchants", "webhooks", "payments", "checkout")
 SHARED = ("config.api", "config.portal")
-OUTSIDE = ("demo", "tests", "bench", "clients")
+OUTSIDE = ("demo", "tests", "bench", "clients", "quittance")
 LONGEST_FILE = 500
 
 

@@ -1,0 +1,72 @@
+"""Quittance for Python: ask for crypto payments, and verify the webhooks that tell of them.
+
+import quittance
+
+client = quittance.Client("quitt_…", base_url="https://pay.example.com")
+request = client.payment_requests.create(
+    amount="12.50", token_id=2, chain_id=8453, recipient_address="0x…", external_id="order-1001"
+)
+print(request.payment_url)
+"""
+
+from quittance import webhooks
+from quittance.client import Client
+from quittance.errors import (
+    APIConnectionError,
+    APIError,
+    AuthenticationError,
+    IdempotencyError,
+    InvalidRequestError,
+    PermissionDeniedError,
+    QuittanceError,
+    RateLimitError,
+    SignatureVerificationError,
+    UpstreamError,
+)
+from quittance.objects import (
+    Amount,
+    Chain,
+    Delivery,
+    DeliveryAttempt,
+    Event,
+    EventData,
+    Payment,
+    PaymentEventObject,
+    PaymentRequest,
+    Token,
+    WebhookConfiguration,
+    WebhookTest,
+)
+from quittance.pages import Page
+from quittance.resources.webhooks import UNCHANGED
+from quittance.version import __version__
+
+__all__ = [
+    "UNCHANGED",
+    "APIConnectionError",
+    "APIError",
+    "Amount",
+    "AuthenticationError",
+    "Chain",
+    "Client",
+    "Delivery",
+    "DeliveryAttempt",
+    "Event",
+    "EventData",
+    "IdempotencyError",
+    "InvalidRequestError",
+    "Page",
+    "Payment",
+    "PaymentEventObject",
+    "PaymentRequest",
+    "PermissionDeniedError",
+    "QuittanceError",
+    "RateLimitError",
+    "SignatureVerificationError",
+    "Token",
+    "UpstreamError",
+    "WebhookConfiguration",
+    "WebhookTest",
+    "__version__",
+    "webhooks",
+]

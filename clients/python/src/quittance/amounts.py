@@ -1,0 +1,26 @@
+"""Money on its way in: exact, or refused."""
+
+from decimal import Decimal
+
+
+def decimal_string(amount: object) -> str:
+    """Return `amount` as the API takes it: digits, and optionally a point and digits, in whole units of the token.
+
+    Raises TypeError for anything but a string or a Decimal, ValueError for a Decimal that is no number. What else
+    may be wrong with it (too many digits for the token, zero, ...) the service says.
+    """
+    if isinstance(amount, str):
+        return amount
+    if isinstance(amount, Decimal):
+        if not amount.is_finite():
+            raise ValueError(f"amount should be a number; got {amount}.")
+        return format(amount, "f")
+    if isinstance(amount, float):
+        raise TypeError(
+            "amount should be a string or a Decimal, not a float: a float can't hold most decimal amounts exactly "
+            '(0.1 + 0.2 is 0.30000000000000004). Write "10.00" or Decimal("10.00").'
+        )
+    raise TypeError(
+        f'amount should be a string or a Decimal such as "10.00", not {type(amount).__name__}: '
+        "it is in whole units of the token, not in its smallest unit."
+    )

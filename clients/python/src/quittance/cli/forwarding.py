@@ -1,0 +1,89 @@
+"""Handing an event to a local server, in the form of a real delivery."""
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+from urllib3.exceptions import NewConnectionError
+
+from quittance import webhooks
+from quittance.objects import Event
+
+TIMEOUT_SECONDS = 10
+USER_AGENT = "Quittance-Webhooks/1"
+
+
+class NobodyThere(Exception):
+    """No connection came about: the receiver has certainly not seen the event."""
+
+
+@dataclass(frozen=True)
+class Forwarded:
+    """What the receiver answered: a status, or what was wrong."""
+
+    status_code: int | None
+    duration_ms: int
+    error: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it for machines."""
+        return {"status_code": self.status_code, "duration_ms": self.duration_ms, "error": self.error}
+
+
+class Forwarder:
+    """Posts events to one URL, each signed at that moment."""
+
+    def __init__(self, url: str, secret: str) -> None:
+        self.url = url
+        self._secret = secret
+        self._session = requests.Session()
+        self._session.trust_env = False  # a local server is reached without proxies or a .netrc
+
+    def forward(self, event: Event) -> Forwarded:
+        """Post `event` with the headers of a real delivery; raises NobodyThere where nothing listens."""
+        body = body_of(event)
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": USER_AGENT,
+            "Accept": None,
+            "Accept-Encoding": "identity",
+            "Connection": "close",
+            "Service-Event-Id": event.id,
+            "Service-Event-Type": event.type,
+            "Service-Signature": webhooks.sign(body, self._secret, int(time.time())),
+        }
+        started = time.monotonic()
+        status, error = None, None
+        try:
+            with self._session.post(
+                self.url, body, headers=headers, timeout=TIMEOUT_SECONDS, allow_redirects=False, stream=True
+            ) as response:
+                status = response.status_code
+        except requests.RequestException as problem:
+            error = _in_words(problem)
+        return Forwarded(status, round((time.monotonic() - started) * 1000), error or _verdict(status))
+
+
+def body_of(event: Event) -> bytes:
+    """Return the bytes that the service itself sends and signs: compact JSON in UTF-8."""
+    return json.dumps(event.to_dict(), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _verdict(status: int | None) -> str | None:
+    """Return what a real delivery would make of this status."""
+    if status is None or 200 <= status < 300:
+        return None
+    if 300 <= status < 400:
+        return "redirects are not followed"
+    return "a real delivery would be tried again"
+
+
+def _in_words(problem: requests.RequestException) -> str:
+    reason = getattr(problem.args[0], "reason", None) if problem.args else None
+    if isinstance(problem, requests.ConnectTimeout) or isinstance(reason, NewConnectionError):
+        raise NobodyThere(str(reason or problem).rpartition(": ")[2]) from None
+    if isinstance(problem, requests.Timeout):
+        return f"no answer within {TIMEOUT_SECONDS} s"
+    return "the connection was closed before an answer"

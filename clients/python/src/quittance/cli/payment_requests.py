@@ -1,0 +1,144 @@
+"""`quittance requests`: create, list, get and cancel."""
+
+import argparse
+from itertools import islice
+
+from quittance.cli.output import Output
+from quittance.cli.parser import Commands, Parser
+from quittance.cli.settings import SettingsError, client_of
+from quittance.objects import PaymentRequest
+
+_HEADINGS = ("ID", "STATUS", "AMOUNT", "PAID", "REFERENCE", "CREATED")
+
+
+def add(commands: Commands) -> list[Parser]:
+    """Describe the commands."""
+    group = commands.add_parser("requests", help="create, list, get and cancel payment requests")
+    actions = group.add_subparsers(metavar="ACTION", required=True)
+
+    create = actions.add_parser("create", help="ask for money")
+    create.add_argument("--amount", required=True, help="in whole units of the token, such as 12.50")
+    create.add_argument("--chain-id", type=int, required=True, help="see `quittance chains`")
+    create.add_argument("--token-id", type=int, required=True, help="see `quittance tokens CHAIN_ID`")
+    create.add_argument("--recipient-address", required=True, help="the wallet to be paid")
+    create.add_argument("--external-id", help="your own reference, such as an order's number")
+    create.add_argument("--description", help="shown to the customer")
+    create.add_argument(
+        "--metadata", metavar="KEY=VALUE", action="append", default=[], help="may be repeated"
+    )
+    create.add_argument("--redirect-url", help="where the customer goes after paying")
+    create.add_argument("--cancel-url", help="where a customer who gives up goes")
+    create.add_argument("--expires-in", type=int, metavar="SECONDS", help="60 to 2592000 (3600)")
+    create.add_argument("--webhook-url", help="where this request's events go instead of the endpoint")
+    create.add_argument(
+        "--idempotency-key", help="the same key again gives the same request, never a second one"
+    )
+    create.set_defaults(run=_create)
+
+    listing = actions.add_parser("list", help="the newest first")
+    listing.add_argument("--status", choices=("active", "completed", "expired", "cancelled"))
+    listing.add_argument("--external-id", help="your own reference")
+    listing.add_argument("--chain-id", type=int)
+    listing.add_argument("--token-id", type=int)
+    listing.add_argument("--created-after", metavar="TIME", help="such as 2026-01-31T12:00:00Z")
+    listing.add_argument("--created-before", metavar="TIME")
+    listing.add_argument("--limit", type=int, default=20, help="how many (20)")
+    listing.set_defaults(run=_list)
+
+    get = actions.add_parser("get", help="one request with its payments")
+    get.add_argument("id", metavar="ID")
+    get.set_defaults(run=_get)
+
+    cancel = actions.add_parser("cancel", help="cancel an active request")
+    cancel.add_argument("id", metavar="ID")
+    cancel.set_defaults(run=_cancel)
+    return [create, listing, get, cancel]
+
+
+def _create(options: argparse.Namespace, out: Output) -> int:
+    metadata = dict(_pair(text) for text in options.metadata)
+    with client_of(options) as client:
+        request = client.payment_requests.create(
+            amount=options.amount,
+            token_id=options.token_id,
+            chain_id=options.chain_id,
+            recipient_address=options.recipient_address,
+            external_id=options.external_id,
+            description=options.description,
+            metadata=metadata or None,
+            redirect_url=options.redirect_url,
+            cancel_url=options.cancel_url,
+            expires_in=options.expires_in,
+            webhook_url=options.webhook_url,
+            idempotency_key=options.idempotency_key,
+        )
+    out.result(request, _in_words(request))
+    return 0
+
+
+def _list(options: argparse.Namespace, out: Output) -> int:
+    if options.limit < 1:
+        raise SettingsError("--limit should be 1 or more.")
+    with client_of(options) as client:
+        page = client.payment_requests.list(
+            status=options.status,
+            external_id=options.external_id,
+            chain_id=options.chain_id,
+            token_id=options.token_id,
+            created_after=options.created_after,
+            created_before=options.created_before,
+            limit=min(options.limit, 100),
+        )
+        rows = ((request, _row(request)) for request in islice(page.auto_paging_iter(), options.limit))
+        out.table(_HEADINGS, rows, "There is no such payment request.")
+    return 0
+
+
+def _get(options: argparse.Namespace, out: Output) -> int:
+    with client_of(options) as client:
+        request = client.payment_requests.retrieve(options.id)
+    out.result(request, _in_words(request))
+    return 0
+
+
+def _cancel(options: argparse.Namespace, out: Output) -> int:
+    with client_of(options) as client:
+        request = client.payment_requests.cancel(options.id)
+    out.result(request, _in_words(request))
+    return 0
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise SettingsError(f"--metadata should be KEY=VALUE; got {text!r}.")
+    return key, value
+
+
+def _row(request: PaymentRequest) -> tuple[str, ...]:
+    return (
+        request.id,
+        request.status,
+        f"{request.amount} {request.token.symbol}",
+        str(request.amount_paid),
+        request.external_id or "",
+        f"{request.created_at:%Y-%m-%d %H:%M:%S}Z",
+    )
+
+
+def _in_words(request: PaymentRequest) -> list[str]:
+    lines = [
+        f"Payment request {request.id}: {request.status}",
+        f"  amount     {request.amount} {request.token.symbol} on chain {request.chain_id}",
+        f"  paid       {request.amount_paid} ({request.amount_remaining} to go)",
+        f"  to         {request.recipient_address}",
+        f"  pay at     {request.payment_url}",
+        f"  expires    {request.expires_at:%Y-%m-%d %H:%M:%S}Z",
+    ]
+    if request.external_id:
+        lines.append(f"  reference  {request.external_id}")
+    for payment in request.payments or []:
+        lines.append(f"  payment    {payment.id}: {payment.status}  {payment.transaction_hash}")
+        if payment.failure_code:
+            lines.append(f"             {payment.failure_code}: {payment.failure_message}")
+    return lines

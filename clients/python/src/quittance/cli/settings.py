@@ -1,0 +1,78 @@
+"""Which service, and with which secrets. No secret is ever taken as an argument: those are seen by `ps`."""
+
+import argparse
+import os
+import re
+import secrets
+import string
+import sys
+from pathlib import Path
+
+from quittance.client import Client
+
+_WEBHOOK_SECRET = re.compile(r"whsec_[A-Za-z0-9]{32}")
+
+
+class SettingsError(Exception):
+    """Something has to be set first; the message says what, and how."""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that every command takes."""
+    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    parser.add_argument(
+        "--base-url", metavar="URL", help="address of the Quittance deployment (else QUITTANCE_BASE_URL)"
+    )
+    parser.add_argument(
+        "--api-key-file",
+        metavar="FILE",
+        help="file that holds the API key alone, - for standard input (else QUITTANCE_API_KEY)",
+    )
+
+
+def client_of(options: argparse.Namespace, *, timeout: float = 30.0, max_retries: int = 3) -> Client:
+    """Return the client that options and environment describe; raises SettingsError where they don't."""
+    base_url = options.base_url or os.environ.get("QUITTANCE_BASE_URL")
+    if not base_url:
+        raise SettingsError(
+            "Which Quittance? Set QUITTANCE_BASE_URL, such as https://pay.example.com, or give --base-url."
+        )
+    try:
+        return Client(_api_key(options), base_url=base_url, timeout=timeout, max_retries=max_retries)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def webhook_secret(options: argparse.Namespace) -> tuple[str, bool]:
+    """Return the secret to sign with, and whether it is a new one, made up here."""
+    if options.secret_file:
+        secret = _first_line(options.secret_file)
+    else:
+        secret = os.environ.get("QUITTANCE_WEBHOOK_SECRET", "").strip()
+    if not secret:
+        return "whsec_" + "".join(
+            secrets.choice(string.ascii_letters + string.digits) for _ in range(32)
+        ), True
+    if not _WEBHOOK_SECRET.fullmatch(secret):
+        raise SettingsError("The webhook secret should be whsec_ and 32 letters and digits.")
+    return secret, False
+
+
+def _api_key(options: argparse.Namespace) -> str:
+    if options.api_key_file:
+        return _first_line(options.api_key_file)
+    key = os.environ.get("QUITTANCE_API_KEY", "").strip()
+    if not key:
+        raise SettingsError(
+            "There is no API key. Put it into QUITTANCE_API_KEY, or into a file named by --api-key-file.\n"
+            "Keys are made in the deployment's admin, under API keys; a key is shown once."
+        )
+    return key
+
+
+def _first_line(file: str) -> str:
+    try:
+        text = sys.stdin.readline() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file} can't be read: {error}") from None
+    return text.strip()

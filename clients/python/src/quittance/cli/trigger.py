@@ -1,0 +1,120 @@
+"""`quittance trigger`: have a real event happen, on a staging deployment."""
+
+import argparse
+import time
+
+from quittance.cli.output import Output
+from quittance.cli.parser import Commands, Parser
+from quittance.cli.settings import SettingsError, client_of
+from quittance.client import Client
+from quittance.errors import APIError
+from quittance.objects import Chain, Event, PaymentRequest, Token
+
+OUTCOMES = {
+    "payment.succeeded": "paid",
+    "payment.failed": "failed",
+    "payment.expired": "expired",
+    "payment.partially_paid": "underpaid",
+    "payment.overpaid": "overpaid",
+    "payment.reorged": "reorged",
+}
+# Nobody holds the keys of these: Ethereum's customary burn address, and the SHA-256 of `quittance trigger`.
+_RECIPIENTS = {
+    "evm": "0x000000000000000000000000000000000000dEaD",
+    "solana": "6Nh6ec9BNgx4w4R62pT3cCX4RbjW9PEyaXMUafBRmCPL",
+}
+_PREFERRED = ("USDC", "USDT", "DAI")
+_LOOKS = 20
+_PAUSE_SECONDS = 0.25
+
+
+class NoSandbox(Exception):
+    """The deployment is no staging one."""
+
+
+def add(commands: Commands) -> Parser:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "trigger",
+        help="make a real event happen (staging only)",
+        description="Creates a small payment request and simulates what comes of it, so that a real event is made "
+        "and delivered. Needs a staging deployment and a key of it with create_payments; no money moves.",
+    )
+    parser.add_argument("event", choices=list(OUTCOMES), metavar="EVENT", help=", ".join(OUTCOMES))
+    parser.add_argument("--amount", default="1", help="in whole units of the token (1)")
+    parser.add_argument("--chain-id", type=int, help="the chain to ask on (else an active one)")
+    parser.add_argument("--token-id", type=int, help="the token to ask for (else a stablecoin)")
+    parser.add_argument("--recipient-address", help="the wallet to name (else one that nobody holds)")
+    parser.add_argument("--external-id", default="quittance-trigger", help="your reference in the event")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def run(options: argparse.Namespace, out: Output) -> int:
+    """Make the event happen and show it."""
+    with client_of(options) as client:
+        if not client.sandbox.is_available():
+            raise NoSandbox(
+                f"{client.base_url} has no sandbox. `quittance trigger` works on a staging deployment, with a key "
+                "made there: set QUITTANCE_BASE_URL and QUITTANCE_API_KEY to its address and key. Nothing was created."
+            )
+        request = _ask(client, options)
+        client.sandbox.simulate(request.id, OUTCOMES[options.event])
+        event = _find(client, options.event, request)
+    out.result(event, _in_words(event, request))
+    return 0
+
+
+def _ask(client: Client, options: argparse.Namespace) -> PaymentRequest:
+    chain = _chain(client, options.chain_id)
+    token = _token(client.chains.tokens(chain.id), options.token_id)
+    recipient = options.recipient_address or _RECIPIENTS.get(chain.chain_type)
+    if recipient is None:
+        raise SettingsError(f"Name a wallet on {chain.name} with --recipient-address.")
+    return client.payment_requests.create(
+        amount=options.amount,
+        token_id=token.id,
+        chain_id=chain.id,
+        recipient_address=recipient,
+        external_id=options.external_id,
+        description=f"Made by quittance trigger {options.event}",
+    )
+
+
+def _chain(client: Client, id: int | None) -> Chain:
+    chains = client.chains.list()
+    fitting = [chain for chain in chains if chain.id == id] if id is not None else chains
+    if not fitting:
+        there = ", ".join(f"{chain.id} ({chain.name})" for chain in chains) or "none"
+        raise SettingsError(f"There is no such active chain. Active: {there}.")
+    return min(fitting, key=lambda chain: chain.chain_type != "evm")
+
+
+def _token(tokens: list[Token], id: int | None) -> Token:
+    fitting = [token for token in tokens if token.id == id] if id is not None else tokens
+    if not fitting:
+        there = ", ".join(f"{token.id} ({token.symbol})" for token in tokens) or "none"
+        raise SettingsError(f"There is no such active token on this chain. Active: {there}.")
+    return min(fitting, key=lambda token: token.symbol not in _PREFERRED)
+
+
+def _find(client: Client, type: str, request: PaymentRequest) -> Event:
+    """Return the event; it is written together with the change, so it is there at once."""
+    for look in range(_LOOKS):
+        if look:
+            time.sleep(_PAUSE_SECONDS)
+        for event in client.events.list(type=type, limit=20):
+            if event.data.object.payment_request == request.id:
+                return event
+    raise APIError(f"The outcome was simulated, but no {type} came for payment request {request.id}.")
+
+
+def _in_words(event: Event, request: PaymentRequest) -> list[str]:
+    about = event.data.object
+    return [
+        f"{event.type}  {event.id}",
+        f"  payment request  {request.id} ({about.request_status})",
+        f"  amount           {request.amount} {request.token.symbol}",
+        f"  reference        {about.reference}",
+        "It goes to your endpoint if that takes this type; `quittance listen` forwards it in any case.",
+    ]

@@ -1,0 +1,302 @@
+"""What the API answers, as light typed objects.
+
+New fields are no breaking change: an object made from an answer ignores fields that this version does not know, and
+`to_dict()` gives the answer as it came. Enumerations (`status`, `type`, ...) are plain strings for the same reason.
+"""
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from decimal import Decimal
+from functools import cache
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from quittance.errors import APIError
+
+T = TypeVar("T", bound="ApiObject")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiObject:
+    """The base of all objects that come from the API."""
+
+    _answer: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_answer(cls: type[T], answer: Any) -> T:
+        """Return the object that this parsed JSON describes; raises APIError where it is no such object."""
+        if not isinstance(answer, dict):
+            raise APIError(
+                f"The service answered {type(answer).__name__} where a {cls.__name__} was expected."
+            )
+        try:
+            kind: Any = cls
+            values = {name: read(answer[name]) for name, read in _readers(kind).items() if name in answer}
+            return cls(_answer=answer, **values)
+        except (TypeError, ValueError) as error:
+            message = (
+                f"The answer is not the {cls.__name__} that this version knows ({error}). Is base_url right?"
+            )
+            raise APIError(message) from error
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON of the answer as it came, with fields that this version does not know."""
+        return self._answer
+
+
+@cache
+def _readers(cls: Any) -> dict[str, Callable[[Any], Any]]:
+    hints = get_type_hints(cls)
+    return {each.name: _reader(hints[each.name]) for each in fields(cls) if each.name != "_answer"}
+
+
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    """Return what turns a JSON value into a value of this type; what is no object or time stays as it is."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        (inner,) = [_reader(argument) for argument in arguments if argument is not type(None)]
+        return lambda value: None if value is None else inner(value)
+    if origin is list:
+        item = _reader(arguments[0])
+        return lambda value: [item(each) for each in value]
+    if hint is datetime:
+        return _time
+    if isinstance(hint, type) and issubclass(hint, ApiObject):
+        return hint.from_answer
+    return lambda value: value
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amount(ApiObject):
+    """An amount of a token. `raw` is in the token's smallest unit, `formatted` has all `decimals` digits."""
+
+    raw: str
+    formatted: str
+    decimals: int
+
+    @property
+    def value(self) -> Decimal:
+        """The amount in whole units, exact."""
+        return Decimal(self.formatted)
+
+    @property
+    def base_units(self) -> int:
+        """The amount in the token's smallest unit."""
+        return int(self.raw)
+
+    def __str__(self) -> str:
+        return self.formatted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain(ApiObject):
+    """A chain that can be paid on. `chain_type` is `evm` or `solana`."""
+
+    id: int
+    name: str
+    chain_type: str
+    is_active: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token(ApiObject):
+    """A token of a chain. `contract_address` is empty for the chain's own coin.
+
+    Ids differ between deployments: look yours up by its contract address. In events `name` is None.
+    """
+
+    id: int
+    symbol: str
+    decimals: int
+    contract_address: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payment(ApiObject):
+    """One transaction for a payment request. `status` is `pending`, `processing`, `completed` or `failed`.
+
+    `status_detail` is one sentence for people. `amount` is in the token paid with, `amount_received` in the requested
+    one; both are None until known.
+    """
+
+    id: str
+    payment_request: str
+    status: str
+    chain_id: int
+    transaction_hash: str
+    created_at: datetime
+    type: str = "direct"
+    status_detail: str | None = None
+    from_address: str | None = None
+    token: Token | None = None
+    amount: Amount | None = None
+    amount_received: Amount | None = None
+    destination_chain_id: int | None = None
+    destination_transaction_hash: str | None = None
+    confirmations: int | None = None
+    confirmations_required: int | None = None
+    explorer_url: str | None = None
+    bound_by: str | None = None
+    reorged: bool = False
+    provider: str | None = None
+    provider_status: str | None = None
+    attempts: int = 0
+    retries_left: int = 0
+    failure_code: str | None = None
+    failure_message: str | None = None
+    completed_at: datetime | None = None
+    failed_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaymentRequest(ApiObject):
+    """A request for money. `status` is `active`, `completed`, `expired` or `cancelled`.
+
+    Send the customer to `payment_url`. `payments` are the newest 20, and None where the answer has none (in lists and
+    right after creation).
+    """
+
+    id: str
+    shortcode: str
+    status: str
+    amount: Amount
+    payment_url: str
+    chain_id: int
+    token: Token
+    recipient_address: str
+    amount_paid: Amount
+    amount_remaining: Amount
+    amount_overpaid: Amount
+    expires_at: datetime
+    created_at: datetime
+    external_id: str | None = None
+    description: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+    redirect_url: str | None = None
+    cancel_url: str | None = None
+    webhook_url: str | None = None
+    references: bool | None = None
+    paid_late: bool = False
+    completed_at: datetime | None = None
+    cancelled_at: datetime | None = None
+    expired_at: datetime | None = None
+    payments: list[Payment] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookConfiguration(ApiObject):
+    """Where this merchant's events go. All None before there is an endpoint.
+
+    While `previous_secret_expires_at` is not past, the former secret signs too.
+    """
+
+    url: str | None = None
+    secret: str | None = field(default=None, repr=False)
+    is_enabled: bool | None = None
+    enabled_events: list[str] | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    previous_secret_expires_at: datetime | None = None
+    disabled_reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookTest(ApiObject):
+    """What came of a sample event: `error` says in a sentence why it was not `delivered`."""
+
+    event_id: str
+    delivered: bool
+    status_code: int | None = None
+    duration_ms: int | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaymentEventObject(ApiObject):
+    """What a payment event is about: its `data.object`.
+
+    `amount` is what this payment delivered, in base units of the requested token, exact however large; `currency` is
+    that token's symbol, `reference` the request's `external_id`. `id` is the payment's, and None where a request
+    expired that nobody tried to pay. `amount_paid` and `amount_overpaid` are of the whole request. `test` marks a
+    sample, which is no payment.
+    """
+
+    id: str | None
+    amount: int
+    currency: str
+    status: str
+    reference: str | None = None
+    payment_request: str | None = None
+    shortcode: str | None = None
+    token: Token | None = None
+    chain_id: int | None = None
+    transaction_hash: str | None = None
+    amount_details: Amount | None = None
+    request_amount: Amount | None = None
+    amount_paid: Amount | None = None
+    amount_overpaid: Amount | None = None
+    request_status: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+    failure_code: str | None = None
+    failure_message: str | None = None
+    test: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventData(ApiObject):
+    """The envelope's `data`."""
+
+    object: PaymentEventObject
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event(ApiObject):
+    """Something that happened. The same event can come more than once: act once per `id`.
+
+    `created` is Unix seconds; `data.object` is what it is about.
+    """
+
+    id: str
+    type: str
+    created: int
+    data: EventData
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeliveryAttempt(ApiObject):
+    """One try to deliver an event. `duration_ms` is None while it is under way; `error` is a sentence for people."""
+
+    number: int
+    url: str
+    started_at: datetime
+    duration_ms: int | None = None
+    status_code: int | None = None
+    error: str | None = None
+    response_excerpt: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivery(ApiObject):
+    """The sending of one event to one place. `status` is `pending`, `delivered` or `failed`.
+
+    `attempts` are given where one delivery is retrieved or redelivered, and None in lists.
+    """
+
+    id: str
+    event_id: str
+    type: str
+    status: str
+    created_at: datetime
+    url: str | None = None
+    attempt_count: int = 0
+    next_attempt_at: datetime | None = None
+    is_test: bool = False
+    finished_at: datetime | None = None
+    redelivered_at: datetime | None = None
+    attempts: list[DeliveryAttempt] | None = None

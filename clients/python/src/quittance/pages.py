@@ -1,0 +1,78 @@
+"""Lists: a page at a time, or all of it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timezone
+from typing import Any, Generic, Protocol, TypeVar
+
+from quittance.errors import APIError
+
+
+class HasId(Protocol):
+    """What can stand in a list."""
+
+    @property
+    def id(self) -> str: ...
+
+
+T = TypeVar("T", bound=HasId)
+Fetch = Callable[[Mapping[str, Any]], Any]
+
+
+class Page(Generic[T]):
+    """A part of a list, newest first. Iterating gives this page's objects; `auto_paging_iter()` goes on from there.
+
+    `has_more` says whether the list goes on in the direction that was asked for.
+    """
+
+    def __init__(self, fetch: Fetch, query: Mapping[str, Any], build: Callable[[Any], T]) -> None:
+        answer = fetch(query)
+        if not isinstance(answer, dict) or not isinstance(answer.get("data"), list):
+            raise APIError("The service answered something else than a list. Is base_url right?")
+        self._fetch, self._query, self._build = fetch, query, build
+        self.url: str = answer.get("url", "")
+        self.has_more: bool = answer.get("has_more", False)
+        self.data: list[T] = [build(each) for each in answer["data"]]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.data)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        return f"<Page of {len(self.data)} from {self.url}{', and more' if self.has_more else ''}>"
+
+    def next_page(self) -> "Page[T] | None":
+        """Return the next page in the same direction, or None after the last."""
+        if not self.has_more or not self.data:
+            return None
+        up = self._goes_back_up
+        edge = {"ending_before": self.data[0].id} if up else {"starting_after": self.data[-1].id}
+        return Page(self._fetch, {**self._query, **edge}, self._build)
+
+    def auto_paging_iter(self) -> Iterator[T]:
+        """Yield this page's objects and those of all that follow, fetched as they are needed.
+
+        After `ending_before` that is away from the given object: oldest first, up to the newest.
+        """
+        page: Page[T] | None = self
+        while page is not None:
+            yield from reversed(page.data) if self._goes_back_up else page.data
+            page = page.next_page()
+
+    @property
+    def _goes_back_up(self) -> bool:
+        return "ending_before" in self._query
+
+
+def query_of(**filters: Any) -> dict[str, Any]:
+    """Return the filters that are given, as a query writes them."""
+    return {name: _written(name, value) for name, value in filters.items() if value is not None}
+
+
+def _written(name: str, value: Any) -> Any:
+    if not isinstance(value, datetime):
+        return value
+    if value.tzinfo is None:
+        raise ValueError(f"{name} should say its time zone, such as datetime.now(timezone.utc).")
+    return value.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,1 @@
+"""The API's calls, by what they are about."""

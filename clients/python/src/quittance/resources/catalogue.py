@@ -1,0 +1,23 @@
+"""What can be asked for: chains and their tokens."""
+
+from quittance.objects import Chain, Token
+from quittance.transport import Transport
+
+_Chains = list[Chain]
+_Tokens = list[Token]  # `list` is a method below
+
+
+class Chains:
+    """The catalogue; the API key is not sent along."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> _Chains:
+        """Return the active chains."""
+        return [Chain.from_answer(each) for each in self._transport.request("GET", "/api/public/chains")]
+
+    def tokens(self, chain_id: int) -> _Tokens:
+        """Return the active tokens of a chain."""
+        answer = self._transport.request("GET", f"/api/public/chains/{int(chain_id)}/tokens")
+        return [Token.from_answer(each) for each in answer]

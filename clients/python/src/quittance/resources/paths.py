@@ -1,0 +1,12 @@
+"""Ids on their way into a path."""
+
+import re
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def checked_id(id: str) -> str:
+    """Return `id`, or raise ValueError for what can be none: it would lead to another path."""
+    if not isinstance(id, str) or not _ID.fullmatch(id):
+        raise ValueError(f"This is not an id: {id!r}")
+    return id

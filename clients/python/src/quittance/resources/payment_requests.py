@@ -1,0 +1,137 @@
+"""Asking for money."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+
+from quittance.amounts import decimal_string
+from quittance.objects import Payment, PaymentRequest
+from quittance.pages import Page, query_of
+from quittance.resources.paths import checked_id
+from quittance.transport import Transport
+
+_PATH = "/api/payment-requests"
+
+
+class PaymentRequests:
+    """This merchant's payment requests.
+
+    Each changing call takes an `idempotency_key`: give one of your own (such as the order's number) where your program
+    may make the same call again after a crash; otherwise one is made for each call.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(
+        self,
+        *,
+        amount: str | Decimal,
+        token_id: int,
+        chain_id: int,
+        recipient_address: str,
+        external_id: str | None = None,
+        description: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        redirect_url: str | None = None,
+        cancel_url: str | None = None,
+        expires_in: int | None = None,
+        webhook_url: str | None = None,
+        references: bool | None = None,
+        idempotency_key: str | None = None,
+    ) -> PaymentRequest:
+        """Ask for `amount` whole units of a token (a string or Decimal such as "12.50", never a float).
+
+        Send the customer to the result's `payment_url`. `expires_in` is in seconds. Raises TypeError for a float.
+        """
+        body = {
+            "amount": decimal_string(amount),
+            "token_id": token_id,
+            "chain_id": chain_id,
+            "recipient_address": recipient_address,
+            "external_id": external_id,
+            "description": description,
+            "metadata": None if metadata is None else dict(metadata),
+            "redirect_url": redirect_url,
+            "cancel_url": cancel_url,
+            "expires_in": expires_in,
+            "webhook_url": webhook_url,
+            "references": references,
+        }
+        given = {name: value for name, value in body.items() if value is not None}
+        answer = self._transport.request("POST", _PATH, body=given, idempotency_key=idempotency_key)
+        return PaymentRequest.from_answer(answer)
+
+    def retrieve(self, id: str) -> PaymentRequest:
+        """Return a request as it stands, with its newest 20 payments."""
+        return PaymentRequest.from_answer(self._transport.request("GET", f"{_PATH}/{checked_id(id)}"))
+
+    def list(
+        self,
+        *,
+        status: str | None = None,
+        external_id: str | None = None,
+        token_id: int | None = None,
+        chain_id: int | None = None,
+        created_after: datetime | str | None = None,
+        created_before: datetime | str | None = None,
+        limit: int | None = None,
+        starting_after: str | None = None,
+        ending_before: str | None = None,
+    ) -> Page[PaymentRequest]:
+        """Return the newest requests that fit; `.auto_paging_iter()` on the result goes through all of them."""
+        query = query_of(
+            status=status,
+            external_id=external_id,
+            token_id=token_id,
+            chain_id=chain_id,
+            created_after=created_after,
+            created_before=created_before,
+            limit=limit,
+            starting_after=starting_after,
+            ending_before=ending_before,
+        )
+        fetch = lambda query: self._transport.request("GET", _PATH, query=query)  # noqa: E731 - one expression
+        return Page(fetch, query, PaymentRequest.from_answer)
+
+    def cancel(self, id: str, *, idempotency_key: str | None = None) -> PaymentRequest:
+        """Cancel an active request; a cancelled one is returned as it is."""
+        path = f"{_PATH}/{checked_id(id)}/cancel"
+        return PaymentRequest.from_answer(
+            self._transport.request("POST", path, body={}, idempotency_key=idempotency_key)
+        )
+
+    def payments(
+        self,
+        id: str,
+        *,
+        limit: int | None = None,
+        starting_after: str | None = None,
+        ending_before: str | None = None,
+    ) -> Page[Payment]:
+        """Return the payments of a request, newest first."""
+        path = f"{_PATH}/{checked_id(id)}/payments"
+        query = query_of(limit=limit, starting_after=starting_after, ending_before=ending_before)
+        return Page(
+            lambda query: self._transport.request("GET", path, query=query), query, Payment.from_answer
+        )
+
+    def retry_payment(self, id: str, payment_id: str, *, idempotency_key: str | None = None) -> Payment:
+        """Have a failed payment looked at again."""
+        return self._payment(id, payment_id, "retry", {}, idempotency_key)
+
+    def accept_payment(
+        self, id: str, payment_id: str, *, reason: str, idempotency_key: str | None = None
+    ) -> Payment:
+        """Take a payment that failed as `transaction_not_bound` as this request's; `reason` stays on record.
+
+        Make sure that it is your customer's transaction: the service can't.
+        """
+        return self._payment(id, payment_id, "accept", {"reason": reason}, idempotency_key)
+
+    def _payment(
+        self, id: str, payment_id: str, verb: str, body: Mapping[str, str], idempotency_key: str | None
+    ) -> Payment:
+        path = f"{_PATH}/{checked_id(id)}/payments/{checked_id(payment_id)}/{verb}"
+        answer = self._transport.request("POST", path, body=body, idempotency_key=idempotency_key)
+        return Payment.from_answer(answer)

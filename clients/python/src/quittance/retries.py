@@ -1,0 +1,38 @@
+"""When a call is made again, and how long to wait before. Pure, but for the dice."""
+
+import random
+from email.utils import parsedate_to_datetime
+
+FIRST_DELAY_SECONDS = 0.5
+LONGEST_DELAY_SECONDS = 8.0
+LONGEST_RETRY_AFTER_SECONDS = 60.0
+"""A service that asks for a longer pause than this is not waited for: its answer is the caller's."""
+
+
+def is_temporary(status: int, code: str | None) -> bool:
+    """Whether the same call may well succeed a little later."""
+    return status == 429 or status >= 500 or (status == 409 and code == "idempotency_key_in_use")
+
+
+def delay(attempt: int, retry_after: float | None = None, *, longest: float | None = None) -> float:
+    """Return the seconds to wait after failed attempt number `attempt` (from 1).
+
+    Doubled each time up to `longest` (8 s), and half of it by chance, so that many callers don't come back at once;
+    never less than `retry_after`, what the service asked for.
+    """
+    longest = LONGEST_DELAY_SECONDS if longest is None else longest
+    full = min(longest, FIRST_DELAY_SECONDS * 2.0 ** min(attempt - 1, 30))
+    return max(retry_after or 0.0, random.uniform(full / 2, full))  # noqa: S311 - no secret is made of it
+
+
+def parse_retry_after(header: str | None, now: float) -> float | None:
+    """Return the seconds that a Retry-After header asks for, as a number or as a date; None where it is neither."""
+    if header is None:
+        return None
+    text = header.strip()
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - now)
+    except (ValueError, TypeError, OverflowError):
+        return None

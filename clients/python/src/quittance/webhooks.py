@@ -1,0 +1,107 @@
+"""Is this delivery really from Quittance? Pure functions: no network, no framework.
+
+The header is `Service-Signature: t=<Unix seconds>,v1=<hex>`, where the hex is the HMAC-SHA256, with the webhook secret
+as key, of the timestamp, a dot and the raw body. While a secret is being rotated there are two `v1=`.
+"""
+
+import hashlib
+import hmac
+import json
+import re
+import time
+from collections.abc import Sequence
+
+from quittance.errors import APIError, SignatureVerificationError
+from quittance.objects import Event
+
+TOLERANCE_SECONDS = 300
+
+_TIMESTAMP = re.compile(r"[0-9]{1,12}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_FORM = "it should be t=<Unix seconds>,v1=<64 hexadecimal digits>"
+
+
+def verify(
+    body: bytes,
+    signature_header: str | None,
+    secret: str | Sequence[str],
+    tolerance: float = TOLERANCE_SECONDS,
+    now: float | None = None,
+) -> Event:
+    """Return the event in `body` if `signature_header` signs these very bytes with `secret`, at most `tolerance`
+    seconds from `now` (Unix seconds; the present if left out).
+
+    `body` is what came over the wire, before any parsing. `signature_header` is the value of `Service-Signature`, or
+    None where there is none. With several secrets any of them will do.
+
+    Raises SignatureVerificationError, which says why, for what is not to be believed; TypeError and ValueError for a
+    wrong call, such as an empty secret.
+    """
+    if not isinstance(body, (bytes, bytearray, memoryview)):
+        raise TypeError(f"body should be the raw bytes of the request, not {type(body).__name__}.")
+    raw = bytes(body)
+    keys = _keys(secret)
+    if not tolerance >= 0:
+        raise ValueError("tolerance should be a number of seconds.")
+    timestamp, digests = _parse(signature_header)
+    distance = abs((time.time() if now is None else now) - int(timestamp))
+    if not distance <= tolerance:
+        raise SignatureVerificationError(
+            f"The signature's timestamp is {distance:.0f} s from now, and {tolerance:g} s are allowed. "
+            "Is the clock of this machine right?"
+        )
+    if not _is_signed(timestamp, raw, keys, digests):
+        raise SignatureVerificationError(
+            "No signature matches the body. Is this the endpoint's secret, and the body as it came, unparsed?"
+        )
+    return _event(raw)
+
+
+def sign(body: bytes, secret: str | Sequence[str], timestamp: int) -> str:
+    """Return the header value that signs `body`, with one `v1` for each secret. For tests of your own endpoint."""
+    digests = (_digest(str(timestamp), body, key) for key in _keys(secret))
+    return ",".join([f"t={timestamp}", *(f"v1={digest}" for digest in digests)])
+
+
+def _keys(secret: str | Sequence[str]) -> list[bytes]:
+    """Return the secrets as HMAC keys. An empty one is refused: anybody could sign with it."""
+    secrets = [secret] if isinstance(secret, str) else list(secret)
+    if not secrets or not all(isinstance(each, str) and each for each in secrets):
+        raise ValueError("secret should be the endpoint's whsec_… or several of them; got an empty one.")
+    return [each.encode() for each in secrets]
+
+
+def _parse(header: str | None) -> tuple[str, list[str]]:
+    if not header:
+        raise SignatureVerificationError("There is no Service-Signature header.")
+    timestamps: list[str] = []
+    digests: list[str] = []
+    for part in header.split(","):
+        name, _, value = part.strip().partition("=")
+        if name == "t":
+            timestamps.append(value)
+        elif name == "v1" and _DIGEST.fullmatch(value):
+            digests.append(value)
+    if len(timestamps) != 1 or not _TIMESTAMP.fullmatch(timestamps[0]):
+        raise SignatureVerificationError(f"The Service-Signature header has no timestamp; {_FORM}.")
+    if not digests:
+        raise SignatureVerificationError(f"The Service-Signature header has no v1 signature; {_FORM}.")
+    return timestamps[0], digests
+
+
+def _is_signed(timestamp: str, body: bytes, keys: list[bytes], digests: list[str]) -> bool:
+    """Compare each with each in constant time, and all of them, whether or not one has matched."""
+    expected = [_digest(timestamp, body, key) for key in keys]
+    matches = [hmac.compare_digest(ours, theirs) for ours in expected for theirs in digests]
+    return any(matches)
+
+
+def _digest(timestamp: str, body: bytes, key: bytes) -> str:
+    return hmac.new(key, f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
+
+
+def _event(body: bytes) -> Event:
+    try:
+        return Event.from_answer(json.loads(body))
+    except (ValueError, APIError) as error:
+        raise SignatureVerificationError(f"The signed body is not an event: {error}") from error
