@@ -5,7 +5,7 @@ from django.db import transaction
 from config.api.errors import ApiError, ErrorCode
 from payments.models import FailureCode, Payment
 from payments.requests import lock_request
-from payments.submission import demand_room, reopen
+from payments.submission import demand_real, demand_room, reopen
 
 
 def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
@@ -19,6 +19,7 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
         payment = Payment.objects.select_related("request").get(pk=payment.pk)
         if payment.accepted_by and payment.status != Payment.Status.FAILED:
             return payment
+        demand_real(payment)
         if not is_acceptable(payment):
             message = "Only a payment that failed as transaction_not_bound can be accepted."
             raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)

@@ -51,7 +51,7 @@ def check_finality(
 
 
 def _claim(now: datetime) -> list[Payment]:
-    due = Payment.objects.filter(finality_check_at__lte=now).order_by("finality_check_at")
+    due = Payment.objects.filter(is_simulated=False, finality_check_at__lte=now).order_by("finality_check_at")
     with transaction.atomic():
         payments = list(due.select_for_update(skip_locked=True, of=("self",)).select_related("chain")[:BATCH])
         ids = [payment.pk for payment in payments]
@@ -86,7 +86,7 @@ def _settle(payment: Payment, facts: TransactionFacts | None, head: Head, now: d
             unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE
         )
     else:
-        _flag(payment)
+        flag_reorged(payment)
 
 
 def _still_holds(payment: Payment, facts: TransactionFacts) -> bool:
@@ -109,13 +109,15 @@ def _is_final(payment: Payment, facts: TransactionFacts | None, head: Head) -> b
     return head.latest - height + 1 >= DEPTHS * needed
 
 
-def _flag(payment: Payment) -> None:
+def flag_reorged(payment: Payment) -> None:
+    """Flag the completed payment, tell the merchant, and call a person; once, however often this is called."""
     with transaction.atomic():
         request = lock_request(payment.request_id)
         Payment.objects.filter(pk=payment.pk).update(finality_check_at=None)
         if Payment.objects.filter(pk=payment.pk, reorged=False).update(reorged=True):
             payment.reorged = True
             announcements.announce_reorged(request, payment)
+            kind = "simulated payment" if payment.is_simulated else "payment"
             logger.error(
-                "payment %s was completed, and its block has vanished since: a person is needed", payment.pk
+                "%s %s was completed, and its block has vanished since: a person is needed", kind, payment.pk
             )

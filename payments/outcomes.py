@@ -21,7 +21,6 @@ from payments.transitions import move_payment, move_request
 Status = Payment.Status
 RequestStatus = PaymentRequest.Status
 
-ACTOR = "verification"
 # After this long without an answer, or without enough depth, the payment fails, and may be retried (contract 6).
 LONGEST_WAIT = timedelta(hours=24)
 # When a completed payment is looked at once more, to see whether its block became final (contract 6).
@@ -31,6 +30,10 @@ _FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
 
 class ClaimLost(Exception):
     """Another worker holds the payment now; nothing of this one's work may stand."""
+
+
+def _actor(payment: Payment) -> str:
+    return "sandbox" if payment.is_simulated else "verification"
 
 
 def complete(
@@ -57,7 +60,7 @@ def complete(
             moved = move_payment(
                 payment,
                 Status.COMPLETED,
-                actor=ACTOR,
+                actor=_actor(payment),
                 held_by=claim_id,
                 amount=received,
                 amount_received=received,
@@ -72,10 +75,10 @@ def complete(
                 confirmations=verdict.confirmations,
                 confirmations_required=finality.confirmations,
                 is_in_flight=False,
-                status_detail=_verified(request, received),
+                status_detail=_verified(payment, request, received),
                 completed_at=now,
                 next_check_at=None,
-                finality_check_at=now + FIRST_FINALITY_LOOK,
+                finality_check_at=None if payment.is_simulated else now + FIRST_FINALITY_LOOK,
                 **_FREE,
             )
             if not moved:
@@ -94,17 +97,16 @@ def _carries_others(request: PaymentRequest, facts: TransactionFacts | None) -> 
     )
 
 
-def _verified(request: PaymentRequest, received: int) -> str:
+def _verified(payment: Payment, request: PaymentRequest, received: int) -> str:
     """Say what the payment made of the request: paid, still short of something, or more than was asked."""
     symbol, decimals = request.token.symbol, request.token.decimals
+    lead = "Simulated, no money moved" if payment.is_simulated else "Verified on the chain"
     missing = request.amount - request.amount_paid - received
     if missing > 0:
-        return f"Verified on the chain; {display_amount(missing, decimals)} {symbol} is still to be paid."
+        return f"{lead}; {display_amount(missing, decimals)} {symbol} is still to be paid."
     if missing < 0:
-        return (
-            f"Verified on the chain; {display_amount(-missing, decimals)} {symbol} more than was asked for."
-        )
-    return "Verified on the chain."
+        return f"{lead}; {display_amount(-missing, decimals)} {symbol} more than was asked for."
+    return f"{lead}."
 
 
 def fail(
@@ -250,7 +252,7 @@ def _credit(
             move_request(
                 request,
                 RequestStatus.COMPLETED,
-                actor=ACTOR,
+                actor=_actor(payment),
                 reason=payment.id,
                 completed_at=now,
                 paid_late=late,
@@ -270,12 +272,12 @@ def _fail(
     moved = move_payment(
         payment,
         Status.FAILED,
-        actor=ACTOR,
+        actor=_actor(payment),
         reason=code.value,
         held_by=claim_id,
         failure_code=code,
         failure_message=message,
-        status_detail=message,
+        status_detail=f"Simulated, no money moved. {message}" if payment.is_simulated else message,
         is_in_flight=False,
         failed_at=now,
         next_check_at=None,

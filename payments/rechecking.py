@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from payments.models import Payment
 from payments.requests import lock_request
-from payments.submission import retry_payment
+from payments.submission import demand_real, retry_payment
 
 
 class Recheck(Enum):
@@ -26,8 +26,9 @@ def look_now(payment: Payment, *, actor: str) -> Recheck:
 
     An open one is due at once; a look out of turn uses none of its attempts. A failed one is retried, with all that
     `retry_payment` refuses. A completed one is asked for its finality once more, which may flag it as `reorged` and
-    changes neither its status nor any money. Twice is no more than once.
+    changes neither its status nor any money. Twice is no more than once. Raises ApiError for a simulated one.
     """
+    demand_real(payment)
     with transaction.atomic():
         lock_request(payment.request_id)
         status = Payment.objects.values_list("status", flat=True).get(pk=payment.pk)

@@ -115,8 +115,8 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
         return payment.destination_transaction_hash or None
 
     def get_explorer_url(self, payment: Payment) -> str | None:
-        """Return the transaction's page on the chain's explorer, if the catalogue names one."""
-        base = payment.chain.explorer_url.rstrip("/")
+        """Return the transaction's page on the chain's explorer, if the catalogue names one and it is on the chain."""
+        base = "" if payment.is_simulated else payment.chain.explorer_url.rstrip("/")
         return f"{base}/tx/{payment.transaction_hash}" if base else None
 
     def get_bound_by(self, payment: Payment) -> str | None:

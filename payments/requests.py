@@ -146,10 +146,15 @@ def _expire(request_id: uuid.UUID, now: datetime) -> bool:
         if is_held(request, now):
             PaymentRequest.objects.filter(pk=request_id).update(expiry_check_at=now + HELD_EXPIRY_PAUSE)
             return False
-        if not move_request(request, Status.EXPIRED, actor="expiry", expired_at=now):
-            return False
-        announcements.announce_expired(request)
-        return True
+        return expire_request(request, now, actor="expiry")
+
+
+def expire_request(request: PaymentRequest, now: datetime, *, actor: str) -> bool:
+    """Expire the locked request, with its event; False unless it is active. The caller asks whether it is held."""
+    if not move_request(request, Status.EXPIRED, actor=actor, expired_at=now):
+        return False
+    announcements.announce_expired(request)
+    return True
 
 
 def covering_payment(request: PaymentRequest, now: datetime) -> Payment | None:

@@ -56,6 +56,7 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
     with transaction.atomic():
         request = lock_request(payment.request_id)
         payment = Payment.objects.select_related("request").get(pk=payment.pk)
+        demand_real(payment)
         if payment.status != Payment.Status.FAILED or payment.failure_code not in RETRYABLE_FAILURES:
             reason = payment.failure_message or f"it is {payment.status}"
             raise ApiError(
@@ -67,6 +68,13 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
         demand_room(request)
         reopen(payment, actor=actor, reason="retried", retries=payment.retries + 1)
     return payment
+
+
+def demand_real(payment: Payment) -> None:
+    """Raise ApiError `payment_not_retryable` for a payment that the sandbox made: no chain could tell of it."""
+    if payment.is_simulated:
+        message = "This payment was simulated in the sandbox; there is nothing on a chain to look at."
+        raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
 
 
 def record_found(request: PaymentRequest, *, chain: Chain, transaction_hash: str) -> None:

@@ -1,5 +1,6 @@
 from django.urls import path
 
+from payments.sandbox_views import SandboxViewSet
 from payments.views import PaymentRequestViewSet
 
 requests = PaymentRequestViewSet
@@ -21,5 +22,10 @@ urlpatterns = [
         "payment-requests/<str:id>/payments/<str:payment_id>/accept",
         requests.as_view({"post": "accept"}),
         name="accept-payment",
+    ),
+    path(
+        "test/payment-requests/<str:id>/simulate",
+        SandboxViewSet.as_view({"post": "simulate"}),
+        name="simulate",
     ),
 ]

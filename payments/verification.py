@@ -73,9 +73,9 @@ def claim_due(now: datetime) -> tuple[uuid.UUID, list[Payment]]:
     """Return the due payments, leased under one new claim id. Their verification has then started."""
     claim_id = uuid.uuid4()
     free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
-    due = Payment.objects.filter(free, status__in=Payment.OPEN, next_check_at__lte=now).order_by(
-        "next_check_at"
-    )
+    due = Payment.objects.filter(
+        free, is_simulated=False, status__in=Payment.OPEN, next_check_at__lte=now
+    ).order_by("next_check_at")
     with transaction.atomic():
         payments = list(
             due.select_for_update(skip_locked=True, of=("self",)).select_related("chain", "request")[:BATCH]

@@ -57,7 +57,7 @@ class Payment(models.Model):
     `attempts` counts the looks that found nothing, `retries` the times it was re-opened after failing.
     `is_in_flight`: its transaction stands in a block and is bound to the request. `finality_check_at`: when a completed
     one is looked at once more. `carries_others`: its transaction may pay other requests too. `accepted_by`: who took
-    an unbound transaction as payment.
+    an unbound transaction as payment. `is_simulated`: the sandbox made it, and no chain is ever asked about it.
     """
 
     class Status(models.TextChoices):
@@ -88,6 +88,7 @@ class Payment(models.Model):
     transaction_hash = models.CharField(max_length=90)
     route = models.ForeignKey(Route, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     submitted_publicly = models.BooleanField(default=True)
+    is_simulated = models.BooleanField(default=False, db_default=False, editable=False)
 
     from_address = models.CharField(max_length=64, blank=True)
     nonce = models.BigIntegerField(null=True, blank=True)

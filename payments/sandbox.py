@@ -1,0 +1,272 @@
+"""The sandbox of a staging deployment: each end that a payment can come to, at once and without a chain.
+
+The request and its payments go through the engine's own doors: a made-up look at the chain is judged and settled like a
+real one, so that history, consumed transfers and events are those of real life. What each outcome does in each state
+of the request (409 is `payment_request_not_active`; nothing is written then):
+
+    outcome          active               expired             cancelled, unpaid   completed, or cancelled and paid
+    paid             completed            completed, late     stays, but is paid  409
+    underpaid        stays, partly paid   stays, partly paid  stays, partly paid  409
+    overpaid         completed, overpaid  completed, late     stays, overpaid     stays, overpaid by more
+    paid_late        expired, then late   completed, late     409                 409
+    expired          expired              409                 409                 409
+    failed           a payment fails; the request stays as it is, in every state
+    bridge_refunded  a swap fails as `swap_refunded`; the request stays as it is, in every state
+    reorged          as `paid`, and that payment is undone in the first three states; in the last one the newest
+                     simulated payment is undone, and it is 409 where there is none
+
+A real payment under way that holds the request open makes `expired` and `paid_late` 409 `payment_in_progress`.
+
+Simulated payments are marked in the database, and nothing that asks a chain ever takes one up. Their hashes begin with
+16 fixed bytes: no chain will ever have a transaction by such a hash, so that none is mistaken for money or in its way.
+"""
+
+import secrets
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from solders.signature import Signature
+
+from chains.clients.base import Block, Head, Snapshot, TransactionFacts, Transfer
+from chains.fields import UINT256_MAX
+from chains.models import ChainType
+from config.api.errors import ApiError, ErrorCode
+from payments import outcomes
+from payments.binding import Claims, Proof
+from payments.finality import flag_reorged
+from payments.judging import Finality, Terms
+from payments.models import FailureCode, Payment, PaymentRequest
+from payments.requests import expire_request, is_held, lock_request
+from payments.transitions import move_payment, note_creation
+from payments.verification import LEASE, Look, settle
+
+ACTOR = "sandbox"
+HASH_PREFIX = b"sandbox-payment-"
+# Where nobody's money comes from: Ethereum's customary burn address, and Solana's incinerator.
+_PAYERS = {
+    ChainType.EVM: "0x000000000000000000000000000000000000dEaD",
+    ChainType.SOLANA: "1nc1nerator11111111111111111111111111111111",
+}
+_REFUNDED = "The bridge could not deliver, and sent the money back to the payer."
+
+
+class Outcome(StrEnum):
+    """What can be simulated."""
+
+    PAID = "paid"
+    UNDERPAID = "underpaid"
+    OVERPAID = "overpaid"
+    PAID_LATE = "paid_late"
+    FAILED = "failed"
+    EXPIRED = "expired"
+    REORGED = "reorged"
+    BRIDGE_REFUNDED = "bridge_refunded"
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A payment under verification, and the look that will decide it."""
+
+    payment: Payment
+    look: Look
+    facts: TransactionFacts
+
+
+def is_open() -> bool:
+    """Whether this deployment has a sandbox: staging alone."""
+    return bool(settings.ENVIRONMENT == "staging")
+
+
+def simulate(request_id: uuid.UUID, outcome: Outcome, *, by: str) -> PaymentRequest:
+    """Return the request after `outcome` has happened to it, all of it or nothing. `by` stands in the history.
+
+    Raises ApiError where it can't happen (see the table above), for a part of a single base unit, and
+    `resource_missing` outside staging.
+    """
+    if not is_open():
+        raise ApiError(ErrorCode.RESOURCE_MISSING, "There is no sandbox in production.")
+    with transaction.atomic():
+        request = lock_request(request_id)
+        why = f"simulated as {outcome.value} by {by}"
+        match outcome:
+            case Outcome.PAID:
+                _pay(request, _remainder(request), why)
+            case Outcome.UNDERPAID:
+                _pay(request, _part(request), why)
+            case Outcome.OVERPAID:
+                _pay(request, request.amount_remaining + _surplus(request), why)
+            case Outcome.PAID_LATE:
+                _pay_late(request, why)
+            case Outcome.FAILED:
+                _fail(request, why)
+            case Outcome.EXPIRED:
+                _expire(request)
+            case Outcome.REORGED:
+                _undo(request, why)
+            case Outcome.BRIDGE_REFUNDED:
+                _refund(request, why)
+    return PaymentRequest.objects.select_related("token", "chain", "merchant").get(pk=request_id)
+
+
+def _pay(request: PaymentRequest, amount: int, why: str) -> Payment:
+    """Have `amount` base units arrive, bound to the request as a wallet's transaction would be."""
+    references = (bytes(request.reference),) if request.references else ()
+    transfer = Transfer(
+        slot=ACTOR,
+        token=request.token.contract_address,
+        sender=_PAYERS[ChainType(request.chain.chain_type)],
+        recipient=request.recipient_address,
+        amount=amount,
+        references=references,
+    )
+    return _settle(request, _attempt(request, why, transfers=(transfer,)))
+
+
+def _pay_late(request: PaymentRequest, why: str) -> None:
+    if request.status != PaymentRequest.Status.EXPIRED:
+        _expire(request)
+    _pay(request, _remainder(request), why)
+
+
+def _fail(request: PaymentRequest, why: str) -> None:
+    _settle(request, _attempt(request, why, succeeded=False))
+
+
+def _refund(request: PaymentRequest, why: str) -> None:
+    attempt = _attempt(request, why, type=Payment.Type.SWAP, provider=ACTOR, provider_status="refunded")
+    outcomes.fail(
+        attempt.payment,
+        attempt.look.claim_id,
+        FailureCode.SWAP_REFUNDED,
+        _REFUNDED,
+        attempt.look.now,
+        facts=attempt.facts,
+    )
+
+
+def _expire(request: PaymentRequest) -> None:
+    """End the request's time now, and expire it as the sweep would."""
+    now = timezone.now()
+    if request.status != PaymentRequest.Status.ACTIVE:
+        message = f"The payment request is {request.status}; only an active one can expire."
+        raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
+    # A moment ago, so that what is paid next is late.
+    request.expires_at = min(request.expires_at, now - timedelta(microseconds=1))
+    if is_held(request, now):
+        message = "A payment for this request is on its way. Wait until it has completed or failed."
+        raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
+    PaymentRequest.objects.filter(pk=request.pk).update(expires_at=request.expires_at)
+    expire_request(request, now, actor=ACTOR)
+
+
+def _undo(request: PaymentRequest, why: str) -> None:
+    """Flag a payment whose block has vanished: the one that pays the rest now or, with nothing left, the newest."""
+    if request.amount_remaining:
+        payment: Payment | None = _pay(request, request.amount_remaining, why)
+    else:
+        credited = request.payments.filter(is_simulated=True, status=Payment.Status.COMPLETED, reorged=False)
+        payment = credited.order_by("-created_at", "-id").first()
+    if payment is None:
+        message = "Nothing remains to be paid, and no simulated payment is left that could be undone."
+        raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
+    flag_reorged(payment)
+
+
+def _remainder(request: PaymentRequest) -> int:
+    if request.amount_remaining == 0:
+        message = f"The payment request is {request.status}, and nothing remains to be paid."
+        raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
+    return request.amount_remaining
+
+
+def _part(request: PaymentRequest) -> int:
+    remainder = _remainder(request)
+    if remainder == 1:
+        message = "Only one base unit remains to be paid, and there is no less than that."
+        raise ApiError(ErrorCode.PARAMETER_INVALID, message, "outcome")
+    return remainder // 2
+
+
+def _surplus(request: PaymentRequest) -> int:
+    """Return a tenth of the amount, at least one base unit, and no more than the books can hold."""
+    surplus = min(max(request.amount // 10, 1), UINT256_MAX - max(request.amount, request.amount_paid))
+    if surplus == 0:
+        message = "The request holds the largest amount that there is; no more can be paid."
+        raise ApiError(ErrorCode.PARAMETER_INVALID, message, "outcome")
+    return surplus
+
+
+def _attempt(
+    request: PaymentRequest,
+    why: str,
+    *,
+    transfers: tuple[Transfer, ...] = (),
+    succeeded: bool = True,
+    **columns: Any,
+) -> _Attempt:
+    """Write a payment as if its hash had been submitted and claimed, with what a node would tell of it now."""
+    now, claim_id = timezone.now(), uuid.uuid4()
+    payment = Payment.objects.create(
+        request=request,
+        chain=request.chain,
+        transaction_hash=_hash(request.chain.chain_type),
+        submitted_publicly=False,
+        is_simulated=True,
+        status_detail="Simulated.",
+        **columns,
+    )
+    note_creation(request, payment=payment, actor=ACTOR)
+    move_payment(
+        payment,
+        Payment.Status.PROCESSING,
+        actor=ACTOR,
+        reason=why,
+        claim_id=claim_id,
+        lease_until=now + LEASE,
+    )
+    finality = Finality.parse(request.chain.confirmations)
+    # Block 0 holds nobody's payment. It is as deep as the chain asks for, and final.
+    head = Head(latest=(finality.confirmations or 1) - 1, safe=0, finalized=0)
+    facts = TransactionFacts(
+        hash=payment.transaction_hash,
+        sender=_PAYERS[ChainType(request.chain.chain_type)],
+        nonce=None,
+        block=Block(number=0, hash=ACTOR, time=now),
+        succeeded=succeeded,
+        transfers=transfers,
+    )
+    return _Attempt(payment, Look(claim_id, Snapshot(head, {facts.hash: facts}), finality, now), facts)
+
+
+def _settle(request: PaymentRequest, attempt: _Attempt) -> Payment:
+    """Have the engine judge what the look shows. No simulated payment may be left open: nobody would take it up."""
+    settle(attempt.payment, _terms(request, attempt.facts.sender, attempt.look.now), attempt.look)
+    if attempt.payment.is_open:
+        raise RuntimeError(f"{attempt.payment.id} was simulated, and not decided")
+    return attempt.payment
+
+
+def _terms(request: PaymentRequest, payer: str, now: datetime) -> Terms:
+    """Return what the request asks for. Without references the payer has proved the wallet, as a customer would."""
+    return Terms(
+        chain_id=request.chain_id,
+        token=request.token.contract_address,
+        symbol=request.token.symbol,
+        decimals=request.token.decimals,
+        recipient=request.recipient_address,
+        created_at=request.created_at,
+        claims=Claims(reference=bytes(request.reference), proofs=(Proof(payer, now, now),)),
+        known_tokens={},
+    )
+
+
+def _hash(chain_type: str) -> str:
+    if chain_type == ChainType.SOLANA:
+        return str(Signature.from_bytes(HASH_PREFIX + secrets.token_bytes(48)))
+    return "0x" + (HASH_PREFIX + secrets.token_bytes(16)).hex()

@@ -1,0 +1,43 @@
+"""The sandbox's one endpoint: what a payment can come to, on demand. Production has none, and answers 404."""
+
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api.errors import ApiError, ErrorCode
+from config.api.serializers import OneOfField, StrictSerializer
+from merchants.idempotency import Effect, keyed_post
+from payments.representations import PaymentRequestDetailSerializer
+from payments.sandbox import Outcome, is_open, simulate
+from payments.views import PaymentRequestViewSet, actor_of
+
+
+class SimulateSerializer(StrictSerializer):
+    """The body of POST …/simulate: what is to happen to the request."""
+
+    outcome = OneOfField(choices=[outcome.value for outcome in Outcome])
+
+
+class SandboxViewSet(PaymentRequestViewSet):
+    """A merchant's own payment requests, paid and failed without a chain."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Answer 404 outside staging before anything else is said, as any unknown path does."""
+        if not is_open():
+            raise ApiError(ErrorCode.RESOURCE_MISSING, "There is nothing at this path.")
+        super().initial(request, *args, **kwargs)
+
+    @keyed_post
+    def simulate(self, request: Request, id: str) -> Effect:
+        """Have an outcome happen to a payment request, with the events of real life and without a chain (staging)."""
+        found = self.find(id)
+        serializer = SimulateSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        outcome = Outcome(serializer.validated_data["outcome"])
+
+        def effect() -> Response:
+            simulated = simulate(found.pk, outcome, by=actor_of(request))
+            return Response(PaymentRequestDetailSerializer(simulated).data)
+
+        return effect
