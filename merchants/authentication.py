@@ -39,6 +39,11 @@ def _sent_keys(request: Request) -> list[str]:
     return [key for key in keys if key]
 
 
+def actor_of(request: Request) -> str:
+    """Return who acts, for histories: the key's first characters, never the key."""
+    return f"api key {request.auth.prefix}" if isinstance(request.auth, ApiKey) else "api"
+
+
 def merchant_of(request: Request) -> Merchant:
     """Return the merchant whose key signed this request in. Every look-up of an object starts from it."""
     merchant: object = request.user

@@ -14,7 +14,9 @@ from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
 from chains.serializers import AddressField
 from config.api.errors import ErrorCode, Problem
+from config.api.paging import ListQuery, NumberInQueryField, TimeInQueryField
 from config.api.serializers import (
+    OneOfField,
     StrictSerializer,
     TextField,
     TrueOrFalseField,
@@ -24,6 +26,7 @@ from config.api.serializers import (
     kind_of,
 )
 from merchants.web_addresses import parse_web_address
+from payments.models import PaymentRequest
 from payments.requests import NewRequest
 from webhooks.serializers import WebhookAddressField
 
@@ -170,6 +173,29 @@ class CreateRequestSerializer(StrictSerializer):
             cancel_url=data.get("cancel_url"),
             webhook_url=data.get("webhook_url"),
         )
+
+
+class RequestListQuery(ListQuery):
+    """The query of GET /api/payment-requests."""
+
+    status = OneOfField(choices=PaymentRequest.Status.choices, required=False)
+    external_id = TextField(max_length=255, required=False, allow_blank=True)
+    token_id = NumberInQueryField(required=False)
+    chain_id = NumberInQueryField(required=False)
+    created_after = TimeInQueryField(required=False)
+    created_before = TimeInQueryField(required=False)
+
+    def validate_token_id(self, token_id: int) -> int:
+        """Refuse the number of no token; an inactive one's requests can still be listed."""
+        if find_token(token_id, active_only=False) is None:
+            raise invalid(f"There is no token {token_id}.", ErrorCode.TOKEN_UNKNOWN)
+        return token_id
+
+    def validate_chain_id(self, chain_id: int) -> int:
+        """Refuse the number of no chain."""
+        if find_chain(chain_id, active_only=False) is None:
+            raise invalid(f"There is no chain {chain_id}.", ErrorCode.CHAIN_UNKNOWN)
+        return chain_id
 
 
 class AcceptPaymentSerializer(StrictSerializer):

@@ -6,12 +6,17 @@ from payments.views import PaymentRequestViewSet
 requests = PaymentRequestViewSet
 
 urlpatterns = [
-    path("payment-requests", requests.as_view({"post": "create"}), name="payment-requests"),
+    path("payment-requests", requests.as_view({"get": "list", "post": "create"}), name="payment-requests"),
     path("payment-requests/<str:id>", requests.as_view({"get": "retrieve"}), name="payment-request"),
     path(
         "payment-requests/<str:id>/cancel",
         requests.as_view({"post": "cancel"}),
         name="cancel-payment-request",
+    ),
+    path(
+        "payment-requests/<str:id>/payments",
+        requests.as_view({"get": "payments"}),
+        name="payments",
     ),
     path(
         "payment-requests/<str:id>/payments/<str:payment_id>/retry",

@@ -10,10 +10,10 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.serializers import StrictSerializer
-from merchants.authentication import merchant_of
+from config.api.paging import ListQuery, conditions, list_answer, page_of, read_query
+from config.api.serializers import demand_no_parameters
+from merchants.authentication import actor_of, merchant_of
 from merchants.idempotency import Effect, keyed_post
-from merchants.models import ApiKey
 from merchants.permissions import CanCreatePayments, HasApiKey
 from payments.acceptance import accept_payment
 from payments.models import Payment, PaymentRequest
@@ -23,8 +23,18 @@ from payments.representations import (
     PaymentSerializer,
 )
 from payments.requests import cancel_request, create_request
-from payments.serializers import AcceptPaymentSerializer, CreateRequestSerializer
+from payments.serializers import AcceptPaymentSerializer, CreateRequestSerializer, RequestListQuery
 from payments.submission import retry_payment
+
+_READING = ("list", "retrieve", "payments")
+_FILTERS = {
+    "status": "status",
+    "external_id": "external_id",
+    "token_id": "token_id",
+    "chain_id": "chain_id",
+    "created_after": "created_at__gt",
+    "created_before": "created_at__lt",
+}
 
 
 class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
@@ -39,7 +49,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
     def get_permissions(self) -> list[BasePermission]:
         """Reading needs any active key, changing `create_payments`."""
-        return [HasApiKey() if self.action == "retrieve" else CanCreatePayments()]
+        return [HasApiKey() if self.action in _READING else CanCreatePayments()]
 
     def find(self, id: str) -> PaymentRequest:
         """Return the merchant's request with this id, or answer 404."""
@@ -61,6 +71,13 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         final["Cache-Control"] = "no-store"
         return final
 
+    def list(self, request: Request) -> Response:
+        """Return the merchant's payment requests, newest first, without their payments."""
+        query = read_query(RequestListQuery, request)
+        own = self.get_queryset()
+        page = page_of(own.filter(**conditions(query, _FILTERS)), query, cursors=own)
+        return list_answer(request, page, PaymentRequestSerializer(page.rows, many=True).data)
+
     @keyed_post
     def create(self, request: Request) -> Effect:
         """Create a payment request."""
@@ -77,6 +94,12 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the viewset interface
         """Return a payment request with its newest payments."""
         return Response(PaymentRequestDetailSerializer(self.find(id)).data)
+
+    def payments(self, request: Request, id: str) -> Response:
+        """Return all payments of a request, newest first."""
+        payments = self.find(id).payments.select_related("chain", "token", "request__token")
+        page = page_of(payments, read_query(ListQuery, request), cursors=payments)
+        return list_answer(request, page, PaymentSerializer(page.rows, many=True).data)
 
     @keyed_post
     def cancel(self, request: Request, id: str) -> Effect:
@@ -110,13 +133,3 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
             return Response(PaymentSerializer(accepted).data)
 
         return effect
-
-
-def demand_no_parameters(request: Request) -> None:
-    """Refuse a body that says anything: nothing of it would be heeded."""
-    StrictSerializer(data=request.data).is_valid(raise_exception=True)
-
-
-def actor_of(request: Request) -> str:
-    """Return who acts, for the history: the key's first characters, never the key."""
-    return f"api key {request.auth.prefix}" if isinstance(request.auth, ApiKey) else "api"

@@ -1,4 +1,7 @@
-"""The outbox: an event is written in the transaction of the change that it tells of (contract 9)."""
+"""The outbox: an event is written in the transaction of the change that it tells of (contract 9).
+
+A merchant's events are written one after the other: whoever has seen one has seen, or can list after it, every other.
+"""
 
 import json
 from datetime import datetime
@@ -11,6 +14,8 @@ from merchants.models import Merchant
 from webhooks.endpoints import ensure_secret
 from webhooks.models import DEFAULT_EVENT_TYPES, Delivery, Endpoint, Event, EventType
 
+_ORDER_LOCK = 0x6576  # names these locks among PostgreSQL's advisory ones
+
 
 def record_event(
     *,
@@ -19,7 +24,6 @@ def record_event(
     dedupe_key: str,
     data: dict[str, Any],
     webhook_url: str | None = None,
-    occurred_at: datetime | None = None,
 ) -> Event | None:
     """Write the event and its delivery inside the caller's transaction; None if it is written already.
 
@@ -28,10 +32,13 @@ def record_event(
     own, checked when it was set; without one the event goes to the merchant's endpoint, if that is enabled
     and wants the type. The periodic sweep sends it within about a second of the commit: nothing here touches
     the network or the broker.
+
+    From here to the commit no other event of the merchant can be written, so this belongs at the end of the
+    transaction, after its other locks.
     """
     if not connection.in_atomic_block:
         raise RuntimeError("record_event belongs in the transaction of the change that it tells of")
-    created = occurred_at or timezone.now()
+    created = _next_moment(merchant)
     event = Event(merchant=merchant, type=EventType(type).value, created=created, dedupe_key=dedupe_key)
     event.body = envelope(event.id, event.type, created, data)
     _, is_new = Event.objects.get_or_create(
@@ -54,6 +61,24 @@ def record_event(
             due_at=timezone.now(),
         )
     return event
+
+
+def _next_moment(merchant: Merchant) -> datetime:
+    """Return the time for an event of `merchant`: later than any that it has, by the database's clock.
+
+    The lock is held until the commit, so that events are committed in the order of their times. Without it a slow
+    transaction's event would appear behind a newer one that a poller of `/api/events` has passed already.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_ORDER_LOCK, str(merchant.pk)])
+        # A statement of its own: it sees what was committed while the lock was waited for.
+        cursor.execute(
+            "SELECT greatest(clock_timestamp(), max(created) + interval '1 microsecond')"
+            " FROM webhooks_event WHERE merchant_id = %s",
+            [merchant.pk],
+        )
+        moment: datetime = cursor.fetchone()[0]
+    return moment
 
 
 def envelope(event_id: str, type_: str, created: datetime, data: dict[str, Any]) -> bytes:

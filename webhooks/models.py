@@ -96,6 +96,9 @@ class Event(models.Model):
         indexes = [
             models.Index(F("merchant"), F("created").desc(), F("id").desc(), name="event_newest_first"),
             models.Index(F("created").desc(), F("id").desc(), name="event_newest_of_all"),
+            models.Index(
+                F("merchant"), F("type"), F("created").desc(), F("id").desc(), name="event_newest_of_type"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -160,6 +163,16 @@ class Delivery(models.Model):
             models.Index(fields=("due_at",), condition=Q(status="pending"), name="delivery_due"),
             models.Index(fields=("public_event_id",), name="delivery_of_event"),
             models.Index(F("created_at").desc(), F("id").desc(), name="delivery_newest_of_all"),
+            models.Index(
+                F("merchant"), F("type"), F("created_at").desc(), F("id").desc(), name="delivery_newest_of_type"
+            ),
+            models.Index(
+                F("merchant"),
+                F("status"),
+                F("created_at").desc(),
+                F("id").desc(),
+                name="delivery_newest_of_status",
+            ),
             models.Index(
                 fields=("finished_at",), condition=Q(finished_at__isnull=False), name="delivery_ended"
             ),

@@ -1,21 +1,24 @@
 """The bodies of the calls under `/api/webhooks` (contract 9)."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
 
 from config.api.errors import ApiError, ErrorCode
+from config.api.paging import ListQuery, TimeInQueryField
 from config.api.serializers import (
     OneOfField,
     StrictSerializer,
     TextField,
+    TimestampField,
     TrueOrFalseField,
     invalid,
     kind_of,
+    timestamp,
 )
 from webhooks.endpoints import UNCHANGED, Change
-from webhooks.models import Endpoint, EventType
+from webhooks.models import Attempt, Delivery, Endpoint, EventType
 from webhooks.outbound import check_url
 from webhooks.secrets_at_rest import decrypt
 
@@ -107,13 +110,85 @@ def configuration(endpoint: Endpoint | None, now: datetime) -> dict[str, Any]:
         "secret": decrypt(endpoint.secret_encrypted),
         "is_enabled": endpoint.is_enabled,
         "enabled_events": endpoint.event_types,
-        "created_at": _timestamp(endpoint.created_at),
-        "updated_at": _timestamp(endpoint.updated_at),
-        "previous_secret_expires_at": _timestamp(expires) if expires and now < expires else None,
+        "created_at": timestamp(endpoint.created_at),
+        "updated_at": timestamp(endpoint.updated_at),
+        "previous_secret_expires_at": timestamp(expires) if expires and now < expires else None,
         "disabled_reason": endpoint.disabled_reason,
     }
 
 
-def _timestamp(time: datetime) -> str:
-    """Return `time` as RFC 3339 in UTC ending in Z."""
-    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+class EventListQuery(ListQuery):
+    """The query of GET /api/events."""
+
+    type = OneOfField(choices=EventType.choices, required=False)
+    created_after = TimeInQueryField(required=False)
+    created_before = TimeInQueryField(required=False)
+
+
+class DeliveryListQuery(ListQuery):
+    """The query of GET /api/webhooks/deliveries."""
+
+    event_id = TextField(max_length=64, required=False)
+    type = OneOfField(choices=EventType.choices, required=False)
+    status = OneOfField(choices=Delivery.Status.choices, required=False)
+
+
+class AttemptSerializer(serializers.ModelSerializer[Attempt]):
+    """One attempt; `duration_ms` is null while it is under way, `error` where there was none."""
+
+    started_at = TimestampField()
+    error = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Attempt
+        fields = ("number", "url", "started_at", "duration_ms", "status_code", "error", "response_excerpt")
+
+    def get_error(self, attempt: Attempt) -> str | None:
+        """Return what went wrong, for people."""
+        return attempt.error or None
+
+
+class DeliverySerializer(serializers.ModelSerializer[Delivery]):
+    """A delivery without its attempts."""
+
+    object = serializers.ReadOnlyField(default="webhook_delivery")
+    event_id = serializers.CharField(source="public_event_id", read_only=True)
+    url = serializers.SerializerMethodField()
+    attempt_count = serializers.IntegerField(source="attempts", read_only=True)
+    next_attempt_at = TimestampField(source="due_at")
+    created_at = TimestampField()
+    finished_at = TimestampField()
+    redelivered_at = TimestampField()
+
+    class Meta:
+        model = Delivery
+        fields: tuple[str, ...] = (
+            "id",
+            "object",
+            "event_id",
+            "type",
+            "url",
+            "status",
+            "attempt_count",
+            "next_attempt_at",
+            "is_test",
+            "created_at",
+            "finished_at",
+            "redelivered_at",
+        )
+
+    def get_url(self, delivery: Delivery) -> str | None:
+        """Return where it goes now: the payment request's own URL, else the endpoint's of the moment."""
+        if delivery.url_override:
+            return delivery.url_override
+        endpoint = getattr(delivery.merchant, "webhook_endpoint", None)
+        return endpoint.url if endpoint else None
+
+
+class DeliveryDetailSerializer(DeliverySerializer):
+    """A delivery with every attempt, oldest first."""
+
+    attempts = AttemptSerializer(source="attempt_set", many=True, read_only=True)
+
+    class Meta(DeliverySerializer.Meta):
+        fields = (*DeliverySerializer.Meta.fields, "attempts")

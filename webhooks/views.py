@@ -1,21 +1,39 @@
-"""`/api/webhooks` and its test. An answer may hold the secret: no cache keeps any."""
+"""`/api/webhooks`, its test and its deliveries, and `/api/events`. An answer may hold the secret; no cache keeps it."""
 
+import json
 from typing import Any
 
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import cache_control
+from rest_framework import viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from merchants.authentication import merchant_of
+from config.api.paging import conditions, list_answer, page_of, read_query
+from config.api.serializers import demand_no_parameters
+from merchants.authentication import actor_of, merchant_of
 from merchants.idempotency import Effect, keyed_post
-from merchants.permissions import CanManageWebhooks
+from merchants.permissions import CanManageWebhooks, HasApiKey
 from webhooks.endpoints import configure
-from webhooks.models import Endpoint, EventType
+from webhooks.models import Delivery, Endpoint, Event, EventType
+from webhooks.redelivery import redeliver
 from webhooks.samples import record_sample, send_sample
-from webhooks.serializers import EndpointChangeSerializer, TestSerializer, configuration
+from webhooks.serializers import (
+    DeliveryDetailSerializer,
+    DeliveryListQuery,
+    DeliverySerializer,
+    EndpointChangeSerializer,
+    EventListQuery,
+    TestSerializer,
+    configuration,
+)
+
+_EVENT_FILTERS = {"type": "type", "created_after": "created__gt", "created_before": "created__lt"}
+_DELIVERY_FILTERS = {"event_id": "public_event_id", "type": "type", "status": "status"}
 
 
 @method_decorator(cache_control(no_store=True), name="dispatch")
@@ -62,3 +80,66 @@ class TestView(_WebhookView):
             return Response(answer)
 
         return effect
+
+
+@method_decorator(cache_control(no_store=True), name="dispatch")
+class DeliveryViewSet(viewsets.ViewSet):
+    """What was, is or will be sent to the merchant, tests included."""
+
+    permission_classes = (CanManageWebhooks,)
+
+    def own(self, request: Request) -> QuerySet[Delivery]:
+        """Start every look-up from the key's merchant."""
+        deliveries = merchant_of(request).webhook_deliveries
+        return deliveries.select_related("merchant__webhook_endpoint").defer("own_body")
+
+    def find(self, request: Request, id: str) -> Delivery:
+        """Return the merchant's delivery with this id, or answer 404."""
+        delivery = self.own(request).filter(pk=id).first()
+        if delivery is None:
+            raise Http404
+        return delivery
+
+    def list(self, request: Request) -> Response:
+        """Return the deliveries, newest first."""
+        query = read_query(DeliveryListQuery, request)
+        own = self.own(request)
+        page = page_of(own.filter(**conditions(query, _DELIVERY_FILTERS)), query, cursors=own)
+        return list_answer(request, page, DeliverySerializer(page.rows, many=True).data)
+
+    def retrieve(self, request: Request, id: str) -> Response:
+        """Return a delivery with all of its attempts."""
+        return Response(DeliveryDetailSerializer(self.find(request, id)).data)
+
+    @keyed_post
+    def redeliver(self, request: Request, id: str) -> Effect:
+        """Send it again, and answer it as it waits now."""
+        demand_no_parameters(request)
+        delivery = self.find(request, id)
+
+        def effect() -> Response:
+            redeliver(delivery, actor_of(request))
+            return Response(DeliveryDetailSerializer(self.find(request, id)).data)
+
+        return effect
+
+
+@method_decorator(cache_control(no_store=True), name="dispatch")
+class EventViewSet(viewsets.ViewSet):
+    """What happened, as it was or would have been sent."""
+
+    permission_classes = (HasApiKey,)
+
+    def list(self, request: Request) -> Response:
+        """Return the events, newest first: each the envelope that was signed, integers exact."""
+        query = read_query(EventListQuery, request)
+        own = merchant_of(request).events.all()
+        page = page_of(own.filter(**conditions(query, _EVENT_FILTERS)), query, cursors=own, time="created")
+        return list_answer(request, page, (json.loads(bytes(event.body)) for event in page.rows))
+
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
+        """Return the envelope, byte for byte as it is signed and sent."""
+        event: Event | None = merchant_of(request).events.filter(pk=id).first()
+        if event is None:
+            raise Http404
+        return HttpResponse(bytes(event.body), content_type="application/json")

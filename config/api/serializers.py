@@ -2,9 +2,11 @@
 
 import unicodedata
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from config.api.errors import ErrorCode
 
@@ -129,3 +131,21 @@ class TrueOrFalseField(serializers.BooleanField):
         if not isinstance(data, bool):
             raise invalid(f"This should be true or false; got {kind_of(data)}.")
         return data
+
+
+class TimestampField(serializers.ReadOnlyField):
+    """A time as RFC 3339 in UTC."""
+
+    def to_representation(self, value: datetime) -> str | None:
+        """Return the text."""
+        return timestamp(value)
+
+
+def timestamp(time: datetime | None) -> str | None:
+    """Return `time` as RFC 3339 in UTC ending in Z."""
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z") if time else None
+
+
+def demand_no_parameters(request: Request) -> None:
+    """Refuse a body that says anything, where nothing of it would be heeded."""
+    StrictSerializer(data=request.data).is_valid(raise_exception=True)

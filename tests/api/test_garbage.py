@@ -28,6 +28,10 @@ PATHS = [
     ("GET", "/api/payment-requests/{}"),
     ("POST", "/api/payment-requests/{}/cancel"),
     ("POST", "/api/payment-requests/{}/payments/pay_x/retry"),
+    ("GET", "/api/payment-requests/{}/payments"),
+    ("GET", "/api/events/{}"),
+    ("GET", "/api/webhooks/deliveries/{}"),
+    ("POST", "/api/webhooks/deliveries/{}/redeliver"),
     ("GET", "/api/{}"),
     ("GET", "/pay/{}"),
 ]

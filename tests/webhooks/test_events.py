@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import transaction
@@ -31,9 +31,15 @@ def test_the_body_is_the_envelope_of_the_specification(merchant: Merchant, recor
     assert "für Zoë".encode() in body
 
 
-def test_created_is_when_it_happened(record: Record) -> None:
-    event = record(occurred_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
-    assert json.loads(bytes(event.body))["created"] == 1767323045
+def test_created_is_when_it_was_made_and_grows_even_if_the_clock_does_not(record: Record) -> None:
+    began = datetime.now(UTC)
+    first = record()
+    assert timedelta(0) <= first.created - began < timedelta(seconds=5)
+    ahead = began + timedelta(hours=1)  # as a machine whose clock is wrong would have written it
+    Event.objects.update(created=ahead)
+    second, third = record(), record()
+    assert ahead < second.created < third.created < ahead + timedelta(seconds=1)
+    assert json.loads(bytes(third.body))["created"] == int(third.created.timestamp())
 
 
 def test_the_same_occurrence_makes_no_second_event_and_leaves_the_transaction_whole(

@@ -1,0 +1,142 @@
+"""Lists: newest first, cut by keyset, so that no page costs more than the first (contract 1).
+
+A page is what lies before or after one row in the order of (time, id), which an index holds: rows that come and go
+meanwhile neither repeat nor hide another.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+from django.core.exceptions import ValidationError
+from django.db.models import Model, QuerySet
+from django.db.models.fields.tuple_lookups import Tuple, TupleGreaterThan, TupleLessThan
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api.errors import ApiError, ErrorCode, Problem
+from config.api.serializers import StrictSerializer, TextField, WholeNumberField, invalid
+
+Row = TypeVar("Row", bound=Model)
+
+DEFAULT_LIMIT = 20
+MAX_LIMIT = 100
+_DIGITS = re.compile(r"[0-9]{1,30}")
+_TIME = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}:[0-9]{2})(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+class NumberInQueryField(WholeNumberField):
+    """A whole number, as a query writes it: digits."""
+
+    def to_internal_value(self, data: Any) -> int:
+        """Return the number, or refuse what is none."""
+        if not _DIGITS.fullmatch(str(data)):
+            raise invalid(f"This should be a whole number{self._range()}, in digits; got {str(data)[:64]!r}.")
+        return super().to_internal_value(int(data))
+
+
+class TimeInQueryField(serializers.DateTimeField):
+    """A moment in RFC 3339, with its offset from UTC."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        """Return the moment in UTC, to the microsecond, or refuse what is none."""
+        match = _TIME.fullmatch(str(value))
+        if match is not None:
+            day, clock, fraction, offset = match.groups()
+            text = f"{day}T{clock}{(fraction or '')[:7]}{offset.upper().replace('Z', '+00:00')}"
+            try:
+                return datetime.fromisoformat(text).astimezone(UTC)
+            except (ValueError, OverflowError):
+                pass  # no such day or hour, or none that UTC can name
+        example = "2026-01-31T12:00:00Z"
+        plus = " (a + has to be sent as %2B)" if " " in str(value) else ""
+        raise invalid(f"This should be a time such as {example}; got {str(value)[:64]!r}{plus}.")
+
+
+class ListQuery(StrictSerializer):
+    """The query of every list. A list with filters adds them as fields."""
+
+    limit = NumberInQueryField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+    starting_after = TextField(required=False, max_length=64)
+    ending_before = TextField(required=False, max_length=64)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Demand one direction at most."""
+        if "starting_after" in attrs and "ending_before" in attrs:
+            message = "starting_after and ending_before lead opposite ways; send one of them."
+            detail = serializers.ErrorDetail(message, ErrorCode.PARAMETER_INVALID.value)
+            raise serializers.ValidationError({"ending_before": detail})
+        return attrs
+
+
+def read_query(form: type[ListQuery], request: Request) -> dict[str, Any]:
+    """Return the query's validated parameters; raises ApiError for what is unknown, wrong, or there twice."""
+    given = request.query_params
+    twice = [name[:80] for name in given if len(given.getlist(name)) > 1]
+    if twice:
+        problems = [
+            Problem(ErrorCode.PARAMETER_INVALID, f"{name!r} stands in the query more than once.", name)
+            for name in twice
+        ]
+        raise ApiError.of(problems)
+    query = form(data=given.dict())
+    query.is_valid(raise_exception=True)
+    return dict(query.validated_data)
+
+
+def conditions(query: Mapping[str, Any], filters: Mapping[str, str]) -> dict[str, Any]:
+    """Return the look-ups that the query's parameters stand for; `filters` names the look-up of each."""
+    return {lookup: query[name] for name, lookup in filters.items() if name in query}
+
+
+@dataclass(frozen=True)
+class Page(Generic[Row]):
+    """Some rows, newest first; `has_more` says whether the list goes on in the direction that was asked for."""
+
+    rows: list[Row]
+    has_more: bool
+
+
+def page_of(
+    rows: QuerySet[Row], query: Mapping[str, Any], *, cursors: QuerySet[Row], time: str = "created_at"
+) -> Page[Row]:
+    """Return the page of `rows` that `query` asks for.
+
+    `rows` are filtered already; `cursors` are all those whose id may be the query's cursor. An index on what `rows` are
+    filtered by, then `time` and the id, makes the cost that of the page alone. Raises ApiError for an unknown cursor.
+    """
+    backwards = "ending_before" in query
+    edge = _edge(cursors, query, time)
+    if edge is not None:
+        beyond = TupleGreaterThan if backwards else TupleLessThan
+        rows = rows.filter(beyond(Tuple(time, "id"), edge))
+    order = (time, "id") if backwards else (f"-{time}", "-id")
+    found = list(rows.order_by(*order)[: query["limit"] + 1])
+    has_more = len(found) > query["limit"]
+    found = found[: query["limit"]]
+    return Page(found[::-1] if backwards else found, has_more)
+
+
+def _edge(cursors: QuerySet[Row], query: Mapping[str, Any], time: str) -> tuple[Any, Any] | None:
+    """Return (time, id) of the row that the query names as its cursor; None where it names none."""
+    name = next((name for name in ("starting_after", "ending_before") if name in query), None)
+    if name is None:
+        return None
+    try:
+        edge = cursors.order_by().values_list(time, "id").filter(pk=query[name]).first()
+    except (ValueError, ValidationError):
+        edge = None
+    if edge is None:
+        message = f"There is no object {query[name]!r} in this list."
+        raise ApiError(ErrorCode.PARAMETER_INVALID, message, name)
+    return edge[0], edge[1]
+
+
+def list_answer(request: Request, page: Page[Any], data: Iterable[Any]) -> Response:
+    """Return the list object of contract 1; `data` are the page's rows as they look from outside."""
+    return Response({"object": "list", "url": request.path, "has_more": page.has_more, "data": list(data)})
