@@ -172,6 +172,13 @@ class Payment(models.Model):
                 condition=Q(status="failed", failure_code="transaction_not_bound"),
                 name="payment_not_bound",
             ),
+            models.Index(fields=("-created_at", "-id"), name="payment_newest"),
+            models.Index(fields=("from_address", "-created_at"), name="payment_sender"),
+            models.Index(
+                fields=("failure_code", "-created_at"),
+                condition=~Q(failure_code=""),
+                name="payment_failed_why",
+            ),
         )
 
     def __str__(self) -> str:

@@ -14,6 +14,15 @@ from merchants.models import Merchant
 
 REFERENCE_BYTES = 16
 
+# The API lists a merchant's requests newest first, all of them or those with one value of one of these.
+_LISTED_BY = {
+    "listed": (),
+    "by_external_id": ("external_id",),
+    "by_status": ("status",),
+    "by_token": ("token",),
+    "by_chain": ("chain",),
+}
+
 
 def new_reference() -> bytes:
     """Return 16 random bytes: the reference that binds a transaction to one request (contract 7)."""
@@ -78,7 +87,10 @@ class PaymentRequest(models.Model):
         )
         indexes = (
             models.Index(fields=("merchant", "-id"), name="payment_request_newest"),
-            models.Index(fields=("merchant", "external_id"), name="payment_request_external_id"),
+            *(
+                models.Index(fields=("merchant", *by, "-created_at", "-id"), name=f"payment_request_{name}")
+                for name, by in _LISTED_BY.items()
+            ),
             models.Index(
                 fields=("expiry_check_at",),
                 condition=Q(status="active"),
@@ -89,6 +101,14 @@ class PaymentRequest(models.Model):
                 fields=("-id",),
                 condition=Q(amount_paid__gt=models.F("amount")),
                 name="payment_request_overpaid",
+            ),
+            models.Index(fields=("recipient_address", "-id"), name="payment_request_recipient"),
+            # For every merchant's at once, and for beginnings (LIKE 'order-1%').
+            models.Index(
+                fields=("external_id",),
+                opclasses=("varchar_pattern_ops",),
+                condition=Q(external_id__isnull=False),
+                name="payment_request_order_number",
             ),
         )
 
