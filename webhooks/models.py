@@ -99,6 +99,8 @@ class Event(models.Model):
             models.Index(
                 F("merchant"), F("type"), F("created").desc(), F("id").desc(), name="event_newest_of_type"
             ),
+            # Keys begin with what the event tells of (LIKE 'pay_…%').
+            models.Index(fields=("dedupe_key",), opclasses=("varchar_pattern_ops",), name="event_tells_of"),
         ]
 
     def __str__(self) -> str:
@@ -164,7 +166,11 @@ class Delivery(models.Model):
             models.Index(fields=("public_event_id",), name="delivery_of_event"),
             models.Index(F("created_at").desc(), F("id").desc(), name="delivery_newest_of_all"),
             models.Index(
-                F("merchant"), F("type"), F("created_at").desc(), F("id").desc(), name="delivery_newest_of_type"
+                F("merchant"),
+                F("type"),
+                F("created_at").desc(),
+                F("id").desc(),
+                name="delivery_newest_of_type",
             ),
             models.Index(
                 F("merchant"),
