@@ -1,0 +1,46 @@
+"""Headers and credentials as the API's description tells of them."""
+
+from typing import Any
+
+HEADERS: dict[str, dict[str, Any]] = {
+    "X-Request-Id": {
+        "description": "The id of this call: the one that you sent, if it was sane, or a new one.",
+        "required": True,
+        "schema": {"type": "string", "examples": ["req_706b20db2473d2414fe53271"]},
+    },
+    "Idempotent-Replayed": {
+        "description": "`true` where this is the kept answer of an earlier call with the same Idempotency-Key.",
+        "schema": {"type": "string", "const": "true"},
+    },
+    "Retry-After": {
+        "description": "How many seconds to wait before the next try.",
+        "schema": {"type": "string", "pattern": "^[0-9]+$", "examples": ["5"]},
+    },
+    "ETag": {
+        "description": "Names this state of the object; send it as `If-None-Match` to be told only of changes.",
+        "required": True,
+        "schema": {"type": "string", "examples": ['"5f2b8c1e9a7d4036b1c2d3e4f5061728"']},
+    },
+    "WWW-Authenticate": {
+        "description": "The kinds of credentials that are understood.",
+        "required": True,
+        "schema": {"type": "string", "examples": ['ApiKey realm="api", Bearer realm="api"']},
+    },
+}
+
+SECURITY_SCHEMES: dict[str, dict[str, Any]] = {
+    "ApiKey": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-API-Key",
+        "description": (
+            "`quitt_` and 40 lowercase hexadecimal digits. Issued in the admin, shown once. A key carries "
+            "permissions: `create_payments`, `manage_webhooks`; reading needs none of them."
+        ),
+    },
+    "Bearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The same key, sent as `Authorization: Bearer <API_KEY>`. Send it in one of the two headers.",
+    },
+}

@@ -1,0 +1,157 @@
+"""The errors as the API's description tells of them: one shape, and for each status the codes that can stand there."""
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+from config.api.errors import ErrorCode, ErrorType, status_of
+
+MEANINGS = {
+    ErrorCode.PARAMETER_MISSING: "A needed parameter is missing or null.",
+    ErrorCode.PARAMETER_INVALID: "A parameter has a wrong type, form or length.",
+    ErrorCode.PARAMETER_UNKNOWN: "The call has no such parameter.",
+    ErrorCode.INVALID_JSON: "The body is not a JSON object in UTF-8, names a key twice, or nests over 20 levels.",
+    ErrorCode.AMOUNT_INVALID: "The amount is not digits with an optional point and digits.",
+    ErrorCode.AMOUNT_NOT_A_STRING: "The amount is not a JSON string.",
+    ErrorCode.AMOUNT_TOO_PRECISE: "The amount has more fraction digits than the token.",
+    ErrorCode.AMOUNT_NOT_POSITIVE: "The amount is zero.",
+    ErrorCode.AMOUNT_TOO_LARGE: "The amount is more than the chain can hold.",
+    ErrorCode.CHAIN_UNKNOWN: "There is no such chain, or it is inactive.",
+    ErrorCode.TOKEN_UNKNOWN: "There is no such token, or it is inactive.",
+    ErrorCode.TOKEN_NOT_ON_CHAIN: "The token is on another chain.",
+    ErrorCode.ADDRESS_INVALID: "This is not an address of this chain, or one that must not be paid.",
+    ErrorCode.URL_INVALID: "This is not an absolute https address, too long, or holds credentials.",
+    ErrorCode.URL_NOT_ALLOWED: "The webhook URL leads to an address or a port that is not called.",
+    ErrorCode.TRANSACTION_HASH_INVALID: "This is not a transaction hash of this chain.",
+    ErrorCode.IDEMPOTENCY_KEY_INVALID: "The idempotency key is empty, over 255 characters, or not plain ASCII.",
+    ErrorCode.IDEMPOTENCY_KEY_REUSED: "The idempotency key was used for another call.",
+    ErrorCode.IDEMPOTENCY_KEY_IN_USE: "The first call with this idempotency key is still running.",
+    ErrorCode.SIGNATURE_INVALID: "This is not the wallet's signature under the proof's message.",
+    ErrorCode.API_KEY_MISSING: "No API key was sent, or it is malformed.",
+    ErrorCode.API_KEY_INVALID: "There is no such API key, or two different ones were sent.",
+    ErrorCode.API_KEY_REVOKED: "The API key was revoked.",
+    ErrorCode.API_KEY_EXPIRED: "The API key has expired.",
+    ErrorCode.PERMISSION_DENIED: "The API key lacks the permission that the message names.",
+    ErrorCode.RESOURCE_MISSING: "There is no such object or path, or it is another merchant's.",
+    ErrorCode.METHOD_NOT_ALLOWED: "The path does not answer this method; the Allow header names those it does.",
+    ErrorCode.REQUEST_TOO_LARGE: "The body is over 64 KiB.",
+    ErrorCode.UNSUPPORTED_MEDIA_TYPE: "The body is not application/json.",
+    ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE: "The payment request is completed, expired or cancelled.",
+    ErrorCode.PAYMENT_IN_PROGRESS: "A payment that is under way has to be decided first.",
+    ErrorCode.ROUTE_EXPIRED: "The route's time is over, or another amount remains: ask for routes again.",
+    ErrorCode.RECIPIENT_INVALID: "The recipient can't be paid, as the chain shows.",
+    ErrorCode.INSUFFICIENT_FUNDS: "The wallet has too little of the token.",
+    ErrorCode.INSUFFICIENT_GAS: "The wallet has too little of the native coin for the network's fee.",
+    ErrorCode.TRANSACTION_WOULD_FAIL: "The node says that the transaction would fail.",
+    ErrorCode.TRANSACTION_ALREADY_USED: "The transaction has paid another request.",
+    ErrorCode.RETRY_LIMIT_REACHED: "The payment was retried three times.",
+    ErrorCode.PAYMENT_NOT_RETRYABLE: "The payment did not fail, or its failure can't change.",
+    ErrorCode.WEBHOOK_NOT_CONFIGURED: "There is no webhook URL to send to.",
+    ErrorCode.RATE_LIMITED: "Too many calls; wait as long as Retry-After says.",
+    ErrorCode.TOO_MANY_OPEN_PAYMENTS: "Five payments of this request are being verified already.",
+    ErrorCode.TOO_MANY_PAYMENTS: "Thirty payments were submitted for this request.",
+    ErrorCode.NODE_UNAVAILABLE: "No node of the chain gave a usable answer.",
+    ErrorCode.ROUTING_UNAVAILABLE: "No routing provider gave a usable answer.",
+    ErrorCode.SERVICE_UNAVAILABLE: "The service is short of a part of itself for a moment; nothing was changed.",
+    ErrorCode.INTERNAL_ERROR: "A fault of the service; tell its operator the request id.",
+}
+
+CREDENTIALS = (
+    ErrorCode.API_KEY_MISSING,
+    ErrorCode.API_KEY_INVALID,
+    ErrorCode.API_KEY_REVOKED,
+    ErrorCode.API_KEY_EXPIRED,
+)
+PARAMETERS = (ErrorCode.PARAMETER_MISSING, ErrorCode.PARAMETER_INVALID, ErrorCode.PARAMETER_UNKNOWN)
+BODY = (ErrorCode.INVALID_JSON, ErrorCode.REQUEST_TOO_LARGE, ErrorCode.UNSUPPORTED_MEDIA_TYPE)
+IDEMPOTENCY = (
+    ErrorCode.IDEMPOTENCY_KEY_INVALID,
+    ErrorCode.IDEMPOTENCY_KEY_REUSED,
+    ErrorCode.IDEMPOTENCY_KEY_IN_USE,
+)
+ANYWHERE = (ErrorCode.RATE_LIMITED, ErrorCode.INTERNAL_ERROR, ErrorCode.SERVICE_UNAVAILABLE)
+
+_CODE = {"$ref": "#/components/schemas/ErrorCode"}
+_PARAM = {
+    "type": ["string", "null"],
+    "description": "The parameter that it is about, such as `amount` or `metadata.colour`; null where it is none.",
+    "examples": ["amount"],
+}
+_MESSAGE = {
+    "type": "string",
+    "description": "For people: what was wrong, and what would be right. The wording may change.",
+    "examples": ["USDC has 6 decimals; got 7 fraction digits."],
+}
+
+COMPONENTS: dict[str, dict[str, Any]] = {
+    "ErrorType": {
+        "type": "string",
+        "enum": [type_.value for type_ in ErrorType],
+        "description": "The family of an error: what to branch on for a code that you don't know.",
+    },
+    "ErrorCode": {
+        "type": "string",
+        "enum": [code.value for code in ErrorCode],
+        "description": "What went wrong, for programs. Codes are never renamed; new ones may be added.",
+        "x-enumDescriptions": {code.value: MEANINGS[code] for code in ErrorCode},
+    },
+    "ErrorDetail": {
+        "type": "object",
+        "description": "One failed parameter.",
+        "properties": {"param": _PARAM, "code": _CODE, "message": _MESSAGE},
+        "required": ["param", "code", "message"],
+    },
+    "Error": {
+        "type": "object",
+        "description": "Every refusal and every failure has this shape.",
+        "properties": {
+            "error": {
+                "type": "object",
+                "description": "What went wrong: the first of `details`, where there are any.",
+                "properties": {
+                    "type": {"$ref": "#/components/schemas/ErrorType"},
+                    "code": _CODE,
+                    "message": _MESSAGE,
+                    "param": _PARAM,
+                    "request_id": {
+                        "type": "string",
+                        "description": "The same id as in the X-Request-Id header and in the service's logs.",
+                        "examples": ["req_706b20db2473d2414fe53271"],
+                    },
+                    "details": {
+                        "type": "array",
+                        "items": {"$ref": "#/components/schemas/ErrorDetail"},
+                        "description": "Every failed parameter. Empty where the error is not about one.",
+                    },
+                },
+                "required": ["type", "code", "message", "param", "request_id", "details"],
+            }
+        },
+        "required": ["error"],
+    },
+}
+
+_HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
+
+
+def error_responses(codes: Iterable[ErrorCode]) -> dict[str, dict[str, Any]]:
+    """Return the response objects for `codes`, one per status, each naming the codes that can stand in it."""
+    by_status: dict[int, list[ErrorCode]] = {}
+    for code in ErrorCode:  # in the enumeration's order, whatever order they were given in
+        if code in codes:
+            by_status.setdefault(status_of(code), []).append(code)
+    return {str(status): _response(status, by_status[status]) for status in sorted(by_status)}
+
+
+def _response(status: int, codes: list[ErrorCode]) -> dict[str, Any]:
+    lines = [f"- `{code.value}`: {MEANINGS[code]}" for code in codes]
+    one_of = {"error": {"type": "object", "properties": {"code": {"enum": [code.value for code in codes]}}}}
+    schema = {"allOf": [{"$ref": "#/components/schemas/Error"}, {"type": "object", "properties": one_of}]}
+    response: dict[str, Any] = {
+        "description": f"{HTTPStatus(status).phrase}.\n\n" + "\n".join(lines),
+        "content": {"application/json": {"schema": schema}},
+    }
+    if status in _HEADERS:
+        name = _HEADERS[status]
+        response["headers"] = {name: {"$ref": f"#/components/headers/{name}"}}
+    return response

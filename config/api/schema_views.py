@@ -1,0 +1,71 @@
+"""The API's description at `/api/schema`, and the reference page at `/api/docs` that is drawn from it."""
+
+import hashlib
+import json
+import secrets
+from functools import cache
+
+import yaml
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from drf_spectacular.generators import SchemaGenerator
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from config.api.errors import ApiError, ErrorCode
+
+_TYPES = {"json": "application/json", "yaml": "application/yaml"}
+_CACHE_SECONDS = 300
+
+
+class SchemaView(APIView):
+    """OpenAPI 3.1, from the code that runs. Public."""
+
+    schema = None
+    authentication_classes = ()
+    permission_classes = ()
+
+    def get(self, request: Request) -> HttpResponse:
+        """Answer the description as JSON, or as YAML for `?format=yaml`."""
+        form = request.query_params.get("format", "json")
+        if form not in _TYPES:
+            message = f"This should be one of json, yaml; got {form[:64]!r}."
+            raise ApiError(ErrorCode.PARAMETER_INVALID, message, "format")
+        body = described_as(form)
+        etag = '"' + hashlib.sha256(body).hexdigest()[:32] + '"'
+        is_known = request.headers.get("If-None-Match") == etag
+        response = HttpResponse(status=304) if is_known else HttpResponse(body, content_type=_TYPES[form])
+        response["ETag"] = etag
+        response["Cache-Control"] = f"public, max-age={_CACHE_SECONDS}"
+        return response
+
+
+@cache
+def described_as(form: str) -> bytes:
+    """Return the description as UTF-8 bytes; made once, since nothing that it tells of changes while we run."""
+    schema = SchemaGenerator().get_schema(request=None, public=True)
+    plain = json.dumps(schema, default=str, ensure_ascii=False)
+    if form == "json":
+        return plain.encode()
+    return yaml.safe_dump(json.loads(plain), sort_keys=False, allow_unicode=True).encode()
+
+
+def reference_page(request: HttpRequest) -> HttpResponse:
+    """Show the reference; everything on it is our own file, and nothing else may run."""
+    nonce = secrets.token_urlsafe(16)
+    response = render(request, "api/reference.html", {"nonce": nonce})
+    response["Content-Security-Policy"] = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'self' 'nonce-{nonce}'",
+            f"style-src 'self' 'nonce-{nonce}'",
+            "img-src 'self' data:",
+            "connect-src 'self'",
+            "font-src 'self'",
+            "worker-src blob:",  # the search index is built beside the page
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        )
+    )
+    return response

@@ -1,0 +1,94 @@
+"""One order as the API's reference shows it: 12.50 USDC on Base, asked for and paid."""
+
+from typing import Any
+
+_BUYER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+_SHOP = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+_HASH = "0x1674e0fa8c5ef411b67eeea593c73d514b2bda129634cbf60a4dc2a9bcb3427f"
+_PRICE = {"raw": "12500000", "formatted": "12.500000", "decimals": 6}
+_NOTHING = {"raw": "0", "formatted": "0.000000", "decimals": 6}
+_USDC = {
+    "id": 2,
+    "symbol": "USDC",
+    "name": "USD Coin",
+    "decimals": 6,
+    "contract_address": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+}
+_ID = "01a1fd92-caa6-7393-afe5-964ec9235339"
+_PAYMENT_ID = "pay_LuEmx6pbX844yEZ3nq8pdsoC"
+
+NEW_PAYMENT_REQUEST: dict[str, Any] = {
+    "amount": "12.50",
+    "token_id": 2,
+    "chain_id": 8453,
+    "recipient_address": _SHOP,
+    "external_id": "order-1001",
+    "redirect_url": "https://shop.example.com/orders/1001",
+    "cancel_url": "https://shop.example.com/basket",
+    "description": "Two bags of coffee",
+    "metadata": {"customer": "c-42"},
+    "expires_in": 3600,
+    "webhook_url": "https://shop.example.com/webhooks/orders",
+    "references": True,
+}
+
+PAYMENT: dict[str, Any] = {
+    "id": _PAYMENT_ID,
+    "object": "payment",
+    "payment_request": _ID,
+    "status": "completed",
+    "type": "direct",
+    "chain_id": 8453,
+    "transaction_hash": _HASH,
+    "from_address": _BUYER,
+    "token": _USDC,
+    "amount": _PRICE,
+    "amount_received": _PRICE,
+    "destination_chain_id": 8453,
+    "destination_transaction_hash": _HASH,
+    "confirmations": 5,
+    "confirmations_required": 5,
+    "explorer_url": f"https://basescan.org/tx/{_HASH}",
+    "bound_by": "reference",
+    "reorged": False,
+    "provider": None,
+    "provider_status": None,
+    "status_detail": "The payment is complete.",
+    "attempts": 0,
+    "retries_left": 3,
+    "failure_code": None,
+    "failure_message": None,
+    "created_at": "2026-11-21T10:06:40.118532Z",
+    "completed_at": "2026-11-21T10:06:52.620914Z",
+    "failed_at": None,
+}
+
+PAYMENT_REQUEST: dict[str, Any] = {
+    "id": _ID,
+    "object": "payment_request",
+    "shortcode": "Yj5LTJ4eWhtQ",
+    "status": "completed",
+    "amount": _PRICE,
+    "amount_paid": _PRICE,
+    "amount_remaining": _NOTHING,
+    "amount_overpaid": _NOTHING,
+    "chain_id": 8453,
+    "token": _USDC,
+    "recipient_address": _SHOP,
+    "payment_url": "https://pay.example.com/pay/Yj5LTJ4eWhtQ",
+    "redirect_url": "https://shop.example.com/orders/1001",
+    "cancel_url": "https://shop.example.com/basket",
+    "webhook_url": None,
+    "external_id": "order-1001",
+    "description": "Two bags of coffee",
+    "metadata": {"customer": "c-42"},
+    "references": True,
+    "paid_late": False,
+    "expires_at": "2026-11-21T11:05:12.402881Z",
+    "created_at": "2026-11-21T10:05:12.402881Z",
+    "completed_at": "2026-11-21T10:06:52.620914Z",
+    "cancelled_at": None,
+    "expired_at": None,
+}
+
+PAYMENT_REQUEST_DETAIL: dict[str, Any] = {**PAYMENT_REQUEST, "payments": [PAYMENT]}
