@@ -7,10 +7,11 @@ from rest_framework.response import Response
 
 from config.api.errors import ApiError, ErrorCode
 from config.api.serializers import OneOfField, StrictSerializer
+from merchants.authentication import actor_of
 from merchants.idempotency import Effect, keyed_post
 from payments.representations import PaymentRequestDetailSerializer
 from payments.sandbox import Outcome, is_open, simulate
-from payments.views import PaymentRequestViewSet, actor_of
+from payments.views import PaymentRequestViewSet
 
 
 class SimulateSerializer(StrictSerializer):
