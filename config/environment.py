@@ -55,6 +55,16 @@ def boolean(name: str, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name} is wrong: it should be true or false")
 
 
+def whole(name: str, default: int, unit: str) -> int:
+    """Return a whole number of at least 1, or the default where it is not set."""
+    value = env.str(name, default="").strip()
+    if value == "":
+        return default
+    if not (value.isascii() and value.isdecimal() and 1 <= int(value) <= 100_000):
+        raise ImproperlyConfigured(f"{name} is wrong: it should be a whole number of {unit}, 1 or more")
+    return int(value)
+
+
 def proxies(name: str) -> int | list[IPv4Network | IPv6Network]:
     """Return how many proxies stand in front of the service (0: none), or the networks that they stand in.
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.forms import UserChangeForm as UserForm
     from django.forms import CheckboxSelectMultiple as Checkboxes
     from django.forms import RadioSelect as Radios
-    from django.forms import Textarea
+    from django.forms import Textarea, TextInput
 
     _AdminClass = BaseModelAdmin[Any]
     _Records = Paginator[Any]
@@ -42,6 +42,7 @@ else:  # the classes take parameters for the type checker alone
     from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget as Checkboxes
     from unfold.widgets import UnfoldAdminRadioSelectWidget as Radios
     from unfold.widgets import UnfoldAdminTextareaWidget as Textarea
+    from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
 
     _AdminClass = object
     _Records = Paginator
@@ -53,6 +54,7 @@ __all__ = [
     "PasswordForm",
     "Radios",
     "TabularInline",
+    "TextInput",
     "Textarea",
     "UserForm",
 ]
@@ -178,7 +180,8 @@ def demand(allowed: bool) -> None:
 
 def sections(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the sidebar: what this member of staff may look at."""
-    shown = []
+    home = {"title": "Dashboard", "icon": "monitoring", "link": reverse("admin:index")}
+    shown: list[dict[str, Any]] = [{"items": [home]}]
     for title, pages in _SECTIONS.items():
         items = [
             {"title": name, "icon": icon, "link": reverse(f"admin:{model.replace('.', '_')}_changelist")}
@@ -188,6 +191,14 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
         if items:
             shown.append({"title": title, "items": items})
     return shown
+
+
+def account_links(request: HttpRequest) -> list[dict[str, Any]]:  # noqa: ARG001 - the theme's interface
+    """Return what everybody may do about their own account."""
+    return [
+        {"title": "Two-factor sign-in", "link": reverse("admin:two_factor")},
+        {"title": "Change password", "link": reverse("admin:password_change")},
+    ]
 
 
 _SECTIONS = {
@@ -212,6 +223,6 @@ _SECTIONS = {
     ],
     "Staff": [
         ("Users", "person", "auth.user"),
-        ("Groups", "group", "auth.group"),
+        ("Security log", "policy", "merchants.auditentry"),
     ],
 }

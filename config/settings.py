@@ -29,8 +29,8 @@ HTTPS = BASE_URL.startswith("https://")
 
 # --- applications, by name only -----------------------------------------------------------------------------------
 INSTALLED_APPS = [
-    "unfold",  # the admin's theme: before the admin, whose site it takes the place of
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",  # the admin's theme: before the admin, whose templates it takes the place of
+    "config.apps.PortalConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -38,6 +38,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "rest_framework",
+    "django_otp",
     "chains",
     "merchants",
     "webhooks",
@@ -55,12 +56,12 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.api.cors.PublicCorsMiddleware",
-    "config.api.caching.NoStoreMiddleware",
-    "config.api.public_limits.RateLimitMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
+    "merchants.sessions.SessionLifeMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -130,11 +131,6 @@ CELERY_BEAT_SCHEDULE = {
     "find unsubmitted": {"task": "payments.tasks.discover_due", "schedule": 5.0, "options": {"expires": 10}},
     "expire due requests": {"task": "payments.tasks.expire_due", "schedule": 2.0, "options": {"expires": 10}},
     "keep figures": {"task": "payments.tasks.keep_figures", "schedule": 60.0, "options": {"expires": 50}},
-    "purge idempotency keys": {
-        "task": "merchants.tasks.purge_idempotency_keys",
-        "schedule": 20.0,
-        "options": {"expires": 15},
-    },
     "look at chains": {"task": "chains.tasks.look_at_chains", "schedule": 30.0, "options": {"expires": 25}},
     "deliver due webhooks": {
         "task": "webhooks.tasks.deliver_due",
@@ -195,6 +191,7 @@ UNFOLD = {
     "STYLES": [lambda _: static("merchants/admin.css")],
     "SHOW_VIEW_ON_SITE": False,
     "SIDEBAR": {"navigation": "config.portal.sections"},
+    "ACCOUNT": {"navigation": "config.portal.account_links"},
     "BORDER_RADIUS": "6px",
     "COLORS": {
         "primary": {
@@ -226,6 +223,11 @@ SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_PATH = "/admin"  # sent to the portal alone, not to checkout pages and the API
+SESSION_EXPIRE_AT_BROWSER_CLOSE = True
+SESSION_COOKIE_AGE = environment.whole("SESSION_LIFE_HOURS", 12, "hours") * 3600
+SESSION_IDLE_SECONDS = environment.whole("SESSION_IDLE_MINUTES", 30, "minutes") * 60
+CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "strict-origin-when-cross-origin"
 CSRF_TRUSTED_ORIGINS = [BASE_URL]

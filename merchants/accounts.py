@@ -92,7 +92,7 @@ class AuditEntry(models.Model):
         SIGN_IN_REFUSED = "sign_in_refused", "Sign-in refused: too many attempts"
         CODE_FAILED = "code_failed", "Wrong second factor"
         SIGNED_OUT = "signed_out", "Signed out"
-        PASSWORD_CHANGED = "password_changed", "Password changed"  # noqa: S105 - the name of what happened
+        PASSWORD_CHANGED = "password_changed", "Password changed"
         TWO_FACTOR_ON = "two_factor_on", "Second factor set up"
         TWO_FACTOR_OFF = "two_factor_off", "Second factor removed"
         TWO_FACTOR_RESET = "two_factor_reset", "Second factor reset by an operator"

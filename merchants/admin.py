@@ -4,8 +4,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin, messages
-from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.models import Group, User
 from django.db import models, transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
@@ -16,10 +14,15 @@ from django.utils import timezone
 
 from chains.models import Token
 from config import portal
+from merchants import audit
 from merchants.forms import EditKeyForm, MerchantForm, NewKeyForm, RotateForm
 from merchants.models import ApiKey, Merchant, Permission
 from merchants.portal import MerchantScoped
 from merchants.services import issue_key, revoke_key, rotate_key
+from merchants.staff import merchant_of
+from merchants.users_admin import AuditEntryAdmin, StaffAdmin
+
+__all__ = ["ApiKeyAdmin", "AuditEntryAdmin", "MerchantAdmin", "StaffAdmin"]
 
 _STATUS_COLOURS = {"active": "success", "expired": "warning", "revoked": "danger"}
 
@@ -47,7 +50,7 @@ class KeyColumns:
     @admin.display(description="Permissions")
     def permission_names(self, key: ApiKey) -> str:
         """Return what it may do."""
-        return ", ".join(key.permissions) or "read only"
+        return _rights(key)
 
     @admin.display(description="Last used (UTC)", ordering="last_used_at")
     def last_used(self, key: ApiKey) -> str:
@@ -175,7 +178,18 @@ class ApiKeyAdmin(KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelA
         if obj is None:  # the merchant is chosen here, not made or changed
             choice: Any = form.base_fields["merchant"].widget
             choice.can_add_related = choice.can_change_related = choice.can_view_related = False
+            own = merchant_of(request.user)
+            if own is not None:  # nothing to choose
+                form.base_fields["merchant"].disabled = True
+                form.base_fields["merchant"].initial = own.pk
         return form
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Take the merchant from the address, but not for those who have only one."""
+        initial: dict[str, Any] = dict(super().get_changeform_initial_data(request))
+        if merchant_of(request.user) is not None:
+            initial.pop("merchant", None)
+        return initial
 
     def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:  # noqa: ARG002 - the admin interface
         """Return the fields, those of the key's life first."""
@@ -207,6 +221,8 @@ class ApiKeyAdmin(KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelA
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:  # noqa: ARG002 - the admin interface
         """Write the little that can be changed; new keys are made by `add_view` alone."""
         obj.save(update_fields=("name", "expires_at"))
+        if form.changed_data:
+            audit.note(request, audit.What.KEY_CHANGED, subject=obj, detail=", ".join(form.changed_data))
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -219,10 +235,10 @@ class ApiKeyAdmin(KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelA
         return super().add_view(request, form_url, extra_context)
 
     def _issue(self, request: HttpRequest, form: Any) -> HttpResponse:
-        if not form.is_first_use():
-            return self._already_done(request)
         wanted = form.cleaned_data
         with transaction.atomic():
+            if not form.is_first_use():
+                return self._already_done(request)
             row, key = issue_key(
                 merchant=wanted["merchant"],
                 permissions=wanted["permissions"],
@@ -230,6 +246,7 @@ class ApiKeyAdmin(KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelA
                 expires_at=wanted["expires_at"],
             )
             self.log_addition(request, row, [{"added": {}}])
+            audit.note(request, audit.What.KEY_ISSUED, subject=row, detail=f"{row.merchant}: {_rights(row)}")
         return self._show_once(request, row, key)
 
     def rotate_view(self, request: HttpRequest, key_id: int) -> HttpResponse:
@@ -252,9 +269,9 @@ class ApiKeyAdmin(KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelA
         )
 
     def _rotate(self, request: HttpRequest, row: ApiKey, form: RotateForm) -> HttpResponse:
-        if not form.is_first_use():
-            return self._already_done(request)
         with transaction.atomic():
+            if not form.is_first_use():
+                return self._already_done(request)
             old = ApiKey.objects.select_for_update(of=("self",)).select_related("merchant").get(pk=row.pk)
             if not old.is_active:
                 messages.error(request, "This key is closed already. Issue a new one instead.")
@@ -262,6 +279,9 @@ class ApiKeyAdmin(KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelA
             new, key = rotate_key(old, overlap=form.overlap_chosen(), expires_at=form.expiry_chosen())
             self.log_change(request, old, f"Rotated: {new.prefix}… takes its place.")
             self.log_addition(request, new, f"Issued in place of {old.prefix}….")
+            audit.note(
+                request, audit.What.KEY_ROTATED, subject=old, detail=f"{old.merchant}: now {new.prefix}…"
+            )
         old.refresh_from_db()
         return self._show_once(request, new, key, replaced=old)
 
@@ -272,8 +292,10 @@ class ApiKeyAdmin(KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelA
         if row is None:
             return self._not_there(request, key_id)
         if request.method == "POST":
-            revoke_key(row)
-            self.log_change(request, row, "Revoked.")
+            with transaction.atomic():
+                revoke_key(row)
+                self.log_change(request, row, "Revoked.")
+                audit.note(request, audit.What.KEY_REVOKED, subject=row, detail=str(row.merchant))
             messages.success(request, f"{row.prefix}… is revoked: calls with it are refused from now on.")
             return HttpResponseRedirect(portal.change_url(row))
         return portal.confirmation(
@@ -327,6 +349,10 @@ class ApiKeyAdmin(KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelA
         return HttpResponseRedirect(reverse("admin:merchants_apikey_changelist"))
 
 
+def _rights(key: ApiKey) -> str:
+    return ", ".join(key.permissions) or "read only"
+
+
 def trial_call(key: ApiKey) -> str:
     """Return a shell command that the key's permissions allow; the key itself comes from the environment."""
     header = '-H "X-API-Key: $QUITTANCE_API_KEY"'
@@ -345,20 +371,3 @@ def trial_call(key: ApiKey) -> str:
     reads_webhooks = Permission.MANAGE_WEBHOOKS in key.permissions
     place = "webhooks" if reads_webhooks else "payment-requests/$PAYMENT_REQUEST_ID"
     return f"curl {settings.BASE_URL}/api/{place} \\\n  {header}"
-
-
-admin.site.unregister((User, Group))
-
-
-@admin.register(User)
-class StaffAdmin(UserAdmin[User], portal.ModelAdmin[User]):
-    """Django's users in the portal's dress."""
-
-    form: Any = portal.UserForm
-    add_form = portal.NewUserForm
-    change_password_form = portal.PasswordForm
-
-
-@admin.register(Group)
-class StaffGroupAdmin(GroupAdmin, portal.ModelAdmin[Group]):
-    """Django's groups in the portal's dress."""

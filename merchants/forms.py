@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.conf import settings
-from django.core.cache import cache
 from django.http import QueryDict
 from django.utils import timezone
 
 from config.api.serializers import has_unsafe_characters
 from config.portal import Checkboxes, LinesField, Radios
 from merchants.contrast import check_accent
-from merchants.models import ApiKey, Merchant, Permission, merchant_id
+from merchants.models import ApiKey, Merchant, Permission, SpentForm, merchant_id
 from merchants.web_addresses import parse_origin, parse_web_address
 
 if TYPE_CHECKING:
@@ -93,14 +92,18 @@ class MerchantForm(_MerchantForm):
 
 
 class OnceForm(forms.Form):
-    """A form that acts once: sent again, by a reload or a double click, it does nothing."""
+    """A form that acts once: sent again, by a reload or a double click, it does nothing.
+
+    That is kept in the database, in the transaction of what the form does: both happen or neither.
+    """
 
     form_id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
 
     def is_first_use(self) -> bool:
-        """Return whether this very form was not acted on before, and remember it."""
-        seconds = int(_FORM_LIFETIME.total_seconds())
-        return bool(cache.add(f"admin-form:{self.cleaned_data['form_id']}", 1, timeout=seconds))
+        """Return whether this very form was not acted on before, and remember it. Called inside a transaction."""
+        SpentForm.objects.filter(at__lt=timezone.now() - _FORM_LIFETIME).delete()
+        _, is_first = SpentForm.objects.get_or_create(form_id=self.cleaned_data["form_id"])
+        return is_first
 
 
 class NewKeyForm(OnceForm, _ApiKeyForm):

@@ -1,0 +1,28 @@
+"""`manage.py reset_two_factor USER`: for an operator who lost phone and recovery codes, and has no other to ask."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from merchants import audit, two_factor
+
+
+class Command(BaseCommand):
+    help = "Forgets the second factor of a user of the portal, who sets up a new one at the next sign-in."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Take the user name."""
+        parser.add_argument("user", help="the user name, as it is typed to sign in")
+
+    def handle(self, **options: Any) -> None:
+        """Reset it, and write that down."""
+        user = User.objects.filter(username=options["user"]).first()
+        if user is None:
+            raise CommandError(f"There is no user called {options['user']!r}.")
+        with transaction.atomic():
+            two_factor.remove(user)
+            audit.note(None, audit.What.TWO_FACTOR_RESET, subject=user)
+        self.stdout.write(f"{user} signs in with the password, and sets up a new phone.")

@@ -1,0 +1,73 @@
+"""The portal as a site: who gets in, by which pages, and what of that is written down."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.http import HttpRequest, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+
+from merchants import audit, two_factor
+from merchants.enrolment import TwoFactorView
+from merchants.sign_in import CodeView, SignInForm, SignInView, next_step
+
+if TYPE_CHECKING:
+    from django.contrib.admin import AdminSite as _Site
+else:
+    from unfold.sites import UnfoldAdminSite as _Site
+
+
+class PortalSite(_Site):
+    """Django's admin with two-factor sign-in. Everything but the pages of signing in asks `has_permission`."""
+
+    login_form = SignInForm
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Return whether the caller is active staff who owes no second factor."""
+        return super().has_permission(request) and not two_factor.is_missing(request.user)
+
+    def get_urls(self) -> list[Any]:
+        """Add the pages of the second factor, which are for those who are not quite in yet."""
+        own: list[URLPattern] = [
+            path("sign-in/code/", CodeView.as_view(site=self), name="sign_in_code"),
+            path("two-factor/", TwoFactorView.as_view(site=self), name="two_factor"),
+        ]
+        return [*own, *super().get_urls()]
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Ask for user name and password; those who gave them already are led to where they left off."""
+        if request.method == "GET" and super().has_permission(request):
+            return HttpResponseRedirect(next_step(request, _local(request)))
+        context = {
+            **self.each_context(request),
+            "title": "Sign in",
+            "subtitle": None,
+            "app_path": request.get_full_path(),
+            "username": request.user.get_username(),
+            **(extra_context or {}),
+        }
+        request.current_app = self.name
+        return SignInView.as_view(
+            extra_context=context,
+            authentication_form=SignInForm,
+            template_name="admin/login.html",
+            next_page=reverse("admin:index"),
+        )(request)
+
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Sign out, and write it down."""
+        if request.method == "POST" and request.user.is_authenticated:
+            audit.note(request, audit.What.SIGNED_OUT)
+        return super().logout(request, extra_context)
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Change one's own password; all other sessions end by that."""
+        answer = super().password_change(request, extra_context)
+        if request.method == "POST" and answer.status_code == 302:
+            audit.note(request, audit.What.PASSWORD_CHANGED, subject=request.user.get_username())
+        return answer
+
+
+def _local(request: HttpRequest) -> str:
+    view = SignInView()
+    view.setup(request)
+    return str(view.get_redirect_url()) if REDIRECT_FIELD_NAME in request.GET else ""
