@@ -1,6 +1,7 @@
 from django.urls import path
 
 from checkout.views import CheckoutViewSet, pay_page
+from config.api.public_limits import never_refused
 
 checkout = CheckoutViewSet
 
@@ -9,7 +10,7 @@ urlpatterns = [
     path("api/public/payment-requests/<str:id>/routes", checkout.as_view({"post": "routes"}), name="routes"),
     path(
         "api/public/payment-requests/<str:id>/payments",
-        checkout.as_view({"post": "submit"}),
+        never_refused(checkout.as_view({"post": "submit"})),
         name="submit-payment",
     ),
     path(

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
 from rest_framework import status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -27,6 +29,7 @@ from checkout.serializers import (
     SubmitPaymentSerializer,
 )
 from config.api.errors import ApiError, ErrorCode
+from config.api.public_limits import count_expensive
 from config.api.serializers import StrictSerializer
 from payments.models import PaymentRequest, Route
 from payments.proofs import take_proof
@@ -73,6 +76,7 @@ class CheckoutViewSet(viewsets.ViewSet):
     def routes(self, request: Request, id: str) -> Response:
         """Return the ways to pay what remains from one wallet with one token."""
         payment_request = find_request(id)
+        count_expensive(request, payment_request.pk)
         body = _validated(RoutesSerializer, request)
         chain = _chain(body["chain_id"])
         found = find_routes(
@@ -90,6 +94,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         """Return the unsigned transaction of a route."""
         body = _validated(BuildTransactionSerializer, request)
         route = _route(body["route_id"])
+        count_expensive(request, route.request_id)
         built = build_transaction(
             route, binding=body.get("binding"), allow_parallel=bool(body["allow_parallel"])
         )
@@ -109,6 +114,7 @@ class CheckoutViewSet(viewsets.ViewSet):
     def prove(self, request: Request, id: str) -> Response:
         """Take in the payer's proof for a route of this request."""
         payment_request = find_request(id)
+        count_expensive(request, payment_request.pk)
         body = _validated(PayerProofSerializer, request)
         route = _route(body["route_id"], of=payment_request)
         proof = take_proof(
@@ -145,6 +151,8 @@ class CheckoutViewSet(viewsets.ViewSet):
         return Response(answer, status=201 if is_new else 200)
 
 
+@csrf_exempt  # it only reads; so another method is told that, instead of asked for a token
+@require_safe
 def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     """Show the checkout in whatever state the request is in, readable without scripts."""
     allow_nonce(request)

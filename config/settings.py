@@ -56,6 +56,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.api.cors.PublicCorsMiddleware",
+    "config.api.caching.NoStoreMiddleware",
+    "config.api.public_limits.RateLimitMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -131,6 +133,11 @@ CELERY_BEAT_SCHEDULE = {
     "find unsubmitted": {"task": "payments.tasks.discover_due", "schedule": 5.0, "options": {"expires": 10}},
     "expire due requests": {"task": "payments.tasks.expire_due", "schedule": 2.0, "options": {"expires": 10}},
     "keep figures": {"task": "payments.tasks.keep_figures", "schedule": 60.0, "options": {"expires": 50}},
+    "purge idempotency keys": {
+        "task": "merchants.tasks.purge_idempotency_keys",
+        "schedule": 20.0,
+        "options": {"expires": 15},
+    },
     "look at chains": {"task": "chains.tasks.look_at_chains", "schedule": 30.0, "options": {"expires": 25}},
     "deliver due webhooks": {
         "task": "webhooks.tasks.deliver_due",

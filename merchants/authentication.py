@@ -1,9 +1,11 @@
 """API keys in the X-API-Key or Authorization header, and nowhere else (spec 5.3, contract 3)."""
 
+from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from config.api.errors import ApiError, ErrorCode
+from config.api.rate_limits import hit
 from merchants.models import ApiKey, Merchant
 from merchants.services import authenticate_key
 
@@ -14,7 +16,7 @@ class ApiKeyAuthentication(BaseAuthentication):
     """Sets `request.user` to the Merchant and `request.auth` to the ApiKey."""
 
     def authenticate(self, request: Request) -> tuple[Merchant, ApiKey] | None:
-        """Return the merchant and key, or None where no key was sent. Raises ApiError (401)."""
+        """Return the merchant and key, or None where no key was sent. Raises ApiError (401, and 429 over its limit)."""
         sent = set(_sent_keys(request))
         if not sent:
             return None
@@ -22,6 +24,9 @@ class ApiKeyAuthentication(BaseAuthentication):
             message = "X-API-Key and Authorization hold different keys; send one."
             raise ApiError(ErrorCode.API_KEY_INVALID, message)
         key = authenticate_key(sent.pop())
+        refusal = hit("api-key", str(key.pk), settings.RATE_LIMIT_API)
+        if refusal is not None:
+            raise refusal.as_error()
         return key.merchant, key
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - the DRF interface

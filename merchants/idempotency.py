@@ -32,6 +32,7 @@ KEPT_FOR = timedelta(hours=24)
 # How long a call that died holds its key. One that merely takes longer loses the claim, and then changes nothing.
 LEASE = timedelta(seconds=30)
 PURGE_BATCH = 1000
+PURGE_BATCHES = 20
 _KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
 
 Effect = Callable[[], Response]
@@ -187,9 +188,20 @@ def _in_use() -> ApiError:
 
 
 def purge_expired(now: datetime | None = None) -> int:
-    """Delete a batch of keys that are over a day old, and return how many; those in use at the moment are left."""
+    """Delete keys that are over a day old, in small batches, and return how many; at most so many in one go."""
     now = now or timezone.now()
+    purged = 0
+    for _ in range(PURGE_BATCHES):
+        batch = _purge_batch(now)
+        purged += batch
+        if batch < PURGE_BATCH:
+            break
+    return purged
+
+
+def _purge_batch(now: datetime) -> int:
     with transaction.atomic():
+        # One that is being claimed anew at this moment is left.
         old = IdempotencyKey.objects.select_for_update(skip_locked=True).filter(expires_at__lte=now)
         ids = list(old.order_by("expires_at").values_list("pk", flat=True)[:PURGE_BATCH])
         return IdempotencyKey.objects.filter(pk__in=ids).delete()[0]

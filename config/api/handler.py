@@ -102,7 +102,10 @@ def _problems(detail: Any, path: str) -> Iterator[Problem]:
 
 def json_error(error: ApiError) -> JsonResponse:
     """Return `error` as a plain Django response, for what fails before or outside a DRF view."""
-    return JsonResponse(error_body(error), status=error.status_code)
+    response = JsonResponse(error_body(error), status=error.status_code)
+    if error.retry_after is not None:
+        response["Retry-After"] = str(error.retry_after)
+    return response
 
 
 def is_api_path(request: HttpRequest) -> bool:

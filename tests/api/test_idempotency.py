@@ -221,13 +221,14 @@ def test_old_keys_are_purged_in_batches(
     api: Api, order: Order, merchant: Merchant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("merchants.idempotency.PURGE_BATCH", 2)
+    monkeypatch.setattr("merchants.idempotency.PURGE_BATCHES", 2)
     api.post(CREATE, order(), **header("young"))
     old = timezone.now() - timedelta(seconds=1)
-    for number in range(3):
+    for number in range(5):
         IdempotencyKey.objects.create(
             merchant=merchant, key=str(number), fingerprint=b"", status=200, body=b"{}", expires_at=old
         )
-    assert [purge_expired() for _ in range(3)] == [2, 1, 0]
+    assert [purge_expired() for _ in range(3)] == [4, 1, 0]
     assert IdempotencyKey.objects.get().key == "young"
 
 

@@ -36,6 +36,9 @@ def start(**different: str | None) -> subprocess.CompletedProcess[str]:
         ("REDIS_URL", None),
         ("DEBUG", "perhaps"),
         ("TRUSTED_PROXIES", "the-office"),
+        ("RATE_LIMIT_API", "fast"),
+        ("RATE_LIMIT_PUBLIC", "0/minute"),
+        ("RATE_LIMIT_EXPENSIVE", "20"),
     ],
 )
 def test_it_is_named(name: str, value: str | None) -> None:
