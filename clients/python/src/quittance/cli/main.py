@@ -9,7 +9,7 @@ from typing import NoReturn
 from quittance import retries
 from quittance.cli import catalogue, events, listen, payment_requests, trigger
 from quittance.cli.output import Output
-from quittance.cli.parser import Parser
+from quittance.cli.parser import Parser, without_secrets
 from quittance.cli.settings import SettingsError, add_options
 from quittance.errors import (
     APIConnectionError,
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return int(options.run(options, out))
     except SettingsError as error:
-        out.remark(f"quittance: {error}")
+        out.remark(without_secrets(f"quittance: {error}"))
         return WRONG_USE
     except (
         ValueError

@@ -5,6 +5,7 @@ import re
 from typing import Any, NoReturn, TypeAlias
 
 _SECRET = re.compile(r"(quitt_|whsec_)[0-9A-Za-z]+")
+_HIDDEN = r"\1…"
 
 
 class Parser(argparse.ArgumentParser):
@@ -15,12 +16,15 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and exit with 2."""
-        if _SECRET.search(message):
-            message = _SECRET.sub(r"\1…", message)
-            message += (
-                "\nArguments are seen by other users and kept in the shell's history: rotate that secret."
-            )
-        super().error(message)
+        super().error(without_secrets(message))
+
+
+def without_secrets(message: str) -> str:
+    """Return a message that may repeat what was typed, without the secrets in it."""
+    if not _SECRET.search(message):
+        return message
+    advice = "Arguments are seen by other users and kept in the shell's history: rotate that secret."
+    return f"{_SECRET.sub(_HIDDEN, message)}\n{advice}"
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"

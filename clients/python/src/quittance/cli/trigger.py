@@ -10,13 +10,14 @@ from quittance.client import Client
 from quittance.errors import APIError
 from quittance.objects import Chain, Event, PaymentRequest, Token
 
+# What has to happen to a new request, one after the other, for each event to come.
 OUTCOMES = {
-    "payment.succeeded": "paid",
-    "payment.failed": "failed",
-    "payment.expired": "expired",
-    "payment.partially_paid": "underpaid",
-    "payment.overpaid": "overpaid",
-    "payment.reorged": "reorged",
+    "payment.succeeded": ("paid",),
+    "payment.failed": ("failed",),
+    "payment.expired": ("expired",),
+    "payment.partially_paid": ("underpaid",),
+    "payment.overpaid": ("paid", "overpaid"),
+    "payment.reorged": ("reorged",),
 }
 # Nobody holds the keys of these: Ethereum's customary burn address, and the SHA-256 of `quittance trigger`.
 _RECIPIENTS = {
@@ -59,7 +60,8 @@ def run(options: argparse.Namespace, out: Output) -> int:
                 "made there: set QUITTANCE_BASE_URL and QUITTANCE_API_KEY to its address and key. Nothing was created."
             )
         request = _ask(client, options)
-        client.sandbox.simulate(request.id, OUTCOMES[options.event])
+        for outcome in OUTCOMES[options.event]:
+            client.sandbox.simulate(request.id, outcome)
         event = _find(client, options.event, request)
     out.result(event, _in_words(event, request))
     return 0

@@ -1,0 +1,47 @@
+import { Chains } from "./resources/catalogue.js";
+import { PaymentRequests } from "./resources/payment-requests.js";
+import { Sandbox } from "./resources/sandbox.js";
+import { Deliveries, Events, Webhooks } from "./resources/webhooks.js";
+import { Transport } from "./transport.js";
+
+export interface ClientOptions {
+  /** The deployment's address, such as `https://pay.example.com`. */
+  baseUrl: string;
+  /** For each attempt; 30000 if left out. */
+  timeoutMs?: number;
+  /**
+   * How often a call is made again after a failed connection, 429, 5xx or a 409 `idempotency_key_in_use`; 3 if left out.
+   * Pauses grow, and are never shorter than the service's `Retry-After`.
+   */
+  maxRetries?: number;
+  /** Stands in for the global `fetch`. */
+  fetch?: typeof fetch;
+}
+
+/** Calls the API of one Quittance deployment with one key. Throws TypeError for a malformed key or address. */
+export class Client {
+  readonly chains: Chains;
+  readonly paymentRequests: PaymentRequests;
+  readonly webhooks: Webhooks;
+  readonly deliveries: Deliveries;
+  readonly events: Events;
+  readonly sandbox: Sandbox;
+  /** The deployment that this client calls. */
+  readonly baseUrl: string;
+
+  constructor(apiKey: string, options: ClientOptions) {
+    const transport = new Transport(apiKey, {
+      baseUrl: options.baseUrl,
+      timeoutMs: options.timeoutMs ?? 30_000,
+      maxRetries: options.maxRetries ?? 3,
+      fetch: options.fetch ?? ((...call) => fetch(...call)),
+    });
+    this.baseUrl = transport.baseUrl;
+    this.chains = new Chains(transport);
+    this.paymentRequests = new PaymentRequests(transport);
+    this.webhooks = new Webhooks(transport);
+    this.deliveries = new Deliveries(transport);
+    this.events = new Events(transport);
+    this.sandbox = new Sandbox(transport);
+  }
+}

@@ -1,0 +1,24 @@
+import { APIError } from "./errors.js";
+import type { Event } from "./objects.js";
+
+/**
+ * Returns the event that this parsed JSON describes, its amount exact: a JSON number beyond 2^53 was rounded when it was
+ * parsed, and `amount_details` has the digits. Throws APIError where it is no event.
+ */
+export function readEvent(answer: unknown): Event {
+  const event = answer as { id?: unknown; type?: unknown; data?: { object?: Record<string, unknown> } } | null;
+  const object = event?.data?.object;
+  if (typeof event?.id !== "string" || typeof event.type !== "string" || typeof object !== "object" || object === null) {
+    throw new APIError("This is not an event.");
+  }
+  const exact = (object["amount_details"] as { raw?: unknown } | undefined)?.raw;
+  const { amount } = object;
+  if (typeof exact === "string") {
+    object["amount"] = exact;
+  } else if (Number.isSafeInteger(amount)) {
+    object["amount"] = String(amount);
+  } else {
+    throw new APIError("The event's amount can't be told exactly: it has no amount_details.");
+  }
+  return answer as Event;
+}

@@ -1,0 +1,22 @@
+/** Quittance for TypeScript and JavaScript: ask for crypto payments, and verify the webhooks that tell of them. */
+export { Client, type ClientOptions } from "./client.js";
+export {
+  APIConnectionError,
+  APIError,
+  AuthenticationError,
+  IdempotencyError,
+  InvalidRequestError,
+  PermissionDeniedError,
+  QuittanceError,
+  RateLimitError,
+  SignatureVerificationError,
+  UpstreamError,
+  type ErrorDetail,
+} from "./errors.js";
+export type * from "./objects.js";
+export { List, Page, type ListParams } from "./pages.js";
+export type { PaymentRequestCreateParams, PaymentRequestListParams } from "./resources/payment-requests.js";
+export type { DeliveryListParams, EventListParams, WebhookUpdateParams } from "./resources/webhooks.js";
+export type { RequestOptions } from "./transport.js";
+export { VERSION } from "./version.js";
+export * as webhooks from "./webhooks.js";

@@ -1,0 +1,215 @@
+/**
+ * What the API answers, field by field as its reference has it (docs/api.md).
+ *
+ * New fields and new values of an enumeration are no breaking change: handle the ones that you know, and ignore others.
+ * Times are RFC 3339 strings in UTC. Amounts of money are strings everywhere: a number can't hold them.
+ */
+
+/** One of the known values, or one that is newer than this package. */
+export type OpenEnum<Known extends string> = Known | (string & {});
+
+export type PaymentRequestStatus = OpenEnum<"active" | "completed" | "expired" | "cancelled">;
+export type PaymentStatus = OpenEnum<"pending" | "processing" | "completed" | "failed">;
+export type DeliveryStatus = OpenEnum<"pending" | "delivered" | "failed">;
+export type EventType = OpenEnum<
+  | "payment.succeeded"
+  | "payment.failed"
+  | "payment.expired"
+  | "payment.partially_paid"
+  | "payment.overpaid"
+  | "payment.reorged"
+>;
+export type Outcome = OpenEnum<
+  "paid" | "underpaid" | "overpaid" | "paid_late" | "failed" | "expired" | "reorged" | "bridge_refunded"
+>;
+
+/** An amount of a token. `raw` is in its smallest unit; `formatted` is in whole units, with all `decimals` digits. */
+export interface Amount {
+  raw: string;
+  formatted: string;
+  decimals: number;
+}
+
+export interface Chain {
+  id: number;
+  name: string;
+  chain_type: OpenEnum<"evm" | "solana">;
+  is_active: boolean;
+}
+
+/** A token of a chain. Ids differ between deployments: look yours up by its contract address (empty: the chain's coin). */
+export interface Token {
+  id: number;
+  symbol: string;
+  name: string;
+  decimals: number;
+  contract_address: string;
+}
+
+/** One transaction for a payment request. */
+export interface Payment {
+  id: string;
+  object: "payment";
+  payment_request: string;
+  status: PaymentStatus;
+  type: OpenEnum<"direct" | "swap">;
+  chain_id: number;
+  transaction_hash: string;
+  from_address: string | null;
+  /** The token paid with; null until known. */
+  token: Token | null;
+  /** In the token paid with; null until known. */
+  amount: Amount | null;
+  /** What counts, in the requested token; null until verified. */
+  amount_received: Amount | null;
+  destination_chain_id: number;
+  destination_transaction_hash: string | null;
+  confirmations: number;
+  /** Null where the chain's own finality decides. */
+  confirmations_required: number | null;
+  explorer_url: string | null;
+  bound_by: OpenEnum<"reference" | "payer" | "provider" | "manual"> | null;
+  /** Its block vanished after it had completed: a person should look at it. */
+  reorged: boolean;
+  provider: string | null;
+  provider_status: string | null;
+  /** One sentence for people: what is waited for, or why not. */
+  status_detail: string;
+  attempts: number;
+  retries_left: number;
+  failure_code: string | null;
+  failure_message: string | null;
+  created_at: string;
+  completed_at: string | null;
+  failed_at: string | null;
+}
+
+/** A request for money: send the customer to `payment_url`. */
+export interface PaymentRequest {
+  id: string;
+  object: "payment_request";
+  shortcode: string;
+  status: PaymentRequestStatus;
+  amount: Amount;
+  amount_paid: Amount;
+  amount_remaining: Amount;
+  amount_overpaid: Amount;
+  chain_id: number;
+  token: Token;
+  recipient_address: string;
+  payment_url: string;
+  redirect_url: string | null;
+  cancel_url: string | null;
+  webhook_url: string | null;
+  /** Your own reference. */
+  external_id: string | null;
+  description: string | null;
+  metadata: Record<string, string>;
+  references: boolean;
+  /** The completing transfer came after `expires_at`. */
+  paid_late: boolean;
+  expires_at: string;
+  created_at: string;
+  completed_at: string | null;
+  cancelled_at: string | null;
+  expired_at: string | null;
+  /** The newest 20; absent in lists and right after creation. */
+  payments?: Payment[];
+}
+
+/** Where this merchant's events go; all null before there is an endpoint. */
+export interface WebhookConfiguration {
+  object: "webhook_configuration";
+  url: string | null;
+  /** `whsec_…`: keep it where you keep passwords. */
+  secret: string | null;
+  is_enabled: boolean | null;
+  enabled_events: EventType[] | null;
+  created_at: string | null;
+  updated_at: string | null;
+  /** Until then the former secret signs too. */
+  previous_secret_expires_at: string | null;
+  disabled_reason: string | null;
+}
+
+/** What came of a sample event: `error` says in a sentence why it was not `delivered`. */
+export interface WebhookTest {
+  event_id: string;
+  delivered: boolean;
+  status_code: number | null;
+  duration_ms: number | null;
+  error: string | null;
+}
+
+/** What a payment event is about: its `data.object`. */
+export interface PaymentEventObject {
+  /** The payment's; null where a request expired that nobody tried to pay. */
+  id: string | null;
+  /**
+   * What this payment delivered, in base units of the requested token. The body has it as a JSON number, which may be
+   * larger than JavaScript's can hold; this package gives the exact digits, as `amount_details` has them.
+   */
+  amount: string;
+  /** The requested token's symbol. */
+  currency: string;
+  status: OpenEnum<"succeeded" | "failed" | "expired" | "partially_paid" | "overpaid" | "reorged">;
+  /** The request's `external_id`. */
+  reference: string | null;
+  payment_request: string;
+  shortcode: string;
+  token: Omit<Token, "name">;
+  chain_id: number;
+  transaction_hash: string | null;
+  amount_details: Amount;
+  request_amount: Amount;
+  /** Of the whole request. */
+  amount_paid: Amount;
+  /** Of the whole request. */
+  amount_overpaid: Amount;
+  request_status: PaymentRequestStatus;
+  metadata: Record<string, string>;
+  /** In `payment.failed` alone. */
+  failure_code?: string;
+  failure_message?: string;
+  /** True in a sample, which is no payment. */
+  test?: boolean;
+}
+
+/** Something that happened. The same event can come more than once: act once per `id`. */
+export interface Event {
+  id: string;
+  type: EventType;
+  /** Unix seconds. */
+  created: number;
+  data: { object: PaymentEventObject };
+}
+
+/** One try to deliver an event. */
+export interface DeliveryAttempt {
+  number: number;
+  url: string;
+  started_at: string;
+  /** Null while it is under way. */
+  duration_ms: number | null;
+  status_code: number | null;
+  error: string | null;
+  response_excerpt: string | null;
+}
+
+/** The sending of one event to one place. */
+export interface Delivery {
+  id: string;
+  object: "webhook_delivery";
+  event_id: string;
+  type: EventType;
+  url: string | null;
+  status: DeliveryStatus;
+  attempt_count: number;
+  next_attempt_at: string | null;
+  is_test: boolean;
+  created_at: string;
+  finished_at: string | null;
+  redelivered_at: string | null;
+  /** Every attempt, the oldest first; absent in lists. */
+  attempts?: DeliveryAttempt[];
+}

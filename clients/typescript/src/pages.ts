@@ -1,0 +1,82 @@
+import { APIError } from "./errors.js";
+
+export type QueryValue = string | number | boolean | Date | null | undefined;
+export type Query = Record<string, QueryValue>;
+type Fetch = (query: Query) => Promise<unknown>;
+
+/** What every list takes. `starting_after` and `ending_before` are ids; one of them at most. */
+export interface ListParams {
+  /** How many to a page, 1 to 100; 20 if left out. */
+  limit?: number;
+  starting_after?: string;
+  ending_before?: string;
+}
+
+/** A part of a list, newest first. */
+export class Page<T extends { id: string }> implements AsyncIterable<T> {
+  readonly object = "list";
+  readonly url: string;
+  /** Whether the list goes on in the direction that was asked for. */
+  readonly has_more: boolean;
+  readonly data: T[];
+  readonly #fetch: Fetch;
+  readonly #query: Query;
+  readonly #read: (answer: unknown) => T;
+
+  constructor(answer: unknown, query: Query, fetch: Fetch, read: (answer: unknown) => T) {
+    const page = answer as { data?: unknown; url?: string; has_more?: boolean } | null;
+    if (!Array.isArray(page?.data)) {
+      throw new APIError("The service answered something else than a list. Is baseUrl right?");
+    }
+    this.url = page.url ?? "";
+    this.has_more = page.has_more ?? false;
+    this.data = page.data.map(read);
+    this.#fetch = fetch;
+    this.#query = query;
+    this.#read = read;
+  }
+
+  /** Returns the next page in the same direction, or null after the last. */
+  async nextPage(): Promise<Page<T> | null> {
+    const edge = this.#goesBackUp ? this.data[0] : this.data[this.data.length - 1];
+    if (!this.has_more || edge === undefined) return null;
+    const query = { ...this.#query, [this.#goesBackUp ? "ending_before" : "starting_after"]: edge.id };
+    return new Page(await this.#fetch(query), query, this.#fetch, this.#read);
+  }
+
+  /**
+   * Goes through this page and all that follow, fetched as they are needed. After `ending_before` that is away from the
+   * given object: oldest first, up to the newest.
+   */
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    for (let page: Page<T> | null = this; page !== null; page = await page.nextPage()) {
+      yield* this.#goesBackUp ? [...page.data].reverse() : page.data;
+    }
+  }
+
+  get #goesBackUp(): boolean {
+    return this.#query["ending_before"] !== undefined;
+  }
+}
+
+/** A list that was asked for: await it for its first page, or go through all of it with `for await`. */
+export class List<T extends { id: string }> implements PromiseLike<Page<T>>, AsyncIterable<T> {
+  readonly #first: () => Promise<Page<T>>;
+
+  constructor(fetch: Fetch, params: object, read: (answer: unknown) => T) {
+    const query = { ...params } as Query;
+    let first: Promise<Page<T>> | undefined;
+    this.#first = () => (first ??= fetch(query).then((answer) => new Page(answer, query, fetch, read)));
+  }
+
+  then<A = Page<T>, B = never>(
+    onFulfilled?: ((page: Page<T>) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    return this.#first().then(onFulfilled, onRejected);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    yield* await this.#first();
+  }
+}

@@ -1,0 +1,23 @@
+import type { Chain, Token } from "../objects.js";
+import type { RequestOptions, Transport } from "../transport.js";
+
+/** What can be asked for. The API key is not sent along. */
+export class Chains {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Returns the active chains. */
+  async list(options?: RequestOptions): Promise<Chain[]> {
+    return (await this.#transport.request({ method: "GET", path: "/api/public/chains" }, options)) as Chain[];
+  }
+
+  /** Returns the active tokens of a chain. */
+  async tokens(chainId: number, options?: RequestOptions): Promise<Token[]> {
+    if (!Number.isSafeInteger(chainId)) throw new TypeError("chainId should be a whole number.");
+    const path = `/api/public/chains/${chainId}/tokens`;
+    return (await this.#transport.request({ method: "GET", path }, options)) as Token[];
+  }
+}

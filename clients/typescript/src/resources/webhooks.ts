@@ -1,0 +1,109 @@
+import { readEvent } from "../events.js";
+import type { Delivery, DeliveryStatus, Event, EventType, WebhookConfiguration, WebhookTest } from "../objects.js";
+import { List, type ListParams, type Query } from "../pages.js";
+import { checkedId, type RequestOptions, type Transport } from "../transport.js";
+
+/** The endpoint as it should be. What is left out, but for `url`, stays as it is. */
+export interface WebhookUpdateParams {
+  /** Null removes the endpoint. */
+  url: string | null;
+  is_enabled?: boolean;
+  /** Null stands for the default types. */
+  enabled_events?: EventType[] | null;
+  /** Both secrets sign for 24 hours then. */
+  rotate_secret?: boolean;
+}
+
+export interface DeliveryListParams extends ListParams {
+  event_id?: string;
+  type?: EventType;
+  status?: DeliveryStatus;
+}
+
+export interface EventListParams extends ListParams {
+  type?: EventType;
+  created_after?: Date | string;
+  created_before?: Date | string;
+}
+
+const PATH = "/api/webhooks";
+
+/** This merchant's endpoint; the key needs `manage_webhooks`. */
+export class Webhooks {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Returns the endpoint and its secret; all null before there is one. */
+  async retrieve(options?: RequestOptions): Promise<WebhookConfiguration> {
+    return (await this.#transport.request({ method: "GET", path: PATH }, options)) as WebhookConfiguration;
+  }
+
+  /**
+   * Changes the endpoint and returns it. A call that rotates the secret is not repeated when its answer is lost: see with
+   * `retrieve()` whether it was carried out.
+   */
+  async update(params: WebhookUpdateParams, options?: RequestOptions): Promise<WebhookConfiguration> {
+    const call = { method: "PUT", path: PATH, body: params, isRepeatable: !params.rotate_secret } as const;
+    return (await this.#transport.request(call, options)) as WebhookConfiguration;
+  }
+
+  /** Has a sample event sent to the endpoint, at once and once, and returns how that went. */
+  async test(params: { type?: EventType } = {}, options?: RequestOptions): Promise<WebhookTest> {
+    const path = `${PATH}/test`;
+    return (await this.#transport.request({ method: "POST", path, body: params }, options)) as WebhookTest;
+  }
+}
+
+/** What was, is or will be sent to the endpoint, samples included; the key needs `manage_webhooks`. */
+export class Deliveries {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** The deliveries that fit, newest first. */
+  list(params: DeliveryListParams = {}, options?: RequestOptions): List<Delivery> {
+    const path = `${PATH}/deliveries`;
+    const fetch = (query: Query) => this.#transport.request({ method: "GET", path, query }, options);
+    return new List(fetch, params, (answer) => answer as Delivery);
+  }
+
+  /** Returns a delivery with every attempt. */
+  async retrieve(id: string, options?: RequestOptions): Promise<Delivery> {
+    const path = `${PATH}/deliveries/${checkedId(id)}`;
+    return (await this.#transport.request({ method: "GET", path }, options)) as Delivery;
+  }
+
+  /** Has it sent again, whatever became of it. */
+  async redeliver(id: string, options?: RequestOptions): Promise<Delivery> {
+    const path = `${PATH}/deliveries/${checkedId(id)}/redeliver`;
+    return (await this.#transport.request({ method: "POST", path, body: {} }, options)) as Delivery;
+  }
+}
+
+/** What happened, kept for 30 days, whether or not it was delivered. */
+export class Events {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * The events that fit, newest first. With `ending_before` the newest one seen they come oldest first, and none is
+   * missed.
+   */
+  list(params: EventListParams = {}, options?: RequestOptions): List<Event> {
+    const fetch = (query: Query) => this.#transport.request({ method: "GET", path: "/api/events", query }, options);
+    return new List(fetch, params, readEvent);
+  }
+
+  /** Returns one event. */
+  async retrieve(id: string, options?: RequestOptions): Promise<Event> {
+    return readEvent(await this.#transport.request({ method: "GET", path: `/api/events/${checkedId(id)}` }, options));
+  }
+}

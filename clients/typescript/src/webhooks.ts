@@ -1,0 +1,123 @@
+/**
+ * Is this delivery really from Quittance? No network, no framework.
+ *
+ * The header is `Service-Signature: t=<Unix seconds>,v1=<hex>`, where the hex is the HMAC-SHA256, with the webhook secret
+ * as key, of the timestamp, a dot and the raw body. While a secret is being rotated there are two `v1=`.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+import { SignatureVerificationError } from "./errors.js";
+import { readEvent } from "./events.js";
+import type { Event } from "./objects.js";
+
+export const TOLERANCE_SECONDS = 300;
+
+const FORM = "it should be t=<Unix seconds>,v1=<64 hexadecimal digits>";
+
+export interface VerifyOptions {
+  /** How many seconds the signature's time may be from now. */
+  tolerance?: number;
+  /** Unix seconds; the present if left out. */
+  now?: number;
+}
+
+/**
+ * Returns the event in `rawBody` if `signatureHeader` signs these very bytes with `secret`.
+ *
+ * `rawBody` is what came over the wire, before any parsing; `signatureHeader` is the value of `Service-Signature`. With
+ * several secrets any of them will do. Throws SignatureVerificationError, which says why, for what is not to be believed,
+ * and TypeError for a wrong call, such as an empty secret.
+ */
+export function verify(
+  rawBody: Uint8Array | ArrayBuffer,
+  signatureHeader: string | null | undefined,
+  secret: string | readonly string[],
+  options: VerifyOptions = {},
+): Event {
+  const body = bytesOf(rawBody);
+  const secrets = secretsOf(secret);
+  const tolerance = options.tolerance ?? TOLERANCE_SECONDS;
+  if (!(tolerance >= 0)) throw new TypeError("tolerance should be a number of seconds.");
+  const { timestamp, digests } = parse(signatureHeader);
+  const distance = Math.abs((options.now ?? Date.now() / 1000) - Number(timestamp));
+  if (!(distance <= tolerance)) {
+    throw new SignatureVerificationError(
+      `The signature's timestamp is ${Math.round(distance)} s from now, and ${tolerance} s are allowed. ` +
+        "Is the clock of this machine right?",
+    );
+  }
+  if (!isSigned(timestamp, body, secrets, digests)) {
+    throw new SignatureVerificationError(
+      "No signature matches the body. Is this the endpoint's secret, and the body as it came, unparsed?",
+    );
+  }
+  return eventIn(body);
+}
+
+/** Returns the header value that signs `rawBody`, with one `v1` for each secret. For tests of your own endpoint. */
+export function sign(
+  rawBody: Uint8Array | ArrayBuffer,
+  secret: string | readonly string[],
+  timestamp: number = Math.floor(Date.now() / 1000),
+): string {
+  const body = bytesOf(rawBody);
+  const signatures = secretsOf(secret).map((each) => `v1=${digest(String(timestamp), body, each).toString("hex")}`);
+  return [`t=${timestamp}`, ...signatures].join(",");
+}
+
+function bytesOf(body: Uint8Array | ArrayBuffer): Uint8Array {
+  if (body instanceof Uint8Array) return body;
+  if (body instanceof ArrayBuffer) return new Uint8Array(body);
+  const what = body === null ? "null" : typeof body;
+  throw new TypeError(`rawBody should be the raw bytes of the request (a Buffer or Uint8Array), not ${what}.`);
+}
+
+/** An empty secret is refused: anybody could sign with it. */
+function secretsOf(secret: string | readonly string[]): readonly string[] {
+  const secrets = typeof secret === "string" ? [secret] : secret;
+  if (!Array.isArray(secrets) || !secrets.length || !secrets.every((each) => typeof each === "string" && each)) {
+    throw new TypeError("secret should be the endpoint's whsec_… or several of them; got an empty one.");
+  }
+  return secrets;
+}
+
+function parse(header: string | null | undefined): { timestamp: string; digests: Buffer[] } {
+  if (!header) throw new SignatureVerificationError("There is no Service-Signature header.");
+  const timestamps: string[] = [];
+  const digests: Buffer[] = [];
+  for (const part of String(header).split(",")) {
+    const [, name, value] = /^\s*([^=]*)=(.*?)\s*$/.exec(part) ?? [];
+    if (name === "t") timestamps.push(value ?? "");
+    else if (name === "v1" && /^[0-9a-f]{64}$/.test(value ?? "")) digests.push(Buffer.from(value ?? "", "hex"));
+  }
+  const [timestamp] = timestamps;
+  if (timestamps.length !== 1 || timestamp === undefined || !/^[0-9]{1,12}$/.test(timestamp)) {
+    throw new SignatureVerificationError(`The Service-Signature header has no timestamp; ${FORM}.`);
+  }
+  if (!digests.length) {
+    throw new SignatureVerificationError(`The Service-Signature header has no v1 signature; ${FORM}.`);
+  }
+  return { timestamp, digests };
+}
+
+/** Compares each with each in constant time, and all of them, whether or not one has matched. */
+function isSigned(timestamp: string, body: Uint8Array, secrets: readonly string[], digests: Buffer[]): boolean {
+  let matches = 0;
+  for (const secret of secrets) {
+    const ours = digest(timestamp, body, secret);
+    for (const theirs of digests) matches += Number(timingSafeEqual(ours, theirs));
+  }
+  return matches > 0;
+}
+
+function digest(timestamp: string, body: Uint8Array, secret: string): Buffer {
+  return createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest();
+}
+
+function eventIn(body: Uint8Array): Event {
+  try {
+    return readEvent(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body)));
+  } catch (error) {
+    throw new SignatureVerificationError(`The signed body is not an event: ${(error as Error).message}`);
+  }
+}

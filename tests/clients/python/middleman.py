@@ -1,0 +1,138 @@
+"""A server between a client and the real service: it hands calls on, and can lose, cut or replace the answers."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import requests
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One call as it arrived."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class Middleman:
+    """`faults` has one entry for each coming call; after the last one, or where it is None, calls are handed on."""
+
+    upstream: str
+    url: str = ""
+    faults: list["Fault | None"] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    is_down: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, handler: BaseHTTPRequestHandler) -> None:
+        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+        asked = Asked(handler.command, handler.path, dict(handler.headers.items()), body)
+        with self._lock:
+            self.asked.append(asked)
+            fault = cut if self.is_down else (self.faults.pop(0) if self.faults else None)
+        (fault or hand_on)(self, asked, handler)
+
+    def ask_upstream(self, asked: Asked) -> requests.Response:
+        headers = {
+            name: value for name, value in asked.headers.items() if name.lower() not in ("host", "connection")
+        }
+        with requests.Session() as session:
+            session.trust_env = False
+            return session.request(
+                asked.method, self.upstream + asked.path, data=asked.body, headers=headers, timeout=20
+            )
+
+    @property
+    def idempotency_keys(self) -> list[str | None]:
+        return [asked.headers.get("Idempotency-Key") for asked in self.asked]
+
+
+Fault = Callable[[Middleman, Asked, BaseHTTPRequestHandler], None]
+
+
+def hand_on(middleman: Middleman, asked: Asked, handler: BaseHTTPRequestHandler) -> None:
+    answer = middleman.ask_upstream(asked)
+    kept = ("Content-Type", "X-Request-Id", "Retry-After", "Idempotent-Replayed")
+    _send(handler, answer.status_code, answer.content, {n: v for n, v in answer.headers.items() if n in kept})
+
+
+def cut(middleman: Middleman, asked: Asked, handler: BaseHTTPRequestHandler) -> None:
+    """The connection ends before the service heard of the call."""
+    handler.close_connection = True
+    handler.connection.close()
+
+
+def cut_after_it_was_handled(middleman: Middleman, asked: Asked, handler: BaseHTTPRequestHandler) -> None:
+    """The service carries the call out, and nobody hears of it."""
+    assert middleman.ask_upstream(asked).ok
+    cut(middleman, asked, handler)
+
+
+def answering(status: int, body: Any = None, **headers: str) -> Fault:
+    """Another answer than the service's; header names are written with underscores."""
+
+    def send(middleman: Middleman, asked: Asked, handler: BaseHTTPRequestHandler) -> None:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        _send(handler, status, content, {name.replace("_", "-"): value for name, value in headers.items()})
+
+    return send
+
+
+def problem(code: str, type_: str) -> dict[str, Any]:
+    """An error as the service writes it."""
+    return {
+        "error": {"type": type_, "code": code, "message": "Not now.", "param": None, "request_id": "req_1"}
+    }
+
+
+def _send(handler: BaseHTTPRequestHandler, status: int, body: bytes, headers: dict[str, str]) -> None:
+    handler.send_response(status)
+    for name, value in headers.items():
+        handler.send_header(name, value)
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+@contextmanager
+def standing_before(upstream: str) -> Iterator[Middleman]:
+    middleman = Middleman(upstream)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            with suppress(OSError, ValueError):
+                middleman.take(self)
+
+        do_GET = do_PUT = do_POST
+
+        def finish(self) -> None:
+            with suppress(OSError, ValueError):
+                super().finish()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        block_on_close = False
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        middleman.url = f"http://127.0.0.1:{server.server_port}"
+        try:
+            yield middleman
+        finally:
+            server.shutdown()
+            thread.join()
