@@ -2,6 +2,7 @@
 
 from django.http import Http404
 from django.utils.cache import patch_cache_control
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -9,6 +10,7 @@ from rest_framework.response import Response
 from chains.lookup import find_chain
 from chains.models import Chain, Token
 from chains.serializers import ChainSerializer, TokenSerializer
+from config.api.schema import operation
 
 _CACHE_SECONDS = 60
 
@@ -19,11 +21,29 @@ class CatalogueViewSet(viewsets.ViewSet):
     authentication_classes = ()
     permission_classes = ()
 
+    @operation(
+        "chains.list",
+        tag="Catalogue",
+        summary="List chains",
+        description="The active chains, as a plain array. May be cached for a minute.",
+        answers={200: OpenApiResponse(ChainSerializer(many=True), "The active chains.")},
+    )
     def list(self, request: Request) -> Response:  # noqa: ARG002 - the viewset interface
         """Return the active chains."""
         chains = Chain.objects.filter(is_active=True)
         return _cacheable(Response(ChainSerializer(chains, many=True).data))
 
+    @operation(
+        "tokens.list",
+        tag="Catalogue",
+        summary="List a chain's tokens",
+        description=(
+            "The active tokens of an active chain, as a plain array. May be cached for a minute. Ids of tokens differ "
+            "between deployments: look yours up by `contract_address`."
+        ),
+        path={"chain_id": "The chain's `id`."},
+        answers={200: OpenApiResponse(TokenSerializer(many=True), "The chain's active tokens.")},
+    )
     def tokens(self, request: Request, chain_id: int) -> Response:  # noqa: ARG002 - the viewset interface
         """Return the active tokens of an active chain; 404 for any other chain."""
         chain = find_chain(chain_id)

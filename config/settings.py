@@ -7,6 +7,7 @@ import django_stubs_ext
 from django.templatetags.static import static
 
 from config import environment
+from config.api.schema_settings import spectacular_settings
 from config.environment import env
 from config.logs import report_errors
 
@@ -38,6 +39,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "django_otp",
     "chains",
     "merchants",
@@ -156,8 +159,10 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "config.api.handler.exception_handler",
     "UNAUTHENTICATED_USER": None,
     "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "config.api.schema.Inspector",
     "UNICODE_JSON": True,
 }
+SPECTACULAR_SETTINGS = spectacular_settings(BASE_URL, ENVIRONMENT)
 RATE_LIMIT_API = environment.rate_limit("RATE_LIMIT_API", "100/second")
 RATE_LIMIT_PUBLIC = environment.rate_limit("RATE_LIMIT_PUBLIC", "120/minute")
 RATE_LIMIT_EXPENSIVE = environment.rate_limit("RATE_LIMIT_EXPENSIVE", "20/minute")

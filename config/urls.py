@@ -3,12 +3,15 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 
+from config.api.schema_views import SchemaView, reference_page
 from config.api.views import unknown_path
 
 urlpatterns = [
     path("api/public/", include("chains.urls")),
     path("api/", include("payments.urls")),
     path("api/", include("webhooks.urls")),
+    path("api/schema", SchemaView.as_view(), name="schema"),
+    path("api/docs", reference_page, name="reference"),
     path("", include("checkout.urls")),
     path("", include("config.health")),
     path("", include("config.metrics")),

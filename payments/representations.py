@@ -5,11 +5,15 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.conf import settings
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from chains.amounts import Amount, amount_object
-from chains.serializers import TokenSerializer
-from payments.models import Payment, PaymentRequest
+from chains.serializers import AmountSerializer, TokenSerializer
+from config.api.schema import described
+from payments import examples
+from payments.models import FailureCode, Payment, PaymentRequest
 
 NEWEST_PAYMENTS = 20
 
@@ -19,6 +23,7 @@ def timestamp(time: datetime | None) -> str | None:
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z") if time else None
 
 
+@extend_schema_field(OpenApiTypes.DATETIME)
 class TimestampField(serializers.ReadOnlyField):
     """A time as RFC 3339 in UTC."""
 
@@ -27,6 +32,7 @@ class TimestampField(serializers.ReadOnlyField):
         return timestamp(value)
 
 
+@extend_schema_field(AmountSerializer)
 class RequestAmountField(serializers.ReadOnlyField):
     """An amount in the requested token."""
 
@@ -35,27 +41,59 @@ class RequestAmountField(serializers.ReadOnlyField):
         return amount_object(getattr(instance, str(self.field_name)), instance.token.decimals)
 
 
+@described(
+    "Payment", "One transaction that was submitted, or found, for a payment request.", examples.PAYMENT
+)
 class PaymentSerializer(serializers.ModelSerializer[Payment]):
     """The payment object of contract 6."""
 
-    object = serializers.ReadOnlyField(default="payment")
-    payment_request = serializers.UUIDField(source="request_id", read_only=True)
-    chain_id = serializers.IntegerField(read_only=True)
-    from_address = serializers.SerializerMethodField()
-    token = serializers.SerializerMethodField()
-    amount = serializers.SerializerMethodField()
-    amount_received = serializers.SerializerMethodField()
-    destination_chain_id = serializers.IntegerField(source="request.chain_id", read_only=True)
-    destination_transaction_hash = serializers.SerializerMethodField()
-    explorer_url = serializers.SerializerMethodField()
-    bound_by = serializers.SerializerMethodField()
-    provider = serializers.SerializerMethodField()
-    provider_status = serializers.SerializerMethodField()
-    failure_code = serializers.SerializerMethodField()
-    failure_message = serializers.SerializerMethodField()
-    created_at = TimestampField()
-    completed_at = TimestampField()
-    failed_at = TimestampField()
+    object = serializers.ReadOnlyField(default="payment", help_text="Always `payment`.")
+    payment_request = serializers.UUIDField(
+        source="request_id", read_only=True, help_text="The payment request that it is for."
+    )
+    chain_id = serializers.IntegerField(read_only=True, help_text="The chain of the customer's transaction.")
+    from_address = serializers.SerializerMethodField(
+        help_text="The wallet that paid. Null until known; always null in public answers."
+    )
+    token = serializers.SerializerMethodField(
+        allow_null=True, help_text="The token paid with. Null until known."
+    )
+    amount = serializers.SerializerMethodField(
+        allow_null=True, help_text="How much was paid, in the token paid with. Null until known."
+    )
+    amount_received = serializers.SerializerMethodField(
+        allow_null=True, help_text="How much counts, in the requested token. Null until verified."
+    )
+    destination_chain_id = serializers.IntegerField(
+        source="request.chain_id", read_only=True, help_text="The chain that the request asks for."
+    )
+    destination_transaction_hash = serializers.SerializerMethodField(
+        help_text="The transaction that delivered; for a direct payment the same one, once it is completed."
+    )
+    explorer_url = serializers.SerializerMethodField(
+        help_text="The transaction's page on the chain's explorer, where there is one."
+    )
+    bound_by = serializers.SerializerMethodField(
+        help_text=(
+            "What ties the transaction to the request: the `reference` that it carries, the `payer`'s proof, the "
+            "`provider`'s id in it, or, by the merchant's word, `manual`. Null until known."
+        )
+    )
+    provider = serializers.SerializerMethodField(
+        help_text="The routing provider of a swap; null for a direct payment."
+    )
+    provider_status = serializers.SerializerMethodField(
+        help_text="The provider's own word for how far the swap is; null for a direct payment."
+    )
+    failure_code = serializers.SerializerMethodField(
+        help_text="Why it failed, for programs; null unless it did. `retries_left` tells whether a retry can help."
+    )
+    failure_message = serializers.SerializerMethodField(
+        help_text="Why it failed, for people; null unless it did."
+    )
+    created_at = TimestampField(help_text="When it was submitted or found.")
+    completed_at = TimestampField(allow_null=True, help_text="When it was verified; null until then.")
+    failed_at = TimestampField(allow_null=True, help_text="When it failed; null unless it did.")
 
     class Meta:
         model = Payment
@@ -89,20 +127,53 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
             "completed_at",
             "failed_at",
         )
+        read_only_fields = fields
+        extra_kwargs = {
+            "id": {"help_text": "`pay_` and 24 characters."},
+            "status": {
+                "help_text": (
+                    "`pending` until a worker looks at it, `processing` while it is verified, then `completed` or "
+                    "`failed`. A retried one is `pending` again."
+                )
+            },
+            "type": {
+                "help_text": "`direct`: the requested token on its chain. `swap`: anything else, by a provider."
+            },
+            "transaction_hash": {"help_text": "The customer's transaction, as its chain writes it."},
+            "confirmations": {
+                "help_text": "How many blocks deep the transaction lies, its own block included."
+            },
+            "confirmations_required": {
+                "help_text": "How deep it has to lie; null where the chain's own finality decides."
+            },
+            "reorged": {
+                "help_text": "Whether its block vanished from the chain after it was completed: it then needs a person."
+            },
+            "status_detail": {
+                "help_text": "One sentence for people: what is being waited for, or why not. May be empty."
+            },
+            "attempts": {"help_text": "How many looks at the chain found nothing; ten are made."},
+            "retries_left": {
+                "help_text": "How often a failed one may still be looked at anew; 0 where that can't help."
+            },
+        }
 
     def get_from_address(self, payment: Payment) -> str | None:
         """Return the sender, once known."""
         return payment.from_address or None
 
+    @extend_schema_field(TokenSerializer)
     def get_token(self, payment: Payment) -> dict[str, Any] | None:
         """Return the token paid with, once known."""
         return dict(TokenSerializer(payment.token).data) if payment.token else None
 
+    @extend_schema_field(AmountSerializer)
     def get_amount(self, payment: Payment) -> Amount | None:
         """Return the amount paid, in the token paid with, once known."""
         token = payment.token or payment.request.token
         return None if payment.amount is None else amount_object(payment.amount, token.decimals)
 
+    @extend_schema_field(AmountSerializer)
     def get_amount_received(self, payment: Payment) -> Amount | None:
         """Return what counts, in the requested token, once verified."""
         received = payment.amount_received
@@ -119,6 +190,7 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
         base = "" if payment.is_simulated else payment.chain.explorer_url.rstrip("/")
         return f"{base}/tx/{payment.transaction_hash}" if base else None
 
+    @extend_schema_field(serializers.ChoiceField(Payment.BoundBy.choices, allow_null=True))
     def get_bound_by(self, payment: Payment) -> str | None:
         """Return what tied the transaction to the request."""
         return payment.bound_by or None
@@ -131,6 +203,7 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
         """Return the provider's own word for how far the swap is."""
         return payment.provider_status or None
 
+    @extend_schema_field(serializers.ChoiceField(FailureCode.choices, allow_null=True))
     def get_failure_code(self, payment: Payment) -> str | None:
         """Return why it failed."""
         return payment.failure_code or None
@@ -140,22 +213,30 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
         return payment.failure_message or None
 
 
+@described(
+    "PaymentRequest",
+    "An amount of one token, asked for on one chain to one wallet.",
+    examples.PAYMENT_REQUEST,
+)
 class PaymentRequestSerializer(serializers.ModelSerializer[PaymentRequest]):
     """The payment request object of spec 2.4 and contract 5, without its payments."""
 
-    object = serializers.ReadOnlyField(default="payment_request")
-    amount = RequestAmountField()
-    amount_paid = RequestAmountField()
-    amount_remaining = RequestAmountField()
-    amount_overpaid = RequestAmountField()
-    chain_id = serializers.IntegerField(read_only=True)
-    token = TokenSerializer(read_only=True)
-    payment_url = serializers.SerializerMethodField()
-    expires_at = TimestampField()
-    created_at = TimestampField()
-    completed_at = TimestampField()
-    cancelled_at = TimestampField()
-    expired_at = TimestampField()
+    object = serializers.ReadOnlyField(default="payment_request", help_text="Always `payment_request`.")
+    amount = RequestAmountField(help_text="What was asked for.")
+    amount_paid = RequestAmountField(help_text="What has come, and was verified.")
+    amount_remaining = RequestAmountField(help_text="What is still to be paid; zero once it is paid in full.")
+    amount_overpaid = RequestAmountField(help_text="What came beyond the amount asked for.")
+    chain_id = serializers.IntegerField(read_only=True, help_text="The chain on which it is to arrive.")
+    token = TokenSerializer(read_only=True, help_text="The token that is to arrive.")
+    payment_url = serializers.SerializerMethodField(help_text="The checkout page: send the customer there.")
+    metadata = serializers.DictField(
+        child=serializers.CharField(), read_only=True, help_text="Your own pairs, as sent; `{}` if left out."
+    )
+    expires_at = TimestampField(help_text="Until when it can be paid.")
+    created_at = TimestampField(help_text="When it was created.")
+    completed_at = TimestampField(allow_null=True, help_text="When it was paid in full; null until then.")
+    cancelled_at = TimestampField(allow_null=True, help_text="When it was cancelled; null unless it was.")
+    expired_at = TimestampField(allow_null=True, help_text="When it expired; null unless it did.")
 
     class Meta:
         model = PaymentRequest
@@ -186,20 +267,53 @@ class PaymentRequestSerializer(serializers.ModelSerializer[PaymentRequest]):
             "cancelled_at",
             "expired_at",
         )
+        read_only_fields = fields
+        extra_kwargs: dict[str, dict[str, Any]] = {
+            "id": {"help_text": "A UUID in order of time."},
+            "shortcode": {"help_text": "12 characters, for the checkout page's address."},
+            "status": {
+                "help_text": (
+                    "`active` until it is paid in full (`completed`), its time is over (`expired`) or you cancel it "
+                    "(`cancelled`). Partly paid, it stays `active`."
+                )
+            },
+            "recipient_address": {"help_text": "The wallet that is paid, in its chain's canonical form."},
+            "redirect_url": {
+                "help_text": "Where the customer goes once it is completed, as sent; null if left out."
+            },
+            "cancel_url": {"help_text": "Where a customer who gives up goes, as sent; null if left out."},
+            "webhook_url": {
+                "help_text": "Where its events go instead of your endpoint, as sent; null if left out."
+            },
+            "external_id": {"help_text": "Your own reference, as sent; null if left out."},
+            "description": {
+                "help_text": "What the customer reads on the checkout, as sent; null if left out."
+            },
+            "references": {
+                "help_text": "Whether the transactions that are built for it carry its reference."
+            },
+            "paid_late": {"help_text": "Whether the completing transfer's block is later than `expires_at`."},
+        }
 
     def get_payment_url(self, request: PaymentRequest) -> str:
         """Return the checkout page's address."""
         return payment_url(request)
 
 
+@described(
+    "PaymentRequestDetail", "A payment request with its newest 20 payments.", examples.PAYMENT_REQUEST_DETAIL
+)
 class PaymentRequestDetailSerializer(PaymentRequestSerializer):
     """The payment request with its newest 20 payments."""
 
-    payments = serializers.SerializerMethodField()
+    payments = serializers.SerializerMethodField(
+        help_text="The newest 20 payments, newest first. `payments.list` has all of them."
+    )
 
     class Meta(PaymentRequestSerializer.Meta):
         fields = (*PaymentRequestSerializer.Meta.fields, "payments")
 
+    @extend_schema_field(PaymentSerializer(many=True))
     def get_payments(self, request: PaymentRequest) -> list[dict[str, Any]]:
         """Return the newest payments first."""
         return [dict(PaymentSerializer(payment).data) for payment in newest_payments(request)]

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.errors import ApiError, ErrorCode
+from config.api.schema import described, operation
 from config.api.serializers import OneOfField, StrictSerializer
 from merchants.authentication import actor_of
 from merchants.idempotency import Effect, keyed_post
@@ -14,10 +16,18 @@ from payments.sandbox import Outcome, is_open, simulate
 from payments.views import PaymentRequestViewSet
 
 
+@described("Simulation", "What is to happen to the payment request.", {"outcome": "paid"})
 class SimulateSerializer(StrictSerializer):
     """The body of POST …/simulate: what is to happen to the request."""
 
-    outcome = OneOfField(choices=[outcome.value for outcome in Outcome])
+    outcome = OneOfField(
+        choices=[outcome.value for outcome in Outcome],
+        help_text=(
+            "`paid`: in full. `underpaid`: a part. `overpaid`: more than asked for. `paid_late`: expired, then paid. "
+            "`failed`: a payment that fails. `expired`: nobody paid. `reorged`: paid, then its block vanishes. "
+            "`bridge_refunded`: a swap whose money went back."
+        ),
+    )
 
 
 class SandboxViewSet(PaymentRequestViewSet):
@@ -30,6 +40,21 @@ class SandboxViewSet(PaymentRequestViewSet):
         super().initial(request, *args, **kwargs)
 
     @keyed_post
+    @operation(
+        "sandbox.simulate",
+        tag="Sandbox",
+        summary="Simulate an outcome",
+        description=(
+            "Has an outcome happen to a payment request at once, with the history and the signed webhooks of real "
+            "life and without a chain, so that each branch of an integration can be tried. In staging alone."
+        ),
+        path={"id": "The payment request's `id`, a UUID."},
+        body=SimulateSerializer,
+        errors=[ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, ErrorCode.PAYMENT_IN_PROGRESS],
+        answers={
+            200: OpenApiResponse(PaymentRequestDetailSerializer, "The payment request as it stands now.")
+        },
+    )
     def simulate(self, request: Request, id: str) -> Effect:
         """Have an outcome happen to a payment request, with the events of real life and without a chain (staging)."""
         found = self.find(id)

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from chains.addresses import AddressError, normalise_address
@@ -15,6 +16,7 @@ from chains.models import Chain, Token
 from chains.serializers import AddressField
 from config.api.errors import ErrorCode, Problem
 from config.api.paging import ListQuery, NumberInQueryField, TimeInQueryField
+from config.api.schema import described
 from config.api.serializers import (
     OneOfField,
     StrictSerializer,
@@ -26,6 +28,7 @@ from config.api.serializers import (
     kind_of,
 )
 from merchants.web_addresses import parse_web_address
+from payments import examples
 from payments.models import PaymentRequest
 from payments.requests import NewRequest
 from webhooks.serializers import WebhookAddressField
@@ -36,6 +39,7 @@ _MAX_METADATA_KEY = 40
 _MAX_METADATA_VALUE = 500
 
 
+@extend_schema_field({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$"})
 class AnyJSONField(serializers.Field[Any, Any, Any, Any]):
     """Any JSON value, judged later together with other fields."""
 
@@ -44,6 +48,7 @@ class AnyJSONField(serializers.Field[Any, Any, Any, Any]):
         return data
 
 
+@extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
 class WebAddressField(TextField):
     """An absolute http(s) address that a customer may be sent to (contract 5)."""
 
@@ -61,6 +66,14 @@ class WebAddressField(TextField):
             raise invalid(str(error), ErrorCode.URL_INVALID) from error
 
 
+@extend_schema_field(
+    {
+        "type": "object",
+        "additionalProperties": {"type": "string", "maxLength": _MAX_METADATA_VALUE},
+        "propertyNames": {"minLength": 1, "maxLength": _MAX_METADATA_KEY},
+        "maxProperties": _MAX_METADATA_PAIRS,
+    }
+)
 class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
     """Up to 50 pairs of strings, kept and given back as they are."""
 
@@ -94,21 +107,73 @@ def _demand_metadata_key(name: str) -> None:
         raise invalid("Control and bidirectional-override characters are not accepted in a key.")
 
 
+@described("NewPaymentRequest", "What is asked for, and of whom.", examples.NEW_PAYMENT_REQUEST)
 class CreateRequestSerializer(StrictSerializer):
     """The body of POST /api/payment-requests. `validated_data` becomes a `NewRequest` by `order()`."""
 
-    amount = AnyJSONField()
-    token_id = WholeNumberField()
-    chain_id = WholeNumberField()
-    recipient_address = AddressField()
-    external_id = TextField(max_length=255, required=False, allow_null=True, allow_blank=True)
-    redirect_url = WebAddressField(required=False, allow_null=True)
-    cancel_url = WebAddressField(required=False, allow_null=True)
-    description = TextField(max_length=500, required=False, allow_null=True, allow_blank=True)
-    metadata = MetadataField(required=False, allow_null=True)
-    expires_in = WholeNumberField(min_value=60, max_value=2_592_000, required=False, allow_null=True)
-    webhook_url = WebhookAddressField(required=False, allow_null=True)
-    references = TrueOrFalseField(required=False, allow_null=True)
+    amount = AnyJSONField(
+        help_text="A decimal string in human units. No more fraction digits than the token has; not zero."
+    )
+    token_id = WholeNumberField(help_text="The token to be paid in: its `id` in the catalogue.")
+    chain_id = WholeNumberField(help_text="The token's chain.")
+    recipient_address = AddressField(
+        help_text=(
+            "The wallet to be paid. On EVM 20 bytes in hex; a wrong checksum, the zero address and the token's own "
+            "contract are refused. On Solana 32 bytes in base58; a mint, a program or a token account is refused."
+        )
+    )
+    external_id = TextField(
+        max_length=255,
+        required=False,
+        allow_null=True,
+        allow_blank=True,
+        help_text="Your own reference, such as an order number. It stands in each event as `reference`.",
+    )
+    redirect_url = WebAddressField(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "Where the customer is sent once it is completed, with `payment_request_id` and `status` added to the "
+            "query. Absolute https. Anybody can type that address: it proves nothing."
+        ),
+    )
+    cancel_url = WebAddressField(
+        required=False,
+        allow_null=True,
+        help_text="Where a customer who gives up is sent, with the same parameters. Absolute https.",
+    )
+    description = TextField(
+        max_length=500,
+        required=False,
+        allow_null=True,
+        allow_blank=True,
+        help_text="What it is for: the customer reads it on the checkout.",
+    )
+    metadata = MetadataField(
+        required=False,
+        allow_null=True,
+        help_text="Pairs of your own: up to 50, keys up to 40 characters, values up to 500.",
+    )
+    expires_in = WholeNumberField(
+        min_value=60,
+        max_value=2_592_000,
+        required=False,
+        allow_null=True,
+        help_text="How long it can be paid, in seconds; 3600 if left out.",
+    )
+    webhook_url = WebhookAddressField(
+        required=False,
+        allow_null=True,
+        help_text="Where this request's events go instead of your endpoint; signed with the same secret.",
+    )
+    references = TrueOrFalseField(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "Whether transactions carry a reference; your merchant's setting if left out. False suits wallets that "
+            "credit plain transfers only, such as some exchanges' deposit addresses."
+        ),
+    )
 
     def to_internal_value(self, data: Any) -> Any:
         """Validate each field, then those that only make sense together; report all failures at once."""
@@ -178,12 +243,16 @@ class CreateRequestSerializer(StrictSerializer):
 class RequestListQuery(ListQuery):
     """The query of GET /api/payment-requests."""
 
-    status = OneOfField(choices=PaymentRequest.Status.choices, required=False)
-    external_id = TextField(max_length=255, required=False, allow_blank=True)
-    token_id = NumberInQueryField(required=False)
-    chain_id = NumberInQueryField(required=False)
-    created_after = TimeInQueryField(required=False)
-    created_before = TimeInQueryField(required=False)
+    status = OneOfField(
+        choices=PaymentRequest.Status.choices, required=False, help_text="Only those in this state."
+    )
+    external_id = TextField(
+        max_length=255, required=False, allow_blank=True, help_text="Only those with this reference of yours."
+    )
+    token_id = NumberInQueryField(required=False, help_text="Only those in this token.")
+    chain_id = NumberInQueryField(required=False, help_text="Only those on this chain.")
+    created_after = TimeInQueryField(required=False, help_text="Only those created later than this.")
+    created_before = TimeInQueryField(required=False, help_text="Only those created earlier than this.")
 
     def validate_token_id(self, token_id: int) -> int:
         """Refuse the number of no token; an inactive one's requests can still be listed."""
@@ -198,10 +267,17 @@ class RequestListQuery(ListQuery):
         return chain_id
 
 
+@described(
+    "Acceptance",
+    "Why you take a transaction as payment.",
+    {"reason": "The customer showed us the transaction in their wallet."},
+)
 class AcceptPaymentSerializer(StrictSerializer):
     """The body of POST …/accept: why the merchant takes this transaction as payment."""
 
-    reason = TextField(max_length=400)
+    reason = TextField(
+        max_length=400, help_text="Why this transaction is your customer's payment; it stays in the history."
+    )
 
 
 def recipient(chain: Chain, token: Token | None, text: str) -> str:

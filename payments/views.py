@@ -5,12 +5,15 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import status, viewsets
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.api.errors import ErrorCode
 from config.api.paging import ListQuery, conditions, list_answer, page_of, read_query
+from config.api.schema import list_of, operation
 from config.api.serializers import demand_no_parameters
 from merchants.authentication import actor_of, merchant_of
 from merchants.idempotency import Effect, keyed_post
@@ -35,6 +38,10 @@ _FILTERS = {
     "created_after": "created_at__gt",
     "created_before": "created_at__lt",
 }
+
+
+_REQUEST = {"id": "The payment request's `id`, a UUID."}
+_PAYMENT = {**_REQUEST, "payment_id": "The payment's `id`."}
 
 
 class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
@@ -71,6 +78,15 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         final["Cache-Control"] = "no-store"
         return final
 
+    @operation(
+        "payment_requests.list",
+        tag="Payment requests",
+        summary="List payment requests",
+        description="Your payment requests, newest first, without their payments.",
+        query=RequestListQuery,
+        errors=[ErrorCode.CHAIN_UNKNOWN, ErrorCode.TOKEN_UNKNOWN],
+        answers={200: OpenApiResponse(list_of(PaymentRequestSerializer, "PaymentRequestList"), "One page.")},
+    )
     def list(self, request: Request) -> Response:
         """Return the merchant's payment requests, newest first, without their payments."""
         query = read_query(RequestListQuery, request)
@@ -79,6 +95,30 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         return list_answer(request, page, PaymentRequestSerializer(page.rows, many=True).data)
 
     @keyed_post
+    @operation(
+        "payment_requests.create",
+        tag="Payment requests",
+        summary="Create a payment request",
+        description=(
+            "Asks for an amount of one token. Send the customer to the `payment_url` of the answer. Send an "
+            "`Idempotency-Key` as well, so that a call that you have to repeat asks for the money once."
+        ),
+        body=CreateRequestSerializer,
+        errors=[
+            ErrorCode.AMOUNT_INVALID,
+            ErrorCode.AMOUNT_NOT_A_STRING,
+            ErrorCode.AMOUNT_TOO_PRECISE,
+            ErrorCode.AMOUNT_NOT_POSITIVE,
+            ErrorCode.AMOUNT_TOO_LARGE,
+            ErrorCode.CHAIN_UNKNOWN,
+            ErrorCode.TOKEN_UNKNOWN,
+            ErrorCode.TOKEN_NOT_ON_CHAIN,
+            ErrorCode.ADDRESS_INVALID,
+            ErrorCode.URL_INVALID,
+            ErrorCode.URL_NOT_ALLOWED,
+        ],
+        answers={201: OpenApiResponse(PaymentRequestSerializer, "The new payment request.")},
+    )
     def create(self, request: Request) -> Effect:
         """Create a payment request."""
         serializer = CreateRequestSerializer(data=request.data)
@@ -91,10 +131,27 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
         return effect
 
+    @operation(
+        "payment_requests.retrieve",
+        tag="Payment requests",
+        summary="Retrieve a payment request",
+        description="A payment request with its newest payments. To be told of changes, prefer the webhooks.",
+        path=_REQUEST,
+        answers={200: OpenApiResponse(PaymentRequestDetailSerializer, "The payment request.")},
+    )
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the viewset interface
         """Return a payment request with its newest payments."""
         return Response(PaymentRequestDetailSerializer(self.find(id)).data)
 
+    @operation(
+        "payments.list",
+        tag="Payments",
+        summary="List a request's payments",
+        description="All payments of one payment request, newest first.",
+        path=_REQUEST,
+        query=ListQuery,
+        answers={200: OpenApiResponse(list_of(PaymentSerializer, "PaymentList"), "One page.")},
+    )
     def payments(self, request: Request, id: str) -> Response:
         """Return all payments of a request, newest first."""
         payments = self.find(id).payments.select_related("chain", "token", "request__token")
@@ -102,6 +159,18 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         return list_answer(request, page, PaymentSerializer(page.rows, many=True).data)
 
     @keyed_post
+    @operation(
+        "payment_requests.cancel",
+        tag="Payment requests",
+        summary="Cancel a payment request",
+        description=(
+            "Cancels an active payment request; again on a cancelled one changes nothing. Money that arrives "
+            "afterwards is recorded all the same, and you are told of it."
+        ),
+        path=_REQUEST,
+        errors=[ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, ErrorCode.PAYMENT_IN_PROGRESS],
+        answers={200: OpenApiResponse(PaymentRequestDetailSerializer, "The payment request, cancelled.")},
+    )
     def cancel(self, request: Request, id: str) -> Effect:
         """Cancel an active payment request; again is no error."""
         demand_no_parameters(request)
@@ -114,6 +183,22 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         return effect
 
     @keyed_post
+    @operation(
+        "payments.retry",
+        tag="Payments",
+        summary="Retry a failed payment",
+        description=(
+            "Looks at the chain anew for a payment that failed for want of an answer. Three times in all, the one "
+            "re-opening by submitting the hash again included."
+        ),
+        path=_PAYMENT,
+        errors=[
+            ErrorCode.RETRY_LIMIT_REACHED,
+            ErrorCode.PAYMENT_NOT_RETRYABLE,
+            ErrorCode.TOO_MANY_OPEN_PAYMENTS,
+        ],
+        answers={200: OpenApiResponse(PaymentSerializer, "The payment, `pending` again.")},
+    )
     def retry(self, request: Request, id: str, payment_id: str) -> Effect:
         """Look anew at a payment that failed for want of an answer."""
         demand_no_parameters(request)
@@ -121,6 +206,19 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         return lambda: Response(PaymentSerializer(retry_payment(payment, actor=actor_of(request))).data)
 
     @keyed_post
+    @operation(
+        "payments.accept",
+        tag="Payments",
+        summary="Accept an unbound payment",
+        description=(
+            "Takes a transaction that failed as `transaction_not_bound` as payment of this request. Everything but "
+            "the binding is verified as ever. Make sure that it is your customer's: the service can't."
+        ),
+        path=_PAYMENT,
+        body=AcceptPaymentSerializer,
+        errors=[ErrorCode.PAYMENT_NOT_RETRYABLE, ErrorCode.TOO_MANY_OPEN_PAYMENTS],
+        answers={200: OpenApiResponse(PaymentSerializer, "The payment, `pending` again.")},
+    )
     def accept(self, request: Request, id: str, payment_id: str) -> Effect:
         """Take a transaction that nothing binds to the request as its payment, with a reason that stays written."""
         payment = self.find_payment(id, payment_id)

@@ -61,9 +61,19 @@ class TimeInQueryField(serializers.DateTimeField):
 class ListQuery(StrictSerializer):
     """The query of every list. A list with filters adds them as fields."""
 
-    limit = NumberInQueryField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
-    starting_after = TextField(required=False, max_length=64)
-    ending_before = TextField(required=False, max_length=64)
+    limit = NumberInQueryField(
+        min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT, help_text="How many objects a page holds."
+    )
+    starting_after = TextField(
+        required=False,
+        max_length=64,
+        help_text="The id of an object: the page begins after it, with older ones.",
+    )
+    ending_before = TextField(
+        required=False,
+        max_length=64,
+        help_text="The id of an object: the page ends before it, with newer ones.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Demand one direction at most."""
