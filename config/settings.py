@@ -202,6 +202,7 @@ UNFOLD = {
     ],
     "STYLES": [lambda _: static("merchants/admin.css")],
     "SHOW_VIEW_ON_SITE": False,
+    "DASHBOARD_CALLBACK": "payments.admin.dashboard.dashboard",
     "SIDEBAR": {"navigation": "config.portal.sections"},
     "ACCOUNT": {"navigation": "config.portal.account_links"},
     "BORDER_RADIUS": "6px",

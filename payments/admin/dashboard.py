@@ -1,0 +1,275 @@
+"""The admin's first page: how it goes, and what needs a person. All of it is read from small tables or by an index.
+
+No node is asked while it is made, and no table counted: figures are the daily ones, with the time up to which they go.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from chains.health import NEEDS_A_PERSON, Health, judge
+from chains.models import Chain
+from merchants.models import ApiKey, Merchant
+from merchants.staff import merchant_of
+from payments import statistics
+from payments.admin import plots
+from payments.attention import Matter, payments_with, requests_with
+from payments.models import Payment, PaymentRequest
+from payments.statistics import Period
+from webhooks import attention as webhook_attention
+from webhooks.models import Delivery, Endpoint
+
+PERIODS = (7, 30, 90)
+USUAL_PERIOD = 30
+# Beyond this many, how many more is no matter; counting on would take time.
+COUNTED_AT_MOST = 1000
+_SEES_FIGURES = ("payments.view_paymentrequest", "payments.view_payment")
+# The worst first.
+_HEALTH_COLOURS = {
+    Health.DOWN: "danger",
+    Health.STANDING_STILL: "danger",
+    Health.IMPAIRED: "warning",
+    Health.UNKNOWN: "",
+    Health.WORKING: "success",
+}
+
+
+@dataclass(frozen=True)
+class Concern:
+    """Something that needs a person: how many there are, and the list that shows them."""
+
+    title: str
+    explanation: str
+    icon: str
+    number: int
+    url: str
+    is_urgent: bool = False
+
+    @property
+    def count(self) -> str:
+        """The number as it is shown."""
+        return f"{COUNTED_AT_MOST:,}+" if self.number > COUNTED_AT_MOST else f"{self.number:,}"
+
+
+def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """Add to the index page's context what this member of staff may see, of their own merchant where they have one."""
+    context["title"] = "Dashboard"
+    try:
+        merchant = merchant_of(request.user)
+    except PermissionDenied:
+        return context
+    now = timezone.now()
+    user = request.user
+    context["merchant"] = merchant
+    context["concerns"] = concerns(user, merchant, now)
+    context["chains"] = chains(now) if user.has_perm("chains.view_chain") else []
+    if not user.has_perms(_SEES_FIGURES):
+        return context
+    period = Period(now.date(), _days(request))
+    context["first_steps"] = first_steps(user, merchant)
+    context["periods"] = [{"days": days, "is_chosen": days == period.days} for days in PERIODS]
+    if context["first_steps"] is None:
+        context |= plots.figures(merchant, period, with_webhooks=user.has_perm("webhooks.view_delivery"))
+        context["known_until"] = statistics.known_until()
+    return context
+
+
+def concerns(user: User | AnonymousUser, merchant: Merchant | None, now: datetime) -> list[Concern]:
+    """Return what needs a person now and this user may look at, the most urgent first; nothing where all is well."""
+    payments = _of(merchant, Payment.objects.all(), "request__merchant")
+    requests = _of(merchant, PaymentRequest.objects.all(), "merchant")
+    found = []
+    if user.has_perm("payments.view_payment"):
+        found += [_about_payments(matter, payments, now) for matter in _PAYMENT_MATTERS]
+    if user.has_perm("payments.view_paymentrequest"):
+        found += [_about_requests(matter, requests, now) for matter in _REQUEST_MATTERS]
+    if user.has_perm("webhooks.view_endpoint"):
+        found += _about_webhooks(user, merchant, now)
+    if merchant is None and user.has_perm("chains.view_chain"):
+        found.append(_about_chains(now))
+    return sorted((each for each in found if each.number), key=lambda concern: not concern.is_urgent)
+
+
+_PAYMENT_MATTERS = {
+    Matter.REORGED: (
+        "Vanished after completion",
+        "The merchant was told of money that a chain reorganisation has undone.",
+        "undo",
+        True,
+    ),
+    Matter.UNANSWERED: (
+        "Verification without an answer",
+        "No node has said anything usable about these for over an hour.",
+        "hourglass_disabled",
+        True,
+    ),
+    Matter.NOT_BOUND: (
+        "Payments that could be accepted",
+        "Nothing ties these transactions to their request, and it is not paid yet.",
+        "link_off",
+        False,
+    ),
+}
+_REQUEST_MATTERS = {
+    Matter.OVERPAID: (
+        "Overpaid requests",
+        "More came than was asked for; the rest may be owed to the customer.",
+        "price_change",
+        False,
+    ),
+    Matter.PARTLY_PAID: (
+        "Ended partly paid",
+        "Their time is over, and only some of the money came.",
+        "timelapse",
+        False,
+    ),
+}
+
+
+def _about_payments(matter: Matter, payments: QuerySet[Payment], now: datetime) -> Concern:
+    title, explanation, icon, is_urgent = _PAYMENT_MATTERS[matter]
+    number = _counted(payments_with(payments, matter, now))
+    return Concern(title, explanation, icon, number, _list("payments_payment", matter), is_urgent)
+
+
+def _about_requests(matter: Matter, requests: QuerySet[PaymentRequest], now: datetime) -> Concern:
+    title, explanation, icon, is_urgent = _REQUEST_MATTERS[matter]
+    number = _counted(requests_with(requests, matter, now))
+    return Concern(title, explanation, icon, number, _list("payments_paymentrequest", matter), is_urgent)
+
+
+def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: datetime) -> list[Concern]:
+    endpoints = webhook_attention.in_trouble(_of(merchant, Endpoint.objects.all(), "merchant"), now)
+    found = [
+        Concern(
+            "Endpoints that are told nothing",
+            "Disabled by the service, or failing for more than a day.",
+            "webhook",
+            _counted(endpoints),
+            _list("webhooks_endpoint", "trouble"),
+            is_urgent=True,
+        )
+    ]
+    if user.has_perm("webhooks.view_delivery"):
+        deliveries = webhook_attention.given_up(_of(merchant, Delivery.objects.all(), "merchant"), now)
+        found.append(
+            Concern(
+                "Deliveries given up",
+                "All attempts failed within the last week; they can be sent again.",
+                "outgoing_mail",
+                _counted(deliveries),
+                _list("webhooks_delivery", "given_up"),
+            )
+        )
+    return found
+
+
+def _about_chains(now: datetime) -> Concern:
+    number = sum(health in NEEDS_A_PERSON for _, health in _judged(now))
+    return Concern(
+        "Chains in trouble",
+        "Too few nodes answer, or there is no new block: payments on them wait.",
+        "hub",
+        number,
+        reverse("admin:chains_chain_changelist"),
+        is_urgent=True,
+    )
+
+
+def chains(now: datetime) -> list[dict[str, Any]]:
+    """Return how each active chain did when a worker last looked, the worst first."""
+    shown = []
+    for chain, health in _judged(now):
+        status = getattr(chain, "last_status", None)
+        nodes = status.nodes if status else []
+        shown.append(
+            {
+                "name": chain.name,
+                "health": health.value,
+                "colour": _HEALTH_COLOURS[health],
+                "head": f"{status.head:,}" if status and status.head is not None else None,
+                "age": plots.duration((status.looked_at - status.head_since).total_seconds() * 1000)
+                if status and status.head_since
+                else None,
+                "lag": max((node["behind"] or 0 for node in nodes), default=0),
+                "answering": sum(node["state"] == "answering" for node in nodes),
+                "nodes": len(nodes),
+                "looked_at": status.looked_at if status else None,
+                "order": list(_HEALTH_COLOURS).index(health),
+            }
+        )
+    return sorted(shown, key=lambda each: (each["order"], each["name"]))
+
+
+def _judged(now: datetime) -> list[tuple[Chain, Health]]:
+    active = Chain.objects.filter(is_active=True).select_related("last_status")
+    return [(chain, judge(chain, getattr(chain, "last_status", None), now)) for chain in active]
+
+
+def first_steps(user: User | AnonymousUser, merchant: Merchant | None) -> list[dict[str, Any]] | None:
+    """Return what is to be done before the first request, each with whether it is; None once there is a request."""
+    if _of(merchant, PaymentRequest.objects.all(), "merchant").exists():
+        return None
+    steps: list[dict[str, Any]] = []
+    if merchant is None:
+        steps += [
+            {
+                "title": "Load the catalogue",
+                "text": "Which chains and tokens can be asked for, and the nodes that are asked about them.",
+                "command": "python manage.py load_catalogue chains/catalogues/mainnet.json",
+                "done": Chain.objects.exists(),
+            },
+            {
+                "title": "Create a merchant",
+                "text": "Who is paid: a name, and how the checkout page looks.",
+                "url": _add(user, "merchants_merchant"),
+                "button": "Create a merchant",
+                "done": Merchant.objects.exists(),
+            },
+        ]
+    keys = _of(merchant, ApiKey.objects.all(), "merchant")
+    return [
+        *steps,
+        {
+            "title": "Issue an API key",
+            "text": "The merchant's backend asks for payments with it. It is shown once.",
+            "url": _add(user, "merchants_apikey"),
+            "button": "Issue a key",
+            "done": keys.exists(),
+        },
+        {
+            "title": "Ask for the first payment",
+            "text": "Send an amount, a token, a chain and a wallet; the answer holds the page to pay on.",
+            "command": "POST /api/payment-requests",
+            "done": False,
+        },
+    ]
+
+
+def _add(user: User | AnonymousUser, model: str) -> str | None:
+    return reverse(f"admin:{model}_add") if user.has_perm(model.replace("_", ".add_")) else None
+
+
+def _list(model: str, attention: str) -> str:
+    return f"{reverse(f'admin:{model}_changelist')}?attention={attention}"
+
+
+def _of(merchant: Merchant | None, rows: QuerySet[Any], path: str) -> QuerySet[Any]:
+    return rows if merchant is None else rows.filter(**{path: merchant})
+
+
+def _counted(rows: QuerySet[Any]) -> int:
+    """Return how many there are, or one more than COUNTED_AT_MOST."""
+    return rows.order_by()[: COUNTED_AT_MOST + 1].count()
+
+
+def _days(request: HttpRequest) -> int:
+    asked = request.GET.get("days", "")
+    return int(asked) if asked in {str(days) for days in PERIODS} else USUAL_PERIOD

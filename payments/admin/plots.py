@@ -1,0 +1,199 @@
+"""The dashboard's figures as cards, plots and a table. What is stated is exact; what is drawn, as exact as a screen.
+
+Plots take amounts as decimal texts and state them as such: no amount passes through a float on its way to words.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from decimal import ROUND_DOWN, Decimal
+from typing import Any
+
+from chains.amounts import display_amount, format_amount
+from merchants.models import Merchant
+from payments import statistics
+from payments.statistics import Period, TokenVolume, Totals
+
+MOST_VOLUME_PLOTS = 6
+_SHORT_FRACTION = 4
+_SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
+
+
+def figures(merchant: Merchant | None, period: Period, *, with_webhooks: bool) -> dict[str, Any]:
+    """Return the template's variables for this period: cards, the data of the plots, volumes and the days' table."""
+    now, before = statistics.totals(merchant, period), statistics.totals(merchant, period.before)
+    days = statistics.by_day(merchant, period)
+    volumes = statistics.volumes(merchant, period)
+    return {
+        "cards": cards(now, before, period.days, with_webhooks=with_webhooks),
+        "plots": plots(period.dates, days, volumes, with_webhooks=with_webhooks),
+        "volumes": [_volume_card(volume) for volume in volumes[:MOST_VOLUME_PLOTS]],
+        "more_volumes": [_volume_card(volume) for volume in volumes[MOST_VOLUME_PLOTS:]],
+        "with_webhooks": with_webhooks,
+        "table": [
+            _line(day, figures) for day, figures in reversed(list(zip(period.dates, days, strict=True)))
+        ],
+    }
+
+
+def cards(now: Totals, before: Totals, days: int, *, with_webhooks: bool) -> list[dict[str, str]]:
+    """Return the figures that stand at the top."""
+    shown = [
+        {
+            "title": "Payment requests",
+            "icon": "receipt_long",
+            "value": f"{now.created:,}",
+            "note": _compared(now.created, before.created, days),
+        },
+        {
+            "title": "Paid",
+            "icon": "task_alt",
+            "value": percentage(*now.conversion),
+            "note": f"{now.paid:,} of {now.created:,}"
+            + (f" · {now.still_open:,} still open" * bool(now.still_open)),
+        },
+        {
+            "title": "Time to confirm",
+            "icon": "timer",
+            "value": duration(now.median_ms),
+            "note": f"median · 95 % within {duration(now.slowest_ms)}" if now.confirmed else "no payment yet",
+        },
+    ]
+    if with_webhooks:
+        shown.append(
+            {
+                "title": "Webhooks delivered",
+                "icon": "webhook",
+                "value": percentage(*now.success),
+                "note": f"{now.delivered:,} delivered · {now.given_up:,} given up",
+            }
+        )
+    return shown
+
+
+def plots(
+    dates: Sequence[date], days: Sequence[Totals], volumes: Sequence[TokenVolume], *, with_webhooks: bool
+) -> dict[str, Any]:
+    """Return what the page's script draws: the days, and for each plot its kind and series."""
+    drawn: dict[str, Any] = {
+        "requests": {
+            "kind": "stack",
+            "series": [
+                {"name": "Paid", "colour": "main", "values": [day.paid for day in days]},
+                {"name": "Still open", "colour": "soft", "values": [day.still_open for day in days]},
+                {"name": "Not paid", "colour": "mute", "values": [day.unpaid for day in days]},
+            ],
+        },
+        "times": {
+            "kind": "lines",
+            "unit": "ms",
+            "series": [
+                {
+                    "name": "95 % within",
+                    "colour": "warm",
+                    "values": [day.slowest_ms for day in days],
+                    "texts": [duration(day.slowest_ms) for day in days],
+                },
+                {
+                    "name": "Median",
+                    "colour": "main",
+                    "values": [day.median_ms for day in days],
+                    "texts": [duration(day.median_ms) for day in days],
+                },
+            ],
+        },
+    }
+    if with_webhooks:
+        drawn["webhooks"] = {
+            "kind": "stack",
+            "series": [
+                {"name": "Delivered", "colour": "main", "values": [day.delivered for day in days]},
+                {"name": "Given up", "colour": "bad", "values": [day.given_up for day in days]},
+            ],
+        }
+    for volume in volumes[:MOST_VOLUME_PLOTS]:
+        drawn[f"volume-{volume.token.pk}"] = _volume_plot(volume)
+    return {"days": [f"{day:%-d %b}" for day in dates], "plots": drawn}
+
+
+def percentage(part: int, whole: int) -> str:
+    """Return the share in per cent with one decimal, or a dash of nothing: `62.4 %`. Never 100 unless it is all."""
+    if whole == 0:
+        return "—"
+    return f"{(Decimal(part * 100) / whole).quantize(Decimal('0.1'), ROUND_DOWN)} %".replace(".0 %", " %")
+
+
+def duration(milliseconds: float | None) -> str:
+    """Return a time in one or two units, as people say it: `42 s`, `3 min 20 s`, `1 h 5 min`."""
+    if milliseconds is None:
+        return "—"
+    ms = int(milliseconds)
+    if ms < 10 * _SECOND:
+        return f"{ms // 100 / 10:g} s"
+    if ms < _MINUTE:
+        return f"{ms // _SECOND} s"
+    large, name, small, small_name = (
+        (_MINUTE, "min", _SECOND, "s") if ms < _HOUR else (_HOUR, "h", _MINUTE, "min")
+    )
+    rest = ms % large // small
+    return f"{ms // large} {name}" + (f" {rest} {small_name}" if rest else "")
+
+
+def short_amount(raw: int, decimals: int) -> str:
+    """Return base units as people read sums: thousands apart, up to four fraction digits, the rest cut off."""
+    whole, _, fraction = format_amount(raw, decimals).partition(".")
+    kept = fraction[:_SHORT_FRACTION].rstrip("0")
+    shown = f"{int(whole):,}"
+    if raw and not kept and shown == "0":
+        return f"<0.{'1'.rjust(_SHORT_FRACTION, '0')}"
+    return f"{shown}.{kept.ljust(min(2, decimals), '0')}" if kept else shown
+
+
+def _compared(now: int, before: int, days: int) -> str:
+    if before == 0:
+        return f"none in the {days} days before" if now else "none yet"
+    change = (now - before) * 100
+    percent = abs(change) // before
+    direction = "as many as" if change == 0 else f"{percent:,} % {'more' if change > 0 else 'fewer'} than"
+    return f"{direction} in the {days} days before"
+
+
+def _volume_card(volume: TokenVolume) -> dict[str, Any]:
+    token = volume.token
+    return {
+        "plot": f"volume-{token.pk}",
+        "symbol": token.symbol,
+        "chain": token.chain.name,
+        "amount": short_amount(volume.amount, token.decimals),
+        "exact": f"{display_amount(volume.amount, token.decimals)} {token.symbol}",
+        "payments": f"{volume.payments:,} payment" + "s" * (volume.payments != 1),
+    }
+
+
+def _volume_plot(volume: TokenVolume) -> dict[str, Any]:
+    decimals = volume.token.decimals
+    return {
+        "kind": "bars",
+        "series": [
+            {
+                "name": volume.token.symbol,
+                "colour": "main",
+                "values": [format_amount(amount, decimals) for amount in volume.daily],
+                "texts": [
+                    f"{display_amount(amount, decimals)} {volume.token.symbol}" for amount in volume.daily
+                ],
+            }
+        ],
+    }
+
+
+def _line(day: date, figures: Totals) -> tuple[str, ...]:
+    return (
+        f"{day:%a %-d %b}",
+        f"{figures.created:,}",
+        f"{figures.paid:,}",
+        percentage(*figures.conversion),
+        duration(figures.median_ms),
+        duration(figures.slowest_ms),
+        f"{figures.delivered:,}",
+        f"{figures.given_up:,}",
+    )
