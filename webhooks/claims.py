@@ -1,25 +1,26 @@
 """Due deliveries, each held by one worker at a time (contract 9).
 
-A claim is a lease in the row: it counts the attempt, and a worker that dies loses it when the lease ends.
-What came of the attempt is written only by whoever still holds the claim.
+A claim is a lease in the row: it counts the attempt, and a worker that dies loses it when the lease ends. Claims are
+taken many at once, since a statement for each would cost more than sending it does.
 """
 
-import random
 import uuid
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db import transaction
-from django.db.models import Case, Count, F, Q, QuerySet, When, Window
-from django.db.models.functions import RowNumber
+from django.db import connection, transaction
+from django.db.models import F
 
+from merchants.models import Merchant
 from webhooks.endpoints import ensure_secret, signing_secrets
 from webhooks.models import Attempt, Delivery, Endpoint
-from webhooks.outbound import Answer
-from webhooks.schedule import MAX_ATTEMPTS, next_due
+from webhooks.schedule import MAX_ATTEMPTS
 
 LEASE = timedelta(seconds=60)
-MAX_IN_FLIGHT_PER_MERCHANT = 2
+MAX_IN_FLIGHT_PER_MERCHANT = 5
+MAX_SLOW_IN_FLIGHT_PER_MERCHANT = 1
 _SPARE = 32  # looked at beyond what is wanted: others may be claiming the first ones at this moment
 _WORKER_LOST = "The worker ended before the attempt did."
 
@@ -28,7 +29,8 @@ _WORKER_LOST = "The worker ended before the attempt did."
 class Claim:
     """One attempt to make: everything that it needs, read when the delivery was claimed.
 
-    The secrets are encrypted still, so that one that cannot be opened fails its own attempt and no other.
+    The secrets are encrypted still, so that one that cannot be opened fails its own attempt and no other. `is_slow`
+    says that it stands in the slow lane, `merchant_id` whose endpoint it is for, None for a request's own URL.
     """
 
     delivery_id: str
@@ -37,131 +39,176 @@ class Claim:
     event_id: str
     type: str
     url: str
-    secrets: list[bytes]
-    body: bytes
+    secrets: list[bytes] = field(repr=False)
+    body: bytes = field(repr=False)
+    is_slow: bool = False
+    merchant_id: uuid.UUID | None = None
 
 
-def claim_due(*, limit: int, now: datetime) -> list[Claim]:
+# The merchants with anything pending are found by stepping from one to the next in the index, and of each only the
+# first few rows are read: what a claim costs does not grow with anybody's backlog. What is in flight takes a place
+# among these few, since the longest due was claimed first; that is what holds each merchant to its share.
+_CLAIM = """
+WITH RECURSIVE owner AS (
+    (SELECT merchant_id FROM webhooks_delivery WHERE status = 'pending' ORDER BY merchant_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT following.merchant_id FROM webhooks_delivery following
+            WHERE following.status = 'pending' AND following.merchant_id > owner.merchant_id
+            ORDER BY following.merchant_id LIMIT 1)
+    FROM owner WHERE owner.merchant_id IS NOT NULL
+),
+waiting AS (
+    SELECT next.*
+    FROM owner
+    LEFT JOIN webhooks_endpoint endpoint ON endpoint.merchant_id = owner.merchant_id
+    CROSS JOIN LATERAL (
+        SELECT first.*,
+               first.is_retry OR (first.url_override = '' AND endpoint.failing_since IS NOT NULL) AS is_slow,
+               row_number() OVER (ORDER BY first.due_at, first.id) AS turn
+        FROM (
+            SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
+                   delivery.attempts > delivery.earlier_attempts AS is_retry,
+                   delivery.lease_until IS NULL OR delivery.lease_until <= %(now)s AS is_free
+            FROM webhooks_delivery delivery
+            WHERE delivery.merchant_id = owner.merchant_id
+                  AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
+                  AND (delivery.url_override <> '' OR (endpoint.is_enabled AND endpoint.url IS NOT NULL))
+            ORDER BY delivery.due_at, delivery.id LIMIT %(cap)s
+        ) first
+    ) next
+    WHERE next.is_free
+),
+picked AS (
+    (SELECT * FROM waiting WHERE NOT is_slow ORDER BY turn, due_at LIMIT %(limit)s + %(spare)s)
+    UNION ALL
+    (SELECT * FROM waiting WHERE is_slow AND turn <= %(slow_cap)s ORDER BY turn, due_at LIMIT %(slow_limit)s)
+),
+locked AS (
+    SELECT unchanged.id, picked.is_slow, picked.turn
+    FROM (SELECT * FROM picked ORDER BY turn, due_at) picked
+    CROSS JOIN LATERAL (
+        SELECT delivery.id FROM webhooks_delivery delivery
+        WHERE delivery.id = picked.id AND delivery.due_at = picked.due_at AND delivery.attempts = picked.attempts
+        FOR UPDATE SKIP LOCKED
+    ) unchanged
+    LIMIT %(limit)s
+)
+UPDATE webhooks_delivery AS claimed
+SET claim_id = %(claim_id)s, lease_until = %(lease_until)s, attempts = claimed.attempts + 1
+FROM locked WHERE claimed.id = locked.id
+RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.attempts,
+          claimed.attempts - claimed.earlier_attempts > %(attempts)s, claimed.public_event_id, claimed.type,
+          claimed.url_override, locked.is_slow,
+          coalesce(claimed.own_body, (SELECT event.body FROM webhooks_event event WHERE event.id = claimed.event_id))
+"""
+
+
+def claim_due(*, limit: int, now: datetime, slow_limit: int | None = None) -> list[Claim]:
     """Claim up to `limit` due deliveries for 60 seconds, taking turns between merchants.
 
-    Deliveries to an endpoint without a URL or disabled are held: they wait as they are. At most two
-    deliveries of one merchant are in flight at once, so that a slow receiver keeps only its own merchant
-    waiting (two claimers at the same moment can make it a little more).
+    At most `slow_limit` of them (default: no fewer) stand in the slow lane: retries, and what goes to endpoints whose
+    last attempt failed. At most five deliveries of one merchant are in flight at once, in the slow lane one, so that
+    a slow receiver keeps only its own merchant waiting (two claimers at the same moment can make it a little more).
+    Deliveries to an endpoint without a URL or disabled are held: they wait as they are.
     """
     if limit < 1:
         return []
-    _give_up_lost(now)
+    values: dict[str, datetime | int | uuid.UUID] = {
+        "now": now,
+        "limit": limit,
+        "slow_limit": limit if slow_limit is None else max(slow_limit, 0),
+        "spare": _SPARE,
+        "cap": MAX_IN_FLIGHT_PER_MERCHANT,
+        "slow_cap": MAX_SLOW_IN_FLIGHT_PER_MERCHANT,
+        "attempts": MAX_ATTEMPTS,
+        "claim_id": (claim_id := uuid.uuid4()),
+        "lease_until": now + LEASE,
+    }
     with transaction.atomic():
-        candidates = _in_turns(limit + _SPARE, now)
-        if not candidates:
-            return []
-        rows = (
-            _claimable(now)
-            .filter(pk__in=candidates)
-            .select_for_update(skip_locked=True, of=("self",))
-            .select_related("event", "merchant", "merchant__webhook_endpoint")
-            .order_by(Case(*(When(pk=pk, then=place) for place, pk in enumerate(candidates))))[:limit]
+        with connection.cursor() as cursor:
+            cursor.execute(_CLAIM, values)
+            rows = cursor.fetchall()
+        _give_up([row[2] for row in rows if row[5]], now)
+        return _claims([row for row in rows if not row[5]], claim_id, now)
+
+
+def _claims(rows: Sequence[tuple[Any, ...]], claim_id: uuid.UUID, now: datetime) -> list[Claim]:
+    """Write the attempts that the claims count, and return what they need."""
+    if not rows:
+        return []
+    rows = sorted(rows, key=lambda row: row[:2])
+    endpoints = _endpoints({row[3] for row in rows})
+    claims = []
+    for _, _, delivery_id, merchant_id, attempt, _, event_id, type_, url, is_slow, body in rows:
+        endpoint = endpoints[merchant_id]
+        claims.append(
+            Claim(
+                delivery_id=delivery_id,
+                claim_id=claim_id,
+                attempt=attempt,
+                event_id=event_id,
+                type=type_,
+                url=url or endpoint.url or "",
+                secrets=signing_secrets(endpoint, now),
+                body=bytes(body),
+                is_slow=is_slow,
+                merchant_id=None if url else merchant_id,
+            )
         )
-        return [_claim(row, now) for row in rows]
+    again = [claim.delivery_id for claim in claims if claim.attempt > 1]
+    if again:
+        lost = Attempt.objects.filter(delivery_id__in=again, duration_ms=None)
+        lost.update(error=_WORKER_LOST, duration_ms=0)
+    _write_attempts(claims, now)
+    return claims
 
 
-def _claimable(now: datetime) -> QuerySet[Delivery]:
-    reachable = ~Q(url_override="") | Q(
-        merchant__webhook_endpoint__is_enabled=True, merchant__webhook_endpoint__url__isnull=False
-    )
-    left = Q(attempts__lt=F("earlier_attempts") + MAX_ATTEMPTS)
-    return Delivery.objects.filter(
-        reachable, left, _free(now), status=Delivery.Status.PENDING, due_at__lte=now
-    )
+def _endpoints(merchants: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
+    """Return each merchant's endpoint; who never had one gets it now, since its secret signs."""
+    found = {
+        endpoint.merchant_id: endpoint for endpoint in Endpoint.objects.filter(merchant_id__in=merchants)
+    }
+    if missing := merchants - found.keys():
+        for merchant in Merchant.objects.filter(pk__in=missing):
+            found[merchant.pk] = ensure_secret(merchant)
+    return found
 
 
-def _free(now: datetime) -> Q:
-    return Q(lease_until__isnull=True) | Q(lease_until__lte=now)
+def _write_attempts(claims: Sequence[Claim], now: datetime) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO webhooks_attempt (delivery_id, number, url, started_at, error, response_excerpt)
+               SELECT delivery_id, number, url, %s, '', ''
+               FROM unnest(%s::text[], %s::int[], %s::text[]) AS made (delivery_id, number, url)""",
+            (
+                now,
+                [claim.delivery_id for claim in claims],
+                [claim.attempt for claim in claims],
+                [claim.url for claim in claims],
+            ),
+        )
 
 
-def _in_turns(limit: int, now: datetime) -> list[str]:
-    """Return the ids of what may be put in flight: everybody's first, then everybody's second."""
-    held = Delivery.objects.filter(status=Delivery.Status.PENDING, lease_until__gt=now).order_by()
-    in_flight = dict(held.values_list("merchant").annotate(Count("pk")))
-    turn = Window(RowNumber(), partition_by=F("merchant"), order_by=(F("due_at").asc(), F("pk").asc()))
-    waiting = (
-        _claimable(now)
-        .annotate(turn=turn)
-        .filter(turn__lte=MAX_IN_FLIGHT_PER_MERCHANT)
-        .order_by("turn", "due_at")
-        .values_list("pk", "merchant", "turn")
-    )
-    # Of each merchant with something in flight, at most its few turns are passed over.
-    enough = waiting[: limit + MAX_IN_FLIGHT_PER_MERCHANT * len(in_flight)]
-    fitting = [
-        pk for pk, merchant, turn in enough if turn + in_flight.get(merchant, 0) <= MAX_IN_FLIGHT_PER_MERCHANT
-    ]
-    return fitting[:limit]
-
-
-def _claim(delivery: Delivery, now: datetime) -> Claim:
-    """Write the claim and the attempt that it counts, and return what the attempt needs."""
-    endpoint = _endpoint_of(delivery)
-    delivery.claim_id = uuid.uuid4()
-    delivery.lease_until = now + LEASE
-    delivery.attempts += 1
-    delivery.save(update_fields=["claim_id", "lease_until", "attempts"])
-    url = delivery.url_override or endpoint.url or ""
-    delivery.attempt_set.filter(duration_ms=None).update(error=_WORKER_LOST, duration_ms=0)
-    Attempt.objects.create(delivery=delivery, number=delivery.attempts, url=url, started_at=now)
-    return Claim(
-        delivery_id=delivery.pk,
-        claim_id=delivery.claim_id,
-        attempt=delivery.attempts,
-        event_id=delivery.public_event_id,
-        type=delivery.type,
-        url=url,
-        secrets=signing_secrets(endpoint, now),
-        body=delivery.body,
-    )
-
-
-def _endpoint_of(delivery: Delivery) -> Endpoint:
-    try:
-        return delivery.merchant.webhook_endpoint
-    except Endpoint.DoesNotExist:
-        return ensure_secret(delivery.merchant)
-
-
-def settle(claim: Claim, answer: Answer, *, ended_at: datetime) -> bool:
-    """Write what came of the attempt; False, and nothing written, if the claim was lost meanwhile.
-
-    A failure is due again after the delay of spec 6.4 from `ended_at`; the eighth of a series is the last.
-    """
+def release(claims: Sequence[Claim]) -> None:
+    """Give back claims whose attempts were not begun: they are due as before, and count nothing."""
     with transaction.atomic():
-        row = (
-            Delivery.objects.select_for_update().filter(pk=claim.delivery_id, claim_id=claim.claim_id).first()
-        )
-        if row is None:
-            return False
-        made = row.attempts - row.earlier_attempts
-        due_at = None if answer.is_success else next_due(made, ended_at, random.random)
-        if answer.is_success:
-            row.status = Delivery.Status.DELIVERED
-        elif due_at is None:
-            row.status = Delivery.Status.FAILED
-        row.due_at = due_at
-        row.finished_at = ended_at if due_at is None else None
-        row.claim_id = row.lease_until = None
-        row.save(update_fields=["status", "due_at", "finished_at", "claim_id", "lease_until"])
-        row.attempt_set.filter(number=claim.attempt).update(
-            duration_ms=answer.duration_ms,
-            status_code=answer.status_code,
-            error=answer.error,
-            response_excerpt=answer.excerpt,
-        )
-    return True
+        for claim in claims:
+            held = Delivery.objects.filter(pk=claim.delivery_id, claim_id=claim.claim_id)
+            if held.update(claim_id=None, lease_until=None, attempts=F("attempts") - 1):
+                Attempt.objects.filter(delivery_id=claim.delivery_id, number=claim.attempt).delete()
 
 
-def _give_up_lost(now: datetime) -> None:
-    """Mark as failed what lost its worker during the eighth attempt: there is no ninth."""
-    Delivery.objects.filter(
-        status=Delivery.Status.PENDING,
-        attempts__gte=F("earlier_attempts") + MAX_ATTEMPTS,
-        lease_until__lte=now,
-    ).update(status=Delivery.Status.FAILED, due_at=None, finished_at=now, claim_id=None, lease_until=None)
+def _give_up(lost: Sequence[str], now: datetime) -> None:
+    """Mark as failed what lost its worker during the eighth attempt of its series: there is no ninth."""
+    if lost:
+        Attempt.objects.filter(delivery_id__in=lost, duration_ms=None).update(
+            error=_WORKER_LOST, duration_ms=0
+        )
+        Delivery.objects.filter(pk__in=lost).update(
+            status=Delivery.Status.FAILED,
+            attempts=F("attempts") - 1,
+            due_at=None,
+            finished_at=now,
+            claim_id=None,
+            lease_until=None,
+        )

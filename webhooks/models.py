@@ -41,6 +41,7 @@ class Endpoint(models.Model):
     )
     disabled_reason = models.CharField(max_length=255, null=True, editable=False)  # noqa: DJ001 - null in the API
     failing_since = models.DateTimeField(null=True, editable=False)
+    warned_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -82,7 +83,7 @@ class Event(models.Model):
     """
 
     id = models.CharField(primary_key=True, max_length=28, default=_event_id, editable=False)
-    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="events")
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="events", db_index=False)
     type = models.CharField(max_length=64, choices=EventType.choices)
     created = models.DateTimeField()
     dedupe_key = models.CharField(max_length=200)
@@ -122,7 +123,9 @@ class Delivery(models.Model):
         FAILED = "failed", "Failed"
 
     id = models.CharField(primary_key=True, max_length=28, default=_delivery_id, editable=False)
-    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="webhook_deliveries")
+    merchant = models.ForeignKey(
+        Merchant, on_delete=models.PROTECT, related_name="webhook_deliveries", db_index=False
+    )
     event = models.ForeignKey(Event, on_delete=models.CASCADE, null=True, related_name="deliveries")
     public_event_id = models.CharField(max_length=28)
     type = models.CharField(max_length=64, choices=EventType.choices)
@@ -162,7 +165,11 @@ class Delivery(models.Model):
         ]
         indexes = [
             models.Index(F("merchant"), F("created_at").desc(), F("id").desc(), name="delivery_newest_first"),
-            models.Index(fields=("due_at",), condition=Q(status="pending"), name="delivery_due"),
+            models.Index(
+                fields=("merchant", "due_at", "id"),
+                condition=Q(status="pending"),
+                name="delivery_due_by_merchant",
+            ),
             models.Index(fields=("public_event_id",), name="delivery_of_event"),
             models.Index(F("created_at").desc(), F("id").desc(), name="delivery_newest_of_all"),
             models.Index(
@@ -197,7 +204,7 @@ class Delivery(models.Model):
 class Attempt(models.Model):
     """One try: written when it starts, so that one whose worker died is seen, and completed when it ends."""
 
-    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE)
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, db_index=False)
     number = models.PositiveSmallIntegerField()
     url = models.CharField(max_length=2048)
     started_at = models.DateTimeField()

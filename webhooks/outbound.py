@@ -1,31 +1,30 @@
 """The one way to call an address that a merchant chose (contract 9).
 
 The name is looked up once, every answer is checked, and the connection goes to a checked address, with the
-certificate checked against the name. No redirects, proxies, cookies, credentials or decompression: the
-standard library's client does none of these by itself. One deadline on the wall clock covers everything from
-the look-up to the last byte.
+certificate checked against the name (`webhooks.connections`). No redirects, proxies, cookies, credentials or
+decompression: there is no code for any of these. One deadline covers everything from the look-up to the last byte.
 """
 
 import http
 import http.client
 import ipaddress
+import re
 import socket
 import ssl
-import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
-from typing import Any
+from functools import cache
 
 import certifi
 from django.conf import settings
 
 from config.api.errors import ApiError, ErrorCode
 from merchants.web_addresses import WebAddress, split_web_address
+from webhooks.connections import Connection, Kept, Key, connect
 from webhooks.public_addresses import is_public
 
 DEADLINE_SECONDS = 10.0
@@ -34,8 +33,12 @@ MAX_ANSWER_BYTES = 16 * 1024
 EXCERPT_BYTES = 1024
 _MAX_INTERIM_ANSWERS = 100
 _MAX_ADDRESSES = 8
+_HEADER = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
+_kept = Kept()
 # getaddrinfo cannot be interrupted: a look-up that outlives its caller's patience ends in one of these.
 _look_ups = ThreadPoolExecutor(max_workers=64, thread_name_prefix="look-up")
+
+Resolve = Callable[[str], list[str]]
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def check_url(url: str, *, param: str = "url") -> None:
     except ValueError as error:
         raise ApiError(ErrorCode.URL_INVALID, str(error), param) from error
     try:
-        _look_up(address, rules, time.monotonic() + LOOK_UP_AT_SAVE_SECONDS)
+        _look_up(address, rules, time.monotonic() + LOOK_UP_AT_SAVE_SECONDS, system_resolver)
     except NotResolved:
         return
     except NotAllowed as error:
@@ -104,13 +107,15 @@ def post(
     rules: Rules,
     deadline: float = DEADLINE_SECONDS,
     tls: ssl.SSLContext | None = None,
+    resolve: Resolve | None = None,
 ) -> Answer:
     """POST `body` and return within `deadline` seconds what came of it, whatever the other side does.
 
-    `tls` is the certificates to trust, by default the public authorities'.
+    `tls` is the certificates to trust, by default the public authorities', and `resolve` gives a name's addresses, by
+    default this machine's resolver.
     """
     started = time.monotonic()
-    call = _Call(ends_at=started + deadline, rules=rules, tls=tls)
+    call = _Call(ends_at=started + deadline, rules=rules, tls=tls, resolve=resolve or system_resolver)
     error = ""
     try:
         call.run(url, body, headers)
@@ -157,95 +162,78 @@ def _in_words(problem: Exception) -> str:
 class _Call:
     """One call under one deadline; `status` and `excerpt` are what had come when it ended."""
 
-    def __init__(self, *, ends_at: float, rules: Rules, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, *, ends_at: float, rules: Rules, tls: ssl.SSLContext | None, resolve: Resolve) -> None:
         self.ends_at = ends_at
         self.rules = rules
         self.tls = tls
+        self.resolve = resolve
         self.status: int | None = None
         self.excerpt = bytearray()
 
     def run(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
+        """Make the call over a kept connection, or else over a new one.
+
+        A receiver may end a kept connection at the very moment at which it is used again; then nothing has come
+        back on it, and the call is made once more.
+        """
         address = split_web_address(url, allow_http=self.rules.allow_http)
-        checked = _look_up(address, self.rules, self.ends_at)
-        connection = _PinnedConnection(address, self)
-        connection.sock = self._connect(address, checked)
-        with _Guard(connection.sock, self.ends_at):
+        tls = (self.tls or _public_authorities()) if address.scheme == "https" else None
+        key = (address.scheme, address.host, address.port, self.rules, tls)
+        request = _request(address, body, headers)
+        kept = _kept.take(key)
+        if kept is not None:
             try:
-                if address.scheme == "https":
-                    context = self.tls or _public_authorities()
-                    connection.sock = context.wrap_socket(connection.sock, server_hostname=address.host)
-                # Who answers without reading the body to its end may close early; the answer still counts.
-                with suppress(BrokenPipeError, ConnectionResetError):
-                    connection.request("POST", address.target, body=body, headers=dict(headers))
-                self._read(connection.getresponse())
-            finally:
+                return self._exchange(kept, key, request)
+            except ConnectionError:
+                if self.status is not None or time.monotonic() >= self.ends_at:
+                    raise
+        checked = _look_up(address, self.rules, self.ends_at, self.resolve)
+        return self._exchange(connect(address, checked, self.ends_at, tls), key, request)
+
+    def _exchange(self, connection: Connection, key: Key, request: bytes) -> None:
+        """Send the request and read its answer; keep the connection only if the answer ended where it should."""
+        connection.sock.ends_at = self.ends_at
+        is_whole = False
+        try:
+            # Who answers without reading the body to its end may close early; the answer still counts.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.sock.sendall(request)
+            response = _Response(connection.sock, call=self)
+            response.begin()
+            is_whole = self._read(response) and not response.will_close
+        finally:
+            if is_whole:
+                _kept.keep(key, connection)
+            else:
                 connection.close()
 
-    def _connect(self, address: WebAddress, checked: list[str]) -> socket.socket:
-        """Return a connection to the first checked address that takes one; each has its share of the time."""
-        problem: OSError = TimeoutError()
-        for left, host in zip(range(len(checked), 0, -1), checked, strict=True):
-            share = (self.ends_at - time.monotonic()) / left
-            if share <= 0:
-                raise TimeoutError
-            try:
-                connection = socket.create_connection((host, address.port), timeout=share)
-            except OSError as error:
-                problem = error
-            else:
-                connection.settimeout(max(self.ends_at - time.monotonic(), 0.001))
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                return connection
-        raise problem
-
-    def _read(self, response: http.client.HTTPResponse) -> None:
-        """Keep the beginning of the body, and read no more of it than the cap."""
+    def _read(self, response: http.client.HTTPResponse) -> bool:
+        """Keep the beginning of the body, read no more of it than the cap, and return whether that was all of it."""
         unread = MAX_ANSWER_BYTES
         while unread > 0 and (chunk := response.read1(min(unread, 4096))):
             unread -= len(chunk)
             self.excerpt += chunk[: EXCERPT_BYTES - len(self.excerpt)]
+        return response.isclosed() or response.length == 0
 
 
-class _Guard:
-    """Cut the connection off when the deadline passes, whatever the blocked call is waiting for.
-
-    A per-read time-out would not do: a receiver that sends one byte a second never exceeds it.
-    """
-
-    def __init__(self, connection: socket.socket, ends_at: float) -> None:
-        # A duplicate, since wrapping in TLS takes the original's descriptor away; shutting down acts on both.
-        self._connection = connection.dup()
-        self._timer = threading.Timer(max(ends_at - time.monotonic(), 0), self._cut)
-        self._timer.daemon = True
-
-    def __enter__(self) -> None:
-        self._timer.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-        self._connection.close()
-
-    def _cut(self) -> None:
-        with suppress(OSError):
-            self._connection.shutdown(socket.SHUT_RDWR)
-
-
-class _PinnedConnection(http.client.HTTPConnection):
-    """An HTTP connection over a socket that is open already; it never opens one by itself."""
-
-    auto_open = 0
-
-    def __init__(self, address: WebAddress, call: _Call) -> None:
-        super().__init__(address.host, address.port)
-        self.default_port = 443 if address.scheme == "https" else 80  # which the Host header leaves out
-        self.response_class = partial(_Response, call=call)  # type: ignore[assignment]
+def _request(address: WebAddress, body: bytes, headers: Mapping[str, str]) -> bytes:
+    """Return the request as it goes over the wire, in one piece."""
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    if address.port != (443 if address.scheme == "https" else 80):
+        host = f"{host}:{address.port}"
+    lines = [f"POST {address.target} HTTP/1.1", f"Host: {host}", f"Content-Length: {len(body)}"]
+    for name, value in headers.items():
+        if not _HEADER.fullmatch(f"{name}: {value}"):
+            raise ValueError(f"{name} cannot be sent as a header.")
+        lines.append(f"{name}: {value}")
+    return "\r\n".join([*lines, "", ""]).encode("ascii") + body
 
 
 class _Response(http.client.HTTPResponse):
     """A response that tells its call the status as soon as that line is read, and skips interim answers."""
 
-    def __init__(self, sock: socket.socket, *args: Any, call: _Call, **options: Any) -> None:
-        super().__init__(sock, *args, **options)
+    def __init__(self, sock: socket.socket, *, call: _Call) -> None:
+        super().__init__(sock, method="POST")
         self._call = call
 
     def _read_status(self) -> tuple[str, int, str]:
@@ -259,28 +247,32 @@ class _Response(http.client.HTTPResponse):
         raise http.client.HTTPException("too many interim answers")
 
 
-def _look_up(address: WebAddress, rules: Rules, ends_at: float) -> list[str]:
+def _look_up(address: WebAddress, rules: Rules, ends_at: float, resolve: Resolve) -> list[str]:
     """Return the IP addresses that may be called, having checked all that the name has. Raises NotCalled."""
     if address.port not in (80, 443) and address.port < 1024:
         raise NotAllowed("The URL's port should be 80, 443 or one from 1024 up.")
-    found = [*dict.fromkeys(_resolve(address.host, ends_at))]
+    found = [*dict.fromkeys(_resolve(address.host, ends_at, resolve))]
     if not rules.allow_private and not all(is_public(ipaddress.ip_address(ip)) for ip in found):
         raise NotAllowed("The URL leads to an address that is not on the public Internet.")
     return found[:_MAX_ADDRESSES]
 
 
-def _resolve(host: str, ends_at: float) -> list[str]:
+def _resolve(host: str, ends_at: float, resolve: Resolve) -> list[str]:
     with suppress(ValueError):
         return [str(ipaddress.ip_address(host))]
-    look_up = _look_ups.submit(socket.getaddrinfo, host, None, type=socket.SOCK_STREAM)
+    look_up = _look_ups.submit(resolve, host)
     try:
-        answers = look_up.result(timeout=max(ends_at - time.monotonic(), 0))
+        return look_up.result(timeout=max(ends_at - time.monotonic(), 0))
     except FutureTimeout:
         look_up.cancel()
         raise NotResolved("The name could not be looked up in time.") from None
     except (OSError, UnicodeError):
         raise NotResolved("The name does not resolve.") from None
-    return [str(answer[4][0]) for answer in answers]
+
+
+def system_resolver(host: str) -> list[str]:
+    """Return the IP addresses that this machine's resolver has for `host`. Raises OSError."""
+    return [str(answer[4][0]) for answer in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
 
 
 @cache

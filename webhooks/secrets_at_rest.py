@@ -2,6 +2,7 @@
 
 import secrets
 import string
+from functools import lru_cache
 
 from cryptography.fernet import Fernet, MultiFernet
 from django.conf import settings
@@ -17,13 +18,14 @@ def new_secret() -> str:
 
 def encrypt(secret: str) -> bytes:
     """Return `secret` encrypted under the newest key."""
-    return _keys().encrypt(secret.encode("ascii"))
+    return _keys(*settings.ENCRYPTION_KEYS).encrypt(secret.encode("ascii"))
 
 
 def decrypt(stored: bytes | memoryview) -> str:
     """Return the secret. Raises cryptography.fernet.InvalidToken when no key of ENCRYPTION_KEYS opens it."""
-    return _keys().decrypt(bytes(stored)).decode("ascii")
+    return _keys(*settings.ENCRYPTION_KEYS).decrypt(bytes(stored)).decode("ascii")
 
 
-def _keys() -> MultiFernet:
-    return MultiFernet([Fernet(key) for key in settings.ENCRYPTION_KEYS])
+@lru_cache(4)
+def _keys(*keys: str) -> MultiFernet:
+    return MultiFernet([Fernet(key) for key in keys])

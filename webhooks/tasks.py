@@ -5,7 +5,7 @@ from functools import cache
 from celery import shared_task
 from celery.signals import worker_process_shutdown
 
-from webhooks.delivery import Courier
+from webhooks.courier import Courier
 
 
 @cache

@@ -3,16 +3,22 @@
 import time
 from collections.abc import Callable, Iterator
 from threading import Event as Flag
+from threading import Thread
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 
 from merchants.models import Merchant
+from tests.processes import eventually
 from tests.webhooks.receiver import Receiver, answer, running_receiver
-from webhooks.delivery import Courier
+from webhooks.claims import MAX_IN_FLIGHT_PER_MERCHANT, Claim
+from webhooks.courier import Courier
 from webhooks.endpoints import Change, configure
 from webhooks.events import record_event
-from webhooks.models import Delivery, Event
+from webhooks.models import Delivery, Endpoint, Event
+from webhooks.outbound import Answer
+from webhooks.settlement import Outcome
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Record = Callable[..., Event]
@@ -31,14 +37,17 @@ def record_many(merchant: Merchant, number: int) -> None:
             record_event(merchant=merchant, type="payment.succeeded", dedupe_key=str(occurrence), data={})
 
 
+def all_delivered() -> None:
+    eventually(lambda: not Delivery.objects.exclude(status="delivered").exists(), "all was delivered", 20)
+
+
 def test_one_nudge_delivers_all_that_is_due(merchant: Merchant, receiver: Receiver, courier: Courier) -> None:
     configure(merchant, Change(url=receiver.url))
     record_many(merchant, 30)
     assert courier.nudge() > 0
     for _ in range(30):
         receiver.arrivals.get(timeout=10)
-    courier.finish()
-    assert [delivery.status for delivery in Delivery.objects.all()] == ["delivered"] * 30
+    all_delivered()
     assert len({received.headers["Service-Event-Id"] for received in receiver.received}) == 30
 
 
@@ -62,11 +71,65 @@ def test_a_hanging_receiver_keeps_only_its_own_merchant_waiting(
         for _ in range(20):
             receiver.arrivals.get(timeout=5)
         assert time.monotonic() - started < 5
-        assert len(hanging.received) <= 2
+        assert len(hanging.received) <= MAX_IN_FLIGHT_PER_MERCHANT
         released.set()
-        courier.finish()
-    assert not Delivery.objects.exclude(status="delivered").exists()
+        all_delivered()
 
 
 def test_a_nudge_without_work_begins_nothing(courier: Courier) -> None:
     assert courier.nudge() == 0
+
+
+def test_finishing_waits_for_what_was_begun_and_claims_nothing_more(
+    merchant: Merchant, other_merchant: Merchant
+) -> None:
+    released, begun = Flag(), Flag()
+
+    def hold(claim: Claim) -> Outcome:
+        begun.set()
+        released.wait(10)
+        return Outcome(claim, Answer(200, "", "", 1), timezone.now())
+
+    configure(merchant, Change(url="https://shop.example/hook"))
+    configure(other_merchant, Change(url="https://shop.example/hook"))
+    record_many(merchant, 1)
+    courier = Courier(concurrency=2, attempt=hold)
+    assert courier.nudge() == 1
+    assert begun.wait(5)
+    finishing = Thread(target=courier.finish)
+    finishing.start()
+    record_many(other_merchant, 1)
+    released.set()
+    finishing.join(10)
+    assert not finishing.is_alive()
+    assert courier.nudge() == 0
+    assert Delivery.objects.get(merchant=merchant).status == "delivered"
+    waiting = Delivery.objects.get(merchant=other_merchant)
+    assert (waiting.status, waiting.attempts, waiting.claim_id) == ("pending", 0, None)
+
+
+def test_receivers_that_fail_leave_half_of_the_threads_to_the_others(merchant: Merchant) -> None:
+    released = Flag()
+    taken: list[Claim] = []
+
+    def hold(claim: Claim) -> Outcome:
+        taken.append(claim)
+        released.wait(10)
+        return Outcome(claim, Answer(200, "", "", 1), timezone.now())
+
+    for number in range(12):
+        failing = Merchant.objects.create(name=f"Failing {number}")
+        configure(failing, Change(url="https://shop.example/hook"))
+        record_many(failing, 1)
+    Endpoint.objects.update(failing_since=timezone.now())
+    configure(merchant, Change(url="https://shop.example/hook"))
+    courier = Courier(concurrency=8, attempt=hold)
+    try:
+        assert courier.nudge() == 4
+        assert courier.nudge() == 0
+        record_many(merchant, 4)
+        assert courier.nudge() == 4
+    finally:
+        released.set()
+        courier.finish()
+    assert sum(claim.is_slow for claim in taken) == 4

@@ -10,11 +10,12 @@ from django.utils import timezone
 
 from merchants.models import Merchant
 from tests.webhooks.conftest import Clock
-from webhooks.claims import LEASE, MAX_IN_FLIGHT_PER_MERCHANT, Claim, claim_due, settle
+from webhooks.claims import LEASE, MAX_IN_FLIGHT_PER_MERCHANT, Claim, claim_due
 from webhooks.endpoints import Change, configure
 from webhooks.events import record_event
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.outbound import Answer
+from webhooks.settlement import settle
 
 Record = Callable[..., Event]
 DELIVERED = Answer(200, "", "", 12)

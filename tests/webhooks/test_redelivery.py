@@ -10,7 +10,7 @@ from config.api.errors import ApiError
 from merchants.models import Merchant
 from tests.webhooks.conftest import Clock
 from tests.webhooks.receiver import Receiver, answer
-from webhooks.claims import LEASE, claim_due, settle
+from webhooks.claims import LEASE, claim_due
 from webhooks.delivery import deliver_next
 from webhooks.endpoints import Change, configure
 from webhooks.models import Delivery, Endpoint, Event, EventType
@@ -18,6 +18,7 @@ from webhooks.outbound import Answer
 from webhooks.redelivery import MOST_ATTEMPTS, redeliver
 from webhooks.samples import record_sample, send_sample
 from webhooks.schedule import DELAYS
+from webhooks.settlement import settle
 
 Record = Callable[..., Event]
 FAILED = Answer(500, "Answered 500.", "", 12)

@@ -1,0 +1,33 @@
+"""A worker's courier for the webhook benchmark, without Celery around it.
+
+`python -m bench.webhook_courier THREADS`: prints `ready`, waits for a line, and delivers until its input ends.
+"""
+
+import os
+import sys
+import threading
+
+
+def main(threads: int) -> None:
+    """Nudge the courier as Celery does, but more often."""
+    import django
+
+    django.setup()
+    from django.conf import settings
+
+    settings.DATABASES["default"]["OPTIONS"].pop("pool", None)  # as config.celery does in a worker
+    from webhooks.courier import Courier
+
+    courier = Courier(threads)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    ended = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.readline(), ended.set()), daemon=True).start()
+    while not ended.wait(0.2):
+        courier.nudge()
+    courier.finish()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    main(int(sys.argv[1]))

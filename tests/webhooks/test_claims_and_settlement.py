@@ -1,0 +1,97 @@
+"""What a claim takes first, and what a settled attempt says of its endpoint."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from merchants.models import Merchant
+from tests.webhooks.conftest import Clock
+from webhooks.claims import MAX_IN_FLIGHT_PER_MERCHANT, claim_due, release
+from webhooks.endpoints import Change, configure
+from webhooks.models import Attempt, Delivery, Endpoint, Event
+from webhooks.outbound import Answer
+from webhooks.settlement import Outcome, settle, settle_all
+
+pytestmark = pytest.mark.django_db
+Record = Callable[..., Event]
+DELIVERED = Answer(200, "", "", 12)
+FAILED = Answer(500, "Answered 500.", "", 12)
+
+
+def test_everybodys_first_comes_before_anybodys_second(
+    merchant: Merchant, other_merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    configure(other_merchant, Change(url=endpoint.url))
+    mine = [record() for _ in range(4)]
+    theirs = [record(merchant=other_merchant) for _ in range(2)]
+    events = [claim.event_id for claim in claim_due(limit=4, now=clock.now)]
+    assert events == [mine[0].id, theirs[0].id, mine[1].id, theirs[1].id]
+
+
+def test_an_endpoint_that_fails_has_one_attempt_in_flight(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    for _ in range(MAX_IN_FLIGHT_PER_MERCHANT + 1):
+        record()
+    Endpoint.objects.update(failing_since=clock.now)
+    [claim] = claim_due(limit=10, now=clock.now)
+    assert claim.is_slow
+    assert claim_due(limit=10, now=clock.now) == []
+    assert settle(claim, DELIVERED, ended_at=clock.now)
+    assert len(claim_due(limit=10, now=clock.now)) == MAX_IN_FLIGHT_PER_MERCHANT
+
+
+def test_since_when_an_endpoint_fails_is_its_first_failure_and_ends_with_a_success(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    first_failure = clock.now
+    for _ in range(2):
+        record()
+        [claim] = claim_due(limit=1, now=clock.now)
+        settle(claim, FAILED, ended_at=clock.now)
+        clock.forward(timedelta(seconds=30))
+        assert Endpoint.objects.get().failing_since == first_failure
+    clock.forward(timedelta(hours=1))
+    [claim] = claim_due(limit=1, now=clock.now)
+    settle(claim, DELIVERED, ended_at=clock.now)
+    assert Endpoint.objects.get().failing_since is None
+
+
+def test_a_requests_own_url_says_nothing_of_the_endpoint(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record(webhook_url="https://elsewhere.example/hook")
+    [claim] = claim_due(limit=1, now=clock.now)
+    settle(claim, FAILED, ended_at=clock.now)
+    assert Endpoint.objects.get().failing_since is None
+
+
+def test_many_are_claimed_and_settled_by_as_many_statements_as_one(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    def statements(limit: int) -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as seen:
+            claims = claim_due(limit=limit, now=clock.now)
+            assert len(claims) == limit
+            assert settle_all([Outcome(claim, DELIVERED, clock.now) for claim in claims]) == limit
+        return len(seen)
+
+    for _ in range(MAX_IN_FLIGHT_PER_MERCHANT + 1):
+        record()
+    assert statements(MAX_IN_FLIGHT_PER_MERCHANT) == statements(1)
+
+
+def test_a_released_claim_counts_for_nothing(endpoint: Endpoint, record: Record, clock: Clock) -> None:
+    record()
+    claims = claim_due(limit=1, now=clock.now)
+    release(claims)
+    row = Delivery.objects.get()
+    assert (row.attempts, row.claim_id, row.lease_until, row.status) == (0, None, None, "pending")
+    assert not Attempt.objects.exists()
+    assert not settle(claims[0], DELIVERED, ended_at=clock.now)
+    assert len(claim_due(limit=1, now=clock.now)) == 1

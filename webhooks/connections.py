@@ -1,0 +1,194 @@
+"""Connections to receivers: opened to an address that was checked, ended by a deadline, kept for the next call.
+
+A connection is kept to the address that it was opened to, so that reusing it needs no second look-up, and never for
+long. The deadline is set anew before each read and write: a receiver that sends one byte a second never exceeds a
+time-out for a single read.
+"""
+
+import ipaddress
+import math
+import socket
+import ssl
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from merchants.web_addresses import WebAddress
+
+IDLE_SECONDS = 10.0
+LIFE_SECONDS = 60.0
+MAX_IDLE = 512
+MAX_IDLE_PER_RECEIVER = 8
+
+
+def _left(ends_at: float) -> float:
+    """Return the seconds until `ends_at`, by time.monotonic. Raises TimeoutError when there are none."""
+    left = ends_at - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+class PlainSocket(socket.socket):
+    """TCP that waits no longer than until `ends_at`, whatever it is waiting for."""
+
+    ends_at = math.inf
+
+    def recv_into(self, *arguments: Any) -> int:
+        """Read what has come, until the deadline."""
+        self.settimeout(_left(self.ends_at))
+        return super().recv_into(*arguments)
+
+    def sendall(self, *arguments: Any) -> None:
+        """Send all of it, until the deadline."""
+        self.settimeout(_left(self.ends_at))
+        super().sendall(*arguments)
+
+
+class TlsSocket(ssl.SSLSocket):
+    """TLS that waits no longer than until `ends_at`, whatever it is waiting for."""
+
+    ends_at = math.inf
+
+    def recv_into(self, *arguments: Any, **options: Any) -> int:
+        """Read what has come, until the deadline."""
+        self.settimeout(_left(self.ends_at))
+        return super().recv_into(*arguments, **options)
+
+    def send(self, *arguments: Any) -> int:
+        """Send some of it, until the deadline."""
+        self.settimeout(_left(self.ends_at))
+        return super().send(*arguments)
+
+
+def deadlined(context: ssl.SSLContext) -> ssl.SSLContext:
+    """Return `context`, its connections made to keep deadlines."""
+    context.sslsocket_class = TlsSocket
+    return context
+
+
+class Connection:
+    """An open connection to one receiver."""
+
+    def __init__(self, sock: PlainSocket | TlsSocket) -> None:
+        self.sock = sock
+        self.opened_at = time.monotonic()
+        self.idle_since = self.opened_at
+
+    def is_stale(self, now: float) -> bool:
+        """Whether it is too old, or the receiver has ended it or said something unasked."""
+        if now - self.opened_at > LIFE_SECONDS or now - self.idle_since > IDLE_SECONDS:
+            return True
+        self.sock.settimeout(0)
+        try:
+            self.sock.recv(1, 0 if isinstance(self.sock, ssl.SSLSocket) else socket.MSG_PEEK)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return False
+        except OSError:
+            return True
+        return True
+
+    def close(self) -> None:
+        """End it."""
+        self.sock.close()
+
+
+def connect(
+    address: WebAddress, checked: Sequence[str], ends_at: float, tls: ssl.SSLContext | None
+) -> Connection:
+    """Return a connection to the first of the `checked` IP addresses that takes one; each has its share of the time.
+
+    With `tls` the certificate is checked against the name of `address`. Raises OSError.
+    """
+    problem: OSError = TimeoutError()
+    for left, ip in zip(range(len(checked), 0, -1), checked, strict=True):
+        share = (ends_at - time.monotonic()) / left
+        if share <= 0:
+            raise TimeoutError
+        try:
+            return _open(address, ip, share, ends_at, tls)
+        except ssl.SSLError:
+            raise
+        except OSError as error:
+            problem = error
+    raise problem
+
+
+def _open(
+    address: WebAddress, ip: str, share: float, ends_at: float, tls: ssl.SSLContext | None
+) -> Connection:
+    family = socket.AF_INET6 if ipaddress.ip_address(ip).version == 6 else socket.AF_INET
+    sock = PlainSocket(family, socket.SOCK_STREAM)
+    try:
+        sock.settimeout(share)
+        sock.connect((ip, address.port))
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is None:
+            sock.ends_at = ends_at
+            return Connection(sock)
+        sock.settimeout(max(ends_at - time.monotonic(), 0.001))
+        wrapped = deadlined(tls).wrap_socket(sock, server_hostname=address.host)
+        assert isinstance(wrapped, TlsSocket)
+        wrapped.ends_at = ends_at
+        return Connection(wrapped)
+    except BaseException:
+        sock.close()
+        raise
+
+
+# What has to be the same for a connection to serve again: where it leads, and by what rules and certificates.
+Key = tuple[Hashable, ...]
+
+
+class Kept:
+    """Idle connections, by receiver; safe to use from many threads. The oldest go when there are too many."""
+
+    def __init__(self) -> None:
+        self._idle: OrderedDict[Key, list[Connection]] = OrderedDict()
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def take(self, key: Key) -> Connection | None:
+        """Return a connection that is still good, or None."""
+        while True:
+            with self._lock:
+                idle = self._idle.get(key)
+                if not idle:
+                    return None
+                connection = idle.pop()
+                self._count -= 1
+                if not idle:
+                    del self._idle[key]
+            if not connection.is_stale(time.monotonic()):
+                return connection
+            connection.close()
+
+    def keep(self, key: Key, connection: Connection) -> None:
+        """Keep a connection whose last answer was read to its end."""
+        connection.idle_since = time.monotonic()
+        closing: list[Connection] = []
+        with self._lock:
+            idle = self._idle.setdefault(key, [])
+            self._idle.move_to_end(key)
+            idle.append(connection)
+            self._count += 1
+            if len(idle) > MAX_IDLE_PER_RECEIVER:
+                closing.append(idle.pop(0))
+                self._count -= 1
+            if self._count > MAX_IDLE:
+                _, oldest = self._idle.popitem(last=False)
+                closing += oldest
+                self._count -= len(oldest)
+        for old in closing:
+            old.close()
+
+    def close(self) -> None:
+        """Close all."""
+        with self._lock:
+            connections = [connection for idle in self._idle.values() for connection in idle]
+            self._idle.clear()
+            self._count = 0
+        for connection in connections:
+            connection.close()

@@ -1,0 +1,157 @@
+"""The courier: the threads of a worker process that send what is due, and the one that keeps the books."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+
+from django.db import connections
+from django.utils import timezone
+
+from webhooks.claims import Claim, claim_due, release
+from webhooks.delivery import attempt
+from webhooks.settlement import Outcome, settle_all
+
+logger = logging.getLogger(__name__)
+
+CONCURRENCY = 32
+SLOW_SHARE = 0.5
+_BATCH = 256
+_LINGER_SECONDS = 0.005
+_POLL_SECONDS = 0.2
+_WAKEFUL_SECONDS = 30.0
+
+Attempt = Callable[[Claim], Outcome]
+
+
+class Courier:
+    """Sends what is due from some threads, while one other thread claims and settles for all of them, many at once.
+
+    Who nudges it returns at once, so that a slow receiver holds one thread and no worker process. It never claims
+    more than its idle threads can send at once, and leaves half of them to receivers that are known to answer. For
+    half a minute after it had work it looks for more by itself. What dies with the process is lost to nobody: the
+    claims run out and are taken again.
+    """
+
+    def __init__(self, concurrency: int = CONCURRENCY, *, attempt: Attempt = attempt) -> None:
+        self._concurrency = concurrency
+        self._slow_limit = max(int(concurrency * SLOW_SHARE), 1)
+        self._attempt = attempt
+        self._waiting: SimpleQueue[Claim | None] = SimpleQueue()
+        self._ended: SimpleQueue[Outcome | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._out = 0
+        self._slow_out = 0
+        self._stopping = False
+        self._wakeful_until = 0.0
+        self._threads: list[threading.Thread] = []
+
+    def nudge(self) -> int:
+        """Claim what is due for the idle threads, and return how many deliveries were begun."""
+        return self._take()
+
+    def finish(self) -> None:
+        """Claim nothing more, give back what was not begun, and wait until the threads have ended what they are at."""
+        with self._lock:
+            self._stopping = True
+            threads = list(self._threads)
+        unsent = []
+        while (claim := _next(self._waiting)) is not None:
+            unsent.append(claim)
+        release(unsent)
+        for _ in threads[1:]:
+            self._waiting.put(None)
+        for thread in threads[1:]:
+            thread.join()
+        self._ended.put(None)
+        for thread in threads[:1]:
+            thread.join()
+
+    def _take(self) -> int:
+        with self._lock:
+            if self._stopping or self._out >= self._concurrency:
+                return 0
+            claims = claim_due(
+                limit=self._concurrency - self._out,
+                slow_limit=self._slow_limit - self._slow_out,
+                now=timezone.now(),
+            )
+            if claims:
+                self._out += len(claims)
+                self._slow_out += sum(claim.is_slow for claim in claims)
+                self._wakeful_until = time.monotonic() + _WAKEFUL_SECONDS
+                if not self._threads:
+                    self._start()
+            for claim in claims:
+                self._waiting.put(claim)
+        return len(claims)
+
+    def _start(self) -> None:
+        jobs = [self._keep_books, *[self._send] * self._concurrency]
+        self._threads = [
+            threading.Thread(target=job, name=f"courier-{place}", daemon=True)
+            for place, job in enumerate(jobs)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _send(self) -> None:
+        while (claim := self._waiting.get()) is not None:
+            self._ended.put(self._attempt(claim))
+
+    def _keep_books(self) -> None:
+        while True:
+            outcomes, is_last = self._next_outcomes()
+            try:
+                self._settle(outcomes)
+                if not is_last and (outcomes or time.monotonic() < self._wakeful_until):
+                    self._take()
+            except Exception:
+                # The leases bring back what could not be settled or sent.
+                logger.exception("webhook deliveries could not be claimed or settled")
+                connections.close_all()
+            if is_last:
+                connections.close_all()
+                return
+
+    def _next_outcomes(self) -> tuple[list[Outcome], bool]:
+        """Return what has ended since last time, and whether there will be no more. Waits for something to do."""
+        try:
+            first = self._ended.get(timeout=_POLL_SECONDS)
+        except Empty:
+            return [], False
+        outcomes: list[Outcome] = []
+        if first is None:
+            return outcomes, True
+        outcomes.append(first)
+        if self._out > self._concurrency // 2:
+            time.sleep(_LINGER_SECONDS)  # the others end in a moment: one transaction is cheaper than many
+        while len(outcomes) < _BATCH:
+            try:
+                outcome = self._ended.get_nowait()
+            except Empty:
+                break
+            if outcome is None:
+                return outcomes, True
+            outcomes.append(outcome)
+        return outcomes, False
+
+    def _settle(self, outcomes: Sequence[Outcome]) -> None:
+        if not outcomes:
+            return
+        try:
+            settled = settle_all(outcomes)
+            if settled < len(outcomes):
+                logger.warning("%s webhook attempts ended after their leases", len(outcomes) - settled)
+        finally:
+            with self._lock:
+                self._out -= len(outcomes)
+                self._slow_out -= sum(outcome.claim.is_slow for outcome in outcomes)
+
+
+def _next(queue: "SimpleQueue[Claim | None]") -> Claim | None:
+    try:
+        return queue.get_nowait()
+    except Empty:
+        return None
