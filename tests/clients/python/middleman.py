@@ -29,7 +29,6 @@ class Middleman:
     url: str = ""
     faults: list["Fault | None"] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
-    is_down: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, handler: BaseHTTPRequestHandler) -> None:
@@ -37,7 +36,7 @@ class Middleman:
         asked = Asked(handler.command, handler.path, dict(handler.headers.items()), body)
         with self._lock:
             self.asked.append(asked)
-            fault = cut if self.is_down else (self.faults.pop(0) if self.faults else None)
+            fault = self.faults.pop(0) if self.faults else None
         (fault or hand_on)(self, asked, handler)
 
     def ask_upstream(self, asked: Asked) -> requests.Response:

@@ -10,7 +10,7 @@ import pytest
 import quittance
 
 from demo.services.process import free_port
-from tests.clients.python.middleman import Middleman, answering, cut_after_it_was_handled
+from tests.clients.python.middleman import Middleman, answering, cut, cut_after_it_was_handled
 from tests.clients.python.running import Command, running
 from tests.webhooks.conftest import receiver
 from tests.webhooks.receiver import Receiver, answer, running_receiver
@@ -111,11 +111,9 @@ def test_an_outage_of_the_service_loses_and_repeats_nothing(
         listening.line()
         expected = [happens()]
         assert json.loads(listening.line())["event_id"] == expected[0]
-        middleman.is_down = True
+        middleman.faults = [cut, answering(502, b"<h1>Bad gateway</h1>"), cut_after_it_was_handled]
         listening.line_with("can't be asked", "err")
         expected += [happens() for _ in range(3)]
-        middleman.faults = [answering(502, b"<h1>Bad gateway</h1>"), cut_after_it_was_handled]
-        middleman.is_down = False
         for event_id in expected[1:]:
             assert json.loads(listening.line())["event_id"] == event_id
         listening.line_with("answers again", "err")

@@ -156,6 +156,12 @@ def test_it_signs_as_the_service_does(body: bytes, secrets: list[str], timestamp
     assert sign(body, secrets, timestamp) == signing.sign(secrets, timestamp, body)
 
 
+def test_an_event_that_is_about_no_payment_is_an_event_all_the_same() -> None:
+    body = b'{"id": "evt_2", "type": "endpoint.disabled", "created": 1, "data": {"object": {"url": "https://x"}}}'
+    event = verify(body, sign(body, SECRET, NOW), SECRET, now=NOW)
+    assert (event.type, event.data.object.to_dict()) == ("endpoint.disabled", {"url": "https://x"})
+
+
 def test_fields_and_types_of_later_versions_do_no_harm() -> None:
     later = json.loads(BODY)
     later["type"], later["version"], later["data"]["object"]["mood"] = "payment.pondered", 2, "fine"

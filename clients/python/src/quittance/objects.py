@@ -219,7 +219,7 @@ class WebhookTest(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class PaymentEventObject(ApiObject):
-    """What a payment event is about: its `data.object`.
+    """What a payment event is about: its `data.object`. (An event of another kind says it all in `to_dict()`.)
 
     `amount` is what this payment delivered, in base units of the requested token, exact however large; `currency` is
     that token's symbol, `reference` the request's `external_id`. `id` is the payment's, and None where a request
@@ -227,10 +227,10 @@ class PaymentEventObject(ApiObject):
     sample, which is no payment.
     """
 
-    id: str | None
-    amount: int
-    currency: str
-    status: str
+    id: str | None = None
+    amount: int = 0
+    currency: str = ""
+    status: str = ""
     reference: str | None = None
     payment_request: str | None = None
     shortcode: str | None = None

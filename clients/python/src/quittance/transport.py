@@ -169,9 +169,14 @@ class Transport:
             case requests.exceptions.ProxyError():
                 return "the proxy could not be used."
             case _ if isinstance(reason, NewConnectionError):
-                return f"no connection ({str(reason).rpartition(': ')[2]})."
+                return f"no connection ({_last_words(reason)})."
             case _:
                 return f"the connection broke ({type(problem).__name__})."
+
+
+def _last_words(reason: object) -> str:
+    """Return what the operating system said, without urllib3's preface."""
+    return re.sub(r"^\[Errno -?\d+\] ", "", str(reason).rpartition(": ")[2])
 
 
 def _may_repeat(call: Call, error: QuittanceError) -> bool:
