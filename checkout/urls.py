@@ -1,5 +1,6 @@
 from django.urls import path
 
+from checkout.front import front_page
 from checkout.views import CheckoutViewSet, pay_page
 from config.api.public_limits import never_refused
 
@@ -19,5 +20,6 @@ urlpatterns = [
         name="payer-proof",
     ),
     path("api/public/build-transaction", checkout.as_view({"post": "build"}), name="build-transaction"),
+    path("", front_page, name="front"),
     path("pay/<str:shortcode>", pay_page, name="pay"),
 ]

@@ -9,8 +9,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_safe
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,6 +21,12 @@ from chains.models import Chain, Token
 from checkout import representations
 from checkout.qr import checkout_qr
 from checkout.security import allow_nonce, page_policy
+from checkout.reference import (
+    BuiltTransactionSerializer,
+    CheckoutSerializer,
+    PayerProofAnswerSerializer,
+    RoutesAnswerSerializer,
+)
 from checkout.serializers import (
     BuildTransactionSerializer,
     PayerProofSerializer,
@@ -29,7 +34,9 @@ from checkout.serializers import (
     SubmitPaymentSerializer,
 )
 from config.api.errors import ApiError, ErrorCode
+from config.api.methods import only_read
 from config.api.public_limits import count_expensive
+from config.api.schema import operation
 from config.api.serializers import StrictSerializer
 from payments.models import PaymentRequest, Route
 from payments.proofs import take_proof
@@ -53,12 +60,38 @@ def find_request(id_or_shortcode: str) -> PaymentRequest:
     return found
 
 
+_REQUEST = {"id": "The payment request's `id` or its `shortcode`."}
+
+
 class CheckoutViewSet(viewsets.ViewSet):
     """The endpoints that the widget calls. No credentials are read."""
 
     authentication_classes = ()
     permission_classes = ()
 
+    @operation(
+        "checkout.retrieve",
+        tag="Checkout",
+        summary="Retrieve what the checkout shows",
+        description=(
+            "A payment request as its customer may see it. Poll it with `If-None-Match`: `poll_in_ms` says how soon it "
+            "is worth asking again."
+        ),
+        path=_REQUEST,
+        parameters=[
+            OpenApiParameter(
+                "If-None-Match",
+                str,
+                OpenApiParameter.HEADER,
+                description="The `ETag` of an earlier answer; 304 if nothing has changed since.",
+            )
+        ],
+        answers={
+            200: OpenApiResponse(CheckoutSerializer, "The request, with its payments."),
+            304: OpenApiResponse(None, "Nothing has changed since that `ETag`."),
+        },
+        answer_headers={200: ["ETag"], 304: ["ETag"]},
+    )
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         """Return what the page shows; 304 when nothing has changed since the ETag."""
         checkout = representations.checkout_object(find_request(id))
@@ -73,6 +106,26 @@ class CheckoutViewSet(viewsets.ViewSet):
         response["Cache-Control"] = "private, no-cache"
         return response
 
+    @operation(
+        "checkout.list_routes",
+        tag="Checkout",
+        summary="List the ways to pay",
+        description=(
+            "The ways to pay exactly what remains, from one wallet with one token. The requested token gives one "
+            "`direct` route; no way at all is an answer too, with its `reason`."
+        ),
+        path=_REQUEST,
+        body=RoutesSerializer,
+        errors=[
+            ErrorCode.CHAIN_UNKNOWN,
+            ErrorCode.TOKEN_UNKNOWN,
+            ErrorCode.ADDRESS_INVALID,
+            ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,
+            ErrorCode.PAYMENT_IN_PROGRESS,
+            ErrorCode.ROUTING_UNAVAILABLE,
+        ],
+        answers={200: OpenApiResponse(RoutesAnswerSerializer, "The ways to pay.")},
+    )
     def routes(self, request: Request, id: str) -> Response:
         """Return the ways to pay what remains from one wallet with one token."""
         payment_request = find_request(id)
@@ -90,6 +143,28 @@ class CheckoutViewSet(viewsets.ViewSet):
         recipient = payment_request.recipient_address
         return Response({"routes": [representations.route_object(route, recipient) for route in found]})
 
+    @operation(
+        "checkout.build_transaction",
+        tag="Checkout",
+        summary="Build a route's transaction",
+        description=(
+            "The unsigned transaction of a route, for the customer's wallet to sign. It is simulated first: one that "
+            "would fail is refused with the reason."
+        ),
+        body=BuildTransactionSerializer,
+        errors=[
+            ErrorCode.RESOURCE_MISSING,
+            ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,
+            ErrorCode.PAYMENT_IN_PROGRESS,
+            ErrorCode.ROUTE_EXPIRED,
+            ErrorCode.RECIPIENT_INVALID,
+            ErrorCode.INSUFFICIENT_FUNDS,
+            ErrorCode.INSUFFICIENT_GAS,
+            ErrorCode.TRANSACTION_WOULD_FAIL,
+            ErrorCode.NODE_UNAVAILABLE,
+        ],
+        answers={200: OpenApiResponse(BuiltTransactionSerializer, "The unsigned transaction.")},
+    )
     def build(self, request: Request) -> Response:
         """Return the unsigned transaction of a route."""
         body = _validated(BuildTransactionSerializer, request)
@@ -111,6 +186,24 @@ class CheckoutViewSet(viewsets.ViewSet):
             }
         )
 
+    @operation(
+        "checkout.prove_payer",
+        tag="Checkout",
+        summary="Prove who pays",
+        description=(
+            "Takes the wallet's signature where the transaction can't carry a reference. What this wallet then sends, "
+            "mined within 60 minutes of the building of the route, counts for the request."
+        ),
+        path=_REQUEST,
+        body=PayerProofSerializer,
+        errors=[
+            ErrorCode.ADDRESS_INVALID,
+            ErrorCode.SIGNATURE_INVALID,
+            ErrorCode.ROUTE_EXPIRED,
+            ErrorCode.NODE_UNAVAILABLE,
+        ],
+        answers={200: OpenApiResponse(PayerProofAnswerSerializer, "The proof, taken.")},
+    )
     def prove(self, request: Request, id: str) -> Response:
         """Take in the payer's proof for a route of this request."""
         payment_request = find_request(id)
@@ -130,6 +223,30 @@ class CheckoutViewSet(viewsets.ViewSet):
             }
         )
 
+    @operation(
+        "checkout.submit_payment",
+        tag="Checkout",
+        summary="Submit a transaction",
+        description=(
+            "Takes the hash that the wallet returned; verification begins within about a second. Submitting it again "
+            "is always fine. At most 5 payments of a request may be open at once, and 30 be submitted over its life."
+        ),
+        path=_REQUEST,
+        body=SubmitPaymentSerializer,
+        errors=[
+            ErrorCode.CHAIN_UNKNOWN,
+            ErrorCode.TRANSACTION_HASH_INVALID,
+            ErrorCode.TRANSACTION_ALREADY_USED,
+            ErrorCode.TOO_MANY_OPEN_PAYMENTS,
+            ErrorCode.TOO_MANY_PAYMENTS,
+        ],
+        answers={
+            200: OpenApiResponse(
+                PaymentSerializer, "The payment that is known already. `from_address` is null."
+            ),
+            201: OpenApiResponse(PaymentSerializer, "The new payment. `from_address` is null."),
+        },
+    )
     def submit(self, request: Request, id: str) -> Response:
         """Take in a transaction hash: 201 with the new payment, 200 with the one known already."""
         payment_request = find_request(id)
@@ -151,8 +268,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         return Response(answer, status=201 if is_new else 200)
 
 
-@csrf_exempt  # it only reads; so another method is told that, instead of asked for a token
-@require_safe
+@only_read
 def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     """Show the checkout in whatever state the request is in, readable without scripts."""
     allow_nonce(request)

@@ -13,15 +13,19 @@ from django.http import HttpRequest, JsonResponse
 from django.urls import path
 from redis.exceptions import RedisError
 
+from config.api.methods import only_read
+
 _HEARTBEAT = "worker-heartbeat"
 HEARTBEAT_SECONDS = 60
 
 
+@only_read
 def alive(request: HttpRequest) -> JsonResponse:  # noqa: ARG001 - the view interface
     """Answer 200 as long as the process can answer at all."""
     return JsonResponse({"status": "ok"})
 
 
+@only_read
 def ready(request: HttpRequest) -> JsonResponse:
     """Answer 200 when database, Redis and a worker answer, else 503; the details only to those who may read them."""
     parts = {

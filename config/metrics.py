@@ -24,6 +24,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from config.api.methods import only_read
 from config.health import heartbeat_age, may_read_details
 
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
@@ -64,6 +65,7 @@ class _FromTheDatabase(Collector):
         yield heart
 
 
+@only_read
 def metrics(request: HttpRequest) -> HttpResponse:
     """Answer in Prometheus' text format; to others than METRICS_TOKEN or this machine there is nothing here."""
     if not may_read_details(request):

@@ -1,0 +1,13 @@
+"""What stands at the service's own address: who this is, for somebody who came without a payment's link."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from checkout.security import page_policy
+from config.api.methods import only_read
+
+
+@only_read
+def front_page(request: HttpRequest) -> HttpResponse:
+    """Say what this service is, and where customers and merchants go from here."""
+    return page_policy(request, render(request, "checkout/front.html", {"merchant": {}}))
