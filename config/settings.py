@@ -31,6 +31,7 @@ HTTPS = BASE_URL.startswith("https://")
 # --- applications, by name only -----------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",  # the admin's theme: before the admin, whose templates it takes the place of
+    "unfold.contrib.filters",
     "config.apps.PortalConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -200,7 +201,7 @@ UNFOLD = {
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda _: static("merchants/quittance.svg")}
     ],
-    "STYLES": [lambda _: static("merchants/admin.css")],
+    "STYLES": [lambda _: static("merchants/admin.css"), lambda _: static("merchants/records.css")],
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "payments.admin.dashboard.dashboard",
     "SIDEBAR": {"navigation": "config.portal.sections"},
