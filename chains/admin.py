@@ -1,13 +1,44 @@
-"""The catalogue, to look at and to switch; what is in it comes from `load_catalogue`, which checks it."""
+"""The catalogue, to look at and to switch, with how each chain does; it comes from `load_catalogue`, which checks it.
 
-from typing import Any
+How the nodes do is read as a worker last kept it (`chains.health`): no page asks a node.
+"""
+
+from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 
-from chains.models import Chain, Token
+from chains.clients.base import NodeState
+from chains.health import Health, judge
+from chains.models import Chain, ChainStatus, Token
 from config import portal
+from config.portal_cells import NOTHING, ago, clipped, exact, outside, two_lines
+from config.portal_filters import Choices, Related
+
+HEALTH_COLOURS = {
+    Health.WORKING.value: "success",
+    Health.IMPAIRED.value: "warning",
+    Health.STANDING_STILL.value: "danger",
+    Health.DOWN.value: "danger",
+    Health.UNKNOWN.value: "",
+}
+SENTENCES = {
+    Health.WORKING: "All of its nodes answer, and new blocks come.",
+    Health.IMPAIRED: "Enough nodes answer, but not all of them.",
+    Health.STANDING_STILL: "Its nodes answer, and no new block comes: payments wait.",
+    Health.DOWN: "Too few of its nodes answer: payments wait, and none fails for it.",
+    Health.UNKNOWN: "No worker has asked its nodes in the last five minutes.",
+}
+_TONES = {
+    Health.WORKING: "success",
+    Health.IMPAIRED: "warning",
+    Health.STANDING_STILL: "danger",
+    Health.DOWN: "danger",
+    Health.UNKNOWN: "info",
+}
+_NODE_COLOURS = {NodeState.ANSWERING.value: "success", NodeState.LAGGING.value: "warning"}
 
 
 class _FromTheCatalogue(portal.NeverDeleted):
@@ -22,12 +53,15 @@ class _FromTheCatalogue(portal.NeverDeleted):
 class ChainAdmin(_FromTheCatalogue, portal.ModelAdmin[Chain]):
     """Chains. Node URLs are for those alone who may change them: they may hold a provider's key."""
 
-    list_display = ("name", "id", "chain_type", "network", "is_active", "confirmations", "tokens")
-    list_filter = ("is_active", "chain_type")
+    change_form_template = "admin/chains/chain/change_form.html"
+    list_display = ("label", "health", "head", "answering", "tokens", "is_active", "depth")
+    list_filter = ("is_active", ("chain_type", Choices))
+    list_filter_sheet = True
+    list_select_related = ("last_status",)
     search_fields = ("name", "=id")
     search_help_text = "Name or chain id"
     settings_of_nodes = ("nodes", "routers")
-    readonly_fields = (
+    readonly_fields: ClassVar[Any] = (
         "id",
         "chain_type",
         "network",
@@ -36,12 +70,13 @@ class ChainAdmin(_FromTheCatalogue, portal.ModelAdmin[Chain]):
         "explorer_url",
         *settings_of_nodes,
     )
-    fields = ("name", "is_active", "block_time_ms", *readonly_fields)
+    fields: ClassVar[Any] = ("name", "is_active", "block_time_ms", *readonly_fields)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Chain]:
         """Count each chain's tokens along."""
-        chains: QuerySet[Chain] = super().get_queryset(request).annotate(token_count=Count("tokens"))
-        return chains
+        chains: QuerySet[Chain] = super().get_queryset(request)
+        enabled = Count("tokens", filter=Q(tokens__is_active=True))
+        return chains.annotate(token_count=Count("tokens"), enabled_count=enabled)
 
     def get_fields(self, request: HttpRequest, obj: Chain | None = None) -> Any:
         """Leave out the nodes for those who only look."""
@@ -49,10 +84,68 @@ class ChainAdmin(_FromTheCatalogue, portal.ModelAdmin[Chain]):
             return self.fields
         return [name for name in self.fields if name not in self.settings_of_nodes]
 
-    @admin.display(description="Tokens", ordering="token_count")
-    def tokens(self, chain: Chain) -> int:
-        """Return how many tokens the catalogue has on it."""
-        return int(getattr(chain, "token_count", 0))
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+        """Say first how it does."""
+        chain: Chain | None = options.get("obj")
+        if chain is not None:
+            status, health = status_of(chain), health_of(chain)
+            context |= {
+                "amount": chain.name,
+                "badges": self.health(chain),
+                "diagnosis": {"sentence": SENTENCES[health], "tone": _TONES[health]},
+                "facts": [
+                    ("Latest block", f"{status.head:,}" if status and status.head is not None else NOTHING),
+                    ("It came", _moment(status.head_since if status else None)),
+                    ("Nodes last asked", _moment(status.looked_at if status else None)),
+                    ("Nodes answering", self.answering(chain)),
+                    ("Enabled tokens", self.tokens(chain)),
+                    ("A payment needs", self.depth(chain)),
+                ],
+                "looks": [_line(node) for node in (status.nodes if status else [])],
+            }
+        return super().render_change_form(request, context, **options)
+
+    @admin.display(description="Chain", ordering="name")
+    def label(self, chain: Chain) -> str:
+        """Return the name, and the id under it."""
+        return two_lines(chain.name, f"{chain.chain_type} {chain.pk}")
+
+    @admin.display(description="Health")
+    def health(self, chain: Chain) -> str:
+        """Return what its nodes' last answers mean."""
+        if not chain.is_active:
+            return portal.badge("off", {})
+        return portal.badge(health_of(chain).value, HEALTH_COLOURS)
+
+    @admin.display(description="Latest block")
+    def head(self, chain: Chain) -> str:
+        """Return the newest block, and when it was first seen."""
+        status = status_of(chain)
+        if status is None or status.head is None:
+            return NOTHING
+        return two_lines(f"{status.head:,}", ago(status.head_since) if status.head_since else "")
+
+    @admin.display(description="Nodes")
+    def answering(self, chain: Chain) -> str:
+        """Return how many nodes answer, and how far the slowest lags behind."""
+        status = status_of(chain)
+        if status is None:
+            return NOTHING
+        good = sum(node["state"] == NodeState.ANSWERING for node in status.nodes)
+        lag = max((node["behind"] or 0 for node in status.nodes), default=0)
+        return two_lines(
+            f"{good} of {len(status.nodes)} answer", f"{lag:,} blocks behind at most" if lag else ""
+        )
+
+    @admin.display(description="Tokens", ordering="enabled_count")
+    def tokens(self, chain: Chain) -> str:
+        """Return how many of its tokens are enabled."""
+        return f"{getattr(chain, 'enabled_count', 0)} of {getattr(chain, 'token_count', 0)}"
+
+    @admin.display(description="Confirmations", ordering="confirmations")
+    def depth(self, chain: Chain) -> str:
+        """Return how deep a payment's block has to lie."""
+        return f"{chain.confirmations} blocks" if chain.confirmations.isdigit() else chain.confirmations
 
     @admin.display(description="Nodes, in the order in which they are asked")
     def nodes(self, chain: Chain) -> str:
@@ -64,15 +157,64 @@ class ChainAdmin(_FromTheCatalogue, portal.ModelAdmin[Chain]):
 class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
     """Tokens, known by chain and contract."""
 
-    list_display = ("symbol", "name", "chain", "decimals", "is_active", "contract")
-    list_filter = ("is_active", "chain")
-    list_select_related = ("chain",)
+    list_display = ("label", "network", "health", "decimals", "is_active", "contract")
+    list_filter = ("is_active", ("chain", Related))
+    list_filter_sheet = True
+    list_select_related = ("chain__last_status",)
     search_fields = ("symbol", "name", "contract_address")
     search_help_text = "Symbol, name or contract"
     readonly_fields = ("id", "chain", "symbol", "decimals", "contract", "tags")
     fields = ("name", "is_active", "trailing_data", *readonly_fields)
 
+    @admin.display(description="Token", ordering="symbol")
+    def label(self, token: Token) -> str:
+        """Return the symbol, and the name under it."""
+        return two_lines(token.symbol, token.name)
+
+    @admin.display(description="Chain", ordering="chain")
+    def network(self, token: Token) -> str:
+        """Return a link to the chain."""
+        return portal.link(portal.change_url(token.chain), token.chain.name)
+
+    @admin.display(description="Chain's health")
+    def health(self, token: Token) -> str:
+        """Return how its chain does."""
+        if not token.chain.is_active:
+            return portal.badge("off", {})
+        return portal.badge(health_of(token.chain).value, HEALTH_COLOURS)
+
     @admin.display(description="Contract", ordering="contract_address")
     def contract(self, token: Token) -> str:
         """Return the contract's address; a chain's own coin has none."""
-        return token.contract_address or "the chain's own coin"
+        if token.is_native:
+            return "the chain's own coin"
+        return clipped(
+            token.contract_address, outside(token.chain.explorer_url, f"address/{token.contract_address}")
+        )
+
+
+def status_of(chain: Chain) -> ChainStatus | None:
+    """Return what a worker last kept of its nodes, or None if none has asked them."""
+    return getattr(chain, "last_status", None)
+
+
+def health_of(chain: Chain) -> Health:
+    """Return what that means now."""
+    return judge(chain, status_of(chain), timezone.now())
+
+
+def _line(node: dict[str, Any]) -> dict[str, object]:
+    """Return one node for the table on its chain's page."""
+    return {
+        "host": node["host"],
+        "state": portal.badge(
+            node["state"], {**_NODE_COLOURS, node["state"]: _NODE_COLOURS.get(node["state"], "danger")}
+        ),
+        "head": f"{node['head']:,}" if node["head"] is not None else NOTHING,
+        "behind": f"{node['behind']:,}" if node["behind"] is not None else NOTHING,
+        "error": node["error"],
+    }
+
+
+def _moment(time: Any) -> str:
+    return f"{exact(time)}, {ago(time)}" if time else NOTHING

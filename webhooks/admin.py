@@ -1,80 +1,401 @@
-"""Endpoints, events and deliveries, to look at. Secrets are not shown: merchants read theirs by the API."""
+"""Endpoints, events and deliveries: what was told to whom, what came back, and sending it again.
 
-from django.contrib import admin
+Secrets are not shown: merchants read theirs by the API.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html
 
 from config import portal
-from merchants.portal import MerchantScoped
+from config.portal_actions import Action, WithActions
+from config.portal_cells import NOTHING, ago, exact, two_lines, when
+from config.portal_filters import Autocompleted, Choices, Days, Dropdown
+from merchants.records import FOUND_AT_MOST, Records, found_by
+from webhooks.attention import in_trouble
 from webhooks.models import Attempt, Delivery, Endpoint, Event
+from webhooks.redelivery import redeliver
+from webhooks.resending import MOST_AT_ONCE, ResendForm, resend_each, seen_of
+from webhooks.standing import (
+    DELIVERY_COLOURS,
+    ENDPOINT_COLOURS,
+    answer_of,
+    is_success,
+    of_delivery,
+    of_endpoint,
+    state_of,
+)
+
+_EVENT = "evt_"
+_DELIVERY = "del_"
+
+
+class Trouble(Dropdown):
+    """Endpoints that need a person."""
+
+    title = "needs a person"
+    parameter_name = "trouble"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the interface
+        """Return the choices."""
+        return [("yes", "Disabled by us, or failing for a day")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Endpoint]) -> QuerySet[Endpoint]:  # noqa: ARG002 - the interface
+        """Return the chosen ones."""
+        return in_trouble(queryset, timezone.now()) if self.value() == "yes" else queryset
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Endpoint]):
-    list_display = ("merchant", "url", "is_enabled", "disabled_reason", "failing_since", "updated_at")
-    list_filter = ("is_enabled",)
+class EndpointAdmin(Records):
+    """Where each merchant's events go, and whether they arrive."""
+
+    change_form_template = "admin/webhooks/endpoint/change_form.html"
+    list_display = ("owner", "state", "place", "failing", "changed")
+    list_filter = ("is_enabled", Trouble)
     list_select_related = ("merchant",)
-    search_fields = ("merchant__name", "url")
-    fields = (
-        "merchant",
-        "url",
-        "is_enabled",
-        "event_types",
-        "previous_secret_expires_at",
-        "disabled_reason",
-        "failing_since",
-        "created_at",
-        "updated_at",
-    )
+    ordering = ("-updated_at", "-pk")
+    search_help_text = "Merchant or URL"
+    fields = ("event_types", "previous_secret_expires_at", "created_at", "updated_at")
+
+    def found(self, rows: QuerySet[Endpoint], text: str) -> QuerySet[Endpoint]:
+        """Return those of a merchant or at an address: one for each merchant, so that reading them is cheap."""
+        return rows.filter(Q(merchant__name__icontains=text) | Q(url__icontains=text))
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+        """Say first whether it works."""
+        endpoint: Endpoint | None = options.get("obj")
+        if endpoint is not None:
+            waiting = Delivery.objects.filter(merchant=endpoint.merchant_id, status=Delivery.Status.PENDING)
+            count = waiting.order_by()[:FOUND_AT_MOST].count()
+            context |= {
+                "title": f"Webhook endpoint of {endpoint.merchant}",
+                "amount": endpoint.url or "No URL",
+                "badges": self.state(endpoint),
+                "diagnosis": of_endpoint(endpoint, timezone.now()),
+                "facts": [
+                    ("Merchant", portal.link(portal.change_url(endpoint.merchant), str(endpoint.merchant))),
+                    ("Waiting to be sent", f"{count}{' or more' if count == FOUND_AT_MOST else ''}"),
+                    ("Failing since", _both(endpoint.failing_since)),
+                ],
+            }
+        return super().render_change_form(request, context, **options)
+
+    @admin.display(description="Merchant", ordering="merchant__name")
+    def owner(self, endpoint: Endpoint) -> str:
+        """Return whose it is."""
+        return str(endpoint.merchant)
+
+    @admin.display(description="State")
+    def state(self, endpoint: Endpoint) -> str:
+        """Return whether it works."""
+        return portal.badge(state_of(endpoint), ENDPOINT_COLOURS)
+
+    @admin.display(description="URL")
+    def place(self, endpoint: Endpoint) -> str:
+        """Return where the events go, and why they do not."""
+        return two_lines(endpoint.url or NOTHING, endpoint.disabled_reason)
+
+    @admin.display(description="Failing since (UTC)", ordering="failing_since")
+    def failing(self, endpoint: Endpoint) -> str:
+        """Return since when nothing has arrived."""
+        return when(endpoint.failing_since)
+
+    @admin.display(description="Changed (UTC)", ordering="updated_at")
+    def changed(self, endpoint: Endpoint) -> str:
+        """Return when it was set."""
+        return when(endpoint.updated_at)
 
 
 @admin.register(Event)
-class EventAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Event]):
-    list_display = ("id", "type", "merchant", "created")
-    list_filter = ("type",)
+class EventAdmin(Records):
+    """What happened, as merchants are told."""
+
+    change_form_template = "admin/webhooks/event/change_form.html"
+    list_display = ("code", "kind", "owner", "happened")
+    list_filter = (("type", Choices), ("merchant", Autocompleted), ("created", Days))
     list_select_related = ("merchant",)
-    search_fields = ("id", "merchant__name")
-    fields = ("id", "merchant", "type", "created", "content")
-    show_full_result_count = False
-    paginator = portal.BoundedPaginator
+    ordering = ("-created", "-id")
+    search_help_text = "Event id"
+    fields = ("dedupe_key",)
 
-    @admin.display(description="Body, as signed and sent")
-    def content(self, event: Event) -> str:
-        """Return the frozen body as text."""
-        return bytes(event.body).decode()
+    def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - those who know what events tell of say more
+        """Return the beginnings of the `dedupe_key` of events about what `text` names."""
+        return ()
+
+    def found(self, rows: QuerySet[Event], text: str) -> QuerySet[Event]:
+        """Return the events that `text` names, or that tell of it."""
+        named = [rows.filter(dedupe_key__startswith=key) for key in self.about(text)]
+        if text.startswith(_EVENT):
+            named.append(rows.filter(pk__startswith=text))
+        return found_by(rows, named)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
+        """Leave the bodies out of the list."""
+        events: QuerySet[Event] = super().get_queryset(request)
+        return events.defer("body")
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+        """Show the body, and to whom it went."""
+        event: Event | None = options.get("obj")
+        if event is not None:
+            deliveries = event.deliveries.select_related("merchant").order_by("-created_at", "-id")
+            context |= {
+                "title": f"Event {event.pk}",
+                "facts": [
+                    ("Type", event.type),
+                    ("Merchant", portal.link(portal.change_url(event.merchant), str(event.merchant))),
+                    ("Happened", _both(event.created)),
+                ],
+                "body": readable(bytes(event.body)),
+                "deliveries": [
+                    {
+                        "url": portal.change_url(delivery),
+                        "id": delivery.pk,
+                        "state": portal.badge(delivery.status, DELIVERY_COLOURS),
+                        "detail": of_delivery(delivery, timezone.now()).sentence,
+                    }
+                    for delivery in deliveries[:50]
+                ],
+            }
+        return super().render_change_form(request, context, **options)
+
+    @admin.display(description="Event")
+    def code(self, event: Event) -> str:
+        """Return the id."""
+        return format_html('<span class="q-code">{}</span>', event.pk)
+
+    @admin.display(description="Type")
+    def kind(self, event: Event) -> str:
+        """Return the type as merchants know it."""
+        return event.type
+
+    @admin.display(description="Merchant")
+    def owner(self, event: Event) -> str:
+        """Return whose it is."""
+        return str(event.merchant)
+
+    @admin.display(description="Happened (UTC)", ordering="created")
+    def happened(self, event: Event) -> str:
+        """Return when it happened."""
+        return when(event.created)
 
 
-class AttemptInline(MerchantScoped, portal.ReadOnly, portal.TabularInline[Attempt, Delivery]):
-    merchant_path = "delivery__merchant"
-    model = Attempt
-    extra = 0
-    fields = ("number", "started_at", "url", "status_code", "duration_ms", "error", "response_excerpt")
+class Resend(Action):
+    """Send a delivery again."""
+
+    name, icon, permission = "resend", "forward_to_inbox", "webhooks.resend_delivery"
+
+    def label(self, row: Delivery) -> str:
+        """Return what the button says."""
+        return "Send now" if row.status == Delivery.Status.PENDING else "Send again"
+
+    def is_offered(self, row: Delivery) -> bool:
+        """A test is not repeated; another one is made."""
+        return not row.is_test
+
+    def explanation(self, row: Delivery) -> str:
+        """Return what it means."""
+        return (
+            f"The same bytes go to {_destination(row)} at once, freshly signed, and up to eight times until they are "
+            f"taken. The merchant knows them by the id {row.public_event_id} and ignores what it has seen already."
+        )
+
+    def lock(self, row: Delivery) -> Delivery:
+        """Hold the delivery."""
+        return Delivery.objects.select_for_update(of=("self",)).select_related("merchant").get(pk=row.pk)
+
+    def seen(self, row: Delivery) -> str:
+        """Its status, how often it was tried, and when it was last sent again."""
+        return seen_of(row)
+
+    def perform(self, row: Delivery, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
+        """Send it."""
+        came_from = row.status
+        again = redeliver(row, actor)
+        return f"Sent again ({came_from} → {again.status}).", f"{row.pk} is being sent."
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Delivery]):
-    list_display = ("id", "type", "merchant", "status", "attempts", "due_at", "is_test", "created_at")
-    list_filter = ("status", "type", "is_test")
-    list_select_related = ("merchant",)
-    search_fields = ("id", "public_event_id", "merchant__name")
-    fields = (
-        "id",
-        "merchant",
-        "public_event_id",
-        "type",
-        "url_override",
-        "status",
-        "attempts",
-        "due_at",
-        "lease_until",
-        "is_test",
-        "created_at",
-        "finished_at",
-        "content",
-    )
-    inlines = (AttemptInline,)
-    show_full_result_count = False
-    paginator = portal.BoundedPaginator
+class DeliveryAdmin(WithActions, Records):
+    """Each event's way to its merchant, attempt by attempt."""
 
-    @admin.display(description="Body, as signed and sent")
-    def content(self, delivery: Delivery) -> str:
-        """Return the frozen body as text."""
-        return delivery.body.decode()
+    change_form_template = "admin/webhooks/delivery/change_form.html"
+    confirmed_actions = (Resend(),)
+    list_display = ("code", "state", "last_answer", "owner", "due", "created")
+    list_filter = (
+        ("status", Choices),
+        ("type", Choices),
+        ("merchant", Autocompleted),
+        "is_test",
+        ("created_at", Days),
+    )
+    list_select_related = ("merchant",)
+    ordering = ("-created_at", "-id")
+    search_help_text = "Delivery id or event id"
+    actions = ("resend_selected",)
+    fields = ("is_test", "url_override", "lease_until", "finished_at")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
+        """Bring along what came back last."""
+        deliveries: QuerySet[Delivery] = super().get_queryset(request)
+        last = Attempt.objects.filter(delivery=OuterRef("pk")).order_by("-number")
+        return deliveries.annotate(
+            last_status=Subquery(last.values("status_code")[:1]),
+            last_error=Subquery(last.values("error")[:1]),
+        )
+
+    def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - those who know what events tell of say more
+        """Return the beginnings of the `dedupe_key` of events about what `text` names."""
+        return ()
+
+    def found(self, rows: QuerySet[Delivery], text: str) -> QuerySet[Delivery]:
+        """Return the deliveries that `text` names, themselves or by their event."""
+        events: list[str] = []
+        for key in self.about(text):
+            told = Event.objects.filter(dedupe_key__startswith=key)
+            events.extend(told.values_list("pk", flat=True)[:FOUND_AT_MOST])
+        named = [rows.filter(event__in=events)] if events else []
+        if text.startswith(_EVENT):
+            named.append(rows.filter(public_event_id=text))
+        if text.startswith(_DELIVERY):
+            named.append(rows.filter(pk__startswith=text))
+        return found_by(rows, named)
+
+    def has_resend_permission(self, request: HttpRequest) -> bool:
+        """Return whether this member of staff may send deliveries again."""
+        return request.user.has_perm(Resend.permission)
+
+    @admin.action(description="Send again", permissions=["resend"])
+    def resend_selected(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> HttpResponse | None:
+        """Ask, then send each of them that has not changed since."""
+        chosen = list(queryset.filter(is_test=False)[: MOST_AT_ONCE + 1])
+        if not chosen or len(chosen) > MOST_AT_ONCE:
+            messages.error(request, f"Choose from one to {MOST_AT_ONCE} deliveries that are no tests.")
+            return None
+        if "confirmed" in request.POST:
+            resend_each(self, request, chosen)
+            return None
+        page = portal.confirmation(
+            request,
+            chosen[0],
+            self,
+            title=f"Send {len(chosen)} deliver{'y' if len(chosen) == 1 else 'ies'} again",
+            explanation="The same bytes go to their merchants at once, freshly signed, and up to eight times each "
+            "until they are taken. Merchants know them by their event's id and ignore what they have seen already.",
+            button="Send again",
+            form=ResendForm.asking_about(chosen),
+        )
+        page.context_data = {
+            **(page.context_data or {}),
+            "original": None,
+            "back_url": request.get_full_path(),
+        }
+        return page
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+        """Show how it stands, each attempt, and the body."""
+        delivery: Delivery | None = options.get("obj")
+        if delivery is not None:
+            context |= {
+                "title": f"Delivery {delivery.pk}",
+                "amount": delivery.type,
+                "badges": self.state(delivery),
+                "diagnosis": of_delivery(delivery, timezone.now()),
+                "facts": self._facts(delivery),
+                "attempts": [_line(attempt) for attempt in delivery.attempt_set.order_by("-number")],
+                "body": readable(delivery.body),
+            }
+        return super().render_change_form(request, context, **options)
+
+    def _facts(self, delivery: Delivery) -> list[tuple[str, object]]:
+        event = delivery.event
+        facts: list[tuple[str, object]] = [
+            ("Event", portal.link(portal.change_url(event), event.pk) if event else delivery.public_event_id),
+            ("Merchant", portal.link(portal.change_url(delivery.merchant), str(delivery.merchant))),
+            ("Goes to", _destination(delivery)),
+            ("Attempts", str(delivery.attempts)),
+            ("Next attempt", _both(delivery.due_at)),
+            ("Created", _both(delivery.created_at)),
+        ]
+        if delivery.redelivered_at:
+            facts.append(("Sent again", f"by {delivery.redelivered_by}, {_both(delivery.redelivered_at)}"))
+        return facts
+
+    @admin.display(description="Delivery")
+    def code(self, delivery: Delivery) -> str:
+        """Return what it tells, and its id."""
+        return two_lines(delivery.type, delivery.pk)
+
+    @admin.display(description="Status", ordering="status")
+    def state(self, delivery: Delivery) -> str:
+        """Return how it stands."""
+        labels = [portal.badge(delivery.status, DELIVERY_COLOURS)]
+        if delivery.is_test:
+            labels.append(portal.badge("test", {}))
+        return format_html(
+            '<span class="q-badges">{}{}</span>', labels[0], labels[1] if delivery.is_test else ""
+        )
+
+    @admin.display(description="Last answer")
+    def last_answer(self, delivery: Delivery) -> str:
+        """Return what came back last, and how often it was tried."""
+        if delivery.attempts == 0:
+            return NOTHING
+        said = answer_of(getattr(delivery, "last_status", None), getattr(delivery, "last_error", ""))
+        return two_lines(said, f"{delivery.attempts} attempt{'' if delivery.attempts == 1 else 's'}")
+
+    @admin.display(description="Merchant")
+    def owner(self, delivery: Delivery) -> str:
+        """Return whose it is."""
+        return str(delivery.merchant)
+
+    @admin.display(description="Next attempt (UTC)")
+    def due(self, delivery: Delivery) -> str:
+        """Return when it is tried next."""
+        return when(delivery.due_at)
+
+    @admin.display(description="Created (UTC)", ordering="created_at")
+    def created(self, delivery: Delivery) -> str:
+        """Return when it was made."""
+        return when(delivery.created_at)
+
+
+def readable(body: bytes) -> str:
+    """Return a JSON body with line breaks, its integers exact; what is no JSON as it stands."""
+    text = body.decode(errors="replace")
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except ValueError:
+        return text
+
+
+def _destination(delivery: Delivery) -> str:
+    if delivery.url_override:
+        return delivery.url_override
+    endpoint = Endpoint.objects.filter(merchant=delivery.merchant_id).first()
+    return (endpoint.url if endpoint else None) or "no URL"
+
+
+def _line(attempt: Attempt) -> dict[str, object]:
+    """Return one attempt for the log."""
+    good = is_success(attempt.status_code, attempt.error)
+    word = str(attempt.status_code) if attempt.status_code else "no answer"
+    return {
+        "number": attempt.number,
+        "at": when(attempt.started_at),
+        "badge": portal.badge(word, {word: "success" if good else "danger"}),
+        "took": f"{attempt.duration_ms} ms" if attempt.duration_ms is not None else "",
+        "url": attempt.url,
+        "error": attempt.error,
+        "excerpt": attempt.response_excerpt,
+    }
+
+
+def _both(time: Any) -> str:
+    return f"{exact(time)}, {ago(time)}" if time else NOTHING

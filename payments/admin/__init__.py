@@ -1,6 +1,15 @@
-"""Requests, payments and what became of them, to look at; and the two things that a person may do about them."""
+"""Requests, payments and what became of them: found, understood on one page, and helped where a person has to."""
 
-from payments.admin.payments import ConsumedTransferAdmin, PaymentAdmin, TransitionAdmin
+from payments.admin.history import ConsumedTransferAdmin, TransitionAdmin
+from payments.admin.payments import PaymentAdmin
 from payments.admin.requests import PaymentRequestAdmin
+from payments.admin.webhooks import DeliveryOfPaymentAdmin, EventOfPaymentAdmin
 
-__all__ = ["ConsumedTransferAdmin", "PaymentAdmin", "PaymentRequestAdmin", "TransitionAdmin"]
+__all__ = [
+    "ConsumedTransferAdmin",
+    "DeliveryOfPaymentAdmin",
+    "EventOfPaymentAdmin",
+    "PaymentAdmin",
+    "PaymentRequestAdmin",
+    "TransitionAdmin",
+]

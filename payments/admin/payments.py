@@ -1,87 +1,101 @@
-"""Payments, the transfers that they were credited with, and the history of every status."""
+"""Payments: transactions that were said to pay a request, and what the chain says of them."""
 
-from typing import Any
+from typing import Any, ClassVar
 
-from django import forms
-from django.contrib import admin, messages
-from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
 
 from config import portal
-from config.api.errors import ApiError
-from payments.acceptance import accept_payment, is_acceptable
+from config.portal_actions import WithActions
+from config.portal_cells import NOTHING, ago, clipped, exact, two_lines, when
+from config.portal_filters import Autocompleted, Choices, Days, Related
+from merchants.records import Records
+from payments.admin import diagnosis
+from payments.admin.actions import Accept, LookNow, Retry
+from payments.admin.export import Column, CsvExport, decimal
+from payments.admin.filters import PaymentAttention
 from payments.admin.records import (
     PAYMENT_COLOURS,
-    Records,
-    TransitionInline,
-    actor_of,
-    ends,
+    address_link,
     in_token,
-    may,
-    not_there,
+    together,
+    transaction_cell,
+    transaction_url,
 )
-from payments.models import ConsumedTransfer, Payment, Transition
-from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
-from payments.submission import retry_payment
+from payments.admin.search import matching_payments
+from payments.admin.timeline import named, story_of_payment
+from payments.models import Payment
 
-
-class AcceptForm(forms.Form):
-    """Why an unbound transaction is taken as payment."""
-
-    reason = forms.CharField(
-        max_length=400, widget=portal.Textarea, help_text="Stays in the history, for merchant and auditor."
-    )
+COLUMNS = (
+    Column("id", lambda payment: payment.pk),
+    Column("payment_request", lambda payment: payment.request_id),
+    Column("shortcode", lambda payment: payment.request.shortcode),
+    Column("external_id", lambda payment: payment.request.external_id),
+    Column("merchant_id", lambda payment: payment.request.merchant_id),
+    Column("merchant", lambda payment: payment.request.merchant.name),
+    Column("status", lambda payment: payment.status),
+    Column("failure_code", lambda payment: payment.failure_code),
+    Column("failure_message", lambda payment: payment.failure_message),
+    Column("type", lambda payment: payment.type),
+    Column("chain_id", lambda payment: payment.chain_id),
+    Column("chain", lambda payment: payment.chain.name),
+    Column("transaction_hash", lambda payment: payment.transaction_hash),
+    Column("from_address", lambda payment: payment.from_address),
+    Column("recipient_address", lambda payment: payment.request.recipient_address),
+    Column("token", lambda payment: payment.request.token.symbol),
+    Column("amount_received", lambda payment: decimal(payment.amount_received, payment.request.token)),
+    Column("paid_with", lambda payment: payment.token.symbol if payment.token else ""),
+    Column("amount", lambda payment: decimal(payment.amount, payment.token)),
+    Column("bound_by", lambda payment: payment.bound_by),
+    Column("accepted_by", lambda payment: payment.accepted_by),
+    Column("accepted_reason", lambda payment: payment.accepted_reason),
+    Column("confirmations", lambda payment: payment.confirmations),
+    Column("confirmations_required", lambda payment: payment.confirmations_required),
+    Column("block_number", lambda payment: payment.block_number),
+    Column("block_time", lambda payment: payment.block_time),
+    Column("reorged", lambda payment: payment.reorged),
+    Column("retries", lambda payment: payment.retries),
+    Column("created_at", lambda payment: payment.created_at),
+    Column("completed_at", lambda payment: payment.completed_at),
+    Column("failed_at", lambda payment: payment.failed_at),
+    Column("explorer_url", transaction_url),
+)
+_BOUND_BY = {
+    "reference": "the reference that the transaction carries",
+    "payer": "the payer's signature",
+    "provider": "the routing provider's id",
+    "manual": "hand: somebody accepted it",
+}
 
 
 @admin.register(Payment)
-class PaymentAdmin(Records):
+class PaymentAdmin(WithActions, CsvExport, Records):
     """Transactions that were said to pay a request, and what the chain says of them."""
 
     merchant_path = "request__merchant"
-    list_display = ("id", "state", "received", "order", "short_hash", "failure_code", "created_at")
-    list_filter = ("status", "failure_code", "chain", "reorged")
-    list_select_related = ("request__token", "request__merchant", "chain")
-    # Requests' ids are in the order of time and have an index, which `created_at` has not.
-    ordering = ("-request_id",)
-    search_fields = ("id",)
-    search_help_text = "Payment id, transaction hash, sender, or the request's shortcode, in full"
-    inlines = (TransitionInline,)
-    readonly_fields = ("state", "received", "sent", "order", "explorer", "vanished")
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "state",
-                    "status_detail",
-                    "failure_code",
-                    "failure_message",
-                    "received",
-                    "sent",
-                    "order",
-                )
-            },
-        ),
-        (
-            "On the chain",
-            {
-                "fields": (
-                    "chain",
-                    "transaction_hash",
-                    "explorer",
-                    "from_address",
-                    "accepted_by",
-                    "accepted_reason",
-                    "block_number",
-                    "block_time",
-                    "confirmations",
-                    "confirmations_required",
-                    "bound_by",
-                    "vanished",
-                )
-            },
-        ),
+    change_form_template = "admin/payments/payment/change_form.html"
+    confirmed_actions = (Retry(), LookNow(), Accept())
+    export_name = "payments"
+    export_columns = COLUMNS
+    export_related = ("request__merchant", "request__token", "chain", "token")
+
+    list_display = ("code", "state", "received", "order", "transaction", "depth", "created")
+    list_filter = (
+        ("status", Choices),
+        ("failure_code", Choices),
+        PaymentAttention,
+        ("request__merchant", Autocompleted),
+        ("chain", Related),
+        ("request__token", Autocompleted),
+        ("created_at", Days),
+    )
+    list_select_related = ("request__token", "request__merchant", "chain", "token")
+    ordering = ("-created_at", "-id")
+    search_help_text = "Payment id, transaction hash, wallet, or the request's shortcode, order number or id"
+    fieldsets: ClassVar[Any] = (
         (
             "Verification",
             {
@@ -91,183 +105,109 @@ class PaymentAdmin(Records):
                     "next_check_at",
                     "lease_until",
                     "unanswered_since",
-                    "created_at",
+                    "finality_check_at",
                     "completed_at",
                     "failed_at",
                 )
             },
         ),
+        ("Block", {"fields": ("block_number", "block_hash", "block_time")}),
     )
 
-    def matching(self, text: str) -> Q:
-        """Return the payments that `text` may mean."""
-        hashes = {text, text.lower()}
-        return (
-            Q(pk=text)
-            | Q(transaction_hash__in=hashes)
-            | Q(from_address__iexact=text)
-            | Q(request__shortcode=text)
-        )
+    def found(self, rows: QuerySet[Payment], text: str) -> QuerySet[Payment]:
+        """Return the payments that `text` names."""
+        return matching_payments(rows, text)
 
-    def get_urls(self) -> list[URLPattern]:
-        """Add the pages that retry and accept."""
-        own = [
-            path(
-                f"<str:payment_id>/{name}/",
-                self.admin_site.admin_view(view),
-                name=f"payments_payment_{name}",
-            )
-            for name, view in (("retry", self.retry_view), ("accept", self.accept_view))
-        ]
-        return [*own, *super().get_urls()]
+    def newest_first(self, rows: QuerySet[Payment]) -> QuerySet[Payment]:
+        """Their ids are random; the time of their submission is not."""
+        return rows.order_by("-created_at", "-pk")
+
+    def after(self, rows: QuerySet[Payment], last: Payment) -> QuerySet[Payment]:
+        """Return the older ones."""
+        same_moment = Q(created_at=last.created_at, pk__gte=last.pk)
+        return rows.filter(created_at__lte=last.created_at).exclude(same_moment)
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
-        """Offer what can be done."""
+        """Show where it stands and its story."""
         payment: Payment | None = options.get("obj")
-        retryable = (
-            payment is not None
-            and payment.failure_code in RETRYABLE_FAILURES
-            and not payment.is_open
-            and payment.retries_left > 0
-        )
-        context["may_retry"] = retryable and may(request, "retry_payment")
-        context["may_accept"] = (
-            payment is not None and is_acceptable(payment) and may(request, "accept_payment")
-        )
+        if payment is not None:
+            with_webhooks = request.user.has_perm("webhooks.view_delivery")
+            context |= {
+                "title": f"Payment {payment}",
+                "amount": self.received(payment),
+                "badges": self.state(payment),
+                "diagnosis": diagnosis.of_payment(payment, timezone.now()),
+                "facts": self._facts(payment),
+                "story": story_of_payment(payment, with_webhooks=with_webhooks),
+            }
         return super().render_change_form(request, context, **options)
 
-    def retry_view(self, request: HttpRequest, payment_id: str) -> HttpResponse:
-        """Ask, then have the chain asked anew."""
-        portal.demand(may(request, "retry_payment"))
-        payment = self.get_object(request, payment_id)
-        if payment is None:
-            return not_there(request, "payments_payment", payment_id)
-        if request.method != "POST":
-            return portal.confirmation(
-                request,
-                payment,
-                self,
-                title=f"Look at {payment} again",
-                explanation="The chain is asked anew about this transaction. "
-                f"{payment.retries_left} of {MAX_RETRIES} times are left.",
-                button="Look again",
-            )
-        try:
-            retry_payment(payment, actor=actor_of(request))
-        except ApiError as error:
-            messages.error(request, str(error.detail))
-        else:
-            self.log_change(request, payment, "Retried.")
-            messages.success(request, f"{payment} is being looked at again.")
-        return HttpResponseRedirect(portal.change_url(payment))
+    def _facts(self, payment: Payment) -> list[tuple[str, object]]:
+        order, url = payment.request, transaction_url(payment)
+        facts: list[tuple[str, object]] = [
+            (
+                "Request",
+                portal.link(portal.change_url(order), f"{order} for {in_token(order.amount, order.token)}"),
+            ),
+            ("Merchant", portal.link(portal.change_url(order.merchant), str(order.merchant))),
+            ("Transaction", portal.link(url, payment.transaction_hash) if url else payment.transaction_hash),
+            ("Chain", str(payment.chain)),
+            ("From", address_link(payment.chain, payment.from_address)),
+            ("To", address_link(order.chain, order.recipient_address)),
+            ("Sent", in_token(payment.amount, payment.token)),
+            ("Confirmations", self.depth(payment)),
+            ("Bound by", _BOUND_BY.get(payment.bound_by, NOTHING)),
+            ("Submitted", f"{exact(payment.created_at)}, {ago(payment.created_at)}"),
+        ]
+        if payment.accepted_by:
+            facts.append(("Accepted", f"by {named(payment.accepted_by)}: {payment.accepted_reason}"))
+        return facts
 
-    def accept_view(self, request: HttpRequest, payment_id: str) -> HttpResponse:
-        """Ask why, then take a transaction that nothing binds to the request as its payment."""
-        portal.demand(may(request, "accept_payment"))
-        payment = self.get_object(request, payment_id)
-        if payment is None:
-            return not_there(request, "payments_payment", payment_id)
-        form = AcceptForm(request.POST or None)
-        if request.method != "POST" or not form.is_valid():
-            return portal.confirmation(
-                request,
-                payment,
-                self,
-                title=f"Accept {payment}",
-                explanation="Nothing ties this transaction to the request. Accept it only if you know that this "
-                "customer sent it. Everything else is still asked of the chain, and the money counts once.",
-                button="Accept as payment",
-                form=form,
-            )
-        reason = form.cleaned_data["reason"]
-        try:
-            accept_payment(payment, reason=reason, actor=actor_of(request))
-        except ApiError as error:
-            messages.error(request, str(error.detail))
-        else:
-            self.log_change(request, payment, f"Accepted: {reason}")
-            messages.success(request, f"{payment} is accepted, and is being verified.")
-        return HttpResponseRedirect(portal.change_url(payment))
+    @admin.display(description="Payment")
+    def code(self, payment: Payment) -> str:
+        """Return the id's ends."""
+        return clipped(payment.pk, first=9, last=4)
 
     @admin.display(description="Status", ordering="status")
     def state(self, payment: Payment) -> str:
-        """Return its status."""
-        return portal.badge(payment.status, PAYMENT_COLOURS)
+        """Return its status, and why it failed."""
+        labels = [portal.badge(payment.status, PAYMENT_COLOURS)]
+        if payment.reorged:
+            labels.append(portal.badge("reorged", {"reorged": "danger"}))
+        if payment.is_simulated:
+            labels.append(portal.badge("sandbox", {}))
+        return two_lines(together(labels), payment.failure_code.replace("_", " "))
 
     @admin.display(description="Received")
     def received(self, payment: Payment) -> str:
-        """Return what arrived, in the requested token."""
-        return in_token(payment.amount_received, payment.request.token)
-
-    @admin.display(description="Sent")
-    def sent(self, payment: Payment) -> str:
-        """Return what the customer paid with."""
-        return in_token(payment.amount, payment.token)
+        """Return what counts, in the requested token; of a failed payment, what arrived all the same."""
+        if payment.amount_received is None and payment.amount is not None:
+            seen = f"{in_token(payment.amount, payment.token or payment.request.token)} seen"
+            return format_html('<span class="q-amount q-quiet">{}</span>', seen)
+        amount = in_token(payment.amount_received, payment.request.token)
+        return format_html('<span class="q-amount">{}</span>', amount)
 
     @admin.display(description="Request")
     def order(self, payment: Payment) -> str:
-        """Return a link to the request that it pays."""
-        return portal.link(portal.change_url(payment.request), payment.request.shortcode)
+        """Return a link to the request that it pays, and whose that is."""
+        order = payment.request
+        return two_lines(portal.link(portal.change_url(order), order.shortcode), order.merchant)
 
     @admin.display(description="Transaction")
-    def short_hash(self, payment: Payment) -> str:
-        """Return the hash's ends."""
-        return ends(payment.transaction_hash)
+    def transaction(self, payment: Payment) -> str:
+        """Return the transaction's ends, as a link to the explorer, and its chain."""
+        return two_lines(transaction_cell(payment), payment.chain)
 
-    @admin.display(description="Reorganised away")
-    def vanished(self, payment: Payment) -> str:
-        """Return whether its block disappeared after it had completed."""
-        return "yes: it needs a person" if payment.reorged else "no"
+    @admin.display(description="Confirmations")
+    def depth(self, payment: Payment) -> str:
+        """Return how deep its block lies, of how deep it has to."""
+        if payment.block_number is None:
+            return NOTHING
+        if payment.confirmations_required is None:
+            return f"{payment.confirmations}, until {payment.chain.confirmations}"
+        return f"{payment.confirmations} of {payment.confirmations_required}"
 
-    @admin.display(description="Explorer")
-    def explorer(self, payment: Payment) -> str:
-        """Return a link to the transaction, where the catalogue names an explorer."""
-        base = payment.chain.explorer_url.rstrip("/")
-        if not base.startswith("https://"):
-            return "—"
-        url = f"{base}/tx/{payment.transaction_hash}"
-        return portal.link(url, url)
-
-
-@admin.register(ConsumedTransfer)
-class ConsumedTransferAdmin(Records):
-    """Transfers that were credited: each counts once in the whole system."""
-
-    merchant_path = "payment__request__merchant"
-    list_display = ("transaction_hash", "slot", "chain", "credited", "payment", "created_at")
-    list_select_related = ("chain", "payment__request__token")
-    ordering = ("-id",)
-    search_fields = ("transaction_hash",)
-    search_help_text = "Transaction hash or payment id, in full"
-    fields = readonly_fields = ("transaction_hash", "slot", "chain", "credited", "payment", "created_at")
-
-    def matching(self, text: str) -> Q:
-        """Return the transfers that `text` may mean."""
-        return Q(transaction_hash__in={text, text.lower()}) | Q(payment_id=text)
-
-    @admin.display(description="Credited")
-    def credited(self, transfer: ConsumedTransfer) -> str:
-        """Return the amount, in the requested token."""
-        return in_token(transfer.amount, transfer.payment.request.token)
-
-
-@admin.register(Transition)
-class TransitionAdmin(Records):
-    """Every change of every status."""
-
-    merchant_path = "request__merchant"
-    list_display = ("created_at", "request", "payment", "change", "actor", "reason")
-    list_select_related = ("request", "payment")
-    ordering = ("-id",)
-    search_fields = ("actor",)
-    search_help_text = "A request's shortcode or a payment's id, in full"
-    fields = readonly_fields = ("created_at", "request", "payment", "change", "actor", "reason")
-
-    def matching(self, text: str) -> Q:
-        """Return the changes that `text` may mean."""
-        return Q(request__shortcode=text) | Q(payment_id=text)
-
-    @admin.display(description="Change")
-    def change(self, transition: Transition) -> str:
-        """Return from what to what."""
-        return str(transition)
+    @admin.display(description="Submitted (UTC)", ordering="created_at")
+    def created(self, payment: Payment) -> str:
+        """Return when it was submitted."""
+        return when(payment.created_at)

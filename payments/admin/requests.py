@@ -1,245 +1,208 @@
 """Payment requests: what merchants asked for, and how much of it came."""
 
-import uuid
 from typing import Any
 
-from django.contrib import admin, messages
-from django.db.models import F, Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
 
 from config import portal
-from config.api.errors import ApiError
-from merchants.portal import MerchantScoped
+from config.portal_actions import WithActions
+from config.portal_cells import NOTHING, ago, exact, two_lines, when
+from config.portal_filters import Autocompleted, Choices, Days, Related
+from merchants.records import Records
+from payments.admin import diagnosis
+from payments.admin.actions import Cancel
+from payments.admin.export import Column, CsvExport, decimal
+from payments.admin.filters import RequestAttention
 from payments.admin.records import (
     PAYMENT_COLOURS,
     REQUEST_COLOURS,
-    Records,
-    TransitionInline,
-    actor_of,
-    ends,
+    address_link,
     in_token,
-    may,
-    not_there,
+    together,
+    transaction_cell,
 )
+from payments.admin.search import matching_requests
+from payments.admin.timeline import story_of
 from payments.models import Payment, PaymentRequest
 from payments.representations import payment_url
-from payments.requests import cancel_request
 
-
-class PaymentInline(MerchantScoped, portal.ReadOnly, portal.TabularInline[Payment, PaymentRequest]):
-    """The payments of one request."""
-
-    merchant_path = "request__merchant"
-    model = Payment
-    fk_name = "request"
-    extra = 0
-    fields = readonly_fields = ("page", "state", "received", "transaction", "reason", "submitted")
-    hide_title = True
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Payment]:
-        """Bring along what the amounts are written with."""
-        return super().get_queryset(request).select_related("request__token")
-
-    @admin.display(description="Payment")
-    def page(self, payment: Payment) -> str:
-        """Return a link to the payment's page."""
-        return portal.link(portal.change_url(payment), payment.pk)
-
-    @admin.display(description="Status")
-    def state(self, payment: Payment) -> str:
-        """Return its status."""
-        return portal.badge(payment.status, PAYMENT_COLOURS)
-
-    @admin.display(description="Transaction")
-    def transaction(self, payment: Payment) -> str:
-        """Return the hash's ends."""
-        return ends(payment.transaction_hash)
-
-    @admin.display(description="Submitted (UTC)")
-    def submitted(self, payment: Payment) -> str:
-        """Return when it was submitted."""
-        return portal.moment(payment.created_at)
-
-    @admin.display(description="Received")
-    def received(self, payment: Payment) -> str:
-        """Return what arrived, in the requested token."""
-        return in_token(payment.amount_received, payment.request.token)
-
-    @admin.display(description="Detail")
-    def reason(self, payment: Payment) -> str:
-        """Return why it failed, or what it waits for."""
-        return payment.failure_message or payment.status_detail
-
-
-class AttentionFilter(admin.SimpleListFilter):
-    """What needs a person: more came than was asked for, or it came after the end."""
-
-    title = "attention"
-    parameter_name = "attention"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the admin interface
-        """Return the choices."""
-        return [("overpaid", "Overpaid"), ("partly", "Ended partly paid"), ("late", "Paid late")]
-
-    def queryset(
-        self,
-        request: HttpRequest,  # noqa: ARG002 - the admin interface
-        queryset: QuerySet[PaymentRequest],
-    ) -> QuerySet[PaymentRequest]:
-        """Return the chosen ones."""
-        if self.value() == "overpaid":
-            return queryset.filter(amount_paid__gt=F("amount"))
-        if self.value() == "partly":
-            return queryset.filter(status__in=("expired", "cancelled"), amount_paid__gt=0)
-        return queryset.filter(paid_late=True) if self.value() == "late" else queryset
+COLUMNS = (
+    Column("id", lambda order: order.pk),
+    Column("shortcode", lambda order: order.shortcode),
+    Column("status", lambda order: order.status),
+    Column("merchant_id", lambda order: order.merchant_id),
+    Column("merchant", lambda order: order.merchant.name),
+    Column("external_id", lambda order: order.external_id),
+    Column("description", lambda order: order.description),
+    Column("chain_id", lambda order: order.chain_id),
+    Column("chain", lambda order: order.chain.name),
+    Column("token", lambda order: order.token.symbol),
+    Column("token_address", lambda order: order.token.contract_address),
+    Column("amount", lambda order: decimal(order.amount, order.token)),
+    Column("amount_paid", lambda order: decimal(order.amount_paid, order.token)),
+    Column("amount_remaining", lambda order: decimal(order.amount_remaining, order.token)),
+    Column("amount_overpaid", lambda order: decimal(order.amount_overpaid, order.token)),
+    Column("recipient_address", lambda order: order.recipient_address),
+    Column("paid_late", lambda order: order.paid_late),
+    Column("created_at", lambda order: order.created_at),
+    Column("expires_at", lambda order: order.expires_at),
+    Column("completed_at", lambda order: order.completed_at),
+    Column("expired_at", lambda order: order.expired_at),
+    Column("cancelled_at", lambda order: order.cancelled_at),
+    Column("payment_url", payment_url),
+)
 
 
 @admin.register(PaymentRequest)
-class PaymentRequestAdmin(Records):
+class PaymentRequestAdmin(WithActions, CsvExport, Records):
     """What merchants asked for, and how much of it came."""
 
-    list_display = (
-        "shortcode",
-        "state",
-        "asked",
-        "paid",
-        "merchant",
-        "external_id",
-        "created_at",
+    change_form_template = "admin/payments/paymentrequest/change_form.html"
+    confirmed_actions = (Cancel(),)
+    export_name = "payment-requests"
+    export_columns = COLUMNS
+    export_related = ("merchant", "token", "chain")
+
+    list_display = ("code", "state", "asked", "owner", "network", "created")
+    list_filter = (
+        ("status", Choices),
+        RequestAttention,
+        ("merchant", Autocompleted),
+        ("chain", Related),
+        ("token", Autocompleted),
+        ("created_at", Days),
     )
-    list_filter = ("status", AttentionFilter, "chain")
-    list_select_related = ("merchant", "token")
-    search_fields = ("shortcode",)
-    search_help_text = "Shortcode, id, your own order number, transaction hash or recipient, in full"
-    inlines = (PaymentInline, TransitionInline)
-    readonly_fields = ("checkout", "state", "asked", "paid", "rest", "more", "late", "reference_hex")
+    list_select_related = ("merchant", "token", "chain")
+    search_help_text = "Shortcode, order number, transaction hash, wallet, payment id or request id"
+    readonly_fields = ("reference_hex",)
     fieldsets = (
         (
-            None,
-            {"fields": ("state", "asked", "paid", "rest", "more", "recipient_address", "token", "merchant")},
-        ),
-        (
-            "Times (UTC)",
-            {
-                "fields": (
-                    "created_at",
-                    "expires_at",
-                    "completed_at",
-                    "expired_at",
-                    "cancelled_at",
-                    "late",
-                )
-            },
-        ),
-        (
             "For the customer and the merchant",
-            {
-                "fields": (
-                    "checkout",
-                    "external_id",
-                    "description",
-                    "metadata",
-                    "redirect_url",
-                    "cancel_url",
-                    "webhook_url",
-                )
-            },
+            {"fields": ("description", "metadata", "redirect_url", "cancel_url", "webhook_url")},
         ),
-        ("Identity", {"fields": ("id", "shortcode", "references", "reference_hex")}),
+        ("Identity", {"fields": ("id", "references", "reference_hex")}),
     )
 
-    def matching(self, text: str) -> Q:
-        """Return the requests that `text` may mean."""
-        paid_by = Payment.objects.filter(transaction_hash__in={text, text.lower()}).values("request")
-        found = (
-            Q(shortcode=text) | Q(external_id=text) | Q(recipient_address__iexact=text) | Q(pk__in=paid_by)
-        )
-        try:
-            return found | Q(pk=uuid.UUID(text))
-        except ValueError:
-            return found
+    def found(self, rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:
+        """Return the requests that `text` names."""
+        return matching_requests(rows, text)
 
-    def get_urls(self) -> list[URLPattern]:
-        """Add the page that cancels."""
-        cancel = path(
-            "<uuid:request_id>/cancel/",
-            self.admin_site.admin_view(self.cancel_view),
-            name="payments_paymentrequest_cancel",
-        )
-        return [cancel, *super().get_urls()]
+    def newest_first(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
+        """Ids are in the order of time."""
+        return rows.order_by("-pk")
+
+    def after(self, rows: QuerySet[PaymentRequest], last: PaymentRequest) -> QuerySet[PaymentRequest]:
+        """Return the older ones."""
+        return rows.filter(pk__lt=last.pk)
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
-        """Offer what can be done."""
+        """Show where it stands, its payments and its story."""
         order: PaymentRequest | None = options.get("obj")
-        context["title"] = f"Payment request {order}"
-        active = order is not None and order.status == PaymentRequest.Status.ACTIVE
-        context["may_cancel"] = active and may(request, "cancel_paymentrequest")
+        if order is not None:
+            payments = list(
+                order.payments.select_related("chain", "token", "request__token").order_by(
+                    "-created_at", "-id"
+                )
+            )
+            context |= {
+                "title": f"Payment request {order}",
+                "amount": in_token(order.amount, order.token),
+                "badges": _badges(order),
+                "diagnosis": diagnosis.of_request(order, payments, timezone.now()),
+                "facts": self._facts(order),
+                "payments": [_line(payment) for payment in payments],
+                "story": story_of(
+                    order, payments, with_webhooks=request.user.has_perm("webhooks.view_delivery")
+                ),
+            }
         return super().render_change_form(request, context, **options)
 
-    def cancel_view(self, request: HttpRequest, request_id: uuid.UUID) -> HttpResponse:
-        """Ask, then cancel for the merchant."""
-        portal.demand(may(request, "cancel_paymentrequest"))
-        order = self.get_object(request, str(request_id))
-        if order is None:
-            return not_there(request, "payments_paymentrequest", request_id)
-        if request.method != "POST":
-            return portal.confirmation(
-                request,
-                order,
-                self,
-                title=f"Cancel {order}",
-                explanation=f"Nobody can pay {in_token(order.amount, order.token)} to {order.merchant} by it any more. "
-                "This can't be undone.",
-                button="Cancel the request",
-                dangerous=True,
-            )
-        try:
-            cancel_request(order.pk, actor=actor_of(request))
-        except ApiError as error:
-            messages.error(request, str(error.detail))
-        else:
-            self.log_change(request, order, "Cancelled.")
-            messages.success(request, f"{order} is cancelled.")
-        return HttpResponseRedirect(portal.change_url(order))
+    def _facts(self, order: PaymentRequest) -> list[tuple[str, object]]:
+        page = payment_url(order)
+        facts: list[tuple[str, object]] = [
+            ("Paid", in_token(order.amount_paid, order.token)),
+            ("Still to be paid", in_token(order.amount_remaining, order.token)),
+            ("Merchant", portal.link(portal.change_url(order.merchant), str(order.merchant))),
+            ("Order number", order.external_id or NOTHING),
+            ("Token", f"{order.token.name} ({order.token.symbol}) on {order.chain}"),
+            ("Paid to", address_link(order.chain, order.recipient_address)),
+            ("Created", f"{exact(order.created_at)}, {ago(order.created_at)}"),
+            (
+                "Expires" if order.status == "active" else "Time to pay",
+                f"{exact(order.expires_at)}, {ago(order.expires_at)}",
+            ),
+            ("Checkout page", portal.link(page, page)),
+        ]
+        if order.amount_overpaid:
+            facts.insert(2, ("Overpaid by", in_token(order.amount_overpaid, order.token)))
+        return facts
 
-    @admin.display(description="Status", ordering="status")
+    @admin.display(description="Request", ordering="pk")
+    def code(self, order: PaymentRequest) -> str:
+        """Return the shortcode, and the merchant's own number under it."""
+        return two_lines(format_html('<span class="q-code">{}</span>', order.shortcode), order.external_id)
+
+    @admin.display(description="Status")
     def state(self, order: PaymentRequest) -> str:
-        """Return its status."""
-        return portal.badge(order.status, REQUEST_COLOURS)
+        """Return its status and what is odd about it."""
+        return _badges(order)
 
     @admin.display(description="Amount")
     def asked(self, order: PaymentRequest) -> str:
-        """Return what is asked for."""
-        return in_token(order.amount, order.token)
+        """Return what is asked for, and what came where that is neither nothing nor all."""
+        partly = order.amount_paid not in (0, order.amount)
+        return two_lines(
+            format_html('<span class="q-amount">{}</span>', in_token(order.amount, order.token)),
+            f"{in_token(order.amount_paid, order.token)} paid" if partly else "",
+        )
 
-    @admin.display(description="Paid")
-    def paid(self, order: PaymentRequest) -> str:
-        """Return what came."""
-        return in_token(order.amount_paid, order.token)
+    @admin.display(description="Merchant")
+    def owner(self, order: PaymentRequest) -> str:
+        """Return a link to the merchant."""
+        return portal.link(portal.change_url(order.merchant), str(order.merchant))
 
-    @admin.display(description="Still to be paid")
-    def rest(self, order: PaymentRequest) -> str:
-        """Return what is missing."""
-        return in_token(order.amount_remaining, order.token)
+    @admin.display(description="Chain")
+    def network(self, order: PaymentRequest) -> str:
+        """Return the chain."""
+        return str(order.chain)
 
-    @admin.display(description="Overpaid by")
-    def more(self, order: PaymentRequest) -> str:
-        """Return what came beyond the amount."""
-        return in_token(order.amount_overpaid, order.token)
-
-    @admin.display(description="Paid late")
-    def late(self, order: PaymentRequest) -> str:
-        """Return whether the transfer that completed it came after the end."""
-        return "yes" if order.paid_late else "no"
-
-    @admin.display(description="Checkout page")
-    def checkout(self, order: PaymentRequest) -> str:
-        """Return a link to what the customer sees."""
-        url = payment_url(order)
-        return portal.link(url, url)
+    @admin.display(description="Created (UTC)", ordering="pk")
+    def created(self, order: PaymentRequest) -> str:
+        """Return when it was created."""
+        return when(order.created_at)
 
     @admin.display(description="Reference on the chain")
     def reference_hex(self, order: PaymentRequest) -> str:
         """Return the bytes that bind a transaction to it."""
         return f"0x{bytes(order.reference).hex()}"
+
+
+def _badges(order: PaymentRequest) -> str:
+    """Return the status and what is odd about it, as labels."""
+    odd = [
+        ("overpaid", order.amount_overpaid > 0),
+        ("part paid", 0 < order.amount_paid < order.amount),
+        ("late", order.paid_late),
+    ]
+    labels = [portal.badge(order.status, REQUEST_COLOURS)]
+    labels += [portal.badge(word, {word: "warning"}) for word, holds in odd if holds]
+    return together(labels)
+
+
+def _line(payment: Payment) -> dict[str, object]:
+    """Return one payment for the table on its request's page."""
+    return {
+        "url": portal.change_url(payment),
+        "id": payment.pk,
+        "state": portal.badge(payment.status, PAYMENT_COLOURS),
+        "reorged": payment.reorged,
+        "received": in_token(payment.amount_received, payment.request.token),
+        "seen": in_token(payment.amount, payment.token),
+        "transaction": transaction_cell(payment),
+        "detail": payment.failure_message or payment.status_detail,
+        "submitted": when(payment.created_at),
+    }

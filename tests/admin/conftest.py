@@ -9,6 +9,9 @@ from django.test import Client
 
 from merchants.models import Merchant
 from merchants.staff import SEE_EVERY_MERCHANT
+from tests.admin.payment_rows import credited, failed, make, token
+
+__all__ = ["credited", "failed", "make", "token"]
 
 
 @pytest.fixture(autouse=True)

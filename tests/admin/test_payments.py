@@ -1,104 +1,182 @@
-"""Requests and payments are looked at in the portal, not made or changed, but for cancelling and retrying."""
+"""Requests and payments are found by whatever is at hand, understood on one page, and neither made nor changed."""
 
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from django.contrib.admin.utils import quote
-from django.db import connection, transaction
+from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from solders.signature import Signature
 
-from chains.models import Chain, Token
+from chains.models import Chain
 from config.portal import COUNTED_AT_MOST, BoundedPaginator, change_url
 from merchants.models import Merchant
+from merchants.staff import assign_role
+from payments.announcements import announce_failed
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
-from payments.requests import NewRequest, cancel_request, create_request
 from payments.submission import submit_hash
-from payments.transitions import move_payment
+from tests.admin.payment_rows import HASH, RECIPIENT, SENDER, Make, fail, page_of
 
-RECIPIENT = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 MODELS = ("paymentrequest", "payment", "consumedtransfer", "transition")
-Make = Callable[..., PaymentRequest]
+NAMES = {
+    "shortcode": lambda payment: payment.request.shortcode,
+    "beginning of the shortcode": lambda payment: payment.request.shortcode[:8],
+    "id": lambda payment: str(payment.request_id),
+    "upper-case id": lambda payment: str(payment.request_id).upper(),
+    "order number": lambda payment: "order-2/ä",
+    "beginning of the order number": lambda payment: "order-2",
+    "hash": lambda payment: payment.transaction_hash,
+    "upper-case hash": lambda payment: payment.transaction_hash.upper(),
+    "hash without 0x": lambda payment: payment.transaction_hash[2:],
+    "explorer's link": lambda payment: f"https://basescan.example/tx/{payment.transaction_hash}",
+    "checkout's link": lambda payment: f"https://pay.example/pay/{payment.request.shortcode}?x=1",
+    "payment id": lambda payment: payment.pk,
+    "beginning of the payment id": lambda payment: payment.pk[:12],
+    "recipient": lambda payment: payment.request.recipient_address,
+    "lower-case recipient": lambda payment: payment.request.recipient_address.lower(),
+    "sender": lambda payment: SENDER.upper(),
+}
 
 
 @pytest.fixture
-def token(db: None) -> Token:
-    """A token for which no chain needs to run."""
-    chain = Chain.objects.create(
-        id=8453, name="Base", chain_type="evm", native_symbol="ETH", explorer_url="https://basescan.example"
-    )
-    return Token.objects.create(
-        chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address="0x" + "1" * 40
-    )
+def wanted(make: Make) -> Payment:
+    """A failed payment of a request beside another, which nobody looks for."""
+    other, request = make("order-1"), make("order-2/ä")
+    fail(other, "0x" + "cd" * 32)
+    Payment.objects.update(from_address="0x" + "3" * 40)
+    PaymentRequest.objects.filter(pk=other.pk).update(recipient_address="0x" + "2" * 40)
+    return fail(request)
 
 
-@pytest.fixture
-def make(merchant: Merchant, token: Token) -> Make:
-    """Return a new request for 10.50 USDC."""
-
-    def create(external_id: str | None = None) -> PaymentRequest:
-        order = NewRequest(
-            token=token,
-            amount=10_500_000,
-            recipient_address=RECIPIENT,
-            lifetime=timedelta(hours=1),
-            external_id=external_id,
-        )
-        return create_request(merchant, order, actor="test")
-
-    return create
+@pytest.mark.parametrize("by", NAMES)
+def test_a_request_is_found_by_whatever_names_it(admin_client: Client, wanted: Payment, by: str) -> None:
+    found = page_of(admin_client, "payments/paymentrequest", q=f" {NAMES[by](wanted)} ")
+    assert f"/{wanted.request_id}/change/" in found
+    other = PaymentRequest.objects.get(external_id="order-1")
+    assert f"/{other.pk}/change/" not in found
 
 
-@pytest.fixture
-def failed(make: Make) -> Payment:
-    """A payment whose transaction was not found."""
-    request = make()
-    payment, _ = submit_hash(
-        request, chain=request.chain, transaction_hash="0x" + "ab" * 32, actor="customer"
-    )
-    with transaction.atomic():
-        moved = move_payment(
-            payment, Payment.Status.FAILED, actor="test", failure_code="transaction_not_found"
-        )
-    assert moved
-    return payment
-
-
-@pytest.fixture
-def credited(failed: Payment) -> ConsumedTransfer:
-    return ConsumedTransfer.objects.create(
-        chain=failed.chain, transaction_hash=failed.transaction_hash, slot="7", payment=failed, amount=5
-    )
-
-
-def page_of(client: Client, model: str, pk: object = "", **search: str) -> str:
-    path = f"/admin/payments/{model}/" + (f"{quote(pk)}/change/" if pk else "")
-    response = client.get(path, search)
-    assert response.status_code == 200
-    return str(response.content.decode())
-
-
-def test_a_requests_page_shows_its_amounts_payments_and_history(
-    admin_client: Client, failed: Payment
+@pytest.mark.parametrize("by", NAMES)
+def test_a_payment_is_found_by_whatever_names_it_or_its_request(
+    admin_client: Client, wanted: Payment, by: str
 ) -> None:
-    page = page_of(admin_client, "paymentrequest", failed.request_id)
+    found = page_of(admin_client, "payments/payment", q=f" {NAMES[by](wanted)} ")
+    assert change_url(wanted) in found
+    assert change_url(Payment.objects.exclude(pk=wanted.pk).get()) not in found
+
+
+def test_a_solana_payment_is_found_by_its_signature_and_its_wallet(
+    admin_client: Client, wanted: Payment
+) -> None:
+    signature, wallet = str(Signature(bytes(range(64)))), "4Nd1mYQKEm5aLGwkJJGzHjM6Tj2vWmJzqoVbBZbHhYkS"
+    solana = Chain.objects.create(
+        id=1151111081099710, name="Solana", chain_type="solana", native_symbol="SOL"
+    )
+    Payment.objects.filter(pk=wanted.pk).update(chain=solana, transaction_hash=signature, from_address=wallet)
+    for text in (signature, wallet):
+        assert change_url(wanted) in page_of(admin_client, "payments/payment", q=text)
+    assert change_url(wanted) not in page_of(admin_client, "payments/payment", q=signature.lower())
+
+
+def test_credits_and_changes_are_found_by_what_they_belong_to(
+    admin_client: Client, credited: ConsumedTransfer
+) -> None:
+    payment = credited.payment
+    for text in (payment.pk, payment.transaction_hash.upper()):
+        assert payment.transaction_hash in page_of(admin_client, "payments/consumedtransfer", q=text)
+    for text in (payment.pk, payment.request.shortcode, str(payment.request_id)):
+        assert payment.request.shortcode in page_of(admin_client, "payments/transition", q=text)
+    assert payment.transaction_hash not in page_of(
+        admin_client, "payments/consumedtransfer", q="0x" + "9" * 64
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "%",
+        "'",
+        "\\",
+        "x" * 5000,
+        "０ｘ",
+        "http://[",
+        "https://",
+        "pay_",
+        "pay_%",
+        "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),
+    ],
+)
+@pytest.mark.parametrize("model", MODELS)
+def test_any_search_is_answered(admin_client: Client, failed: Payment, model: str, text: str) -> None:
+    page_of(admin_client, f"payments/{model}", q=text)
+
+
+def test_a_search_reads_no_table_from_end_to_end(make: Make, admin_client: Client) -> None:
+    make("order-1")
+    asked: list[str] = []
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")
+        for text in ("order-1", HASH, RECIPIENT, "order-1-that-is-not-there"):
+            with CaptureQueriesContext(connection) as queries:
+                page_of(admin_client, "payments/paymentrequest", q=text)
+            asked += [q["sql"] for q in queries if "payments_paymentrequest" in q["sql"]]
+        for sql in asked:
+            cursor.execute(f"EXPLAIN {sql}")
+            plan = "\n".join(row[0] for row in cursor.fetchall())
+            assert "Seq Scan on payments_p" not in plan, f"{sql}\n{plan}"
+
+
+def test_a_requests_page_tells_where_it_stands_and_its_story(admin_client: Client, failed: Payment) -> None:
+    page = page_of(admin_client, "payments/paymentrequest", failed.request_id)
     for part in (
         "10.50 USDC",
-        "0 USDC",
+        "Waiting for the customer to pay",
         RECIPIENT,
         failed.id,
-        "new → active",
-        "pending → failed",
-        "customer",
+        "Request created",
+        "Payment submitted",
+        "The checkout page",
+        "Payment failed",
+        "Transaction not found",
+        f"/pay/{failed.request.shortcode}",
     ):
-        assert part in page
+        assert part in page, part
 
 
-def test_a_payments_page_shows_its_transaction_and_its_request(admin_client: Client, failed: Payment) -> None:
-    page = page_of(admin_client, "payment", failed.pk)
-    assert f"https://basescan.example/tx/{failed.transaction_hash}" in page
-    assert failed.request.shortcode in page
+def test_a_payments_page_tells_where_it_stands_and_links_to_all_about_it(
+    admin_client: Client, failed: Payment
+) -> None:
+    page = page_of(admin_client, "payments/payment", failed.pk)
+    for part in (
+        f"https://basescan.example/tx/{failed.transaction_hash}",
+        f"https://basescan.example/address/{RECIPIENT}",
+        failed.request.shortcode,
+        change_url(failed.request.merchant),
+        "The network does not know this transaction.",
+        "It can be looked at again (3 left).",
+        "Payment failed",
+    ):
+        assert part in page, part
+
+
+def test_an_explorer_without_https_is_no_link(admin_client: Client, failed: Payment) -> None:
+    Chain.objects.update(explorer_url="javascript:alert(1)")
+    page = page_of(admin_client, "payments/payment", failed.pk)
+    assert "javascript:alert" not in page
+
+
+def test_what_a_merchant_wrote_is_shown_as_text(admin_client: Client, make: Make) -> None:
+    evil = "<script>alert(1)</script>"
+    request = make(evil, description=evil)
+    for page in (
+        page_of(admin_client, "payments/paymentrequest"),
+        page_of(admin_client, "payments/paymentrequest", request.pk),
+    ):
+        assert evil not in page
+        assert "&lt;script&gt;alert(1)" in page
 
 
 def test_an_id_that_looks_escaped_leads_to_its_page(admin_client: Client, make: Make) -> None:
@@ -106,7 +184,7 @@ def test_an_id_that_looks_escaped_leads_to_its_page(admin_client: Client, make: 
     odd = Payment.objects.create(
         id="pay_3A" + "z" * 22, request=request, chain=request.chain, transaction_hash="0x" + "ef" * 32
     )
-    assert change_url(odd) in page_of(admin_client, "paymentrequest", request.pk)
+    assert change_url(odd) in page_of(admin_client, "payments/paymentrequest", request.pk)
     assert odd.transaction_hash in str(admin_client.get(change_url(odd)).content)
 
 
@@ -125,6 +203,8 @@ def test_nothing_is_made_changed_or_deleted(
     assert admin_client.post(f"{at}/add/", {}).status_code == 403
     assert admin_client.post(f"{at}/{quote(row.pk)}/change/", {"status": "completed"}).status_code == 403
     assert admin_client.post(f"{at}/{quote(row.pk)}/delete/", {"post": "yes"}).status_code == 403
+    chosen = {"action": "delete_selected", "_selected_action": [str(row.pk)], "post": "yes"}
+    admin_client.post(f"{at}/", chosen)
     assert admin_client.get(f"{at}/{quote(row.pk)}/change/").status_code == 200
     assert Payment.objects.get().status == "failed"
     assert ConsumedTransfer.objects.count() == 1
@@ -136,7 +216,7 @@ def test_a_list_asks_the_same_number_of_questions_however_long_it_is(
 ) -> None:
     def questions() -> int:
         with CaptureQueriesContext(connection) as queries:
-            page_of(admin_client, model)
+            page_of(admin_client, f"payments/{model}")
         return len(queries)
 
     def another(number: int) -> None:
@@ -148,7 +228,7 @@ def test_a_list_asks_the_same_number_of_questions_however_long_it_is(
         )
 
     another(1)
-    page_of(admin_client, model)
+    page_of(admin_client, f"payments/{model}")
     one = questions()
     for number in range(2, 8):
         another(number)
@@ -162,114 +242,87 @@ def test_no_more_than_ten_thousand_rows_are_counted(make: Make) -> None:
     assert f"LIMIT {COUNTED_AT_MOST}" in queries[0]["sql"]
 
 
-@pytest.mark.parametrize("by", ["shortcode", "id", "external_id", "hash", "upper-case hash", "recipient"])
-def test_a_request_is_found_by_whatever_names_it(
-    admin_client: Client, make: Make, failed: Payment, by: str
-) -> None:
-    other, wanted = make("order-1"), failed.request
-    PaymentRequest.objects.filter(pk=wanted.pk).update(external_id="order-2")
-    PaymentRequest.objects.filter(pk=other.pk).update(recipient_address="0x" + "2" * 40)
-    text = {
-        "shortcode": wanted.shortcode,
-        "id": str(wanted.pk),
-        "external_id": "order-2",
-        "hash": failed.transaction_hash,
-        "upper-case hash": failed.transaction_hash.upper(),
-        "recipient": RECIPIENT.lower(),
-    }[by]
-    found = page_of(admin_client, "paymentrequest", q=f" {text} ")
-    assert wanted.shortcode in found
-    assert other.shortcode not in found
+def test_lists_begin_with_the_newest(admin_client: Client, make: Make) -> None:
+    old, new = make("old"), make("new")
+    page = page_of(admin_client, "payments/paymentrequest")
+    assert page.index(str(new.pk)) < page.index(str(old.pk))
+    later, earlier = fail(old), fail(new, "0x" + "cd" * 32)
+    Payment.objects.filter(pk=earlier.pk).update(created_at=timezone.now() - timedelta(days=1))
+    page = page_of(admin_client, "payments/payment")
+    assert page.index(change_url(later)) < page.index(change_url(earlier))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["%", "'", "\\", "x" * 5000, "０ｘ", "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16")],
-)
-@pytest.mark.parametrize("model", MODELS)
-def test_any_search_is_answered(admin_client: Client, failed: Payment, model: str, text: str) -> None:
-    page_of(admin_client, model, q=text)
-
-
-@pytest.mark.parametrize("attention", ["overpaid", "partly", "late"])
+@pytest.mark.parametrize("attention", ["overpaid", "partly", "late", "reorged", "not_bound"])
 def test_what_needs_a_person_can_be_picked_out(admin_client: Client, make: Make, attention: str) -> None:
     plain, odd = make(), make()
-    how = {
-        "overpaid": {"status": "completed", "amount_paid": 11_000_000},
+    now = timezone.now()
+    payment = fail(odd)
+    of_request = {
+        "overpaid": {"status": "completed", "amount_paid": 11_000_000, "completed_at": now},
         "partly": {"status": "expired", "amount_paid": 1},
-        "late": {"status": "completed", "amount_paid": 10_500_000, "paid_late": True},
-    }[attention]
-    PaymentRequest.objects.filter(pk=odd.pk).update(**how)
-    found = page_of(admin_client, "paymentrequest", attention=attention)
-    assert odd.shortcode in found
-    assert plain.shortcode not in found
+        "late": {"status": "completed", "amount_paid": 10_500_000, "paid_late": True, "completed_at": now},
+    }.get(attention, {})
+    of_payment = {
+        "overpaid": {"status": "completed", "amount_received": 1, "completed_at": now},
+        "reorged": {"status": "completed", "amount_received": 1, "reorged": True, "completed_at": now},
+        "not_bound": {"failure_code": "transaction_not_bound"},
+    }.get(attention, {})
+    PaymentRequest.objects.filter(pk=odd.pk).update(**{"status": odd.status, **of_request})
+    Payment.objects.filter(pk=payment.pk).update(**{"status": "failed", **of_payment})
+    found = page_of(admin_client, "payments/paymentrequest", attention=attention)
+    assert f"/{odd.pk}/change/" in found
+    assert f"/{plain.pk}/change/" not in found
+    assert change_url(payment) in page_of(admin_client, "payments/payment", attention=attention)
 
 
-def test_cancelling_asks_first_and_is_in_the_history(admin_client: Client, make: Make) -> None:
-    request = make()
-    at = f"/admin/payments/paymentrequest/{request.pk}/cancel/"
-    assert "10.50 USDC" in admin_client.get(at).content.decode()
-    assert PaymentRequest.objects.get().status == "active"
-    assert admin_client.post(at).status_code == 302
-    assert PaymentRequest.objects.get().status == "cancelled"
-    last = Transition.objects.last()
-    assert last is not None
-    assert (last.to_status, last.actor) == ("cancelled", "admin admin")
+def test_lists_are_filtered_by_status_failure_merchant_chain_token_and_days(
+    admin_client: Client, make: Make, other_merchant: Merchant
+) -> None:
+    mine, other = make("mine"), make("other", other_merchant)
+    payment = fail(mine)
+    day = timezone.now() - timedelta(days=40)
+    PaymentRequest.objects.filter(pk=other.pk).update(created_at=day, status="cancelled")
 
+    def requests(**filters: str) -> tuple[bool, bool]:
+        page = page_of(admin_client, "payments/paymentrequest", **filters)
+        return f"/{mine.pk}/change/" in page, f"/{other.pk}/change/" in page
 
-def test_what_is_no_longer_active_is_not_cancelled(admin_client: Client, make: Make) -> None:
-    request = make()
-    PaymentRequest.objects.update(status="expired")
-    response = admin_client.post(f"/admin/payments/paymentrequest/{request.pk}/cancel/", follow=True)
-    assert "only an active one can be cancelled" in response.content.decode()
-    assert PaymentRequest.objects.get().status == "expired"
-
-
-def test_a_failed_payment_is_looked_at_again(admin_client: Client, failed: Payment) -> None:
-    assert admin_client.post(f"/admin/payments/payment/{failed.pk}/retry/").status_code == 302
-    payment = Payment.objects.get()
-    assert (payment.status, payment.retries) == ("pending", 1)
-    last = Transition.objects.last()
-    assert last is not None
-    assert (last.to_status, last.actor) == ("pending", "admin admin")
-
-
-def test_what_can_not_change_is_not_looked_at_again(admin_client: Client, failed: Payment) -> None:
-    Payment.objects.update(failure_code="wrong_recipient", failure_message="It went elsewhere.")
-    response = admin_client.post(f"/admin/payments/payment/{failed.pk}/retry/", follow=True)
-    assert "It went elsewhere." in response.content.decode()
-    assert Payment.objects.get().status == "failed"
-
-
-def test_an_unbound_payment_is_accepted_with_a_reason(admin_client: Client, failed: Payment) -> None:
-    Payment.objects.update(failure_code="transaction_not_bound")
-    at = f"/admin/payments/payment/{failed.pk}/accept/"
-    assert "Nothing ties this transaction" in admin_client.get(at).content.decode()
-    assert admin_client.post(at, {"reason": ""}).status_code == 200, "no reason, so it asks again"
-    assert Payment.objects.get().accepted_by == ""
-    assert admin_client.post(at, {"reason": "She rang us."}).status_code == 302
-    payment = Payment.objects.get()
-    assert (payment.status, payment.accepted_by, payment.accepted_reason) == (
-        "pending",
-        "admin admin",
-        "She rang us.",
+    assert requests() == (True, True)
+    assert requests(status__exact="cancelled") == (False, True)
+    assert requests(merchant__id__exact=str(mine.merchant_id)) == (True, False)
+    assert requests(chain__id__exact="8453") == (True, True)
+    assert requests(token__id__exact=str(mine.token_id)) == (True, True)
+    first = f"{day:%Y-%m-%d}"
+    assert requests(created_at_from=first, created_at_to=first) == (False, True)
+    assert requests(created_at_to="no day at all") == (True, True)
+    assert change_url(payment) in page_of(
+        admin_client, "payments/payment", failure_code__exact="transaction_not_found"
+    )
+    assert change_url(payment) not in page_of(
+        admin_client, "payments/payment", failure_code__exact="wrong_token"
     )
 
 
-def test_what_failed_otherwise_is_not_accepted(admin_client: Client, failed: Payment) -> None:
-    at = f"/admin/payments/payment/{failed.pk}/accept/"
-    response = admin_client.post(at, {"reason": "Let it be."}, follow=True)
-    assert "transaction_not_bound can be accepted" in response.content.decode()
-    assert Payment.objects.get().status == "failed"
-
-
-def test_those_who_only_look_neither_cancel_nor_retry(
-    staff: Callable[..., Client], make: Make, failed: Payment
+def test_merchant_staff_find_and_see_their_own_alone(
+    django_user_model: type, make: Make, merchant: Merchant, other_merchant: Merchant, failed: Payment
 ) -> None:
-    client = staff("payments.view_paymentrequest", "payments.view_payment")
-    request = make()
-    assert client.post(f"/admin/payments/paymentrequest/{request.pk}/cancel/").status_code == 403
-    for action in ("retry", "accept"):
-        assert client.post(f"/admin/payments/payment/{failed.pk}/{action}/").status_code == 403
-    assert cancel_request(request.pk, actor="test").status == "cancelled"
-    assert Payment.objects.get().status == "failed"
+    foreign = make("order-9", other_merchant)
+    fail(foreign, "0x" + "cd" * 32)
+    user = django_user_model.objects.create_user("carol", password="only for tests")
+    assign_role(user, "merchant", merchant)
+    client = Client()
+    client.force_login(user)
+    assert str(foreign.pk) not in page_of(client, "payments/paymentrequest", q="order-9")
+    assert foreign.shortcode not in page_of(client, "payments/payment", q="0x" + "cd" * 32)
+    assert client.get(change_url(foreign)).status_code == 302
+    assert failed.pk in page_of(client, "payments/payment", q=failed.transaction_hash)
+
+
+@pytest.mark.parametrize("sees_webhooks", [True, False])
+def test_the_story_tells_of_webhooks_to_those_who_may_see_them(
+    staff: Callable[..., Client], failed: Payment, sees_webhooks: bool
+) -> None:
+    announce_failed(failed.request, failed)
+    more = ("webhooks.view_delivery",) if sees_webhooks else ()
+    page = page_of(staff("payments.view_payment", *more), "payments/payment", failed.pk)
+    assert ("Event payment.failed" in page) == sees_webhooks

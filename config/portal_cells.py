@@ -1,0 +1,69 @@
+"""How the portal's lists and pages write what they show: times both ways, long texts with their ends, links."""
+
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+
+NOTHING = "—"
+
+
+def ago(time: datetime, now: datetime | None = None) -> str:
+    """Return how far `time` is from now in its largest unit: `3 minutes ago`, `in 2 hours`, `just now`."""
+    now = now or timezone.now()
+    earlier, later = sorted((time, now))
+    if (later - earlier).total_seconds() < 1:
+        return "just now"
+    seconds = int((later - earlier).total_seconds())
+    distance = f"{seconds} s" if seconds < 60 else timesince(earlier, later, depth=1).replace("\xa0", " ")
+    return f"{distance} ago" if time <= now else f"in {distance}"
+
+
+def exact(time: datetime) -> str:
+    """Return `time` in UTC to the second: `21 Nov 2026, 12:00:05 UTC`."""
+    return f"{time.astimezone(UTC):%-d %b %Y, %H:%M:%S} UTC"
+
+
+def when(time: datetime | None, otherwise: str = NOTHING) -> SafeString | str:
+    """Return a cell that says how long ago and, in small print, when exactly (UTC)."""
+    if time is None:
+        return otherwise
+    return format_html(
+        '<time class="q-when" datetime="{}" title="{}"><span>{}</span> <small>{}</small></time>',
+        time.astimezone(UTC).isoformat(),
+        exact(time),
+        ago(time),
+        f"{time.astimezone(UTC):%-d %b %Y, %H:%M}",
+    )
+
+
+def two_lines(first: object, second: object) -> SafeString:
+    """Return a cell with a smaller second line, or with one line where there is nothing for the second."""
+    if second in (None, ""):
+        return format_html("{}", first)
+    return format_html('<span class="q-two">{}<small>{}</small></span>', first, second)
+
+
+def ends(text: str, first: int = 8, last: int = 6) -> str:
+    """Return a long text's first and last characters: `0x1234ab…cdef01`."""
+    return text if len(text) <= first + last + 1 else f"{text[:first]}…{text[-last:]}"
+
+
+def clipped(text: str, url: str = "", first: int = 8, last: int = 6) -> SafeString:
+    """Return a long text's ends, the whole text at hand as its title, as a link where there is a URL."""
+    if url:
+        return format_html(
+            '<a href="{}" class="text-link q-code" rel="noreferrer" title="{}">{}</a>',
+            url,
+            text,
+            ends(text, first, last),
+        )
+    return format_html('<span class="q-code" title="{}">{}</span>', text, ends(text, first, last))
+
+
+def outside(base: str, path: str) -> str:
+    """Return the address of a page on an explorer, or nothing unless the catalogue names one with https."""
+    return f"{base.rstrip('/')}/{path}" if urlsplit(base).scheme == "https" else ""

@@ -1,0 +1,55 @@
+"""The filters of the portal's lists: choices as drop-downs, what there is much of by autocompletion, a range of days.
+
+They are unfold's; to the type checker they are Django's own, which they extend.
+"""
+
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+if TYPE_CHECKING:
+
+    class _DateRange(admin.FieldListFilter):
+        used_parameters: dict[str, Any]
+        parameter_name: str
+
+    Choices = admin.ChoicesFieldListFilter
+    Dropdown = admin.SimpleListFilter
+    Related = admin.RelatedFieldListFilter
+    Autocompleted = admin.RelatedFieldListFilter
+else:
+    from unfold.contrib.filters.admin import AutocompleteSelectFilter as Autocompleted
+    from unfold.contrib.filters.admin import ChoicesDropdownFilter as Choices
+    from unfold.contrib.filters.admin import DropdownFilter as Dropdown
+    from unfold.contrib.filters.admin import RangeDateFilter as _DateRange
+    from unfold.contrib.filters.admin import RelatedDropdownFilter as Related
+
+__all__ = ["Autocompleted", "Choices", "Days", "Dropdown", "Related"]
+
+
+class Days(_DateRange):
+    """From one day to another in UTC, both included; either may be left open, and what is no date is no bound."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002 - the interface
+        """Return the rows of these days."""
+        name = self.parameter_name
+        first, last = (_day(self.used_parameters.get(f"{name}_{end}")) for end in ("from", "to"))
+        if first is not None:
+            queryset = queryset.filter(**{f"{name}__gte": _midnight(first)})
+        if last is not None and last < date.max:
+            queryset = queryset.filter(**{f"{name}__lt": _midnight(last + timedelta(days=1))})
+        return queryset
+
+
+def _day(text: object) -> date | None:
+    try:
+        return date.fromisoformat(str(text))
+    except ValueError:
+        return None
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time.min, tzinfo=UTC)

@@ -1,0 +1,162 @@
+"""What staff may do to requests and payments; each is the service that the API calls."""
+
+from typing import Any
+
+from config.portal_actions import Action, ReasonForm
+from payments.acceptance import accept_payment, is_acceptable
+from payments.admin.records import in_token
+from payments.models import Payment, PaymentRequest
+from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
+from payments.rechecking import Recheck, look_now
+from payments.requests import cancel_request, lock_request
+from payments.submission import retry_payment
+
+
+class Cancel(Action):
+    """Cancel a request for the merchant."""
+
+    name, icon, permission = "cancel", "block", "payments.cancel_paymentrequest"
+    is_dangerous = True
+
+    def label(self, row: PaymentRequest) -> str:  # noqa: ARG002 - the action interface
+        """Return what the button says."""
+        return "Cancel the request"
+
+    def is_offered(self, row: PaymentRequest) -> bool:
+        """Only an active one can be cancelled."""
+        return row.status == PaymentRequest.Status.ACTIVE
+
+    def explanation(self, row: PaymentRequest) -> str:
+        """Return what it means."""
+        paid = (
+            f" {in_token(row.amount_paid, row.token)} was paid already and stays paid."
+            if row.amount_paid
+            else ""
+        )
+        return (
+            f"Nobody is asked for {in_token(row.amount, row.token)} to {row.merchant} by it any more.{paid} A payment "
+            "that is on its way keeps it from being cancelled. This can't be undone."
+        )
+
+    def lock(self, row: PaymentRequest) -> PaymentRequest:
+        """Hold the request."""
+        return lock_request(row.pk)
+
+    def seen(self, row: PaymentRequest) -> str:
+        """Its status and what was paid."""
+        return f"{row.status} {row.amount_paid}"
+
+    def perform(self, row: PaymentRequest, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
+        """Cancel it."""
+        came_from = row.status
+        cancelled = cancel_request(row.pk, actor=actor)
+        return f"Cancelled ({came_from} → {cancelled.status}).", f"{row} is cancelled."
+
+
+class PaymentAction(Action):
+    """What is done to a payment, under its request's lock."""
+
+    def lock(self, row: Payment) -> Payment:
+        """Hold the request, as everything does that changes a payment."""
+        lock_request(row.request_id)
+        return Payment.objects.select_related("request__token", "request__merchant", "chain").get(pk=row.pk)
+
+    def seen(self, row: Payment) -> str:
+        """Its status and how often it was re-opened."""
+        return f"{row.status} {row.retries} {row.failure_code} {row.accepted_by}"
+
+
+class Retry(PaymentAction):
+    """Have a failed payment looked at again."""
+
+    name, icon, permission = "retry", "autorenew", "payments.retry_payment"
+
+    def label(self, row: Payment) -> str:  # noqa: ARG002 - the action interface
+        """Return what the button says."""
+        return "Look again"
+
+    def is_offered(self, row: Payment) -> bool:
+        """Where another look may turn it."""
+        failed = row.status == Payment.Status.FAILED
+        return failed and row.failure_code in RETRYABLE_FAILURES and row.retries_left > 0
+
+    def explanation(self, row: Payment) -> str:
+        """Return what it means."""
+        return (
+            "The chain is asked anew about this transaction, and what it says decides. "
+            f"{row.retries_left} of {MAX_RETRIES} times are left."
+        )
+
+    def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
+        """Retry it."""
+        was = row.failure_code
+        retried = retry_payment(row, actor=actor)
+        return f"Retried (failed: {was} → {retried.status}).", f"{row} is being looked at again."
+
+
+class LookNow(PaymentAction):
+    """Have an open payment looked at now, or a completed one asked for its finality again."""
+
+    name, icon, permission = "look", "search", "payments.retry_payment"
+    _SAID = {
+        Recheck.BROUGHT_FORWARD: "is looked at within a second or two",
+        Recheck.DUE_ALREADY: "is due already: a worker looks at it",
+        Recheck.REOPENED: "is being looked at again",
+        Recheck.AT_FINALITY: "is asked for its finality within the minute",
+    }
+
+    def label(self, row: Payment) -> str:
+        """Return what the button says."""
+        return "Check finality" if row.status == Payment.Status.COMPLETED else "Look now"
+
+    def is_offered(self, row: Payment) -> bool:
+        """What failed is retried instead; of what the sandbox made, no chain knows."""
+        return row.status != Payment.Status.FAILED and not row.is_simulated
+
+    def explanation(self, row: Payment) -> str:
+        """Return what it means."""
+        if row.status == Payment.Status.COMPLETED:
+            return (
+                "The chain is asked whether the block of this payment still stands. If it is gone, the payment is "
+                "flagged for a person; no money and no status is changed."
+            )
+        return (
+            "The chain is asked at once instead of at the next time. It uses none of the payment's attempts."
+        )
+
+    def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
+        """Have it looked at."""
+        led_to = look_now(row, actor=actor)
+        return f"Asked for a look now ({row.status}): {led_to.value}.", f"{row} {self._SAID[led_to]}."
+
+
+class Accept(PaymentAction):
+    """Take an unbound transaction as payment."""
+
+    name, icon, permission = "accept", "check", "payments.accept_payment"
+    form = ReasonForm
+
+    def label(self, row: Payment) -> str:  # noqa: ARG002 - the action interface
+        """Return what the button says."""
+        return "Accept as payment"
+
+    def is_offered(self, row: Payment) -> bool:
+        """Where nothing but the binding is missing."""
+        return is_acceptable(row)
+
+    def explanation(self, row: Payment) -> str:
+        """Return what it means."""
+        known = f"{in_token(row.amount, row.token)} arrived, from {row.from_address}. " if row.amount else ""
+        return (
+            f"{known}Nothing ties this transaction to the request. Accept it only if you know that this customer sent "
+            "it. Everything else is still asked of the chain, and the money counts once."
+        )
+
+    def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
+        """Accept it."""
+        reason = answer["reason"]
+        accepted = accept_payment(row, reason=reason, actor=actor)
+        return (
+            f"Accepted by hand (failed: transaction_not_bound → {accepted.status}): {reason}",
+            f"{row} is accepted, and is being verified.",
+        )

@@ -1,0 +1,43 @@
+"""The filters of the lists of requests and payments."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from config import portal_filters
+from payments.attention import LABELS, Matter, payments_with, requests_with
+from payments.models import Payment, PaymentRequest
+
+
+class _Attention(portal_filters.Dropdown):
+    """What needs a person, by the matter."""
+
+    title = "needs a person"
+    parameter_name = "attention"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]) -> list[tuple[str, str]]:  # noqa: ARG002 - the interface
+        """Return the choices."""
+        return [(matter.value, LABELS[matter]) for matter in Matter]
+
+    @property
+    def matter(self) -> Matter | None:
+        """The chosen one."""
+        return next((matter for matter in Matter if matter.value == self.value()), None)
+
+
+class RequestAttention(_Attention):
+    """What needs a person about a request."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:  # noqa: ARG002 - the interface
+        """Return the chosen ones."""
+        return queryset if self.matter is None else requests_with(queryset, self.matter)
+
+
+class PaymentAttention(_Attention):
+    """What needs a person about a payment."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Payment]) -> QuerySet[Payment]:  # noqa: ARG002 - the interface
+        """Return the chosen ones."""
+        return queryset if self.matter is None else payments_with(queryset, self.matter)

@@ -1,0 +1,97 @@
+"""The transfers that were credited, and the history of every status."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+
+from config import portal
+from config.portal_cells import NOTHING, clipped, ends, outside, two_lines, when
+from merchants.records import Records
+from payments.admin.records import in_token
+from payments.admin.search import matching_transfers, matching_transitions
+from payments.admin.timeline import named
+from payments.models import ConsumedTransfer, Transition
+
+
+@admin.register(ConsumedTransfer)
+class ConsumedTransferAdmin(Records):
+    """Transfers that were credited: each counts once in the whole system."""
+
+    merchant_path = "payment__request__merchant"
+    list_display = ("transaction", "place", "credited", "paid", "created")
+    list_select_related = ("chain", "payment__request__token")
+    ordering = ("-id",)
+    search_help_text = "Transaction hash or payment id"
+    fields = readonly_fields = ("transaction_hash", "slot", "chain", "credited", "paid", "created")
+
+    def found(self, rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[ConsumedTransfer]:
+        """Return the transfers that `text` names."""
+        return matching_transfers(rows, text)
+
+    @admin.display(description="Transaction")
+    def transaction(self, transfer: ConsumedTransfer) -> str:
+        """Return the transaction's ends, and its chain."""
+        url = outside(transfer.chain.explorer_url, f"tx/{transfer.transaction_hash}")
+        return two_lines(clipped(transfer.transaction_hash, url), transfer.chain)
+
+    @admin.display(description="Place in it")
+    def place(self, transfer: ConsumedTransfer) -> str:
+        """Return the slot."""
+        return clipped(transfer.slot, first=16, last=6)
+
+    @admin.display(description="Credited")
+    def credited(self, transfer: ConsumedTransfer) -> str:
+        """Return the amount, in the requested token."""
+        return in_token(transfer.amount, transfer.payment.request.token)
+
+    @admin.display(description="To the payment")
+    def paid(self, transfer: ConsumedTransfer) -> str:
+        """Return a link to the payment."""
+        return portal.link(portal.change_url(transfer.payment), ends(transfer.payment_id, 9, 4))
+
+    @admin.display(description="When (UTC)", ordering="id")
+    def created(self, transfer: ConsumedTransfer) -> str:
+        """Return when it was credited."""
+        return when(transfer.created_at)
+
+
+@admin.register(Transition)
+class TransitionAdmin(Records):
+    """Every change of every status."""
+
+    merchant_path = "request__merchant"
+    list_display = ("created", "change", "order", "paid", "who", "reason")
+    list_select_related = ("request", "payment")
+    ordering = ("-id",)
+    search_help_text = "A request's shortcode or id, or a payment's id"
+    fields = readonly_fields = ("created", "order", "paid", "change", "actor", "reason")
+
+    def found(self, rows: QuerySet[Transition], text: str) -> QuerySet[Transition]:
+        """Return the changes that `text` names."""
+        return matching_transitions(rows, text)
+
+    @admin.display(description="When (UTC)", ordering="id")
+    def created(self, transition: Transition) -> str:
+        """Return when it happened."""
+        return when(transition.created_at)
+
+    @admin.display(description="Change")
+    def change(self, transition: Transition) -> str:
+        """Return from what to what."""
+        return str(transition)
+
+    @admin.display(description="Request")
+    def order(self, transition: Transition) -> str:
+        """Return a link to the request."""
+        return portal.link(portal.change_url(transition.request), transition.request.shortcode)
+
+    @admin.display(description="Payment")
+    def paid(self, transition: Transition) -> str:
+        """Return a link to the payment, where it was one that changed."""
+        if transition.payment is None:
+            return NOTHING
+        return portal.link(portal.change_url(transition.payment), ends(transition.payment.pk, 9, 4))
+
+    @admin.display(description="By")
+    def who(self, transition: Transition) -> str:
+        """Return who or what caused it."""
+        return named(transition.actor)

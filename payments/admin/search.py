@@ -1,0 +1,115 @@
+"""What a text in the search box may mean, and the rows it names: each look-up by an index, none by a scan.
+
+An operator pastes what is at hand: an id, an order number, a transaction hash or an address in any spelling, the link
+of a checkout page or of an explorer. Several small questions are asked, one for each thing that the text may be; one
+question with OR between tables would read them whole.
+"""
+
+import re
+import uuid
+from collections.abc import Iterator
+
+from django.db.models import Q, QuerySet
+from eth_utils.address import to_checksum_address
+
+from chains.addresses import HashError, normalise_transaction_hash
+from chains.models import Chain, ChainType
+from merchants.records import FOUND_AT_MOST, found_by
+from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
+
+_FEWEST_FOR_A_PREFIX = 4
+_EVM_ADDRESS = re.compile(r"0[xX]([0-9a-fA-F]{40})")
+_SOLANA_ADDRESS = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}")
+_PAYMENT_ID = re.compile(r"pay_[1-9A-Za-z]{0,24}")
+
+
+def hashes(text: str) -> list[str]:
+    """Return the canonical transaction hashes that `text` may spell, at most one for each kind of chain."""
+    found = []
+    for chain_type in ChainType.values:
+        try:
+            found.append(normalise_transaction_hash(chain_type, text))
+        except HashError:
+            continue
+    return found
+
+
+def address(text: str) -> str:
+    """Return the canonical address that `text` spells, in whatever case, or nothing."""
+    if match := _EVM_ADDRESS.fullmatch(text):
+        return to_checksum_address("0x" + match[1])
+    return text if _SOLANA_ADDRESS.fullmatch(text) else ""
+
+
+def request_id(text: str) -> uuid.UUID | None:
+    """Return the request's id that `text` is, if it is one."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+def matching_requests(rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:
+    """Return those of `rows` that `text` names: shortcode, order number, their beginning, id, transaction or wallet."""
+    return found_by(rows, (rows.filter(condition) for condition in _requests_named(text)))
+
+
+def _requests_named(text: str) -> Iterator[Q]:
+    yield Q(external_id=text)
+    yield Q(shortcode=text)
+    if len(text) >= _FEWEST_FOR_A_PREFIX:
+        yield Q(external_id__startswith=text)
+        yield Q(shortcode__startswith=text)
+    if (own_id := request_id(text)) is not None:
+        yield Q(pk=own_id)
+    if _PAYMENT_ID.fullmatch(text):
+        yield _paid_by(Payment.objects.filter(pk__startswith=text))
+    if spellings := hashes(text):
+        yield _paid_by(Payment.objects.filter(transaction_hash__in=spellings))
+    if wallet := address(text):
+        yield Q(recipient_address=wallet)
+        yield _paid_by(Payment.objects.filter(from_address=wallet).order_by("-created_at"))
+
+
+def _paid_by(payments: QuerySet[Payment]) -> Q:
+    return Q(pk__in=list(payments.values_list("request_id", flat=True)[:FOUND_AT_MOST]))
+
+
+def matching_payments(rows: QuerySet[Payment], text: str) -> QuerySet[Payment]:
+    """Return those of `rows` that `text` names: their id, transaction, either wallet, or their request."""
+    return found_by(rows, (rows.filter(condition) for condition in _payments_named(text)))
+
+
+def _payments_named(text: str) -> Iterator[Q]:
+    if _PAYMENT_ID.fullmatch(text):
+        yield Q(pk__startswith=text)
+    if spellings := hashes(text):
+        yield Q(transaction_hash__in=spellings)
+    if wallet := address(text):
+        yield Q(from_address=wallet)
+        yield Q(request__recipient_address=wallet)
+    if (of_request := request_id(text)) is not None:
+        yield Q(request=of_request)
+    yield Q(request__external_id=text)
+    yield Q(request__shortcode=text)
+    if len(text) >= _FEWEST_FOR_A_PREFIX:
+        yield Q(request__external_id__startswith=text)
+        yield Q(request__shortcode__startswith=text)
+
+
+def matching_transfers(rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[ConsumedTransfer]:
+    """Return those of `rows` that `text` names: their transaction or their payment."""
+    # Their index begins with the chain; there are few of those.
+    everywhere = list(Chain.objects.values_list("pk", flat=True))
+    named = [rows.filter(payment=text)]
+    if spellings := hashes(text):
+        named.append(rows.filter(chain__in=everywhere, transaction_hash__in=spellings))
+    return found_by(rows, iter(named))
+
+
+def matching_transitions(rows: QuerySet[Transition], text: str) -> QuerySet[Transition]:
+    """Return those of `rows` that `text` names: by their request's shortcode or id, or their payment's id."""
+    named = [rows.filter(payment=text), rows.filter(request__shortcode=text)]
+    if (of_request := request_id(text)) is not None:
+        named.append(rows.filter(request=of_request))
+    return found_by(rows, iter(named))

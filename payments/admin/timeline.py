@@ -1,0 +1,208 @@
+"""The story of a request or a payment in one order: every change and who caused it, money, events and their deliveries.
+
+Read for one request at a time, by indexes: what stands in the history, what was credited, what the payers proved, what
+staff did by hand, which events tell of it, and each attempt to deliver them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.db.models import Q
+
+from config import portal
+from config.portal_cells import ago, ends
+from payments.admin.records import in_token
+from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Transition
+from webhooks.models import Attempt, Delivery, Event
+
+SHOWN_AT_MOST = 500
+_SAME_ACT = timedelta(seconds=2)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that happened. `payment_id` is empty where it concerns the request as a whole."""
+
+    at: datetime
+    icon: str
+    title: str
+    tone: str = ""
+    detail: str = ""
+    actor: str = ""
+    subject: str = ""
+    url: str = ""
+    payment_id: str = ""
+
+
+def story_of(
+    request: PaymentRequest, payments: Sequence[Payment], *, with_webhooks: bool = True
+) -> list[Entry]:
+    """Return what happened to `request` and all its `payments`, the oldest first, at most 500 entries."""
+    by_id = {payment.pk: payment for payment in payments}
+    changes = list(_changes(request, by_id))
+    entries = [*changes, *_credits(request, by_id), *_proofs(request), *_by_hand(request, by_id, changes)]
+    if with_webhooks:
+        entries += _told(request, by_id)
+    return sorted(entries, key=lambda entry: entry.at)[:SHOWN_AT_MOST]
+
+
+def story_of_payment(payment: Payment, *, with_webhooks: bool = True) -> list[Entry]:
+    """Return what happened to `payment` and to its request as a whole, the oldest first."""
+    entries = story_of(payment.request, [payment], with_webhooks=with_webhooks)
+    return [entry for entry in entries if entry.payment_id in ("", payment.pk)]
+
+
+def _changes(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
+    for row in Transition.objects.filter(request=request).order_by("id")[:SHOWN_AT_MOST]:
+        if row.payment_id is None:
+            icon, title, tone = _OF_REQUESTS.get(row.to_status, ("circle", row.to_status, ""))
+            detail = "" if row.reason in ("created", "") else _with_short_ids(row.reason)
+            yield Entry(row.created_at, icon, title, tone, detail, actor=named(row.actor))
+        elif row.payment_id in payments:
+            yield _change_of(payments[row.payment_id], row)
+
+
+def _change_of(payment: Payment, row: Transition) -> Entry:
+    key = "again" if row.from_status == Payment.Status.FAILED else row.to_status
+    if not row.from_status:
+        key = "submitted"
+    icon, title, tone = _OF_PAYMENTS.get(key, ("circle", row.to_status, ""))
+    detail = "" if row.reason == "created" else row.reason
+    if key == "submitted":
+        detail = ends(payment.transaction_hash, 10)
+    if key == Payment.Status.FAILED and row.reason:
+        detail = row.reason.replace("_", " ").capitalize()
+    return Entry(row.created_at, icon, title, tone, detail, named(row.actor), **_subject(payment))
+
+
+def _credits(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
+    for row in ConsumedTransfer.objects.filter(payment__in=payments)[:SHOWN_AT_MOST]:
+        payment = payments[row.payment_id]
+        bound = f"Bound by {payment.bound_by}" if payment.bound_by else ""
+        title = f"{in_token(row.amount, request.token)} credited"
+        where = f"transfer {row.slot}" if row.slot.isdigit() else row.slot
+        detail = " · ".join(part for part in (bound, where) if part)
+        yield Entry(row.created_at, "toll", title, "success", detail, **_subject(payment))
+
+
+def _proofs(request: PaymentRequest) -> Iterator[Entry]:
+    for row in PayerProof.objects.filter(request=request)[:SHOWN_AT_MOST]:
+        detail = f"What {row.address} sends until {row.not_after:%H:%M} UTC counts for this request."
+        yield Entry(row.verified_at, "draw", "The customer proved a wallet", "info", detail, "The customer")
+
+
+def _by_hand(
+    request: PaymentRequest, payments: dict[str, Payment], changes: Sequence[Entry]
+) -> Iterator[Entry]:
+    """Yield what staff did that changed no status; what did change one stands among the changes already."""
+    types = ContentType.objects.get_for_models(PaymentRequest, Payment)
+    about = Q(content_type=types[PaymentRequest], object_id=str(request.pk))
+    about |= Q(content_type=types[Payment], object_id__in=list(payments))
+    for row in LogEntry.objects.filter(about).select_related("user")[:SHOWN_AT_MOST]:
+        actor = named(f"admin {row.user.get_username()}")
+        if any(change.actor == actor and abs(change.at - row.action_time) < _SAME_ACT for change in changes):
+            continue
+        subject = _subject(payments[row.object_id]) if row.object_id in payments else {}
+        yield Entry(row.action_time, "front_hand", row.get_change_message(), "", "", actor, **subject)
+
+
+def _told(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
+    """Yield the events about the request, known by their keys (see payments.announcements), and their deliveries."""
+    keys = Q(dedupe_key=str(request.pk))
+    for payment_id in payments:
+        keys |= Q(dedupe_key__startswith=payment_id)
+    events = {row.pk: row for row in Event.objects.filter(keys, merchant=request.merchant_id)[:SHOWN_AT_MOST]}
+    deliveries = {row.pk: row for row in Delivery.objects.filter(event__in=events)[:SHOWN_AT_MOST]}
+    sent = {row.event_id for row in deliveries.values()}
+    for event in events.values():
+        detail = "" if event.pk in sent else "No endpoint was there for it."
+        yield Entry(
+            event.created,
+            "campaign",
+            f"Event {event.type}",
+            "",
+            detail,
+            **_about(event, _payment_in(event, payments)),
+        )
+    for attempt in Attempt.objects.filter(delivery__in=deliveries).order_by("started_at")[:SHOWN_AT_MOST]:
+        yield _attempted(attempt, deliveries[attempt.delivery_id], events, payments)
+    for delivery in deliveries.values():
+        if delivery.redelivered_at:
+            title, actor = f"{delivery.type} is sent again", named(delivery.redelivered_by)
+            yield Entry(
+                delivery.redelivered_at, "forward_to_inbox", title, "", "", actor, **_about(delivery, "")
+            )
+
+
+def _attempted(
+    attempt: Attempt, delivery: Delivery, events: dict[str, Event], payments: dict[str, Payment]
+) -> Entry:
+    event = events[str(delivery.event_id)]
+    answer = f"answered {attempt.status_code}" if attempt.status_code else "got no answer"
+    is_good = attempt.status_code is not None and 200 <= attempt.status_code < 300 and not attempt.error
+    took = f" in {attempt.duration_ms} ms" if attempt.duration_ms is not None else ""
+    detail = f"Attempt {attempt.number}{took}"
+    if not is_good and delivery.due_at and attempt.number == delivery.attempts:
+        detail += f"; the next is due {ago(delivery.due_at)}"
+    title = f"Webhook {delivery.type} {answer}"
+    tone = "success" if is_good else "danger"
+    return Entry(
+        attempt.started_at,
+        "outgoing_mail",
+        title,
+        tone,
+        detail,
+        **_about(delivery, _payment_in(event, payments)),
+    )
+
+
+def _payment_in(event: Event, payments: dict[str, Payment]) -> str:
+    return next((key for key in payments if event.dedupe_key.startswith(key)), "")
+
+
+def _subject(payment: Payment) -> dict[str, str]:
+    return {"subject": ends(payment.pk), "url": portal.change_url(payment), "payment_id": payment.pk}
+
+
+def _about(row: Event | Delivery, payment_id: str) -> dict[str, str]:
+    return {"subject": ends(row.pk), "url": portal.change_url(row), "payment_id": payment_id}
+
+
+def _with_short_ids(reason: str) -> str:
+    return f"By {ends(reason)}" if reason.startswith("pay_") else reason
+
+
+def named(actor: str) -> str:
+    """Return who or what did it, for people."""
+    if actor in _ACTORS:
+        return _ACTORS[actor]
+    kind, _, name = actor.partition(" ")
+    if kind in ("admin", "operator") and name:
+        return f"{name} (staff)"
+    return f"API key {actor.removeprefix('api key ')}…" if actor.startswith("api key ") else actor
+
+
+_ACTORS = {
+    "checkout": "The checkout page",
+    "verification": "Verification",
+    "discovery": "Search on the chain",
+    "expiry": "Expiry",
+    "sandbox": "The sandbox",
+    "api": "The API",
+}
+_OF_REQUESTS = {
+    "active": ("add_circle", "Request created", ""),
+    "completed": ("check_circle", "Request paid in full", "success"),
+    "expired": ("timer_off", "Request expired", "warning"),
+    "cancelled": ("block", "Request cancelled", "danger"),
+}
+_OF_PAYMENTS = {
+    "submitted": ("upload", "Payment submitted", ""),
+    "processing": ("search", "Verification began", ""),
+    "completed": ("verified", "Payment completed", "success"),
+    "failed": ("error", "Payment failed", "danger"),
+    "again": ("autorenew", "Payment looked at again", "info"),
+}

@@ -1,0 +1,58 @@
+"""The pages of webhooks, searched by payment as well: what an event tells of is known here, not there."""
+
+from collections.abc import Iterable
+
+from django.contrib import admin
+from django.db.models import Q
+
+from payments.admin.search import hashes, request_id
+from payments.models import Payment, PaymentRequest
+from webhooks.admin import DeliveryAdmin, EventAdmin
+from webhooks.models import Delivery, Event
+
+_FEW = 50
+_HELP = "a payment's id or transaction, or a request's shortcode, order number or id"
+
+
+def told_of(text: str) -> Iterable[str]:
+    """Return the keys under which events tell of what `text` names (see payments.announcements)."""
+    named = Q(external_id=text) | Q(shortcode=text)
+    if (own_id := request_id(text)) is not None:
+        named |= Q(pk=own_id)
+    spellings = hashes(text)
+    payments = (
+        Payment.objects.filter(transaction_hash__in=spellings)
+        if spellings
+        else Payment.objects.filter(pk=text)
+    )
+    requests = {*PaymentRequest.objects.filter(named).values_list("pk", flat=True)[:_FEW]}
+    found = {*payments.values_list("pk", "request")[:_FEW]}
+    if requests:
+        found |= {*Payment.objects.filter(request__in=requests).values_list("pk", "request")[:_FEW]}
+    requests |= {request for _, request in found}
+    return [*(str(key) for key in requests), *(payment for payment, _ in found)]
+
+
+admin.site.unregister((Event, Delivery))
+
+
+@admin.register(Event)
+class EventOfPaymentAdmin(EventAdmin):
+    """Events, found by what they tell of."""
+
+    search_help_text = f"Event id, {_HELP}"
+
+    def about(self, text: str) -> Iterable[str]:
+        """Return the keys of events about a payment or request."""
+        return told_of(text)
+
+
+@admin.register(Delivery)
+class DeliveryOfPaymentAdmin(DeliveryAdmin):
+    """Deliveries, found by what they tell of."""
+
+    search_help_text = f"Delivery id, event id, {_HELP}"
+
+    def about(self, text: str) -> Iterable[str]:
+        """Return the keys of events about a payment or request."""
+        return told_of(text)

@@ -1,0 +1,110 @@
+"""Requests and payments for the portal's tests, for which no chain needs to run."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.utils import quote
+from django.db import transaction
+from django.test import Client
+from django.utils import timezone
+
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from payments.requests import NewRequest, create_request
+from payments.submission import submit_hash
+from payments.transitions import move_payment
+
+RECIPIENT = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+SENDER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+HASH = "0x" + "ab" * 32
+Make = Callable[..., PaymentRequest]
+Press = Callable[..., str]
+
+
+@pytest.fixture
+def token(db: None) -> Token:
+    """A token for which no chain needs to run."""
+    chain = Chain.objects.create(
+        id=8453, name="Base", chain_type="evm", native_symbol="ETH", explorer_url="https://basescan.example"
+    )
+    return Token.objects.create(
+        chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address="0x" + "1" * 40
+    )
+
+
+@pytest.fixture
+def make(merchant: Merchant, token: Token) -> Make:
+    """Return a new request for 10.50 USDC, Alice's unless said otherwise."""
+
+    def create(external_id: str | None = None, owner: Merchant | None = None, **more: str) -> PaymentRequest:
+        order = NewRequest(
+            token=token,
+            amount=10_500_000,
+            recipient_address=RECIPIENT,
+            lifetime=timedelta(hours=1),
+            external_id=external_id,
+            **more,  # type: ignore[arg-type]
+        )
+        return create_request(owner or merchant, order, actor="test")
+
+    return create
+
+
+def fail(
+    request: PaymentRequest, transaction_hash: str = HASH, code: str = "transaction_not_found"
+) -> Payment:
+    """Return a payment of `request` that failed."""
+    payment, _ = submit_hash(
+        request, chain=request.chain, transaction_hash=transaction_hash, actor="checkout"
+    )
+    with transaction.atomic():
+        moved = move_payment(
+            payment,
+            Payment.Status.FAILED,
+            actor="verification",
+            reason=code,
+            failure_code=code,
+            failure_message="The network does not know this transaction.",
+            failed_at=timezone.now(),
+            from_address=SENDER,
+        )
+    assert moved
+    return payment
+
+
+@pytest.fixture
+def failed(make: Make) -> Payment:
+    """A payment whose transaction was not found."""
+    return fail(make())
+
+
+@pytest.fixture
+def credited(failed: Payment) -> ConsumedTransfer:
+    """A transfer that was credited to it."""
+    return ConsumedTransfer.objects.create(
+        chain=failed.chain, transaction_hash=failed.transaction_hash, slot="7", payment=failed, amount=5
+    )
+
+
+def page_of(client: Client, model: str, pk: object = "", **search: str) -> str:
+    """Return a page of the portal, a list or one object's, as text."""
+    path = f"/admin/{model}/" + (f"{quote(pk)}/change/" if pk else "")
+    response = client.get(path, search)
+    assert response.status_code == 200
+    return str(response.content.decode())
+
+
+def asked(client: Client, url: str) -> dict[str, str]:
+    """Return the form of the page that asks before something is done."""
+    page = client.get(url)
+    assert page.status_code == 200, page
+    return {"seen": page.context["form"]["seen"].value()}
+
+
+def press(client: Client, url: str, **answer: str) -> str:
+    """Open the page that asks, press its button, and return the page that follows as text."""
+    done = client.post(url, {**asked(client, url), **answer}, follow=True)
+    assert done.status_code == 200
+    return str(done.content.decode())

@@ -1,0 +1,69 @@
+"""Sending several chosen deliveries again from the admin: asked first, each once, and each written down."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db import transaction
+from django.http import HttpRequest
+
+from config.api.errors import ApiError
+from config.portal_actions import actor_of
+from webhooks.models import Delivery
+from webhooks.redelivery import redeliver
+
+MOST_AT_ONCE = 200
+
+
+class ResendForm(forms.Form):
+    """The chosen deliveries and how each was seen, carried through the page that asks."""
+
+    action = forms.CharField(widget=forms.HiddenInput)
+    confirmed = forms.CharField(widget=forms.HiddenInput)
+    seen = forms.MultipleChoiceField(widget=forms.MultipleHiddenInput)
+
+    @classmethod
+    def asking_about(cls, chosen: Sequence[Delivery]) -> "ResendForm":
+        """Return the form for these deliveries."""
+        form = cls(
+            initial={
+                "action": "resend_selected",
+                "confirmed": "yes",
+                "seen": [f"{row.pk} {seen_of(row)}" for row in chosen],
+                ACTION_CHECKBOX_NAME: [row.pk for row in chosen],
+            }
+        )
+        form.fields[ACTION_CHECKBOX_NAME] = forms.MultipleChoiceField(widget=forms.MultipleHiddenInput)
+        return form
+
+
+def seen_of(delivery: Delivery) -> str:
+    """Return a short text that differs once the delivery was tried or sent again."""
+    again = delivery.redelivered_at.isoformat() if delivery.redelivered_at else "never"
+    return f"{delivery.status} {delivery.attempts} {again}"
+
+
+def resend_each(page: Any, request: HttpRequest, chosen: Sequence[Delivery]) -> None:
+    """Send those again that are as they were seen; tell how many, and why not the others."""
+    seen = set(request.POST.getlist("seen"))
+    sent, changed, refused = 0, 0, set()
+    for row in chosen:
+        try:
+            with transaction.atomic():
+                held = Delivery.objects.select_for_update().get(pk=row.pk)
+                if f"{held.pk} {seen_of(held)}" not in seen:
+                    changed += 1
+                    continue
+                again = redeliver(held, actor_of(request))
+                page.log_change(request, held, f"Sent again ({held.status} → {again.status}).")
+                sent += 1
+        except ApiError as error:
+            refused.add(str(error.detail))
+    if sent:
+        messages.success(request, f"{sent} deliver{'y is' if sent == 1 else 'ies are'} being sent.")
+    if changed:
+        messages.warning(request, f"{changed} had changed since you were asked, and were left alone.")
+    for reason in sorted(refused):
+        messages.error(request, reason)
