@@ -17,8 +17,8 @@ BIN := .venv/bin
 NPM := $(BIN)/python -m demo.services.node --loglevel=error
 INSTALLED := .venv/installed
 
-# Folders whose `npm run build` makes files that are committed.
-BUILDS := checkout/frontend demo/wallet demo/contracts
+# Folders with an `npm run build`. What the first three make is committed.
+BUILDS := checkout/frontend demo/wallet demo/contracts clients/typescript
 BUILT := checkout/static/checkout demo/wallet/dist demo/contracts/artifacts.json
 
 # As in production, so that `check --deploy` judges what will be deployed.
@@ -30,7 +30,7 @@ help:
 	@echo "make lint   ruff, mypy, migrations and deployment checks"
 	@echo "make bench  what it costs to verify 1,000 payments on a local chain"
 	@echo "make lock   requirements*.txt from requirements*.in"
-	@echo "make frontend   the checkout's script, the demo wallet and the test contracts from their sources"
+	@echo "make frontend   the checkout's script, the demo wallet, the test contracts and the TypeScript client from their sources"
 
 run: $(INSTALLED)
 	@exec $(BIN)/python -m demo.world

@@ -202,6 +202,7 @@ function checkedKey(key: string): string {
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
     const onAbort = (): void => {
       clearTimeout(timer);
       reject(signal?.reason as Error);

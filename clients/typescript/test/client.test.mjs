@@ -39,20 +39,6 @@ test("the catalogue is read without the key", async (t) => {
   assert.ok(calls.every((call) => !("x-api-key" in call.headers) && !("idempotency-key" in call.headers)));
 });
 
-test("temporary failures are tried again with the same idempotency key", async (t) => {
-  const { baseUrl, calls } = await service(
-    t,
-    refusal(503, "upstream_error", "service_unavailable", {}, { "Retry-After": "0" }),
-    refusal(409, "idempotency_error", "idempotency_key_in_use"),
-    (response) => response.destroy(),
-    [201, REQUEST],
-  );
-  assert.equal((await client(baseUrl).paymentRequests.create(ORDER)).id, REQUEST.id);
-  assert.equal(calls.length, 4);
-  assert.equal(new Set(calls.map((call) => call.headers["idempotency-key"])).size, 1);
-  assert.equal(new Set(calls.map((call) => call.body)).size, 1);
-});
-
 test("the caller's own idempotency key is used, and a malformed one refused", async (t) => {
   const { baseUrl, calls } = await service(t, [200, REQUEST]);
   await client(baseUrl).paymentRequests.cancel(REQUEST.id, { idempotencyKey: "cancel-order-1" });
@@ -63,30 +49,14 @@ test("the caller's own idempotency key is used, and a malformed one refused", as
   assert.equal(calls.length, 1);
 });
 
-test("Retry-After is waited for", async (t) => {
-  const { baseUrl, calls } = await service(t, refusal(429, "rate_limit_error", "rate_limited", {}, { "Retry-After": "1" }), [200, REQUEST]);
-  const began = performance.now();
-  await client(baseUrl).paymentRequests.retrieve(REQUEST.id);
-  assert.ok(performance.now() - began >= 990);
-  assert.equal(calls.length, 2);
-});
-
 test("a longer Retry-After than a minute is the caller's to wait for", async (t) => {
   const { baseUrl, calls } = await service(t, refusal(429, "rate_limit_error", "rate_limited", {}, { "Retry-After": "61" }));
-  await assert.rejects(client(baseUrl).events.list(), (error) => {
+  await assert.rejects(async () => await client(baseUrl).events.list(), (error) => {
     assert.ok(error instanceof quittance.RateLimitError);
     assert.deepEqual([error.status, error.retryAfter, error.code], [429, 61, "rate_limited"]);
     return true;
   });
   assert.equal(calls.length, 1);
-});
-
-test("after the last retry the error is thrown", async (t) => {
-  const { baseUrl, calls } = await service(t, refusal(500, "api_error", "internal_error"));
-  await assert.rejects(client(baseUrl, { maxRetries: 1 }).paymentRequests.retrieve(REQUEST.id), quittance.APIError);
-  assert.equal(calls.length, 2);
-  await assert.rejects(client(baseUrl).paymentRequests.retrieve(REQUEST.id, { maxRetries: 0 }), quittance.APIError);
-  assert.equal(calls.length, 3);
 });
 
 test("refusals are typed, hold what the API said, and are not tried again", async (t) => {
@@ -133,18 +103,6 @@ test("an answer that is not the service's says so, and a redirect is not followe
   assert.equal(other.calls.length, 0);
 });
 
-test("no answer in time is an APIConnectionError, and the call is made again", async (t) => {
-  const { baseUrl, calls } = await service(t, () => {});
-  const slow = client(baseUrl, { timeoutMs: 60, maxRetries: 1 });
-  await assert.rejects(slow.paymentRequests.create(ORDER), (error) => {
-    assert.ok(error instanceof quittance.APIConnectionError);
-    assert.match(error.message, /none came within 0.06 s/);
-    assert.equal(error.neverSent, false);
-    return true;
-  });
-  assert.equal(calls.length, 2);
-});
-
 test("a body that never ends is cut off at the time-out", async (t) => {
   const { baseUrl } = await service(t, (response) => {
     response.writeHead(200, { "Content-Type": "application/json" });
@@ -165,27 +123,6 @@ test("a connection that never came about is told from one that broke", async () 
     assert.deepEqual([error.neverSent, error.status], [true, null]);
     return true;
   });
-});
-
-test("a rotation of the secret is not repeated when its answer is lost", async (t) => {
-  const { baseUrl, calls } = await service(t, (response) => response.destroy());
-  const one = client(baseUrl, { maxRetries: 1 });
-  await assert.rejects(one.webhooks.update({ url: "https://shop.example/", rotate_secret: true }), quittance.APIConnectionError);
-  assert.equal(calls.length, 1);
-  await assert.rejects(one.webhooks.update({ url: "https://shop.example/" }), quittance.APIConnectionError);
-  assert.equal(calls.length, 3);
-  assert.ok(calls.every((call) => call.method === "PUT" && !("idempotency-key" in call.headers)));
-});
-
-test("the caller can end a call, its pauses included", async (t) => {
-  const { baseUrl, calls } = await service(t, refusal(503, "upstream_error", "service_unavailable", {}, { "Retry-After": "30" }));
-  const ending = new AbortController();
-  const call = client(baseUrl).paymentRequests.retrieve(REQUEST.id, { signal: ending.signal });
-  setTimeout(() => ending.abort(new Error("the shop closes")), 100);
-  await assert.rejects(call, /the shop closes/);
-  assert.equal(calls.length, 1);
-  await assert.rejects(client(baseUrl).paymentRequests.retrieve(REQUEST.id, { signal: ending.signal }), /the shop closes/);
-  assert.equal(calls.length, 1);
 });
 
 /** A service with a list of ten objects, answered as the API does. */
@@ -240,7 +177,7 @@ test("a list that was not asked of the service fails when it is awaited, and not
   const { baseUrl, calls } = await service(t, refusal(404, "invalid_request_error", "resource_missing"));
   const list = client(baseUrl).paymentRequests.payments(REQUEST.id);
   assert.equal(calls.length, 0);
-  await assert.rejects(list, quittance.InvalidRequestError);
+  await assert.rejects(async () => await list, quittance.InvalidRequestError);
   await assert.rejects(async () => {
     for await (const each of client(baseUrl).events.list()) assert.fail(each);
   }, quittance.InvalidRequestError);
