@@ -29,7 +29,7 @@ class ChainSerializer(serializers.ModelSerializer[Chain]):
 
     class Meta:
         model = Chain
-        fields = ("id", "name", "chain_type", "is_active")
+        fields: tuple[str, ...] = ("id", "name", "chain_type", "is_active")
         read_only_fields = fields
         extra_kwargs = {
             "id": {"help_text": "Used as `chain_id`. On EVM it is the EVM chain id. Needs 64 bits."},
@@ -55,7 +55,7 @@ class TokenSerializer(serializers.ModelSerializer[Token]):
 
     class Meta:
         model = Token
-        fields = ("id", "symbol", "name", "decimals", "contract_address")
+        fields: tuple[str, ...] = ("id", "symbol", "name", "decimals", "contract_address")
         read_only_fields = fields
         extra_kwargs = {
             "id": {"help_text": "Used as `token_id`. Differs between deployments."},

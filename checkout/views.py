@@ -20,13 +20,13 @@ from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
 from checkout import representations
 from checkout.qr import checkout_qr
-from checkout.security import allow_nonce, page_policy
 from checkout.reference import (
     BuiltTransactionSerializer,
     CheckoutSerializer,
     PayerProofAnswerSerializer,
     RoutesAnswerSerializer,
 )
+from checkout.security import allow_nonce, page_policy
 from checkout.serializers import (
     BuildTransactionSerializer,
     PayerProofSerializer,

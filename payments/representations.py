@@ -97,7 +97,7 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
 
     class Meta:
         model = Payment
-        fields = (
+        fields: tuple[str, ...] = (
             "id",
             "object",
             "payment_request",

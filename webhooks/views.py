@@ -8,12 +8,15 @@ from django.http import Http404, HttpResponse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import cache_control
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from config.api.errors import ErrorCode
 from config.api.paging import conditions, list_answer, page_of, read_query
+from config.api.schema import list_of, operation
 from config.api.serializers import demand_no_parameters
 from merchants.authentication import actor_of, merchant_of
 from merchants.idempotency import Effect, keyed_post
@@ -21,6 +24,12 @@ from merchants.permissions import CanManageWebhooks, HasApiKey
 from webhooks.endpoints import configure
 from webhooks.models import Delivery, Endpoint, Event, EventType
 from webhooks.redelivery import redeliver
+from webhooks.reference import (
+    ConfigurationSerializer,
+    EventListSerializer,
+    EventSerializer,
+    TestResultSerializer,
+)
 from webhooks.samples import record_sample, send_sample
 from webhooks.serializers import (
     DeliveryDetailSerializer,
@@ -44,11 +53,27 @@ class _WebhookView(APIView):
 class ConfigurationView(_WebhookView):
     """The merchant's endpoint."""
 
+    @operation(
+        "webhooks.retrieve",
+        tag="Webhooks",
+        summary="Retrieve the webhook configuration",
+        description="Where your events go, with the secret that signs them. Before any configuration, all null.",
+        answers={200: OpenApiResponse(ConfigurationSerializer, "The configuration.")},
+    )
     def get(self, request: Request) -> Response:
         """Answer the configuration, secret included; all null before there is one."""
         endpoint = Endpoint.objects.filter(merchant=merchant_of(request)).first()
         return Response(configuration(endpoint, timezone.now()))
 
+    @operation(
+        "webhooks.update",
+        tag="Webhooks",
+        summary="Configure webhooks",
+        description="Sets where your events go. The first URL makes the secret, which the answer holds.",
+        body=EndpointChangeSerializer,
+        errors=[ErrorCode.URL_INVALID, ErrorCode.URL_NOT_ALLOWED],
+        answers={200: OpenApiResponse(ConfigurationSerializer, "The configuration as it is now.")},
+    )
     def put(self, request: Request) -> Response:
         """Change the endpoint and answer it as it is now."""
         body = EndpointChangeSerializer(data=request.data)
@@ -61,6 +86,18 @@ class TestView(_WebhookView):
     """A sample event, sent at once."""
 
     @keyed_post
+    @operation(
+        "webhooks.test",
+        tag="Webhooks",
+        summary="Send a test event",
+        description=(
+            'Sends one sample at once, once, also to a disabled endpoint. Its `data.object` holds `"test": true`. '
+            "It stands in the deliveries, not in the events."
+        ),
+        body=TestSerializer,
+        errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
+        answers={200: OpenApiResponse(TestResultSerializer, "How it went.")},
+    )
     def post(self, request: Request) -> Effect:
         """Send a sample and answer how it went; what the receiver said beyond its status is not repeated."""
         body = TestSerializer(data=request.data)
@@ -100,6 +137,14 @@ class DeliveryViewSet(viewsets.ViewSet):
             raise Http404
         return delivery
 
+    @operation(
+        "webhook_deliveries.list",
+        tag="Deliveries",
+        summary="List deliveries",
+        description="What was, is or will be sent to you, tests included, newest first.",
+        query=DeliveryListQuery,
+        answers={200: OpenApiResponse(list_of(DeliverySerializer, "WebhookDeliveryList"), "One page.")},
+    )
     def list(self, request: Request) -> Response:
         """Return the deliveries, newest first."""
         query = read_query(DeliveryListQuery, request)
@@ -107,11 +152,28 @@ class DeliveryViewSet(viewsets.ViewSet):
         page = page_of(own.filter(**conditions(query, _DELIVERY_FILTERS)), query, cursors=own)
         return list_answer(request, page, DeliverySerializer(page.rows, many=True).data)
 
+    @operation(
+        "webhook_deliveries.retrieve",
+        tag="Deliveries",
+        summary="Retrieve a delivery",
+        description="A delivery with every attempt that was made.",
+        path={"id": "The delivery's `id`."},
+        answers={200: OpenApiResponse(DeliveryDetailSerializer, "The delivery.")},
+    )
     def retrieve(self, request: Request, id: str) -> Response:
         """Return a delivery with all of its attempts."""
         return Response(DeliveryDetailSerializer(self.find(request, id)).data)
 
     @keyed_post
+    @operation(
+        "webhook_deliveries.redeliver",
+        tag="Deliveries",
+        summary="Send a delivery again",
+        description="Begins eight new attempts of the same bytes, the first at once, whatever its state was.",
+        path={"id": "The delivery's `id`."},
+        errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED, ErrorCode.RETRY_LIMIT_REACHED],
+        answers={200: OpenApiResponse(DeliveryDetailSerializer, "The delivery, `pending` again.")},
+    )
     def redeliver(self, request: Request, id: str) -> Effect:
         """Send it again, and answer it as it waits now."""
         demand_no_parameters(request)
@@ -130,6 +192,14 @@ class EventViewSet(viewsets.ViewSet):
 
     permission_classes = (HasApiKey,)
 
+    @operation(
+        "events.list",
+        tag="Events",
+        summary="List events",
+        description="What happened, newest first, whether or not it was sent anywhere.",
+        query=EventListQuery,
+        answers={200: OpenApiResponse(EventListSerializer, "One page.")},
+    )
     def list(self, request: Request) -> Response:
         """Return the events, newest first: each the envelope that was signed, integers exact."""
         query = read_query(EventListQuery, request)
@@ -137,6 +207,14 @@ class EventViewSet(viewsets.ViewSet):
         page = page_of(own.filter(**conditions(query, _EVENT_FILTERS)), query, cursors=own, time="created")
         return list_answer(request, page, (json.loads(bytes(event.body)) for event in page.rows))
 
+    @operation(
+        "events.retrieve",
+        tag="Events",
+        summary="Retrieve an event",
+        description="An event, byte for byte as it is signed and sent.",
+        path={"id": "The event's `id`."},
+        answers={200: OpenApiResponse(EventSerializer, "The event.")},
+    )
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         """Return the envelope, byte for byte as it is signed and sent."""
         event: Event | None = merchant_of(request).events.filter(pk=id).first()

@@ -23,6 +23,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 Answers = Mapping[int, OpenApiResponse]
 
 _OWN_ERRORS = "x-own-errors"  # handed from the decorator to the inspector; not part of what is published
+_OWN_HEADERS = "x-own-headers"
 _SANDBOX = "/api/test/"
 
 
@@ -38,10 +39,12 @@ def operation(
     path: Mapping[str, str] | None = None,
     errors: Sequence[ErrorCode] = (),
     parameters: Sequence[OpenApiParameter] = (),
+    answer_headers: Mapping[int, Sequence[str]] | None = None,
 ) -> Callable[[View], View]:
     """Describe one operation.
 
-    `path` says what each variable in the path is; `errors` are the codes beyond those that any such call can meet.
+    `path` says what each variable in the path is; `errors` are the codes beyond those that any such call can meet;
+    `answer_headers` are those of its own, by status and by the names of `schema_components.HEADERS`.
     """
     variables = [
         OpenApiParameter(name, OpenApiTypes.STR, OpenApiParameter.PATH, description=meaning)
@@ -55,7 +58,10 @@ def operation(
         request=body,
         responses={str(status): answer for status, answer in answers.items()},
         parameters=[*variables, *parameters, *([query] if query else [])],
-        extensions={_OWN_ERRORS: [code.value for code in errors]},
+        extensions={
+            _OWN_ERRORS: [code.value for code in errors],
+            _OWN_HEADERS: {str(status): list(names) for status, names in (answer_headers or {}).items()},
+        },
     )
 
 
@@ -106,8 +112,9 @@ class Inspector(AutoSchema):
         own = [ErrorCode(code) for code in found.pop(_OWN_ERRORS, ())]
         found["security"] = self.get_auth()
         found["description"] = f"{found.get('description', '')}\n\n{self._who_may()}".strip()
+        headers = found.pop(_OWN_HEADERS, {})
         for status, response in found["responses"].items():
-            self._add_headers(int(status), response)
+            self._add_headers(int(status), response, headers.get(status, ()))
         errors = schema_errors.error_responses([*own, *self._common_errors(found)])
         for status, response in errors.items():
             self._add_headers(int(status), response)
@@ -165,15 +172,12 @@ class Inspector(AutoSchema):
             codes += schema_errors.IDEMPOTENCY
         return codes
 
-    def _add_headers(self, status: int, response: dict[str, Any]) -> None:
-        names = ["X-Request-Id"]
+    def _add_headers(self, status: int, response: dict[str, Any], own: Sequence[str] = ()) -> None:
+        names = [*own, "X-Request-Id"]
         if self._is_repeatable and (status < 300 or status == 409):
             names.append("Idempotent-Replayed")
-        own = response.get("headers", {})
-        response["headers"] = {
-            **own,
-            **{name: {"$ref": f"#/components/headers/{name}"} for name in names},
-        }
+        references = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+        response["headers"] = {**response.get("headers", {}), **references}
 
     def _map_serializer(self, serializer: Any, direction: str, bypass_extensions: bool = False) -> Any:
         """Add what the serializer's own class promises: no unknown fields, and an example for each field."""

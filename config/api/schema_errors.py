@@ -44,7 +44,7 @@ MEANINGS = {
     ErrorCode.INSUFFICIENT_GAS: "The wallet has too little of the native coin for the network's fee.",
     ErrorCode.TRANSACTION_WOULD_FAIL: "The node says that the transaction would fail.",
     ErrorCode.TRANSACTION_ALREADY_USED: "The transaction has paid another request.",
-    ErrorCode.RETRY_LIMIT_REACHED: "The payment was retried three times.",
+    ErrorCode.RETRY_LIMIT_REACHED: "It was retried as often as it may be: a payment three times, a delivery 100 times.",
     ErrorCode.PAYMENT_NOT_RETRYABLE: "The payment did not fail, or its failure can't change.",
     ErrorCode.WEBHOOK_NOT_CONFIGURED: "There is no webhook URL to send to.",
     ErrorCode.RATE_LIMITED: "Too many calls; wait as long as Retry-After says.",

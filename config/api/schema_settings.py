@@ -18,6 +18,14 @@ _TAGS = {
     ),
     "Sandbox": "What a payment can come to, on demand. In staging alone; production answers 404.",
 }
+_EVENTS = (
+    "PAYMENT_SUCCEEDED",
+    "PAYMENT_FAILED",
+    "PAYMENT_EXPIRED",
+    "PAYMENT_PARTIALLY_PAID",
+    "PAYMENT_OVERPAID",
+    "PAYMENT_REORGED",
+)
 
 
 def spectacular_settings(base_url: str, environment: str) -> dict[str, Any]:
@@ -47,7 +55,7 @@ def spectacular_settings(base_url: str, environment: str) -> dict[str, Any]:
             "EventType": "webhooks.models.EventType",
             "ChainType": "chains.models.ChainType",
         },
-        "WEBHOOKS": [],
+        "WEBHOOKS": [f"webhooks.reference.{name}" for name in _EVENTS],
         "PREPROCESSING_HOOKS": ["config.api.schema.only_what_answers"],
         "POSTPROCESSING_HOOKS": [
             "drf_spectacular.hooks.postprocess_schema_enums",

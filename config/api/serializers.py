@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -133,6 +135,7 @@ class TrueOrFalseField(serializers.BooleanField):
         return data
 
 
+@extend_schema_field(OpenApiTypes.DATETIME)
 class TimestampField(serializers.ReadOnlyField):
     """A time as RFC 3339 in UTC."""
 
