@@ -57,6 +57,7 @@ COLUMNS = (
     Column("block_number", lambda payment: payment.block_number),
     Column("block_time", lambda payment: payment.block_time),
     Column("reorged", lambda payment: payment.reorged),
+    Column("is_simulated", lambda payment: payment.is_simulated),
     Column("retries", lambda payment: payment.retries),
     Column("created_at", lambda payment: payment.created_at),
     Column("completed_at", lambda payment: payment.completed_at),

@@ -22,7 +22,9 @@ def in_token(raw: int | None, token: Token | None) -> str:
 
 
 def transaction_url(payment: Payment) -> str:
-    """Return the transaction's page on the chain's explorer, where the catalogue names one."""
+    """Return the transaction's page on the chain's explorer, where the catalogue names one and it is on the chain."""
+    if payment.is_simulated:
+        return ""
     return outside(payment.chain.explorer_url, f"tx/{payment.transaction_hash}")
 
 
