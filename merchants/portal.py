@@ -6,10 +6,10 @@ from django.contrib import admin
 from django.core.exceptions import FieldDoesNotExist, PermissionDenied
 from django.db.models import Model, QuerySet
 from django.db.models.fields.related import RelatedField
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 
 from merchants.models import Merchant
-from merchants.staff import merchant_of, visible_to
+from merchants.staff import merchant_of, sees_every_merchant, visible_to
 
 if TYPE_CHECKING:
     from django.contrib.admin.options import BaseModelAdmin
@@ -65,6 +65,16 @@ class MerchantScoped(_AdminClass):
         if isinstance(related, MerchantScoped) and "queryset" not in options:
             options["queryset"] = related.get_queryset(request)
         return super().formfield_for_foreignkey(db_field, request, **options)
+
+    def _get_obj_does_not_exist_redirect(
+        self, request: HttpRequest, opts: Any, object_id: str
+    ) -> HttpResponse:
+        """Answer a guessed address with 404, where those who see every merchant are led back and told."""
+        if not sees_every_merchant(request.user):
+            raise Http404
+        page: Any = super()
+        answer: HttpResponse = page._get_obj_does_not_exist_redirect(request, opts, object_id)
+        return answer
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Leave out filters that would list merchants, or what they own, for those who see one merchant alone."""

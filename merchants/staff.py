@@ -38,6 +38,7 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
     | {SEE_EVERY_MERCHANT, "payments.retry_payment", "webhooks.resend_delivery"},
     StaffMembership.Role.MERCHANT: _MERCHANTS_BUSINESS
     | {
+        "chains.view_token",
         "merchants.add_apikey",
         "merchants.change_apikey",
         "payments.cancel_paymentrequest",
@@ -82,6 +83,14 @@ def merchant_of(user: Account) -> Merchant | None:
     if isinstance(user, User) and user.has_perm(SEE_EVERY_MERCHANT):
         return None
     raise PermissionDenied
+
+
+def sees_every_merchant(user: Account) -> bool:
+    """Return whether nothing of any merchant is hidden from this user."""
+    try:
+        return merchant_of(user) is None
+    except PermissionDenied:
+        return False
 
 
 def visible_to(user: Account, rows: QuerySet[_Row], path: str) -> QuerySet[_Row]:

@@ -98,7 +98,11 @@ class StaffAdmin(portal.NeverDeleted, UserAdmin[User], portal.ModelAdmin[User]):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
         """Offer to reset the second factor of somebody else."""
         user: User | None = options.get("obj")
-        context["may_reset"] = user is not None and self._may_reset(request, user)
+        context["may_reset"] = (
+            user is not None
+            and self._may_set_up_anew(request, user)
+            and two_factor.authenticator_of(user) is not None
+        )
         return super().render_change_form(request, context, **options)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
@@ -131,8 +135,11 @@ class StaffAdmin(portal.NeverDeleted, UserAdmin[User], portal.ModelAdmin[User]):
     def reset_view(self, request: HttpRequest, user_id: int) -> HttpResponse:
         """Ask, then forget the second factor of somebody who lost theirs."""
         user = self.get_object(request, str(user_id))
-        if user is None or not self._may_reset(request, user):
+        if user is None or not self._may_set_up_anew(request, user):
             raise PermissionDenied
+        if two_factor.authenticator_of(user) is None:
+            messages.info(request, f"{user} has no two-factor sign-in to reset.")
+            return HttpResponseRedirect(portal.change_url(user))
         if request.method != "POST":
             return portal.confirmation(
                 request,
@@ -151,13 +158,8 @@ class StaffAdmin(portal.NeverDeleted, UserAdmin[User], portal.ModelAdmin[User]):
         messages.success(request, f"{user} signs in with the password and sets up a new phone.")
         return HttpResponseRedirect(portal.change_url(user))
 
-    def _may_reset(self, request: HttpRequest, user: User) -> bool:
-        is_other = user.pk != request.user.pk
-        return (
-            is_other
-            and self.has_change_permission(request, user)
-            and two_factor.authenticator_of(user) is not None
-        )
+    def _may_set_up_anew(self, request: HttpRequest, user: User) -> bool:
+        return user.pk != request.user.pk and self.has_change_permission(request, user)
 
     @admin.display(description="Role")
     def role_badge(self, user: User) -> str:

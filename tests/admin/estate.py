@@ -1,0 +1,122 @@
+"""Two merchants who own one of everything, and a member of staff of every kind."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import Model
+from django.utils import timezone
+
+from chains.models import Chain, Token
+from merchants.models import AuditEntry, Merchant
+from merchants.services import issue_key
+from merchants.staff import assign_role
+from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
+from payments.requests import NewRequest, create_request
+from webhooks.models import Delivery, Endpoint, Event
+
+ROLES = ("operator", "support", "merchant", "nobody", "stranger")
+
+
+@dataclass(frozen=True)
+class Estate:
+    """A merchant, what it owns, by model, and its own member of staff."""
+
+    merchant: Merchant
+    owned: dict[type[Model], Any]
+    staff: User
+
+    def marks(self) -> set[str]:
+        """Return texts that stand on no page of anybody who may not see this merchant."""
+        request, key = self.owned[PaymentRequest], self.owned[type(self.merchant.api_keys.get())]
+        return {
+            self.merchant.name,
+            str(self.merchant.pk),
+            key.prefix,
+            request.shortcode,
+            request.external_id,
+            str(request.pk),
+            self.owned[Payment].pk,
+            self.owned[Payment].transaction_hash,
+            self.owned[Event].pk,
+            self.owned[Delivery].pk,
+            self.owned[Endpoint].url,
+        }
+
+
+def token() -> Token:
+    """Return a token for which no chain needs to run."""
+    chain = Chain.objects.create(id=8453, name="Base", chain_type="evm", native_symbol="ETH")
+    return Token.objects.create(
+        chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address="0x" + "1" * 40
+    )
+
+
+def furnish(name: str, coin: Token, digit: str) -> Estate:
+    """Return a merchant with one of everything; what is written with hexadecimal digits is written with `digit`."""
+    merchant = Merchant.objects.create(name=name)
+    key, _ = issue_key(merchant=merchant, permissions=["create_payments"], name=f"{name} till")
+    order = NewRequest(
+        token=coin,
+        amount=10_500_000,
+        recipient_address="0x" + digit * 40,
+        lifetime=timedelta(hours=1),
+        external_id=f"order of {name}",
+    )
+    request = create_request(merchant, order, actor="test")
+    payment = Payment.objects.create(
+        request=request, chain=coin.chain, transaction_hash="0x" + digit * 64, status="pending"
+    )
+    transfer = ConsumedTransfer.objects.create(
+        chain=coin.chain, transaction_hash="0x" + digit * 64, slot="7", payment=payment, amount=5
+    )
+    endpoint = Endpoint.objects.create(
+        merchant=merchant, url=f"https://{digit}.example/hook", secret_encrypted=b"sealed"
+    )
+    event = Event.objects.create(
+        merchant=merchant,
+        type="payment.failed",
+        created=timezone.now(),
+        dedupe_key=digit,
+        body=b'{"data": {}}',
+    )
+    delivery = Delivery.objects.create(
+        merchant=merchant,
+        event=event,
+        public_event_id=event.pk,
+        type=event.type,
+        status="failed",
+        finished_at=timezone.now(),
+    )
+    staff = User.objects.create_user(f"staff of {name}")
+    assign_role(staff, "merchant", merchant)
+    rows = [merchant, key, request, payment, transfer, Transition.objects.filter(request=request).first()]
+    return Estate(
+        merchant=merchant,
+        owned={type(row): row for row in (*rows, endpoint, event, delivery)},  # type: ignore[misc]
+        staff=staff,
+    )
+
+
+def user_with(role: str, estate: Estate) -> User | None:
+    """Return somebody with this role; `merchant` is the estate's own staff, `nobody` has none, None is a stranger."""
+    if role == "merchant":
+        return estate.staff
+    if role == "stranger":
+        return None
+    user = User.objects.create_user(role, is_staff=True)
+    if role != "nobody":
+        assign_role(user, role)
+    return user
+
+
+def global_rows() -> dict[type[Model], Any]:
+    """Return one row of each model that no merchant owns."""
+    rows = (
+        Chain.objects.get(),
+        Token.objects.get(),
+        User.objects.first(),
+        AuditEntry.objects.create(what="signed_in"),
+    )
+    return {type(row): row for row in rows}  # type: ignore[misc]
