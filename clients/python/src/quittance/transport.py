@@ -93,7 +93,9 @@ class Transport:
         often it is sent, it is carried out once. Raises the QuittanceError of the last answer.
         """
         if method == "POST":
-            idempotency_key = _checked_idempotency_key(idempotency_key or str(uuid.uuid4()))
+            idempotency_key = _checked_idempotency_key(
+                str(uuid.uuid4()) if idempotency_key is None else idempotency_key
+            )
         call = Call(method, path, query, body, idempotency_key, is_repeatable)
         attempt = 1
         while True:

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +39,6 @@ class Forwarder:
     def __init__(self, url: str, secret: str) -> None:
         self.url = url
         self._secret = secret
-        self._session = requests.Session()
-        self._session.trust_env = False  # a local server is reached without proxies or a .netrc
 
     def forward(self, event: Event) -> Forwarded:
         """Post `event` with the headers of a real delivery; raises NobodyThere where nothing listens."""
@@ -47,9 +46,7 @@ class Forwarder:
         headers = {
             "Content-Type": "application/json",
             "User-Agent": USER_AGENT,
-            "Accept": None,
             "Accept-Encoding": "identity",
-            "Connection": "close",
             "Service-Event-Id": event.id,
             "Service-Event-Type": event.type,
             "Service-Signature": webhooks.sign(body, self._secret, int(time.time())),
@@ -57,11 +54,11 @@ class Forwarder:
         started = time.monotonic()
         status, error = None, None
         try:
-            with self._session.post(
-                self.url, body, headers=headers, timeout=TIMEOUT_SECONDS, allow_redirects=False, stream=True
-            ) as response:
-                status = response.status_code
+            status = _post(self.url, body, headers)
         except requests.RequestException as problem:
+            reason = getattr(problem.args[0], "reason", None) if problem.args else None
+            if isinstance(problem, requests.ConnectTimeout) or isinstance(reason, NewConnectionError):
+                raise NobodyThere(str(reason).rpartition("] ")[2]) from None
             error = _in_words(problem)
         return Forwarded(status, round((time.monotonic() - started) * 1000), error or _verdict(status))
 
@@ -69,6 +66,21 @@ class Forwarder:
 def body_of(event: Event) -> bytes:
     """Return the bytes that the service itself sends and signs: compact JSON in UTF-8."""
     return json.dumps(event.to_dict(), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _post(url: str, body: bytes, headers: Mapping[str, str]) -> int:
+    """Return the status of the answer; what else is in it does not matter.
+
+    Each event has a connection of its own: one kept open may have died with a server that was restarted, and then it
+    would not be known whether the event was seen.
+    """
+    with requests.Session() as session:
+        session.trust_env = False  # a local server is reached without proxies or a .netrc
+        session.headers.clear()
+        with session.post(
+            url, body, headers=headers, timeout=TIMEOUT_SECONDS, allow_redirects=False, stream=True
+        ) as response:
+            return response.status_code
 
 
 def _verdict(status: int | None) -> str | None:
@@ -81,9 +93,6 @@ def _verdict(status: int | None) -> str | None:
 
 
 def _in_words(problem: requests.RequestException) -> str:
-    reason = getattr(problem.args[0], "reason", None) if problem.args else None
-    if isinstance(problem, requests.ConnectTimeout) or isinstance(reason, NewConnectionError):
-        raise NobodyThere(str(reason or problem).rpartition(": ")[2]) from None
     if isinstance(problem, requests.Timeout):
         return f"no answer within {TIMEOUT_SECONDS} s"
     return "the connection was closed before an answer"

@@ -157,14 +157,15 @@ class Listener:
 
 def _introduce(out: Output, client: Client, url: str, secret: str, is_new: bool) -> None:
     if out.as_json:
-        out.json({"listening_to": client.base_url, "forwarding_to": url, "secret": secret})
+        known = {"secret": secret} if is_new else {}
+        out.json({"listening_to": client.base_url, "forwarding_to": url, **known})
         return
     out.line(f"Forwarding this merchant's events from {client.base_url} to {url}")
-    out.line(f"Signed with {secret}")
     if is_new:
-        out.line(
-            "  Verify with it locally. QUITTANCE_WEBHOOK_SECRET or --secret-file keeps it the same next time."
-        )
+        out.line(f"Verify them with {secret}")
+        out.line("  It is new. QUITTANCE_WEBHOOK_SECRET or --secret-file keeps it the same next time.")
+    else:
+        out.line("They are signed with the secret that you gave.")
     out.line("Ready. Ctrl-C ends.")
 
 
