@@ -16,6 +16,7 @@ from config.api.serializers import has_unsafe_characters
 MAX_LENGTH = 2048
 _PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
+_BRACKETED = re.compile(r"\[[^][]*\](:[0-9]*)?")
 _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
 # What RFC 3986 lets stand in a path and a query as it is; anything else goes percent-encoded as UTF-8.
 _SAFE_IN_TARGET = "%/:?@!$&'()*+,;=-._~[]"
@@ -67,8 +68,8 @@ def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
         raise ValueError("The URL should begin with https://; http is not accepted.")
     if "@" in parts.netloc:
         raise ValueError("The URL holds credentials; leave out what stands before the @.")
-    if parts.netloc.startswith("[") and ":" not in (parts.hostname or ""):
-        raise ValueError("The URL's host stands in brackets, which only an IPv6 address does.")
+    if "[" in parts.netloc and (":" not in (parts.hostname or "") or not _BRACKETED.fullmatch(parts.netloc)):
+        raise ValueError("The URL's host stands in brackets, which only an IPv6 address does, alone.")
     if port == 0 or parts.netloc.endswith(":"):
         raise ValueError("The URL's port should be a number from 1 to 65535, or left out.")
     target = quote(parts.path or "/", safe=_SAFE_IN_TARGET)

@@ -18,13 +18,11 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
-from chains.models import Chain, Token
 from merchants.models import ApiKey, Merchant
 from merchants.services import issue_key, revoke_key
-from payments.models import Payment, PaymentRequest
+from payments.models import PaymentRequest
+from tests.api.belongings import belongings
 from tests.api.conftest import error_of
-from webhooks.endpoints import Change, configure
-from webhooks.models import Delivery, Event
 
 NOBODY, ANY_KEY, CREATE, MANAGE = "nobody", "any key", "create_payments", "manage_webhooks"
 REQUEST = "/api/payment-requests/{request}"
@@ -240,60 +238,6 @@ SOME_KEYS = Keys(*["quitt_"] * 6)
 def things(merchant: Merchant) -> dict[str, str]:
     """One of everything that Alice can have: the ids, by the names that the rows use."""
     return {name: str(value) for name, value in belongings(merchant).items()}
-
-
-def belongings(owner: Merchant) -> dict[str, Any]:
-    chain, _ = Chain.objects.get_or_create(
-        id=8453, defaults={"name": "Base", "chain_type": "evm", "native_symbol": "ETH"}
-    )
-    token, _ = Token.objects.get_or_create(
-        chain=chain,
-        contract_address="0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
-        defaults={"symbol": "USDC", "name": "USD Coin", "decimals": 6},
-    )
-    now = timezone.now()
-    request = PaymentRequest.objects.create(
-        merchant=owner,
-        chain=chain,
-        token=token,
-        amount=1_000_000,
-        recipient_address="0x8ba1f109551bD432803012645Ac136ddd64DBA72",
-        expires_at=now + timedelta(hours=1),
-        expiry_check_at=now + timedelta(hours=1),
-    )
-    lost, unbound = (
-        Payment.objects.create(
-            request=request,
-            chain=chain,
-            transaction_hash=f"0x{number:064x}",
-            status="failed",
-            failure_code=code,
-            failed_at=now,
-            next_check_at=None,
-        )
-        for number, code in ((1, "transaction_not_found"), (2, "transaction_not_bound"))
-    )
-    configure(owner, Change(url="https://shop.example/hook"))
-    event = Event.objects.create(
-        merchant=owner, type="payment.failed", created=now, dedupe_key="1", body=b'{"id":"evt_1"}'
-    )
-    delivery = Delivery.objects.create(
-        merchant=owner,
-        event=event,
-        public_event_id=event.id,
-        type=event.type,
-        url_override="https://shop.example/own",
-        due_at=now,
-    )
-    configure(owner, Change(url=None))
-    return {
-        "request": request.id,
-        "lost": lost.id,
-        "unbound": unbound.id,
-        "event": event.id,
-        "delivery": delivery.id,
-        "token": token.id,
-    }
 
 
 def call(row: Row, things: dict[str, str], headers: dict[str, str], query: str = "") -> Any:
