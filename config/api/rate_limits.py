@@ -15,8 +15,7 @@ from typing import Literal
 
 from django.conf import settings
 from limits import RateLimitItem
-from limits.storage import MemoryStorage, RedisStorage
-from limits.strategies import SlidingWindowCounterRateLimiter
+from limits.storage import MemoryStorage, RedisStorage, SlidingWindowCounterSupport
 from redis import ConnectionPool, RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -68,12 +67,26 @@ def hit(
 
 
 def _counted(
-    counts: SlidingWindowCounterRateLimiter, limit: RateLimitItem, scope: str, identity: str
+    counts: SlidingWindowCounterSupport, limit: RateLimitItem, scope: str, identity: str
 ) -> Refusal | None:
-    if counts.hit(limit, scope, identity):
+    key, window = limit.key_for(scope, identity), limit.get_expiry()
+    if counts.acquire_sliding_window_entry(key, limit.amount, window):
         return None
-    free_at = counts.get_window_stats(limit, scope, identity).reset_time
-    return Refusal(max(math.ceil(free_at - time.time()), 1))
+    wait = _seconds_until_free(limit.amount, window, *counts.get_sliding_window(key, window))
+    return Refusal(min(math.floor(max(wait, 0)) + 1, window))
+
+
+def _seconds_until_free(
+    amount: int, window: int, previous: int, previous_left: float, current: int, current_left: float
+) -> float:
+    """Return when one more call would be let through.
+
+    The window that runs weighs in full; the one before it weighs less and less as it slides out. (The library's own
+    answer is nil where the last call came in the same millisecond as the first.)
+    """
+    if current >= amount:
+        return current_left - window
+    return previous_left - (amount - current) * window / previous if previous else 0
 
 
 class _Availability:
@@ -112,7 +125,7 @@ _redis = _Availability()
 
 
 @cache
-def _in_redis() -> SlidingWindowCounterRateLimiter:
+def _in_redis() -> SlidingWindowCounterSupport:
     pool = ConnectionPool.from_url(
         settings.REDIS_URL,
         max_connections=1000,  # one per thread is never too many; the library's 100 would refuse a burst
@@ -120,10 +133,9 @@ def _in_redis() -> SlidingWindowCounterRateLimiter:
         socket_connect_timeout=_ANSWER_SECONDS,
         retry=Retry(NoBackoff(), 0),
     )
-    storage = RedisStorage("redis://", connection_pool=pool, key_prefix="quittance-limits")
-    return SlidingWindowCounterRateLimiter(storage)
+    return RedisStorage("redis://", connection_pool=pool, key_prefix="quittance-limits")
 
 
 @cache
-def _in_this_process() -> SlidingWindowCounterRateLimiter:
-    return SlidingWindowCounterRateLimiter(MemoryStorage())
+def _in_this_process() -> SlidingWindowCounterSupport:
+    return MemoryStorage()

@@ -135,7 +135,7 @@ class Inspector(AutoSchema):
             common.append(
                 OpenApiParameter(
                     "Idempotency-Key",
-                    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+                    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
                     OpenApiParameter.HEADER,
                     description=(
                         "Makes the call safe to repeat: for 24 hours the same key, path and body get the first "

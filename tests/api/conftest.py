@@ -1,11 +1,12 @@
 """A caller that sends exactly the bytes it is told to, under exactly the headers it is told to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from config.api import rate_limits
 from merchants.models import ApiKey
 from payments.models import Payment, PaymentRequest, Route
 from webhooks.models import Event
@@ -33,6 +34,16 @@ def raw(api_key: tuple[ApiKey, str]) -> Raw:
         )
 
     return send
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Wait for Redis as long as a busy machine needs; how short the service's own patience is has its own test."""
+    monkeypatch.setattr(rate_limits, "_ANSWER_SECONDS", 20.0)
+    rate_limits._in_redis.cache_clear()
+    rate_limits._redis.answered()
+    yield
+    rate_limits._in_redis.cache_clear()
 
 
 def nothing_stored() -> bool:

@@ -23,7 +23,7 @@ CHEAP = {"/api/public/payment-requests/<str:id>/payments": "writes a hash down; 
 
 
 @pytest.fixture(autouse=True)
-def limits(settings: Any) -> Any:
+def limits(settings: Any, patient: None) -> Any:
     """Three calls an hour of each kind, but for what a test says otherwise."""
     settings.RATE_LIMIT_API = settings.RATE_LIMIT_PUBLIC = settings.RATE_LIMIT_EXPENSIVE = parse("3/hour")
     return settings

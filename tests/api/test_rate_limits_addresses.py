@@ -70,6 +70,7 @@ def test_one_customer_of_ipv6_is_one_client(settings: Any) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("patient")
 def test_a_header_of_ones_own_buys_no_calls(settings: Any) -> None:
     settings.RATE_LIMIT_PUBLIC = parse("3/hour")
     for trusted, forwarded in ((0, "198.51.100.{}"), (1, "198.51.100.{}, 203.0.113.9")):
