@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from django.db import DatabaseError, transaction
+from django.db import Error as AnyDatabaseError
+from django.db import transaction
 from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.renderers import JSONRenderer
@@ -128,7 +129,7 @@ class _Claim:
 
     def release(self) -> None:
         """Free the key for another try. Where the database does not answer, the lease does that."""
-        with suppress(DatabaseError):
+        with suppress(AnyDatabaseError):
             self._held().delete()
 
     def _held(self) -> Any:

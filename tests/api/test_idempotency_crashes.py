@@ -99,6 +99,25 @@ def test_killed_between_commit_and_answer(server: Server, order: Order) -> None:
     assert PaymentRequest.objects.count() == Transition.objects.count() == 1
 
 
+def test_the_connection_breaks_before_the_commit(
+    api_key: tuple[Any, str], order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_the_connection(*_: object, **__: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    body = order()
+    api = Api(api_key[1])
+    with monkeypatch.context() as broken:
+        broken.setattr("payments.requests.note_creation", break_the_connection)
+        response = api.post(CREATE, body, **{"Idempotency-Key": "order-1001"})
+    assert (response.status_code, response.json()["error"]["code"]) == (503, "service_unavailable")
+    assert not PaymentRequest.objects.exists()
+    assert not IdempotencyKey.objects.exists(), "the key is free at once"
+    assert api.post(CREATE, body, **{"Idempotency-Key": "order-1001"}).status_code == 201
+    assert PaymentRequest.objects.count() == 1
+
+
 def test_killed_before_the_commit(server: Server, order: Order, api_key: tuple[Any, str]) -> None:
     body = order()
     failures: list[Exception] = []
