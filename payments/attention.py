@@ -1,20 +1,25 @@
 """What about payments needs a person: money that came and was not matched, or that was counted and has vanished.
 
-The lists' filters and the dashboard use the same conditions, so that a number and the list behind it agree. Of what is
-over, the last 30 days count: nothing marks a case as closed.
+The lists' filters and the dashboard ask the same, so that a number and the list behind it agree. Of what is over, the
+last 30 days count: nothing marks a case as closed.
+
+Each matter has an index of its own that holds the few rows concerned, in the order of their time. They are read in that
+order and by number, since the planner can't know how few they are and would otherwise read the whole table.
 """
 
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import assert_never
+from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from payments.models import FailureCode, Payment, PaymentRequest
 
 RECENT = timedelta(days=30)
 UNANSWERED_FOR = timedelta(hours=1)
+# No more than these, the newest, are told of: with so many, how many more is no matter.
+MOST = 1000
 
 
 class Matter(StrEnum):
@@ -42,48 +47,53 @@ _OF_PAYMENTS = (Matter.REORGED, Matter.NOT_BOUND, Matter.UNANSWERED)
 def payments_with(
     payments: QuerySet[Payment], matter: Matter, now: datetime | None = None
 ) -> QuerySet[Payment]:
-    """Return those of `payments` that this is the matter with, at `now`."""
-    return payments.filter(_payment_condition(matter, now or timezone.now()))
+    """Return those of `payments` that this is the matter with, themselves or their request, at `now`; MOST at most."""
+    now = now or timezone.now()
+    if matter in _OF_PAYMENTS:
+        return payments.filter(pk__in=_payments(payments, matter, now))
+    return payments.filter(request__in=_requests(PaymentRequest.objects.all(), matter, now))
 
 
 def requests_with(
     requests: QuerySet[PaymentRequest], matter: Matter, now: datetime | None = None
 ) -> QuerySet[PaymentRequest]:
-    """Return those of `requests` that this is the matter with, themselves or one of their payments, at `now`."""
+    """Return those of `requests` that this is the matter with, themselves or a payment of theirs; MOST at most."""
     now = now or timezone.now()
     if matter in _OF_PAYMENTS:
-        concerned = Payment.objects.filter(_payment_condition(matter, now)).values("request")
-        return requests.filter(pk__in=concerned)
-    return requests.filter(_request_condition(matter, now))
+        concerned = Payment.objects.filter(pk__in=_payments(Payment.objects.all(), matter, now))
+        return requests.filter(pk__in=list(concerned.values_list("request_id", flat=True)))
+    return requests.filter(pk__in=_requests(requests, matter, now))
 
 
-def _payment_condition(matter: Matter, now: datetime) -> Q:
+def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> list[Any]:
     recent = now - RECENT
-    match matter:
-        case Matter.REORGED:
-            return Q(reorged=True, completed_at__gte=recent)
-        case Matter.NOT_BOUND:
-            unbound = Q(status=Payment.Status.FAILED, failure_code=FailureCode.TRANSACTION_NOT_BOUND)
-            return unbound & Q(failed_at__gte=recent, request__amount_paid__lt=F("request__amount"))
-        case Matter.UNANSWERED:
-            return Q(status__in=Payment.OPEN, unanswered_since__lte=now - UNANSWERED_FOR)
-        case Matter.OVERPAID | Matter.PARTLY_PAID | Matter.PAID_LATE:
-            concerned = PaymentRequest.objects.filter(_request_condition(matter, now)).values("pk")
-            return Q(request__in=concerned)
-        case _:
-            assert_never(matter)
+    if matter is Matter.REORGED:
+        return _newest(payments.filter(reorged=True, completed_at__gte=recent), "completed_at")
+    if matter is Matter.NOT_BOUND:
+        unbound = payments.filter(
+            status=Payment.Status.FAILED,
+            failure_code=FailureCode.TRANSACTION_NOT_BOUND,
+            failed_at__gte=recent,
+        )
+        # Once the request is paid in full by another transaction, nobody has to decide.
+        return _newest(unbound.filter(request__amount_paid__lt=F("request__amount")), "failed_at")
+    waiting = payments.filter(status__in=Payment.OPEN, unanswered_since__lte=now - UNANSWERED_FOR)
+    return _newest(waiting, "next_check_at")
 
 
-def _request_condition(matter: Matter, now: datetime) -> Q:
+def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime) -> list[Any]:
     recent = now - RECENT
-    ended = (PaymentRequest.Status.EXPIRED, PaymentRequest.Status.CANCELLED)
-    match matter:
-        case Matter.OVERPAID:
-            lately = Payment.objects.filter(request=OuterRef("pk"), completed_at__gte=recent)
-            return Q(Exists(lately), amount_paid__gt=F("amount"))
-        case Matter.PARTLY_PAID:
-            return Q(status__in=ended, amount_paid__gt=0, amount_paid__lt=F("amount"), expires_at__gte=recent)
-        case Matter.PAID_LATE:
-            return Q(paid_late=True, completed_at__gte=recent)
-        case _:
-            raise ValueError(f"{matter} is about payments")
+    if matter is Matter.OVERPAID:
+        # The payment that was too much may have come long after the request's own time.
+        overpaid = _newest(requests.filter(amount_paid__gt=F("amount")), "expires_at")
+        lately = Payment.objects.filter(request__in=overpaid, completed_at__gte=recent)
+        return list(lately.order_by().values_list("request_id", flat=True).distinct())
+    if matter is Matter.PARTLY_PAID:
+        ended = (PaymentRequest.Status.EXPIRED, PaymentRequest.Status.CANCELLED)
+        partly = requests.filter(status__in=ended, amount_paid__gt=0, expires_at__gte=recent)
+        return _newest(partly.filter(amount_paid__lt=F("amount")), "expires_at")
+    return _newest(requests.filter(paid_late=True, completed_at__gte=recent), "completed_at")
+
+
+def _newest(rows: QuerySet[Any], time: str) -> list[Any]:
+    return list(rows.order_by(f"-{time}").values_list("pk", flat=True)[:MOST])

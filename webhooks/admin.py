@@ -18,7 +18,7 @@ from config.portal_actions import Action, WithActions
 from config.portal_cells import NOTHING, ago, exact, two_lines, when
 from config.portal_filters import Autocompleted, Choices, Days, Dropdown
 from merchants.records import FOUND_AT_MOST, Records, found_by
-from webhooks.attention import in_trouble
+from webhooks.attention import given_up, in_trouble
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.redelivery import redeliver
 from webhooks.resending import MOST_AT_ONCE, ResendForm, resend_each, seen_of
@@ -49,6 +49,21 @@ class Trouble(Dropdown):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Endpoint]) -> QuerySet[Endpoint]:  # noqa: ARG002 - the interface
         """Return the chosen ones."""
         return in_trouble(queryset, timezone.now()) if self.value() == "yes" else queryset
+
+
+class GivenUp(Dropdown):
+    """Deliveries that are not tried again by themselves."""
+
+    title = "needs a person"
+    parameter_name = "attention"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the interface
+        """Return the choices."""
+        return [("given_up", "Given up within a week")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:  # noqa: ARG002 - the interface
+        """Return the chosen ones."""
+        return given_up(queryset, timezone.now()) if self.value() == "given_up" else queryset
 
 
 @admin.register(Endpoint)
@@ -230,6 +245,7 @@ class DeliveryAdmin(WithActions, Records):
     list_display = ("code", "state", "last_answer", "owner", "due", "created")
     list_filter = (
         ("status", Choices),
+        GivenUp,
         ("type", Choices),
         ("merchant", Autocompleted),
         "is_test",

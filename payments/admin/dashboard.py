@@ -20,7 +20,7 @@ from merchants.models import ApiKey, Merchant
 from merchants.staff import merchant_of
 from payments import statistics
 from payments.admin import plots
-from payments.attention import Matter, payments_with, requests_with
+from payments.attention import MOST, Matter, payments_with, requests_with
 from payments.models import Payment, PaymentRequest
 from payments.statistics import Period
 from webhooks import attention as webhook_attention
@@ -28,8 +28,6 @@ from webhooks.models import Delivery, Endpoint
 
 PERIODS = (7, 30, 90)
 USUAL_PERIOD = 30
-# Beyond this many, how many more is no matter; counting on would take time.
-COUNTED_AT_MOST = 1000
 _SEES_FIGURES = ("payments.view_paymentrequest", "payments.view_payment")
 # The worst first.
 _HEALTH_COLOURS = {
@@ -55,7 +53,7 @@ class Concern:
     @property
     def count(self) -> str:
         """The number as it is shown."""
-        return f"{COUNTED_AT_MOST:,}+" if self.number > COUNTED_AT_MOST else f"{self.number:,}"
+        return f"{MOST:,}+" if self.number >= MOST else f"{self.number:,}"
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -135,13 +133,13 @@ _REQUEST_MATTERS = {
 
 def _about_payments(matter: Matter, payments: QuerySet[Payment], now: datetime) -> Concern:
     title, explanation, icon, is_urgent = _PAYMENT_MATTERS[matter]
-    number = _counted(payments_with(payments, matter, now))
+    number = payments_with(payments, matter, now).count()
     return Concern(title, explanation, icon, number, _list("payments_payment", matter), is_urgent)
 
 
 def _about_requests(matter: Matter, requests: QuerySet[PaymentRequest], now: datetime) -> Concern:
     title, explanation, icon, is_urgent = _REQUEST_MATTERS[matter]
-    number = _counted(requests_with(requests, matter, now))
+    number = requests_with(requests, matter, now).count()
     return Concern(title, explanation, icon, number, _list("payments_paymentrequest", matter), is_urgent)
 
 
@@ -152,8 +150,8 @@ def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: 
             "Endpoints that are told nothing",
             "Disabled by the service, or failing for more than a day.",
             "webhook",
-            _counted(endpoints),
-            _list("webhooks_endpoint", "trouble"),
+            endpoints.count(),
+            _list("webhooks_endpoint", "yes", by="trouble"),
             is_urgent=True,
         )
     ]
@@ -164,7 +162,7 @@ def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: 
                 "Deliveries given up",
                 "All attempts failed within the last week; they can be sent again.",
                 "outgoing_mail",
-                _counted(deliveries),
+                deliveries.count(),
                 _list("webhooks_delivery", "given_up"),
             )
         )
@@ -257,17 +255,12 @@ def _add(user: User | AnonymousUser, model: str) -> str | None:
     return reverse(f"admin:{model}_add") if user.has_perm(model.replace("_", ".add_")) else None
 
 
-def _list(model: str, attention: str) -> str:
-    return f"{reverse(f'admin:{model}_changelist')}?attention={attention}"
+def _list(model: str, chosen: str, *, by: str = "attention") -> str:
+    return f"{reverse(f'admin:{model}_changelist')}?{by}={chosen}"
 
 
 def _of(merchant: Merchant | None, rows: QuerySet[Any], path: str) -> QuerySet[Any]:
     return rows if merchant is None else rows.filter(**{path: merchant})
-
-
-def _counted(rows: QuerySet[Any]) -> int:
-    """Return how many there are, or one more than COUNTED_AT_MOST."""
-    return rows.order_by()[: COUNTED_AT_MOST + 1].count()
 
 
 def _days(request: HttpRequest) -> int:

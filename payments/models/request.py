@@ -98,9 +98,17 @@ class PaymentRequest(models.Model):
             ),
             models.Index(fields=("created_at",), name="payment_request_created"),
             models.Index(
-                fields=("-id",),
+                fields=("-expires_at",),
                 condition=Q(amount_paid__gt=models.F("amount")),
-                name="payment_request_overpaid",
+                name="payment_request_more_came",
+            ),
+            models.Index(
+                fields=("-expires_at",),
+                condition=Q(status__in=("expired", "cancelled"), amount_paid__gt=0),
+                name="payment_request_partly_paid",
+            ),
+            models.Index(
+                fields=("-completed_at",), condition=Q(paid_late=True), name="payment_request_paid_late"
             ),
             models.Index(fields=("recipient_address", "-id"), name="payment_request_recipient"),
             # For every merchant's at once, and for beginnings (LIKE 'order-1%').

@@ -13,12 +13,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chains.models import Chain, Token
+from chains.models import Chain, ChainStatus, Token
 from merchants.models import Merchant
 from merchants.staff import assign_role
 from payments.admin.plots import duration, percentage, short_amount
 from payments.figures import keep_up
 from tests.payments.days import DAY, a_delivery, a_payment, a_request, paid
+from webhooks.models import Endpoint
 
 NOW = timezone.now()
 EARLIER = NOW - timedelta(minutes=30)
@@ -113,6 +114,54 @@ def test_each_merchants_staff_see_their_own_figures_and_operators_those_of_all(
     for page in (own, other):
         assert not page.context["chains"]
         assert "Base is" not in text_of(page)
+
+
+def test_every_concern_leads_to_a_list_with_just_as_many(
+    admin_client: Client, token: Token, merchant: Merchant
+) -> None:
+    paid(a_request(merchant, token, EARLIER), EARLIER, amount=11 * 10**18)
+    reorged = paid(a_request(merchant, token, EARLIER), EARLIER)
+    reorged.reorged = True
+    reorged.save()
+    for _ in range(2):
+        a_payment(a_request(merchant, token, EARLIER), EARLIER, failure_code="transaction_not_bound")
+    done = a_request(merchant, token, EARLIER)
+    paid(done, EARLIER)
+    a_payment(done, EARLIER, failure_code="transaction_not_bound")
+    part = a_request(merchant, token, EARLIER)
+    paid(part, EARLIER, amount=1)
+    part.status, part.expired_at = "expired", EARLIER
+    part.save()
+    a_payment(
+        a_request(merchant, token, EARLIER),
+        EARLIER,
+        status="processing",
+        next_check_at=NOW,
+        unanswered_since=NOW - timedelta(hours=2),
+    )
+    for delivered in (True, False, False):
+        a_delivery(merchant, EARLIER, delivered=delivered)
+    Endpoint.objects.create(
+        merchant=merchant, url="https://a.example", secret_encrypted=b"x", failing_since=NOW - 2 * DAY
+    )
+    ChainStatus.objects.create(
+        chain=token.chain, looked_at=NOW, nodes=[{"host": "n", "state": "failing", "behind": None}]
+    )
+    page = opened(admin_client)
+    assert concerns_of(page) == {
+        "Vanished after completion": "1",
+        "Verification without an answer": "1",
+        "Endpoints that are told nothing": "1",
+        "Chains in trouble": "1",
+        "Payments that could be accepted": "2",
+        "Overpaid requests": "1",
+        "Ended partly paid": "1",
+        "Deliveries given up": "2",
+    }
+    for concern in page.context["concerns"]:
+        behind = admin_client.get(concern.url)
+        assert behind.status_code == 200, concern.url
+        assert behind.context["cl"].result_count == concern.number, concern.url
 
 
 def test_what_is_over_for_long_needs_nobody_now(
