@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import django_stubs_ext
 from django.templatetags.static import static
@@ -143,6 +144,12 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 15},
     },
     "look at chains": {"task": "chains.tasks.look_at_chains", "schedule": 30.0, "options": {"expires": 25}},
+    "tell merchants of failing webhooks": {
+        "task": "webhooks.tasks.tell_merchants",
+        "schedule": 60.0,
+        "options": {"expires": 50},
+    },
+    "purge old webhooks": {"task": "webhooks.tasks.purge_old", "schedule": 30.0, "options": {"expires": 25}},
     "deliver due webhooks": {
         "task": "webhooks.tasks.deliver_due",
         "schedule": 1.0,
@@ -283,6 +290,8 @@ report_errors(env.str("SENTRY_DSN", default=""), ENVIRONMENT)
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 METRICS = ["payments.metrics.collect", "webhooks.metrics.collect"]
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", default=f"Quittance <no-reply@{urlsplit(BASE_URL).hostname}>")
 
 # --- routing providers (contract 10) ------------------------------------------------------------------------------
 ROUTING_PROVIDERS = env.list("ROUTING_PROVIDERS", default=["lifi", "relay"])

@@ -13,6 +13,7 @@ from webhooks.models import Endpoint
 from webhooks.secrets_at_rest import encrypt, new_secret
 
 ROTATION_OVERLAP = timedelta(hours=24)
+MOST_FORMER_SECRETS = 8
 
 
 class Unchanged(Enum):
@@ -51,11 +52,13 @@ def configure(merchant: Merchant, change: Change) -> Endpoint | None:
                 return None
             ensure_secret(merchant)
             endpoint = Endpoint.objects.select_for_update().get(merchant=merchant)
+        if change.url != endpoint.url:
+            _begin_afresh(endpoint)
         endpoint.url = change.url
         if not isinstance(change.is_enabled, Unchanged):
             endpoint.is_enabled = change.is_enabled
             endpoint.disabled_reason = None
-            endpoint.failing_since = None
+            _begin_afresh(endpoint)
         if not isinstance(change.enabled_events, Unchanged):
             endpoint.enabled_events = None if change.enabled_events is None else list(change.enabled_events)
         if change.rotate_secret and not is_new:
@@ -73,16 +76,36 @@ def ensure_secret(merchant: Merchant) -> Endpoint:
     return endpoint
 
 
+def _begin_afresh(endpoint: Endpoint) -> None:
+    """Forget what failed: another address, or the merchant's word, is a new beginning."""
+    endpoint.failing_since = None
+    endpoint.warned_at = None
+
+
 def _rotate(endpoint: Endpoint) -> None:
+    """Make a new secret. Whatever signed until now goes on to the end of its own 24 hours."""
+    now = timezone.now()
+    endpoint.older_secrets = [
+        {"secret": secret.decode("ascii"), "expires_at": expires.isoformat()}
+        for secret, expires in _former_secrets(endpoint)
+        if now < expires
+    ][:MOST_FORMER_SECRETS]
     endpoint.previous_secret_encrypted = endpoint.secret_encrypted
     endpoint.previous_secret_expires_at = timezone.now() + ROTATION_OVERLAP
     endpoint.secret_encrypted = encrypt(new_secret())
 
 
 def signing_secrets(endpoint: Endpoint, now: datetime) -> list[bytes]:
-    """Return the secrets that sign at `now`, encrypted: the current one, and for 24 h after a rotation the former."""
-    stored = [bytes(endpoint.secret_encrypted)]
-    expires = endpoint.previous_secret_expires_at
-    if endpoint.previous_secret_encrypted is not None and expires is not None and now < expires:
-        stored.append(bytes(endpoint.previous_secret_encrypted))
-    return stored
+    """Return the secrets that sign at `now`, encrypted: the current one, and the former for 24 hours."""
+    former = [secret for secret, expires in _former_secrets(endpoint) if now < expires]
+    return [bytes(endpoint.secret_encrypted), *former]
+
+
+def _former_secrets(endpoint: Endpoint) -> list[tuple[bytes, datetime]]:
+    """Return the former secrets, encrypted, newest first, each with the end of its 24 hours."""
+    former = []
+    if endpoint.previous_secret_encrypted is not None and endpoint.previous_secret_expires_at is not None:
+        former.append((bytes(endpoint.previous_secret_encrypted), endpoint.previous_secret_expires_at))
+    for older in endpoint.older_secrets:
+        former.append((older["secret"].encode("ascii"), datetime.fromisoformat(older["expires_at"])))
+    return former

@@ -26,8 +26,9 @@ DEFAULT_EVENT_TYPES = (EventType.PAYMENT_SUCCEEDED, EventType.PAYMENT_FAILED, Ev
 class Endpoint(models.Model):
     """Where a merchant's events go, and the secret that signs them, which survives the removal of the URL.
 
-    The secrets are stored encrypted (see `secrets_at_rest`). `enabled_events` null means the default three
-    types.
+    The secrets are stored encrypted (see `secrets_at_rest`); `older_secrets` holds those that were replaced twice in
+    their 24 hours, each as `{"secret", "expires_at"}`. `enabled_events` null means the default three types. While
+    `failing_since` is set nothing has succeeded since then, and `warned_at` says when the merchant was mailed of it.
     """
 
     merchant = models.OneToOneField(Merchant, on_delete=models.PROTECT, related_name="webhook_endpoint")
@@ -42,6 +43,7 @@ class Endpoint(models.Model):
     disabled_reason = models.CharField(max_length=255, null=True, editable=False)  # noqa: DJ001 - null in the API
     failing_since = models.DateTimeField(null=True, editable=False)
     warned_at = models.DateTimeField(null=True, editable=False)
+    older_secrets = models.JSONField(default=list, db_default=[], editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db import connection, transaction
 
 from webhooks.claims import Claim
+from webhooks.failing import DISABLE_AFTER, DISABLED_REASON
 from webhooks.models import Delivery, Endpoint
 from webhooks.outbound import Answer
 from webhooks.schedule import next_due
@@ -110,9 +111,22 @@ def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
     recovering = {merchant for merchant in well if any(one.claim.is_slow for one in said[merchant])}
     for endpoint in _locked(recovering, failing=True):
         Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=None, warned_at=None)
-    for endpoint in _locked(said.keys() - well, failing=False):
-        since = min(one.ended_at for one in said[endpoint.merchant_id])
-        Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=since)
+    if failed := said.keys() - well:
+        for endpoint in _locked(failed, failing=False):
+            since = min(one.ended_at for one in said[endpoint.merchant_id])
+            Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=since)
+        _disable(failed, max(outcome.ended_at for outcome in outcomes))
+
+
+def _disable(merchants: set[uuid.UUID], now: datetime) -> None:
+    """Switch off the endpoints that have failed once more after five days of nothing else; a mail is owed then."""
+    dead = Endpoint.objects.filter(
+        merchant_id__in=merchants, is_enabled=True, failing_since__lte=now - DISABLE_AFTER
+    )
+    locked = list(dead.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+    Endpoint.objects.filter(pk__in=locked).update(
+        is_enabled=False, disabled_reason=DISABLED_REASON, warned_at=None, updated_at=now
+    )
 
 
 def _locked(merchants: set[uuid.UUID], *, failing: bool) -> list[Endpoint]:

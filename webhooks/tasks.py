@@ -4,7 +4,9 @@ from functools import cache
 
 from celery import shared_task
 from celery.signals import worker_process_shutdown
+from django.utils import timezone
 
+from webhooks import failing, retention
 from webhooks.courier import Courier
 
 
@@ -18,6 +20,18 @@ def _courier() -> Courier:
 def deliver_due() -> int:
     """Begin the deliveries that are due now."""
     return _courier().nudge()
+
+
+@shared_task
+def tell_merchants() -> int:
+    """Mail those whose endpoint fails, or was switched off."""
+    return failing.tell_merchants()
+
+
+@shared_task
+def purge_old() -> int:
+    """Remove some of the events and deliveries that are over 30 days old."""
+    return retention.purge(timezone.now())
 
 
 @worker_process_shutdown.connect

@@ -22,8 +22,9 @@ Behaviour = Callable[[socket.socket, RawServer], None]
 
 
 @contextmanager
-def raw_server(behave: Behaviour) -> Iterator[RawServer]:
-    listener = socket.create_server(("127.0.0.1", 0))
+def raw_server(behave: Behaviour, host: str = "127.0.0.1", port: int = 0) -> Iterator[RawServer]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.create_server((host, port), family=family)
     server = RawServer(listener.getsockname()[1])
 
     def serve() -> None:

@@ -15,7 +15,7 @@ from webhooks.delivery import deliver_next
 from webhooks.endpoints import Change, configure
 from webhooks.models import Delivery, Endpoint, Event, EventType
 from webhooks.outbound import Answer
-from webhooks.redelivery import MOST_ATTEMPTS, redeliver
+from webhooks.redelivery import MOST_ATTEMPTS, redeliver, redeliver_failed
 from webhooks.samples import record_sample, send_sample
 from webhooks.schedule import DELAYS
 from webhooks.settlement import settle
@@ -209,3 +209,48 @@ def test_there_is_an_end_to_it(endpoint: Endpoint, record: Record) -> None:
         again()
     assert refused.value.problems[0].code == "retry_limit_reached"
     assert state() == before
+
+
+def give_up(record: Record, clock: Clock, **different: object) -> Delivery:
+    """Return a delivery that has just failed for the last time."""
+    record(**different)
+    delivery = Delivery.objects.latest("created_at")
+    Delivery.objects.filter(pk=delivery.pk).update(
+        status="failed", attempts=8, due_at=None, finished_at=clock.now
+    )
+    return delivery
+
+
+def test_everything_given_up_since_a_time_is_sent_again(
+    merchant: Merchant, receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    before = give_up(record, clock)
+    clock.forward(timedelta(hours=1))
+    since = clock.now
+    after = [give_up(record, clock), give_up(record, clock)]
+    assert redeliver_failed(merchant, since, ALICE) == 2
+    assert redeliver_failed(merchant, since, ALICE) == 0
+    while deliver_next(clock=clock):
+        pass
+    assert {d.pk for d in Delivery.objects.filter(status="delivered")} == {d.pk for d in after}
+    assert Delivery.objects.get(pk=before.pk).status == "failed"
+
+
+def test_nobody_elses_are_sent_again(
+    merchant: Merchant, other_merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    configure(other_merchant, Change(url=endpoint.url))
+    theirs = give_up(record, clock, merchant=other_merchant)
+    assert redeliver_failed(merchant, clock.now, ALICE) == 0
+    assert Delivery.objects.get(pk=theirs.pk).status == "failed"
+
+
+def test_without_a_url_nothing_given_up_is_begun_again(
+    merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    give_up(record, clock)
+    configure(merchant, Change(url=None))
+    with pytest.raises(ApiError) as refused:
+        redeliver_failed(merchant, clock.now, ALICE)
+    assert refused.value.problems[0].code == "webhook_not_configured"
+    assert Delivery.objects.get().status == "failed"

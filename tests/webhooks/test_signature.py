@@ -75,6 +75,27 @@ def test_after_a_rotation_both_secrets_sign_for_24_hours(
     assert receiver.received[1].signature.count("v1=") == 1
 
 
+def test_rotating_again_within_the_day_takes_no_secret_its_24_hours(
+    merchant: Merchant, receiver: Receiver, endpoint: Endpoint, secret: str, record: Record, clock: Clock
+) -> None:
+    held = [secret]
+    for _ in range(2):
+        rotated = configure(merchant, Change(url=endpoint.url, rotate_secret=True))
+        assert rotated is not None
+        held.append(decrypt(rotated.secret_encrypted))
+    record()
+    deliver_next()
+    for each in held:
+        verify(receiver.received[0], each)
+    assert receiver.received[0].signature.count("v1=") == 3
+
+    clock.forward(ROTATION_OVERLAP)
+    record()
+    deliver_next(clock=clock)
+    verify(receiver.received[1], held[-1])
+    assert receiver.received[1].signature.count("v1=") == 1
+
+
 def test_the_signed_message_is_timestamp_dot_body() -> None:
     expected = hmac.new(b"whsec_x", b'1700000000.{"a":1}', hashlib.sha256).hexdigest()
     assert sign(["whsec_x"], 1700000000, b'{"a":1}') == f"t=1700000000,v1={expected}"

@@ -1,0 +1,90 @@
+"""A name server of the tests' own, on real UDP, and a resolver that asks it: it says what a hostile owner would say."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import dns.flags
+import dns.message
+import dns.rdatatype
+import dns.resolver
+import dns.rrset
+
+Records = dict[str, list[str]]
+
+
+@dataclass
+class NameServer:
+    """`answers` gives, for a name, the records of each question in turn; the last ones stay."""
+
+    port: int
+    answers: dict[str, list[Records]] = field(default_factory=dict)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+
+    def say(self, name: str, *in_turn: Records) -> str:
+        """Answer `name` with these records, as {"A": […], "AAAA": […], "CNAME": […]}; return the name."""
+        self.answers[name] = list(in_turn)
+        return name
+
+    def resolve(self, host: str) -> list[str]:
+        """Ask this server as a machine's resolver does: one question for A and one for AAAA. Raises OSError."""
+        resolver = dns.resolver.Resolver(configure=False)
+        resolver.nameservers = ["127.0.0.1"]
+        resolver.port = self.port
+        resolver.lifetime = 5
+        found: list[str] = []
+        for kind in ("A", "AAAA"):
+            answer = resolver.resolve(host, kind, raise_on_no_answer=False)
+            found += [record.to_text() for record in answer]
+        if not found:
+            raise OSError("no address")
+        return found
+
+    def reply(self, question: bytes) -> bytes:
+        """Return the answer to one packet."""
+        query = dns.message.from_wire(question)
+        reply = dns.message.make_response(query)
+        reply.flags |= dns.flags.AA
+        (asked,) = query.question
+        name, kind = asked.name.to_text(omit_final_dot=True), dns.rdatatype.to_text(asked.rdtype)
+        self.asked.append((name, kind))
+        self._add(reply, name, kind)
+        return reply.to_wire()
+
+    def _add(self, reply: dns.message.Message, name: str, kind: str) -> None:
+        in_turn = self.answers.get(name, [{}])
+        records = in_turn[0]
+        if kind == "AAAA" and len(in_turn) > 1:
+            in_turn.pop(0)
+        for target in records.get("CNAME", []):
+            reply.answer.append(dns.rrset.from_text(name + ".", 0, "IN", "CNAME", target + "."))
+            self._add(reply, target, kind)
+        if texts := records.get(kind, []):
+            reply.answer.append(dns.rrset.from_text(name + ".", 0, "IN", kind, *texts))
+
+
+@contextmanager
+def running_name_server() -> Iterator[NameServer]:
+    """Serve on a free port of loopback."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    listener.bind(("127.0.0.1", 0))
+    server = NameServer(listener.getsockname()[1])
+    stopped = threading.Event()
+
+    def serve(reply: Callable[[bytes], bytes]) -> None:
+        while not stopped.is_set():
+            question, asker = listener.recvfrom(4096)
+            if question:
+                listener.sendto(reply(question), asker)
+
+    thread = threading.Thread(target=serve, args=(server.reply,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        stopped.set()
+        listener.sendto(b"", listener.getsockname())
+        thread.join()
+        listener.close()
