@@ -65,6 +65,16 @@ def requests_with(
     return requests.filter(pk__in=_requests(requests, matter, now))
 
 
+def count_payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> int:
+    """Return how many of `payments` this is the matter with, themselves; MOST at most."""
+    return len(_payments(payments, matter, now))
+
+
+def count_requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime) -> int:
+    """Return how many of `requests` this is the matter with, themselves; MOST at most."""
+    return len(_requests(requests, matter, now))
+
+
 def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> list[Any]:
     recent = now - RECENT
     if matter is Matter.REORGED:

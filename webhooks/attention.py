@@ -19,10 +19,16 @@ def in_trouble(endpoints: QuerySet[Endpoint], now: datetime) -> QuerySet[Endpoin
 
 
 def given_up(deliveries: QuerySet[Delivery], now: datetime) -> QuerySet[Delivery]:
-    """Return the deliveries of the last week whose last attempt failed, the newest thousand at most.
+    """Return the deliveries of the last week whose last attempt failed, the newest thousand at most."""
+    return deliveries.filter(pk__in=_newest_given_up(deliveries, now))
 
-    Read in the order of the index that holds failed ones alone, and by number: see `payments.attention`.
-    """
+
+def count_given_up(deliveries: QuerySet[Delivery], now: datetime) -> int:
+    """Return how many of `deliveries` were given up within the last week, MOST at most."""
+    return len(_newest_given_up(deliveries, now))
+
+
+def _newest_given_up(deliveries: QuerySet[Delivery], now: datetime) -> list[str]:
+    """Read by the index that holds failed ones alone, in its order (see `payments.attention`)."""
     failed = deliveries.filter(status=Delivery.Status.FAILED, finished_at__gte=now - RECENT)
-    newest = failed.order_by("-finished_at").values_list("pk", flat=True)[:MOST]
-    return deliveries.filter(pk__in=list(newest))
+    return list(failed.order_by("-finished_at").values_list("pk", flat=True)[:MOST])

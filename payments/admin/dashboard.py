@@ -20,7 +20,7 @@ from merchants.models import ApiKey, Merchant
 from merchants.staff import merchant_of
 from payments import statistics
 from payments.admin import plots
-from payments.attention import MOST, Matter, payments_with, requests_with
+from payments.attention import MOST, Matter, count_payments, count_requests
 from payments.models import Payment, PaymentRequest
 from payments.statistics import Period
 from webhooks import attention as webhook_attention
@@ -133,13 +133,13 @@ _REQUEST_MATTERS = {
 
 def _about_payments(matter: Matter, payments: QuerySet[Payment], now: datetime) -> Concern:
     title, explanation, icon, is_urgent = _PAYMENT_MATTERS[matter]
-    number = payments_with(payments, matter, now).count()
+    number = count_payments(payments, matter, now)
     return Concern(title, explanation, icon, number, _list("payments_payment", matter), is_urgent)
 
 
 def _about_requests(matter: Matter, requests: QuerySet[PaymentRequest], now: datetime) -> Concern:
     title, explanation, icon, is_urgent = _REQUEST_MATTERS[matter]
-    number = requests_with(requests, matter, now).count()
+    number = count_requests(requests, matter, now)
     return Concern(title, explanation, icon, number, _list("payments_paymentrequest", matter), is_urgent)
 
 
@@ -156,13 +156,13 @@ def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: 
         )
     ]
     if user.has_perm("webhooks.view_delivery"):
-        deliveries = webhook_attention.given_up(_of(merchant, Delivery.objects.all(), "merchant"), now)
+        deliveries = _of(merchant, Delivery.objects.all(), "merchant")
         found.append(
             Concern(
                 "Deliveries given up",
                 "All attempts failed within the last week; they can be sent again.",
                 "outgoing_mail",
-                deliveries.count(),
+                webhook_attention.count_given_up(deliveries, now),
                 _list("webhooks_delivery", "given_up"),
             )
         )
