@@ -7,15 +7,10 @@ from django.utils import timezone
 from chains.amounts import amount_object
 from chains.models import Chain, Token
 from chains.serializers import TokenSerializer
+from config.api.serializers import timestamp
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest, Route
-from payments.representations import (
-    PaymentSerializer,
-    newest_payments,
-    payment_url,
-    return_url,
-    timestamp,
-)
+from payments.representations import PaymentSerializer, newest_payments, payment_url, return_url
 
 _FASTEST_POLL_MS = 1000
 _IDLE_POLL_MS = 5000

@@ -37,10 +37,10 @@ from config.api.errors import ApiError, ErrorCode
 from config.api.methods import only_read
 from config.api.public_limits import count_expensive
 from config.api.schema import operation
-from config.api.serializers import StrictSerializer
+from config.api.serializers import StrictSerializer, timestamp
 from payments.models import PaymentRequest, Route
 from payments.proofs import take_proof
-from payments.representations import PaymentSerializer, timestamp
+from payments.representations import PaymentSerializer
 from payments.routes import NoRoute, build_transaction, find_routes
 from payments.submission import submit_hash
 

@@ -1,35 +1,20 @@
 """How payment requests and payments are answered (spec 2.4, contract 5, 6 and 8)."""
 
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.conf import settings
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from chains.amounts import Amount, amount_object
 from chains.serializers import AmountSerializer, TokenSerializer
 from config.api.schema import described
+from config.api.serializers import TimestampField
 from payments import examples
 from payments.models import FailureCode, Payment, PaymentRequest
 
 NEWEST_PAYMENTS = 20
-
-
-def timestamp(time: datetime | None) -> str | None:
-    """Return `time` as RFC 3339 in UTC ending in Z."""
-    return time.astimezone(UTC).isoformat().replace("+00:00", "Z") if time else None
-
-
-@extend_schema_field(OpenApiTypes.DATETIME)
-class TimestampField(serializers.ReadOnlyField):
-    """A time as RFC 3339 in UTC."""
-
-    def to_representation(self, value: datetime) -> str | None:
-        """Return the text."""
-        return timestamp(value)
 
 
 @extend_schema_field(AmountSerializer)
