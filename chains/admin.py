@@ -210,8 +210,8 @@ def _line(node: dict[str, Any]) -> dict[str, object]:
         "state": portal.badge(
             node["state"], {**_NODE_COLOURS, node["state"]: _NODE_COLOURS.get(node["state"], "danger")}
         ),
-        "head": f"{node['head']:,}" if node["head"] is not None else NOTHING,
-        "behind": f"{node['behind']:,}" if node["behind"] is not None else NOTHING,
+        "head": f"{node['head']:,}" if node["head"] is not None else "",
+        "behind": f"{node['behind']:,}" if node["behind"] else "",
         "error": node["error"],
     }
 

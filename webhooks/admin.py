@@ -39,7 +39,7 @@ _DELIVERY = "del_"
 class Trouble(Dropdown):
     """Endpoints that need a person."""
 
-    title = "needs a person"
+    title = "attention"
     parameter_name = "trouble"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the interface
@@ -54,7 +54,7 @@ class Trouble(Dropdown):
 class GivenUp(Dropdown):
     """Deliveries that are not tried again by themselves."""
 
-    title = "needs a person"
+    title = "attention"
     parameter_name = "attention"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the interface
@@ -76,7 +76,7 @@ class EndpointAdmin(Records):
     list_select_related = ("merchant",)
     ordering = ("-updated_at", "-pk")
     search_help_text = "Merchant or URL"
-    fields = ("event_types", "previous_secret_expires_at", "created_at", "updated_at")
+    fields = readonly_fields = ("types", "former_secret", "created_at", "updated_at")
 
     def found(self, rows: QuerySet[Endpoint], text: str) -> QuerySet[Endpoint]:
         """Return those of a merchant or at an address: one for each merchant, so that reading them is cheap."""
@@ -100,6 +100,16 @@ class EndpointAdmin(Records):
                 ],
             }
         return super().render_change_form(request, context, **options)
+
+    @admin.display(description="Types that it is sent")
+    def types(self, endpoint: Endpoint) -> str:
+        """Return the types of events."""
+        return ", ".join(endpoint.event_types)
+
+    @admin.display(description="Former secret signs until")
+    def former_secret(self, endpoint: Endpoint) -> str:
+        """Return until when the secret before the last rotation signs as well."""
+        return _both(endpoint.previous_secret_expires_at)
 
     @admin.display(description="Merchant", ordering="merchant__name")
     def owner(self, endpoint: Endpoint) -> str:
@@ -137,7 +147,7 @@ class EventAdmin(Records):
     list_select_related = ("merchant",)
     ordering = ("-created", "-id")
     search_help_text = "Event id"
-    fields = ("dedupe_key",)
+    fields = ("id", "dedupe_key")
 
     def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - those who know what events tell of say more
         """Return the beginnings of the `dedupe_key` of events about what `text` names."""
@@ -255,7 +265,7 @@ class DeliveryAdmin(WithActions, Records):
     ordering = ("-created_at", "-id")
     search_help_text = "Delivery id or event id"
     actions = ("resend_selected",)
-    fields = ("is_test", "url_override", "lease_until", "finished_at")
+    fields = ("id", "public_event_id", "lease_until", "finished_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
         """Bring along what came back last."""

@@ -14,7 +14,7 @@ from payments.models import Payment, PaymentRequest
 class _Attention(portal_filters.Dropdown):
     """What needs a person, by the matter."""
 
-    title = "needs a person"
+    title = "attention"
     parameter_name = "attention"
 
     def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin[Any]) -> list[tuple[str, str]]:  # noqa: ARG002 - the interface

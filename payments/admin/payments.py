@@ -83,7 +83,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
     export_columns = COLUMNS
     export_related = ("request__merchant", "request__token", "chain", "token")
 
-    list_display = ("code", "state", "received", "order", "transaction", "depth", "created")
+    list_display = ("code", "state", "received", "order", "transaction", "created")
     list_filter = (
         ("status", Choices),
         ("failure_code", Choices),
@@ -135,7 +135,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
             with_webhooks = request.user.has_perm("webhooks.view_delivery")
             context |= {
                 "title": f"Payment {payment}",
-                "amount": self.received(payment),
+                "amount": "Nothing received" if payment.amount is None else self.received(payment),
                 "badges": self.state(payment),
                 "diagnosis": diagnosis.of_payment(payment, timezone.now()),
                 "facts": self._facts(payment),
@@ -196,17 +196,26 @@ class PaymentAdmin(WithActions, CsvExport, Records):
 
     @admin.display(description="Transaction")
     def transaction(self, payment: Payment) -> str:
-        """Return the transaction's ends, as a link to the explorer, and its chain."""
-        return two_lines(transaction_cell(payment), payment.chain)
+        """Return the transaction's ends, as a link to the explorer, its chain, and how deep its block lies."""
+        depth = self.depth(payment)
+        return two_lines(
+            transaction_cell(payment), f"{payment.chain} · {depth}" if depth != NOTHING else payment.chain
+        )
 
     @admin.display(description="Confirmations")
     def depth(self, payment: Payment) -> str:
         """Return how deep its block lies, of how deep it has to."""
-        if payment.block_number is None:
+        if payment.block_number is None or payment.status == Payment.Status.FAILED:
             return NOTHING
         if payment.confirmations_required is None:
-            return f"{payment.confirmations}, until {payment.chain.confirmations}"
-        return f"{payment.confirmations} of {payment.confirmations_required}"
+            return (
+                f"waits until {payment.chain.confirmations}"
+                if payment.is_open
+                else payment.chain.confirmations
+            )
+        # More are not counted on once there are enough.
+        needed = payment.confirmations_required
+        return f"{min(payment.confirmations, needed)} of {needed}"
 
     @admin.display(description="Submitted (UTC)", ordering="created_at")
     def created(self, payment: Payment) -> str:

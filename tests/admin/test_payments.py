@@ -314,7 +314,7 @@ def test_merchant_staff_find_and_see_their_own_alone(
     client.force_login(user)
     assert str(foreign.pk) not in page_of(client, "payments/paymentrequest", q="order-9")
     assert foreign.shortcode not in page_of(client, "payments/payment", q="0x" + "cd" * 32)
-    assert client.get(change_url(foreign)).status_code == 302
+    assert client.get(change_url(foreign)).status_code in (302, 404)
     assert failed.pk in page_of(client, "payments/payment", q=failed.transaction_hash)
 
 
