@@ -8,6 +8,7 @@ from django.db import models, transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -87,7 +88,7 @@ class MerchantAdmin(MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merch
     list_display = ("name", "shown_name", "references", "created_at", "id")
     search_fields = ("name", "display_name", "id")
     search_help_text = "Name or id"
-    readonly_fields = ("id", "created_at")
+    readonly_fields = ("id", "created_at", "preview")
     inlines = (KeyInline,)
     formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
     fieldsets = (
@@ -101,11 +102,22 @@ class MerchantAdmin(MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merch
                     ("accent_colour", "background_colour"),
                     ("support_url", "support_email"),
                     "default_language",
+                    "preview",
                 )
             },
         ),
         ("Payments", {"fields": ("references", "embed_origins")}),
     )
+
+    class Media:
+        js = ("merchants/theme.js",)
+
+    @admin.display(description="How the checkout will look")
+    def preview(self, merchant: Merchant) -> str:
+        """Return the checkout's header and button in the theme, which follows what is typed."""
+        name = merchant.display_name or merchant.name or "Merchant"
+        context = {"merchant": merchant, "name": name, "allow_http": settings.ALLOW_HTTP_URLS}
+        return render_to_string("admin/merchants/merchant/preview.html", context)
 
     @admin.display(description="Display name", empty_value="—")
     def shown_name(self, merchant: Merchant) -> str | None:
@@ -326,7 +338,7 @@ class ApiKeyAdmin(KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelA
         }
         answer = TemplateResponse(request, "admin/merchants/apikey/issued.html", context)
         answer["Cache-Control"] = "no-store"
-        answer["Referrer-Policy"] = "no-referrer"
+        answer["Referrer-Policy"] = "same-origin"  # with less, browsers hide the forms' origin
         return answer
 
     def _may_rotate(self, request: HttpRequest) -> bool:

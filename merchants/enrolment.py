@@ -124,7 +124,7 @@ class TwoFactorView(RedirectURLMixin, View):
         context = {**self.site.each_context(self.request), "next": self.get_redirect_url(), **context}
         answer = TemplateResponse(self.request, template, context)
         answer["Cache-Control"] = "no-store"
-        answer["Referrer-Policy"] = "no-referrer"
+        answer["Referrer-Policy"] = "same-origin"  # with less, browsers hide the forms' origin
         return answer
 
 

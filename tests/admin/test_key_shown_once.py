@@ -74,7 +74,7 @@ def test_the_key_is_in_no_address_and_no_cookie_and_the_answer_is_not_kept(
     response = admin_client.post(ADD, key_form())
     assert "Location" not in response
     assert "no-store" in response["Cache-Control"]
-    assert response["Referrer-Policy"] == "no-referrer"
+    assert response["Referrer-Policy"] == "same-origin"
     headers = str(response.headers) + response.cookies.output()
     assert KEY.search(headers) is None
 
