@@ -60,7 +60,8 @@ def as_api_error(exception: Exception) -> ApiError:
         case Http404() | exceptions.NotFound():
             return ApiError(ErrorCode.RESOURCE_MISSING, "There is no such object.")
         case exceptions.MethodNotAllowed():
-            return ApiError(ErrorCode.METHOD_NOT_ALLOWED, "This path does not answer that method.")
+            message = "This path does not answer that method; the Allow header says which it does."
+            return ApiError(ErrorCode.METHOD_NOT_ALLOWED, message)
         case exceptions.UnsupportedMediaType():
             return ApiError(ErrorCode.UNSUPPORTED_MEDIA_TYPE, "Send the body as application/json.")
         case exceptions.NotAuthenticated():

@@ -51,8 +51,10 @@ def parse_object(body: bytes) -> dict[str, Any]:
         raise _invalid(f"The request body is nested deeper than {MAX_DEPTH} levels.")
     try:
         value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise _invalid(f"The request body is not valid JSON from character {error.pos + 1} on.") from error
     except ValueError as error:
-        raise _invalid("The request body is not valid JSON.") from error
+        raise _invalid("The request body holds a number of thousands of digits.") from error
     _check(value)
     if not isinstance(value, dict):
         raise _invalid("The request body should be a JSON object.")
