@@ -50,7 +50,8 @@ lint: $(INSTALLED)
 	$(PRODUCTION) $(BIN)/python -m demo.services bash -euc '\
 		$(BIN)/mypy; \
 		$(BIN)/python manage.py makemigrations --check --dry-run; \
-		$(BIN)/python manage.py check --deploy --fail-level WARNING'
+		$(BIN)/python manage.py check --deploy --fail-level WARNING; \
+		$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null'
 
 bench: $(INSTALLED)
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.verification_cost

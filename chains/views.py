@@ -2,7 +2,7 @@
 
 from django.http import Http404
 from django.utils.cache import patch_cache_control
-from drf_spectacular.utils import OpenApiResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -41,7 +41,14 @@ class CatalogueViewSet(viewsets.ViewSet):
             "The active tokens of an active chain, as a plain array. May be cached for a minute. Ids of tokens differ "
             "between deployments: look yours up by `contract_address`."
         ),
-        path={"chain_id": "The chain's `id`."},
+        parameters=[
+            OpenApiParameter(
+                "chain_id",
+                {"type": "integer", "minimum": 0},
+                OpenApiParameter.PATH,
+                description="The chain's `id`.",
+            )
+        ],
         answers={200: OpenApiResponse(TokenSerializer(many=True), "The chain's active tokens.")},
     )
     def tokens(self, request: Request, chain_id: int) -> Response:  # noqa: ARG002 - the viewset interface

@@ -251,7 +251,7 @@ def _webhook(type_: EventType) -> OpenApiWebhook:
     only = {"type": "object", "properties": {"type": {"const": type_.value}}}
     operation = {
         "operationId": f"on_{type_.value.replace('.', '_')}",
-        "tags": ["Webhooks"],
+        "tags": ["Webhook events"],
         "summary": type_.value,
         "description": f"{_WHEN[type_]}\n\n{_VERIFYING}",
         "parameters": [

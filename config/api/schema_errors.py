@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
-from config.api.errors import ErrorCode, ErrorType, status_of
+from config.api.errors import ErrorCode, ErrorType, status_of, type_of
 
 MEANINGS = {
     ErrorCode.PARAMETER_MISSING: "A needed parameter is missing or null.",
@@ -145,8 +145,10 @@ def error_responses(codes: Iterable[ErrorCode]) -> dict[str, dict[str, Any]]:
 
 def _response(status: int, codes: list[ErrorCode]) -> dict[str, Any]:
     lines = [f"- `{code.value}`: {MEANINGS[code]}" for code in codes]
-    one_of = {"error": {"type": "object", "properties": {"code": {"enum": [code.value for code in codes]}}}}
-    schema = {"allOf": [{"$ref": "#/components/schemas/Error"}, {"type": "object", "properties": one_of}]}
+    types = list(dict.fromkeys(type_of(code).value for code in codes))
+    narrowed = {"type": {"enum": types}, "code": {"enum": [code.value for code in codes]}}
+    only = {"type": "object", "properties": {"error": {"type": "object", "properties": narrowed}}}
+    schema = {"allOf": [{"$ref": "#/components/schemas/Error"}, only]}
     response: dict[str, Any] = {
         "description": f"{HTTPStatus(status).phrase}.\n\n" + "\n".join(lines),
         "content": {"application/json": {"schema": schema}},

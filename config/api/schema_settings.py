@@ -9,6 +9,7 @@ _TAGS = {
     "Payment requests": "What a merchant asks for: an amount of one token, on one chain, to one wallet.",
     "Payments": "The transactions that were submitted for a payment request, and how their verification goes.",
     "Webhooks": "Where events go, the secret that signs them, and a test.",
+    "Webhook events": "What your endpoint is sent, and how to verify it.",
     "Deliveries": "Each sending of an event, with all of its attempts. Kept for 30 days.",
     "Events": "What happened, newest first, whether or not it was sent anywhere. Kept for 30 days.",
     "Catalogue": "The chains and tokens that can be asked for. Public.",
