@@ -121,6 +121,21 @@ class TestResultSerializer(serializers.Serializer[Any]):
     )
 
 
+@described(
+    "WebhookRedelivery",
+    "How much is sent again.",
+    {"object": "webhook_redelivery", "since": "2026-11-20T08:00:00Z", "count": 42},
+)
+class RedeliveryResultSerializer(serializers.Serializer[Any]):
+    """The answer of POST /api/webhooks/deliveries/redeliver."""
+
+    object = serializers.CharField(read_only=True, help_text="Always `webhook_redelivery`.")
+    since = TimestampField(help_text="The time that was asked for.")
+    count = serializers.IntegerField(
+        read_only=True, min_value=0, help_text="How many deliveries are pending again."
+    )
+
+
 @described("EventToken", "The requested token.", _TOKEN)
 class EventTokenSerializer(serializers.Serializer[Any]):
     """The token in an event."""

@@ -171,6 +171,16 @@ class DeliveryListQuery(ListQuery):
     )
 
 
+@described("RedeliverFailed", "Since when.", {"since": "2026-11-20T08:00:00Z"})
+class RedeliverFailedSerializer(StrictSerializer):
+    """The body of POST /api/webhooks/deliveries/redeliver."""
+
+    since = TimeInQueryField(help_text="Deliveries given up at this time or later are sent again.")
+    type = OneOfField(
+        choices=EventType.choices, required=False, help_text="Only deliveries of this event type."
+    )
+
+
 _ATTEMPT: dict[str, Any] = {
     "number": 1,
     "url": "https://shop.example.com/webhooks/quittance",

@@ -17,17 +17,18 @@ from rest_framework.views import APIView
 from config.api.errors import ErrorCode
 from config.api.paging import conditions, list_answer, page_of, read_query
 from config.api.schema import list_of, operation
-from config.api.serializers import demand_no_parameters
+from config.api.serializers import demand_no_parameters, timestamp
 from merchants.authentication import actor_of, merchant_of
 from merchants.idempotency import Effect, keyed_post
 from merchants.permissions import CanManageWebhooks, HasApiKey
 from webhooks.endpoints import configure
 from webhooks.models import Delivery, Endpoint, Event, EventType
-from webhooks.redelivery import redeliver
+from webhooks.redelivery import redeliver, redeliver_failed
 from webhooks.reference import (
     ConfigurationSerializer,
     EventListSerializer,
     EventSerializer,
+    RedeliveryResultSerializer,
     TestResultSerializer,
 )
 from webhooks.samples import record_sample, send_sample
@@ -37,6 +38,7 @@ from webhooks.serializers import (
     DeliverySerializer,
     EndpointChangeSerializer,
     EventListQuery,
+    RedeliverFailedSerializer,
     TestSerializer,
     configuration,
 )
@@ -182,6 +184,34 @@ class DeliveryViewSet(viewsets.ViewSet):
         def effect() -> Response:
             redeliver(delivery, actor_of(request))
             return Response(DeliveryDetailSerializer(self.find(request, id)).data)
+
+        return effect
+
+    @keyed_post
+    @operation(
+        "webhook_deliveries.redeliver_failed",
+        tag="Deliveries",
+        summary="Send again everything given up since a time",
+        description=(
+            "For after an outage of yours: begins eight new attempts of each delivery that was given up at `since` or "
+            "later, tests left out. At most 10,000 at a time: call again while `count` is that."
+        ),
+        body=RedeliverFailedSerializer,
+        errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
+        answers={200: OpenApiResponse(RedeliveryResultSerializer, "How many are sent again.")},
+    )
+    def redeliver_failed(self, request: Request) -> Effect:
+        """Send again what was given up since a time, and answer how many these are."""
+        body = RedeliverFailedSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        asked = body.validated_data
+
+        def effect() -> Response:
+            count = redeliver_failed(
+                merchant_of(request), asked["since"], actor_of(request), type_=asked.get("type")
+            )
+            answer = {"object": "webhook_redelivery", "since": timestamp(asked["since"]), "count": count}
+            return Response(answer)
 
         return effect
 

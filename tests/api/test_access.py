@@ -75,6 +75,14 @@ ROWS = [
     Row(MANAGE, "GET", "/api/webhooks/deliveries"),
     Row(MANAGE, "GET", DELIVERY),
     Row(MANAGE, "POST", f"{DELIVERY}/redeliver"),
+    Row(
+        MANAGE,
+        "POST",
+        "/api/webhooks/deliveries/redeliver",
+        409,
+        "webhook_not_configured",
+        body={"since": "2026-01-31T12:00:00Z"},
+    ),
     Row(ANY_KEY, "GET", "/api/events"),
     Row(ANY_KEY, "GET", "/api/events/{event}"),
 ]

@@ -16,7 +16,7 @@ export {
 export type * from "./objects.js";
 export { List, Page, type ListParams } from "./pages.js";
 export type { PaymentRequestCreateParams, PaymentRequestListParams } from "./resources/payment-requests.js";
-export type { DeliveryListParams, EventListParams, WebhookUpdateParams } from "./resources/webhooks.js";
+export type { DeliveryListParams, EventListParams, RedeliverFailedParams, WebhookUpdateParams } from "./resources/webhooks.js";
 export type { RequestOptions } from "./transport.js";
 export { VERSION } from "./version.js";
 export * as webhooks from "./webhooks.js";

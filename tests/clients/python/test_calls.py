@@ -174,6 +174,7 @@ def test_a_delivery_is_found_and_sent_again(
     (delivery,) = client.deliveries.list(event_id=event.id, status="delivered")
     assert (delivery.type, delivery.attempts) == ("payment.succeeded", None)
     again = client.deliveries.redeliver(delivery.id)
+    assert client.deliveries.redeliver_failed(datetime.now(UTC), type="payment.succeeded") == 0
     assert again.status == "pending"
     while deliver_next():
         pass

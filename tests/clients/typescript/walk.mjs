@@ -84,6 +84,7 @@ assert.deepEqual(later, types.slice(1));
 const [delivery] = (await quittance.deliveries.list({ event_id: succeeded.id })).data;
 const again = once(receiver, "told");
 assert.equal((await quittance.deliveries.redeliver(delivery.id)).status, "pending");
+assert.equal(await quittance.deliveries.redeliverFailed({ since: new Date(), type: "payment.succeeded" }), 0);
 await again;
 assert.equal(told.at(-1).id, succeeded.id);
 assert.equal((await quittance.deliveries.retrieve(delivery.id)).attempts[0].status_code, 200);

@@ -20,6 +20,11 @@ export interface DeliveryListParams extends ListParams {
   status?: DeliveryStatus;
 }
 
+export interface RedeliverFailedParams {
+  since: Date | string;
+  type?: EventType;
+}
+
 export interface EventListParams extends ListParams {
   type?: EventType;
   created_after?: Date | string;
@@ -82,6 +87,18 @@ export class Deliveries {
   async redeliver(id: string, options?: RequestOptions): Promise<Delivery> {
     const path = `${PATH}/deliveries/${checkedId(id)}/redeliver`;
     return (await this.#transport.request({ method: "POST", path, body: {} }, options)) as Delivery;
+  }
+
+  /**
+   * Has everything sent again that was given up since then, and returns how many these are. At most 10,000 are begun
+   * by one call: call again while it returns that many.
+   */
+  async redeliverFailed(params: RedeliverFailedParams, options?: RequestOptions): Promise<number> {
+    const since = params.since instanceof Date ? params.since.toISOString() : params.since;
+    const body = params.type === undefined ? { since } : { since, type: params.type };
+    const path = `${PATH}/deliveries/redeliver`;
+    const answer = await this.#transport.request({ method: "POST", path, body }, options);
+    return (answer as { count: number }).count;
   }
 }
 

@@ -103,6 +103,19 @@ class Deliveries:
         answer = self._transport.request("POST", path, body={}, idempotency_key=idempotency_key)
         return Delivery.from_answer(answer)
 
+    def redeliver_failed(
+        self, since: datetime | str, *, type: str | None = None, idempotency_key: str | None = None
+    ) -> int:
+        """Have everything sent again that was given up since then, and return how many these are.
+
+        At most 10,000 are begun by one call: call again while it returns that many.
+        """
+        moment = since if isinstance(since, str) else since.isoformat()
+        body = {"since": moment} if type is None else {"since": moment, "type": type}
+        path = f"{_PATH}/deliveries/redeliver"
+        answer = self._transport.request("POST", path, body=body, idempotency_key=idempotency_key)
+        return int(answer["count"])
+
 
 class Events:
     """What happened, kept for 30 days, whether or not it was delivered."""
