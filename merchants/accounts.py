@@ -1,9 +1,11 @@
 """What signing in to the portal leaves in the database: second factors, attempts, and who did what from where."""
 
 import hashlib
+import logging
 import time
 from typing import Any, ClassVar
 
+from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
@@ -11,6 +13,8 @@ from django_otp.models import Device, ThrottlingMixin, TimestampMixin
 from django_otp.oath import TOTP
 
 from merchants import encryption
+
+logger = logging.getLogger(__name__)
 
 STEP_SECONDS = 30
 TOLERANCE = 1  # steps: a clock may be half a minute off
@@ -40,7 +44,12 @@ class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[mi
         """Return whether `token` is a code of now that was not used yet. Called with this row locked."""
         if not self.verify_is_allowed()[0]:
             return False
-        step = accepted_step(encryption.decrypt(self.key_encrypted), token, after=self.last_step)
+        try:
+            key = encryption.decrypt(self.key_encrypted)
+        except InvalidToken:  # its key was taken out of ENCRYPTION_KEYS
+            logger.error("the second factor of user %s can't be decrypted: reset it", self.user_id)
+            return False
+        step = accepted_step(key, token, after=self.last_step)
         if step is None:
             self.throttle_increment()
             return False
@@ -105,6 +114,7 @@ class AuditEntry(models.Model):
         KEY_ROTATED = "key_rotated", "API key rotated"
         KEY_REVOKED = "key_revoked", "API key revoked"
         KEY_CHANGED = "key_changed", "API key changed"
+        EXPORTED = "exported", "CSV exported"
 
     at = models.DateTimeField(default=timezone.now, editable=False)
     what = models.CharField(max_length=32, choices=What.choices, editable=False)

@@ -23,6 +23,8 @@ from django.utils import timezone
 from chains.amounts import format_amount
 from chains.models import Token
 from config import portal
+from merchants import audit
+from merchants.models import AuditEntry
 
 if TYPE_CHECKING:
     _AdminClass = portal.ModelAdmin[Any]
@@ -143,12 +145,14 @@ class CsvExport(_AdminClass):
 
 
 def _note(request: HttpRequest, model: type[Any], query: str) -> LogEntry:
-    """Write down who exports what, before the first byte leaves."""
+    """Write down who exports what before the first byte leaves: in the security log, and where rows are counted."""
+    what = str(model._meta.verbose_name_plural)
+    audit.note(request, AuditEntry.What.EXPORTED, subject=what, detail=query or "all")
     return LogEntry.objects.create(
         user_id=int(request.user.pk or 0),
         content_type=ContentType.objects.get_for_model(model),
         object_id=None,
-        object_repr=f"CSV export of {model._meta.verbose_name_plural}",
+        object_repr=f"CSV export of {what}",
         action_flag=CHANGE,
         change_message=f"Exported as CSV: {query or 'all'}"[:1000],
     )

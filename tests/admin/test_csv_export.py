@@ -13,7 +13,7 @@ from django.http import StreamingHttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from merchants.models import Merchant
+from merchants.models import AuditEntry, Merchant
 from merchants.staff import assign_role
 from payments.admin import export
 from payments.admin.export import safe
@@ -199,6 +199,8 @@ def test_who_took_what_is_written_down_with_the_number_of_rows(admin_client: Cli
     assert entry.user.get_username() == "admin"
     assert entry.get_change_message() == "Exported as CSV: q=order-1 (1 rows)"
     assert entry.object_repr == "CSV export of payment requests"
+    logged = AuditEntry.objects.get(what="exported")
+    assert (logged.actor, logged.subject, logged.detail) == ("admin", "payment requests", "q=order-1")
 
 
 @pytest.mark.django_db(transaction=True)
