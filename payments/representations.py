@@ -215,7 +215,9 @@ class PaymentRequestSerializer(serializers.ModelSerializer[PaymentRequest]):
     token = TokenSerializer(read_only=True, help_text="The token that is to arrive.")
     payment_url = serializers.SerializerMethodField(help_text="The checkout page: send the customer there.")
     metadata = serializers.DictField(
-        child=serializers.CharField(), read_only=True, help_text="Your own pairs, as sent; `{}` if left out."
+        child=serializers.CharField(allow_blank=True),
+        read_only=True,
+        help_text="Your own pairs, as sent; `{}` if left out.",
     )
     expires_at = TimestampField(help_text="Until when it can be paid.")
     created_at = TimestampField(help_text="When it was created.")

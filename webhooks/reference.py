@@ -197,7 +197,9 @@ class EventObjectSerializer(serializers.Serializer[Any]):
         help_text="How the payment request stands after it.",
     )
     metadata = serializers.DictField(
-        child=serializers.CharField(), read_only=True, help_text="The request's own pairs."
+        child=serializers.CharField(allow_blank=True),
+        read_only=True,
+        help_text="The request's own pairs.",
     )
     failure_code = serializers.CharField(
         required=False, help_text="`payment.failed` alone: why, for programs."

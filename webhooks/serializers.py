@@ -171,7 +171,7 @@ class DeliveryListQuery(ListQuery):
     )
 
 
-@described("RedeliverFailed", "Since when.", {"since": "2026-11-20T08:00:00Z"})
+@described("RedeliverFailed", "Since when.", {"since": "2026-11-20T08:00:00Z", "type": "payment.succeeded"})
 class RedeliverFailedSerializer(StrictSerializer):
     """The body of POST /api/webhooks/deliveries/redeliver."""
 

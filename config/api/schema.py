@@ -5,7 +5,7 @@ A view names its operation with `operation`, a serializer its object with `descr
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from django.conf import settings
 from drf_spectacular.openapi import AutoSchema
@@ -195,7 +195,7 @@ class Inspector(AutoSchema):
         return found
 
     def _map_serializer_field(self, field: Any, direction: str, bypass_extensions: bool = False) -> Any:
-        """Describe an `object` field by the one word that ever stands there."""
+        """Describe an `object` field by the one word that ever stands there, and say that ids need 64 bits."""
         if isinstance(field, serializers.ReadOnlyField) and field.field_name == "object":
             return {
                 "type": "string",
@@ -203,7 +203,10 @@ class Inspector(AutoSchema):
                 "description": str(field.help_text),
                 "readOnly": True,
             }
-        return super()._map_serializer_field(field, direction, bypass_extensions)  # type: ignore[no-untyped-call]
+        found = super()._map_serializer_field(field, direction, bypass_extensions)  # type: ignore[no-untyped-call]
+        if isinstance(field, serializers.IntegerField) and str(field.field_name).endswith("id"):
+            found["format"] = "int64"
+        return found
 
 
 def only_what_answers(endpoints: list[Any], **_: Any) -> list[Any]:
@@ -216,19 +219,31 @@ def only_what_answers(endpoints: list[Any], **_: Any) -> list[Any]:
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """Add the shared components, and take out what says nothing to a reader."""
     components = result["components"]
-    components["schemas"] = dict(
-        sorted({**components.get("schemas", {}), **schema_errors.COMPONENTS}.items())
-    )
-    components["headers"] = HEADERS
-    components["securitySchemes"] = SECURITY_SCHEMES
-    components["schemas"].pop("Null", None)
-    return cast(dict[str, Any], _tidied(result))
+    schemas = {**components.get("schemas", {}), **schema_errors.COMPONENTS}
+    schemas.pop("Null", None)
+    names = {tuple(schema["enum"]): name for name, schema in schemas.items() if "enum" in schema}
+    tidied: dict[str, Any] = _tidied({**result, "components": {}}, names)
+    # An enumeration's own component keeps its words; everything in the others refers to it.
+    described_here = {
+        name: schema if "enum" in schema else _tidied(schema, names)
+        for name, schema in sorted(schemas.items())
+    }
+    tidied["components"] = {
+        "schemas": described_here,
+        "headers": HEADERS,
+        "securitySchemes": SECURITY_SCHEMES,
+    }
+    return tidied
 
 
-def _tidied(node: Any) -> Any:
-    """Return `node` without marks that only matter where one schema serves both directions."""
-    if isinstance(node, dict):
-        if node == {"$ref": "#/components/schemas/Null"}:
-            return {"type": "null"}
-        return {name: _tidied(value) for name, value in node.items() if name != "readOnly"}
-    return [_tidied(item) for item in node] if isinstance(node, list) else node
+def _tidied(node: Any, names: Mapping[tuple[str, ...], str]) -> Any:
+    """Return `node` with its enumerations by name, and without marks for schemas that serve both directions."""
+    if isinstance(node, list):
+        return [_tidied(item, names) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if node == {"$ref": "#/components/schemas/Null"}:
+        return {"type": "null"}
+    if "enum" in node and set(node) <= {"type", "enum", "minLength"} and tuple(node["enum"]) in names:
+        return {"$ref": f"#/components/schemas/{names[tuple(node['enum'])]}"}
+    return {name: _tidied(value, names) for name, value in node.items() if name != "readOnly"}

@@ -93,7 +93,8 @@ def test_each_call_answers_exactly_what_is_described(
     answer("chains.list", public.get("/api/public/chains"))
     answer("tokens.list", public.get(f"/api/public/chains/{there.chain}/tokens"))
 
-    answer("payment_requests.create", api.post(many, order(redirect_url="https://shop.example/ok")))
+    own = {"redirect_url": "https://shop.example/ok", "metadata": {"note": ""}}
+    answer("payment_requests.create", api.post(many, order(**own)))
     assert len(answer("payment_requests.list", api.get(many))["data"]) == 3
     answer("payment_requests.retrieve", api.get(one))
     assert len(answer("payments.list", api.get(f"{one}/payments"))["data"]) == 1
@@ -147,6 +148,8 @@ def test_each_call_answers_exactly_what_is_described(
     delivery = f"/api/webhooks/deliveries/{there.delivery}"
     assert answer("webhook_deliveries.retrieve", api.get(delivery))["attempts"]
     answer("webhook_deliveries.redeliver", api.post(f"{delivery}/redeliver"))
+    since = {"since": "2026-01-01T00:00:00Z"}
+    answer("webhook_deliveries.redeliver_failed", api.post("/api/webhooks/deliveries/redeliver", since))
 
     events = answer("events.list", api.get("/api/events?limit=100"))["data"]
     assert {"payment.succeeded", "payment.failed", "payment.expired"} <= {event["type"] for event in events}
