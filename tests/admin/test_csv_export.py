@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import tracemalloc
 from typing import Any
 
@@ -17,8 +18,11 @@ from merchants.models import AuditEntry, Merchant
 from merchants.staff import assign_role
 from payments.admin import export
 from payments.admin.export import safe
+from payments.admin.payments import COLUMNS as PAYMENT_COLUMNS
+from payments.admin.requests import COLUMNS as REQUEST_COLUMNS
 from payments.models import Payment, PaymentRequest
 from tests.admin.payment_rows import HASH, RECIPIENT, SENDER, Make, fail
+from tests.docs.pages import REPOSITORY, table_rows
 
 REQUESTS = "/admin/payments/paymentrequest/export.csv"
 PAYMENTS = "/admin/payments/payment/export.csv"
@@ -243,3 +247,13 @@ def test_a_filter_that_is_none_leads_back_to_the_list(admin_client: Client, make
     answer = admin_client.get(REQUESTS, {"created_at__gte": "yesterday"})
     assert (answer.status_code, answer["Location"]) == (302, "/admin/payments/paymentrequest/")
     assert not LogEntry.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"), [("payment requests", REQUEST_COLUMNS), ("payments", PAYMENT_COLUMNS)]
+)
+def test_the_columns_are_the_documented_ones(name: str, columns: tuple[export.Column, ...]) -> None:
+    page = REPOSITORY / "docs" / "operating.md"
+    (listed,) = [row[1] for row in table_rows(page) if row[0] == name]
+    documented = re.findall(r"`(\w+)`", re.sub(r" \([^)]*\)", "", listed))
+    assert documented == [column.name for column in columns]
