@@ -1,0 +1,152 @@
+"""The pages over millions of rows, tried over thousands: what they ask is answered by an index, and is not much.
+
+Times are no matter here: `make bench-admin` measures them. What counts is how many rows are touched. The planner is
+told to avoid what pays for small tables alone, and lists count no further than 100, as they count to 10,000 at most.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.test import Client
+
+from bench.admin_data import Size, chains_at_work, generate
+from bench.admin_pages import OF_MERCHANT_STAFF, admin_paths, api_paths
+from config import portal
+from merchants.models import Merchant
+from merchants.services import issue_key
+from merchants.staff import assign_role
+from payments.figures import keep_up
+from payments.models import DailyFigures, Payment, PaymentRequest
+from webhooks.models import Delivery
+
+pytestmark = pytest.mark.django_db
+
+SIZE = Size(requests=3000, deliveries=6000, merchants=20, keys=60)
+LARGE = {
+    "payments_paymentrequest",
+    "payments_payment",
+    "payments_consumedtransfer",
+    "payments_transition",
+    "webhooks_event",
+    "webhooks_delivery",
+    "webhooks_attempt",
+}
+# What a search may find at most, and what needs a person: far from all that there is of anything.
+MOST_ROWS = 1100
+MOST_QUERIES = 30
+
+
+@pytest.fixture(scope="module")
+def filled(django_db_setup: None, django_db_blocker: Any) -> Iterator[Merchant]:
+    """A small database of the benchmark's making, its busiest merchant, and nothing left of it afterwards."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        generate(SIZE, lambda _: None, vacuum=False)
+        chains_at_work()
+        keep_up()
+        busiest = Merchant.objects.order_by("name").first()
+        assert busiest is not None
+        yield busiest
+        transaction.set_rollback(True)
+
+
+@pytest.fixture(autouse=True)
+def _counts_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portal, "COUNTED_AT_MOST", 100)
+
+
+def asked_by(client: Client, path: str) -> list[tuple[str, Any]]:
+    """Return the queries of one page, which has to be there."""
+    asked: list[tuple[str, Any]] = []
+
+    def listen(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        asked.append((sql, params))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(listen):
+        response = client.get(path)
+        if response.streaming:
+            next(iter(response.streaming_content))
+    assert response.status_code == 200, f"{path}: {response.status_code}"
+    return asked
+
+
+def rows_read(sql: str, params: Any) -> int:
+    """Return how many rows of one large table the query reads at most, by the better of two ways to answer it."""
+    if not sql.startswith("SELECT"):
+        return 0
+    ways = ("seqscan", "hashjoin", "mergejoin"), ("seqscan", "hashjoin", "mergejoin", "sort")
+    return min(_rows_read(sql, params, without) for without in ways)
+
+
+def _rows_read(sql: str, params: Any, without: tuple[str, ...]) -> int:
+    with connection.cursor() as cursor:
+        for way in without:
+            cursor.execute(f"SET LOCAL enable_{way} = off")
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", params)
+        (answer,) = cursor.fetchone()
+        for way in without:
+            cursor.execute(f"SET LOCAL enable_{way} = on")
+    plan = answer if isinstance(answer, list) else json.loads(answer)
+    return max(_scans(plan[0]["Plan"]), default=0)
+
+
+def _scans(node: Any) -> Iterator[int]:
+    """Yield the rows that each scan of a large table touches, those that its filter throws away included."""
+    if node.get("Relation Name") in LARGE:
+        dropped = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
+        yield round((node["Actual Rows"] + dropped) * node["Actual Loops"])
+    for below in node.get("Plans", []):
+        yield from _scans(below)
+
+
+def held(asked: list[tuple[str, Any]]) -> None:
+    assert len(asked) <= MOST_QUERIES, [sql for sql, _ in asked]
+    for sql, params in asked:
+        assert rows_read(sql, params) <= MOST_ROWS, f"{sql}, {params}"
+
+
+def test_the_generator_makes_what_the_service_would_have_written(filled: Merchant) -> None:
+    assert PaymentRequest.objects.count() == SIZE.requests
+    assert Delivery.objects.count() == SIZE.deliveries
+    paid = PaymentRequest.objects.filter(status="completed")
+    assert SIZE.requests // 2 < paid.count() < SIZE.requests
+    for request in paid[:50]:
+        assert sum(payment.amount_received or 0 for payment in request.payments.all()) == request.amount_paid
+        assert request.transitions.filter(payment=None, to_status="completed").exists()
+    figures = DailyFigures.objects.filter(merchant=None)
+    assert sum(row.requests_created for row in figures) == SIZE.requests
+    assert (
+        sum(row.deliveries_delivered for row in figures)
+        == Delivery.objects.filter(status="delivered").count()
+    )
+    assert (
+        sum(sum(row.confirmation_times) for row in figures)
+        == Payment.objects.filter(status="completed").count()
+    )
+
+
+def test_no_page_of_the_portal_reads_a_large_table_whole(filled: Merchant) -> None:
+    client = Client()
+    client.force_login(User.objects.create_superuser("bench"))
+    for path in admin_paths().values():
+        held(asked_by(client, path))
+
+
+def test_nor_does_any_page_of_one_merchants_staff(filled: Merchant) -> None:
+    user = User.objects.create_user("staff", is_staff=True)
+    assign_role(user, "merchant", filled)
+    client = Client()
+    client.force_login(user)
+    for name in OF_MERCHANT_STAFF:
+        held(asked_by(client, admin_paths()[name]))
+
+
+def test_nor_does_any_list_of_the_api(filled: Merchant) -> None:
+    _, key = issue_key(merchant=filled, permissions=["create_payments", "manage_webhooks"], name="bench")
+    client = Client(headers={"X-API-Key": key})
+    for path in api_paths(filled.pk).values():
+        held(asked_by(client, path))
