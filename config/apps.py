@@ -1,7 +1,7 @@
-"""Django's own apps, as the portal calls them."""
+"""Django's admin with the portal's own site, and its own names."""
 
+from django.apps import apps
 from django.contrib.admin.apps import AdminConfig
-from django.contrib.auth.apps import AuthConfig
 
 
 class PortalConfig(AdminConfig):
@@ -9,8 +9,7 @@ class PortalConfig(AdminConfig):
 
     default_site = "merchants.site.PortalSite"
 
-
-class StaffConfig(AuthConfig):
-    """Users, under the name of their section."""
-
-    verbose_name = "Staff"
+    def ready(self) -> None:
+        """Call users by the name of their section."""
+        apps.get_app_config("auth").verbose_name = "Staff"
+        super().ready()

@@ -34,7 +34,7 @@ INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",  # the admin's theme: before the admin, whose templates it takes the place of
     "unfold.contrib.filters",
     "config.apps.PortalConfig",
-    "config.apps.StaffConfig",
+    "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",

@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.generic import View
 
 from merchants import audit, encryption, sessions, two_factor
-from merchants.sign_in import CodeForm, next_step
+from merchants.sign_in import CodeForm, EitherForm, next_step
 
 if TYPE_CHECKING:
     from django.contrib.admin import AdminSite
@@ -42,7 +42,7 @@ class TwoFactorView(RedirectURLMixin, View):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show a new secret, or how things stand."""
         if self.enrolled:
-            return self._standing(CodeForm())
+            return self._standing(EitherForm())
         key = two_factor.new_key()
         # Bound to this session, so that nobody else has seen the secret that is confirmed; encrypted as at rest.
         request.session[_PENDING] = encryption.encrypt(key).decode()
@@ -50,8 +50,9 @@ class TwoFactorView(RedirectURLMixin, View):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Confirm the new secret by a code; or, by a code too, do what was asked for."""
-        form = CodeForm(request.POST)
-        return self._manage(request, form) if self.enrolled else self._confirm(request, form)
+        if self.enrolled:
+            return self._manage(request, EitherForm(request.POST))
+        return self._confirm(request, CodeForm(request.POST))
 
     def _confirm(self, request: HttpRequest, form: CodeForm) -> HttpResponse:
         pending = request.session.get(_PENDING)
@@ -73,7 +74,7 @@ class TwoFactorView(RedirectURLMixin, View):
     def _manage(self, request: HttpRequest, form: CodeForm) -> HttpResponse:
         if not form.is_valid():
             return self._standing(form)
-        if two_factor.check_code(request.user, form.cleaned_data["code"]) is None:
+        if two_factor.check_either(request.user, form.cleaned_data["code"]) is None:
             audit.note(request, audit.What.CODE_FAILED)
             seconds = two_factor.seconds_to_wait(request.user)
             wait = f" Wait {seconds} seconds before the next try." if seconds > 1 else ""

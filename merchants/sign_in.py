@@ -95,6 +95,15 @@ class RecoveryForm(CodeForm):
         self.fields["code"].widget.attrs.update({"autocomplete": "off", "inputmode": "text"})
 
 
+class EitherForm(CodeForm):
+    """A code of the app or, where the phone is lost, a recovery code."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["code"].label = "Code, or a recovery code"
+        self.fields["code"].widget.attrs.update({"inputmode": "text", "autofocus": False})
+
+
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
 class CodeView(RedirectURLMixin, _FormView):
     """The second page: a code of the app or, where the phone is lost, a recovery code."""

@@ -104,6 +104,12 @@ def spend_recovery_code(user: Account, code: str) -> Authenticator | None:
     return authenticator_of(user) if unused.filter(digest=digest).update(used_at=timezone.now()) else None
 
 
+def check_either(user: Account, code: str) -> Authenticator | None:
+    """Return the user's authenticator if `code` is a fresh code of the app or an unused recovery code, else None."""
+    is_of_the_app = _compact(code).isdecimal()
+    return check_code(user, code) if is_of_the_app else spend_recovery_code(user, code)
+
+
 def recovery_codes_left(user: Account) -> int:
     """Return how many recovery codes are still unused."""
     return RecoveryCode.objects.filter(user=user.pk, used_at=None).count()

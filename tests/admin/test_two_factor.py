@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
 from django.contrib.admin import site
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
@@ -223,6 +224,33 @@ def test_removing_needs_a_fresh_code_and_ends_the_other_sessions(olga: User) -> 
     assert not RecoveryCode.objects.exists()
     assert is_in(mine)
     assert not is_in(other)
+
+
+def test_whoever_lost_the_phone_changes_to_another_by_recovery_codes(
+    client: Client, olga: User, production: None
+) -> None:
+    _, codes = enrolled(olga)
+    sign_in(client, olga)
+    client.post(f"{CODE}?with=recovery", {"code": codes[0]})
+    assert client.post(SET_UP, {"code": codes[0], "do": "remove"}).status_code == 200
+    assert Authenticator.objects.exists(), "that one was used"
+    client.post(SET_UP, {"code": codes[1], "do": "remove"})
+    assert not is_in(client)
+    phone = Phone.scan(client.get(SET_UP).content.decode())
+    client.post(SET_UP, {"code": phone.code()})
+    assert is_in(client)
+
+
+def test_a_secret_whose_encryption_key_is_gone_lets_nobody_in_and_breaks_nothing(
+    client: Client, olga: User, settings: Any
+) -> None:
+    phone, codes = enrolled(olga)
+    settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    sign_in(client, olga)
+    assert client.post(CODE, {"code": phone.code()}).status_code == 200
+    assert not is_in(client)
+    client.post(f"{CODE}?with=recovery", {"code": codes[0]})
+    assert is_in(client)
 
 
 def test_new_recovery_codes_replace_the_old_ones(client: Client, olga: User) -> None:
