@@ -1,5 +1,6 @@
 """Settings, all from the environment. `.env.example` explains each; production's defaults are the safe ones."""
 
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -180,7 +181,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # the admin's forms; the API's ow
 STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
 # After `collectstatic` files are served fingerprinted and compressed; without it, straight from the apps' folders.
-COLLECTED = (STATIC_ROOT / "staticfiles.json").exists() and not DEBUG
+_COLLECTING = sys.argv[1:2] == ["collectstatic"]  # it makes the manifest that tells the other processes
+COLLECTED = (_COLLECTING or (STATIC_ROOT / "staticfiles.json").exists()) and not DEBUG
 _STATIC_BACKEND = (
     "whitenoise.storage.CompressedManifestStaticFilesStorage"
     if COLLECTED

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from config.api.errors import ApiError, ErrorCode
+from config.api.methods import only_read
 
 _TYPES = {"json": "application/json", "yaml": "application/yaml"}
 _CACHE_SECONDS = 300
@@ -55,6 +56,7 @@ def described_as(form: str) -> bytes:
     return yaml.safe_dump(json.loads(plain), sort_keys=False, allow_unicode=True).encode()
 
 
+@only_read
 def reference_page(request: HttpRequest) -> HttpResponse:
     """Show the reference; everything on it is our own file, and nothing else may run."""
     nonce = secrets.token_urlsafe(16)

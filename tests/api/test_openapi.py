@@ -170,6 +170,13 @@ def test_it_is_served_as_json_as_yaml_and_only_when_it_changed(client: Client) -
     assert (refused.status_code, refused.json()["error"]["param"]) == (400, "format")
 
 
+def test_the_page_and_the_description_are_only_read(client: Client) -> None:
+    for path in OWN_PAGES:
+        response = client.post(path, {})
+        assert (response.status_code, response.json()["error"]["code"]) == (405, "method_not_allowed")
+        assert "GET" in response["Allow"]
+
+
 def test_production_describes_no_sandbox(settings: Any) -> None:
     assert "sandbox.simulate" in OPERATIONS
     settings.ENVIRONMENT = "production"
