@@ -1,7 +1,7 @@
 from django.urls import path
 
 from checkout.front import front_page
-from checkout.views import CheckoutViewSet, pay_page
+from checkout.views import CheckoutViewSet, logo, pay_page
 from config.api.public_limits import never_refused
 
 checkout = CheckoutViewSet
@@ -22,4 +22,5 @@ urlpatterns = [
     path("api/public/build-transaction", checkout.as_view({"post": "build"}), name="build-transaction"),
     path("", front_page, name="front"),
     path("pay/<str:shortcode>", pay_page, name="pay"),
+    path("pay/<str:shortcode>/logo", logo, name="logo"),
 ]

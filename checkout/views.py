@@ -5,10 +5,10 @@ import json
 import uuid
 from typing import Any
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import status, viewsets
 from rest_framework.request import Request
@@ -19,6 +19,7 @@ from chains.amounts import display_amount
 from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
 from checkout import representations
+from checkout.logos import known_logo, logo_answer, version
 from checkout.qr import checkout_qr
 from checkout.reference import (
     BuiltTransactionSerializer,
@@ -287,9 +288,25 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         "remaining_display": display_amount(found.amount_remaining, decimals),
         "paid_display": display_amount(found.amount_paid, decimals),
         "qr_svg": checkout_qr(checkout["payment_url"]),
-        "is_test": settings.ENVIRONMENT == "staging",
+        "logo_path": _logo_path(found),
     }
     return page_policy(request, render(request, "checkout/pay.html", context))
+
+
+@only_read
+def logo(request: HttpRequest, shortcode: str) -> HttpResponse:  # noqa: ARG001 - the view interface
+    """Show the logo of the request's merchant, from here."""
+    known = known_logo(find_request(shortcode).merchant)
+    if known is None:
+        raise Http404
+    return logo_answer(known)
+
+
+def _logo_path(found: PaymentRequest) -> str | None:
+    """Return where the page finds the logo, if it is here."""
+    if known_logo(found.merchant) is None:
+        return None
+    return f"{reverse('logo', args=(found.shortcode,))}?v={version(found.merchant)}"
 
 
 def _validated(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:

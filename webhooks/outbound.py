@@ -115,18 +115,28 @@ def post(
     default this machine's resolver.
     """
     started = time.monotonic()
-    call = _Call(ends_at=started + deadline, rules=rules, tls=tls, resolve=resolve or system_resolver)
-    error = ""
-    try:
-        call.run(url, body, headers)
-    except (NotCalled, OSError, http.client.HTTPException, ValueError) as problem:
-        late = time.monotonic() >= call.ends_at
-        error = f"No answer within {deadline:g} seconds." if late else _in_words(problem)
+    call = _Call("POST", ends_at=started + deadline, rules=rules, tls=tls, resolve=resolve)
+    error = call.attempt(url, body, headers, deadline)
     duration_ms = round((time.monotonic() - started) * 1000)
-    excerpt = bytes(call.excerpt).decode("utf-8", "replace").replace("\x00", "\ufffd")
+    excerpt = bytes(call.kept[:EXCERPT_BYTES]).decode("utf-8", "replace").replace("\x00", "\ufffd")
     if call.status is None:
         return Answer(None, error or "The answer was not HTTP.", "", duration_ms)
     return Answer(call.status, _verdict(call.status), excerpt, duration_ms)
+
+
+def get(
+    url: str,
+    *,
+    rules: Rules,
+    deadline: float,
+    most: int,
+    tls: ssl.SSLContext | None = None,
+    resolve: Resolve | None = None,
+) -> bytes | None:
+    """Return what `url` holds, fetched as `post` sends; None unless all came, with 200 and within `most` bytes."""
+    call = _Call("GET", ends_at=time.monotonic() + deadline, rules=rules, tls=tls, resolve=resolve, most=most)
+    error = call.attempt(url, b"", {"Accept-Encoding": "identity"}, deadline)
+    return bytes(call.kept) if call.status == http.HTTPStatus.OK and call.is_whole and not error else None
 
 
 def _verdict(status: int) -> str:
@@ -160,15 +170,39 @@ def _in_words(problem: Exception) -> str:
 
 
 class _Call:
-    """One call under one deadline; `status` and `excerpt` are what had come when it ended."""
+    """One call under one deadline; `status` and `kept` are what had come when it ended, `is_whole` whether that is all.
 
-    def __init__(self, *, ends_at: float, rules: Rules, tls: ssl.SSLContext | None, resolve: Resolve) -> None:
+    No more than `most` bytes of an answer are read.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        *,
+        ends_at: float,
+        rules: Rules,
+        tls: ssl.SSLContext | None,
+        resolve: Resolve | None,
+        most: int = MAX_ANSWER_BYTES,
+    ) -> None:
+        self.method = method
         self.ends_at = ends_at
         self.rules = rules
         self.tls = tls
-        self.resolve = resolve
+        self.resolve = resolve or system_resolver
+        self.most = most
         self.status: int | None = None
-        self.excerpt = bytearray()
+        self.kept = bytearray()
+        self.is_whole = False
+
+    def attempt(self, url: str, body: bytes, headers: Mapping[str, str], deadline: float) -> str:
+        """Make the call, and return what went wrong, in words; empty if nothing did."""
+        try:
+            self.run(url, body, headers)
+        except (NotCalled, OSError, http.client.HTTPException, ValueError) as problem:
+            late = time.monotonic() >= self.ends_at
+            return f"No answer within {deadline:g} seconds." if late else _in_words(problem)
+        return ""
 
     def run(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
         """Make the call over a kept connection, or else over a new one.
@@ -179,7 +213,7 @@ class _Call:
         address = split_web_address(url, allow_http=self.rules.allow_http)
         tls = (self.tls or _public_authorities()) if address.scheme == "https" else None
         key = (address.scheme, address.host, address.port, self.rules, tls)
-        request = _request(address, body, headers)
+        request = _request(self.method, address, body, headers)
         kept = _kept.take(key)
         if kept is not None:
             try:
@@ -193,35 +227,39 @@ class _Call:
     def _exchange(self, connection: Connection, key: Key, request: bytes) -> None:
         """Send the request and read its answer; keep the connection only if the answer ended where it should."""
         connection.sock.ends_at = self.ends_at
-        is_whole = False
+        can_be_kept = False
         try:
             # Who answers without reading the body to its end may close early; the answer still counts.
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.sock.sendall(request)
             response = _Response(connection.sock, call=self)
             response.begin()
-            is_whole = self._read(response) and not response.will_close
+            self._read(response)
+            can_be_kept = self.is_whole and not response.will_close
         finally:
-            if is_whole:
+            if can_be_kept:
                 _kept.keep(key, connection)
             else:
                 connection.close()
 
-    def _read(self, response: http.client.HTTPResponse) -> bool:
-        """Keep the beginning of the body, read no more of it than the cap, and return whether that was all of it."""
-        unread = MAX_ANSWER_BYTES
-        while unread > 0 and (chunk := response.read1(min(unread, 4096))):
-            unread -= len(chunk)
-            self.excerpt += chunk[: EXCERPT_BYTES - len(self.excerpt)]
-        return response.isclosed() or response.length == 0
+    def _read(self, response: http.client.HTTPResponse) -> None:
+        """Keep the body, and read no more of it than the cap."""
+        while len(self.kept) < self.most:
+            chunk = response.read1(min(self.most - len(self.kept), 4096))
+            self.kept += chunk
+            if not chunk:
+                break
+        self.is_whole = response.isclosed() or response.length == 0
 
 
-def _request(address: WebAddress, body: bytes, headers: Mapping[str, str]) -> bytes:
+def _request(method: str, address: WebAddress, body: bytes, headers: Mapping[str, str]) -> bytes:
     """Return the request as it goes over the wire, in one piece."""
     host = f"[{address.host}]" if ":" in address.host else address.host
     if address.port != (443 if address.scheme == "https" else 80):
         host = f"{host}:{address.port}"
-    lines = [f"POST {address.target} HTTP/1.1", f"Host: {host}", f"Content-Length: {len(body)}"]
+    lines = [f"{method} {address.target} HTTP/1.1", f"Host: {host}"]
+    if method == "POST":
+        lines.append(f"Content-Length: {len(body)}")
     for name, value in headers.items():
         if not _HEADER.fullmatch(f"{name}: {value}"):
             raise ValueError(f"{name} cannot be sent as a header.")
@@ -233,7 +271,7 @@ class _Response(http.client.HTTPResponse):
     """A response that tells its call the status as soon as that line is read, and skips interim answers."""
 
     def __init__(self, sock: socket.socket, *, call: _Call) -> None:
-        super().__init__(sock, method="POST")
+        super().__init__(sock, method=call.method)
         self._call = call
 
     def _read_status(self) -> tuple[str, int, str]:

@@ -1,0 +1,13 @@
+"""What Celery nudges."""
+
+from celery import shared_task
+
+from checkout.logos import fetch_logo
+from merchants.models import Merchant
+
+
+@shared_task
+def fetch_merchants_logo(merchant_id: str) -> bool:
+    """Fetch a merchant's logo, so that the next page shows it; return whether there is one."""
+    merchant = Merchant.objects.exclude(logo_url="").filter(pk=merchant_id).first()
+    return merchant is not None and bool(fetch_logo(merchant).content_type)
