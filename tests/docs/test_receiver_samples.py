@@ -4,6 +4,8 @@ A language that this machine does not have is skipped.
 """
 
 import base64
+import hashlib
+import hmac
 import json
 import os
 import shutil
@@ -49,6 +51,12 @@ GOOD = sign([SECRET], NOW, BODY)
 DIGEST = GOOD.partition("v1=")[2]
 
 
+def _signed_at(timestamp: str) -> str:
+    """Return a header that signs the body at a time which the product never writes."""
+    digest = hmac.new(SECRET.encode(), f"{timestamp}.".encode() + BODY, hashlib.sha256).hexdigest()
+    return f"t={timestamp},v1={digest}"
+
+
 @dataclass(frozen=True)
 class Case:
     """A delivery to judge."""
@@ -92,6 +100,9 @@ REFUSED = {
     "timestamp in words": Case(f"t=now,v1={DIGEST}"),
     "timestamp with a sign": Case(f"t=+{NOW},v1={DIGEST}"),
     "timestamp with a line feed": Case(f"t={NOW}\n,v1={DIGEST}"),
+    "timestamp in words, and signed": Case(_signed_at("now")),
+    "timestamp with a sign, and signed": Case(_signed_at(f"+{NOW}")),
+    "timestamp with a line feed, and signed": Case(_signed_at(f"{NOW}\n")),
     "timestamp of a thousand digits": Case(f"t={'9' * 1000},v1={DIGEST}"),
     "upper-case hex": Case(f"t={NOW},v1={DIGEST.upper()}"),
     "half of the signature": Case(GOOD[:-32]),

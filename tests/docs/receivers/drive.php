@@ -4,6 +4,8 @@
 
 declare(strict_types=1);
 
+set_error_handler(fn (int $level, string $message) => throw new ErrorException($message));
+
 require $argv[1];
 
 $verdicts = [];
