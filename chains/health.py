@@ -109,6 +109,40 @@ def judge(chain: Chain, status: ChainStatus | None, now: datetime) -> Health:
     return Health.WORKING if answering == len(status.nodes) else Health.IMPAIRED
 
 
+def summary(now: Callable[[], datetime] = timezone.now) -> dict[str, dict[str, Any]]:
+    """Return, by the id of each active chain, how it does by the last look: for `/readyz`.
+
+    `lag_seconds` is how long its newest block was the newest when last looked at.
+    """
+    return {str(chain.pk): _summary_of(chain, status, now()) for chain, status in chains_with_status()}
+
+
+def chains_with_status() -> list[tuple[Chain, ChainStatus | None]]:
+    """Return each active chain with what was last seen of it."""
+    statuses = {status.chain_id: status for status in ChainStatus.objects.all()}
+    return [(chain, statuses.get(chain.pk)) for chain in Chain.objects.filter(is_active=True)]
+
+
+def lag_seconds(status: ChainStatus) -> float | None:
+    """Return how long the newest block had been the newest at the last look; None if none was ever seen."""
+    return (status.looked_at - status.head_since).total_seconds() if status.head_since else None
+
+
+def _summary_of(chain: Chain, status: ChainStatus | None, now: datetime) -> dict[str, Any]:
+    answer: dict[str, Any] = {"name": chain.name, "state": judge(chain, status, now).value}
+    if status is not None:
+        answer |= {
+            "head": status.head,
+            "lag_seconds": lag_seconds(status),
+            "looked_at_seconds_ago": (now - status.looked_at).total_seconds(),
+            "nodes": [
+                {"host": node["host"], "state": node["state"], "behind": node["behind"]}
+                for node in status.nodes
+            ],
+        }
+    return answer
+
+
 def longest_pause(chain: Chain) -> timedelta:
     """Return how long a chain may go without a new block before that means something."""
     return max(STILL_AFTER, timedelta(milliseconds=STILL_BLOCKS * chain.block_time_ms))

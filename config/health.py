@@ -11,6 +11,7 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from django.http import HttpRequest, JsonResponse
 from django.urls import path
+from django.utils.module_loading import import_string
 from redis.exceptions import RedisError
 
 from config.api.methods import only_read
@@ -27,7 +28,10 @@ def alive(request: HttpRequest) -> JsonResponse:  # noqa: ARG001 - the view inte
 
 @only_read
 def ready(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when database, Redis and a worker answer, else 503; the details only to those who may read them."""
+    """Answer 200 when database, Redis and a worker answer, else 503; the details only to those who may read them.
+
+    How the chains do stands in the details and changes nothing: the other chains' merchants are served all the same.
+    """
     parts = {
         "database": _database_answers(),
         "redis": _redis_answers(),
@@ -37,6 +41,8 @@ def ready(request: HttpRequest) -> JsonResponse:
     body: dict[str, object] = {"status": "ok" if ok else "unavailable"}
     if may_read_details(request):
         body |= {"parts": parts, "worker_heartbeat_age_seconds": heartbeat_age()}
+        if parts["database"]:
+            body |= {name: import_string(path)() for name, path in settings.READINESS_DETAILS.items()}
     return JsonResponse(body, status=200 if ok else 503)
 
 

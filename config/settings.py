@@ -290,10 +290,13 @@ LOGGING = {
 }
 report_errors(env.str("SENTRY_DSN", default=""), ENVIRONMENT)
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
-METRICS = ["payments.metrics.collect", "webhooks.metrics.collect"]
+METRICS = ["chains.metrics.collect", "payments.metrics.collect", "webhooks.metrics.collect"]
+READINESS_DETAILS = {"chains": "chains.health.summary"}
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
 EMAIL_TIMEOUT = 10
-DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", default="") or f"Quittance <no-reply@{urlsplit(BASE_URL).hostname}>"
+DEFAULT_FROM_EMAIL = (
+    env.str("EMAIL_FROM", default="") or f"Quittance <no-reply@{urlsplit(BASE_URL).hostname}>"
+)
 
 # --- routing providers (contract 10) ------------------------------------------------------------------------------
 ROUTING_PROVIDERS = env.list("ROUTING_PROVIDERS", default=["lifi", "relay"])

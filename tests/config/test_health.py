@@ -1,9 +1,13 @@
 """`/healthz` and `/readyz`: alive, and able to work (contract 10)."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
+from chains.models import ChainStatus, Token
 from config.health import beat_heart
 
 
@@ -23,6 +27,28 @@ def test_it_is_ready_once_a_worker_has_worked(client: Client, db: None) -> None:
     after = client.get("/readyz")
     assert (after.status_code, after.json()["status"]) == (200, "ok")
     assert after.json()["parts"] == {"database": True, "redis": True, "worker": True}
+
+
+def test_it_tells_how_each_chain_does_and_stays_ready_while_one_is_down(client: Client, usdc: Token) -> None:
+    beat_heart()
+    now = timezone.now()
+    ChainStatus.objects.create(
+        chain=usdc.chain,
+        looked_at=now,
+        head=1234,
+        head_since=now - timedelta(seconds=7),
+        nodes=[
+            {"host": "node.example", "state": "failing", "head": None, "behind": None, "error": "refused"}
+        ],
+    )
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["status"]) == (200, "ok")
+    told = answer.json()["chains"][str(usdc.chain_id)]
+    assert (told["state"], told["head"], told["lag_seconds"]) == ("down", 1234, 7.0)
+    assert told["nodes"] == [{"host": "node.example", "state": "failing", "behind": None}]
+    metrics = client.get("/metrics").content.decode()
+    assert f'quittance_chain_lag_seconds{{chain="{usdc.chain_id}"}} 7.0' in metrics
+    assert f'quittance_chain_nodes{{chain="{usdc.chain_id}",state="failing"}} 1.0' in metrics
 
 
 def test_the_details_are_for_those_who_may_read_them(client: Client, db: None, settings: Settings) -> None:

@@ -1,0 +1,35 @@
+"""What operators watch of the chains: heads and how long they stand still, nodes that answer (contract 10)."""
+
+from collections.abc import Iterator
+
+from django.utils import timezone
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from chains.clients.base import NodeState
+from chains.health import chains_with_status, lag_seconds
+
+
+def collect() -> Iterator[Metric]:
+    """Yield the gauges, from what was last seen: no node is asked."""
+    head = GaugeMetricFamily("quittance_chain_head", "The newest block.", labels=("chain",))
+    lag = GaugeMetricFamily(
+        "quittance_chain_lag_seconds", "How long the newest block has been the newest.", labels=("chain",)
+    )
+    age = GaugeMetricFamily(
+        "quittance_chain_looked_at_age_seconds", "Seconds since the nodes were last asked.", labels=("chain",)
+    )
+    nodes = GaugeMetricFamily("quittance_chain_nodes", "Nodes, by their state.", labels=("chain", "state"))
+    for chain, status in chains_with_status():
+        if status is None:
+            continue
+        name = [str(chain.pk)]
+        if status.head is not None:
+            head.add_metric(name, status.head)
+        if (seconds := lag_seconds(status)) is not None:
+            lag.add_metric(name, seconds)
+        age.add_metric(name, (timezone.now() - status.looked_at).total_seconds())
+        states = [node["state"] for node in status.nodes]
+        for state in NodeState:
+            if state in states:
+                nodes.add_metric([*name, state.value], states.count(state.value))
+    yield from (head, lag, age, nodes)
