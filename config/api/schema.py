@@ -230,6 +230,7 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     }
     tidied["components"] = {
         "schemas": described_here,
+        "responses": schema_errors.shared(tidied["paths"]),
         "headers": HEADERS,
         "securitySchemes": SECURITY_SCHEMES,
     }

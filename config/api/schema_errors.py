@@ -1,5 +1,6 @@
 """The errors as the API's description tells of them: one shape, and for each status the codes that can stand there."""
 
+import json
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
@@ -93,7 +94,6 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "type": "string",
         "enum": [code.value for code in ErrorCode],
         "description": "What went wrong, for programs. Codes are never renamed; new ones may be added.",
-        "x-enumDescriptions": {code.value: MEANINGS[code] for code in ErrorCode},
     },
     "ErrorDetail": {
         "type": "object",
@@ -101,36 +101,47 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "properties": {"param": _PARAM, "code": _CODE, "message": _MESSAGE},
         "required": ["param", "code", "message"],
     },
-    "Error": {
-        "type": "object",
-        "description": "Every refusal and every failure has this shape.",
-        "properties": {
-            "error": {
-                "type": "object",
-                "description": "What went wrong: the first of `details`, where there are any.",
-                "properties": {
-                    "type": {"$ref": "#/components/schemas/ErrorType"},
-                    "code": _CODE,
-                    "message": _MESSAGE,
-                    "param": _PARAM,
-                    "request_id": {
-                        "type": "string",
-                        "description": "The same id as in the X-Request-Id header and in the service's logs.",
-                        "examples": ["req_706b20db2473d2414fe53271"],
-                    },
-                    "details": {
-                        "type": "array",
-                        "items": {"$ref": "#/components/schemas/ErrorDetail"},
-                        "description": "Every failed parameter. Empty where the error is not about one.",
-                    },
-                },
-                "required": ["type", "code", "message", "param", "request_id", "details"],
-            }
-        },
-        "required": ["error"],
-    },
 }
 
+_TYPE = {"$ref": "#/components/schemas/ErrorType"}
+
+
+def _error(type_: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
+    """Return the one shape of all errors, its `type` and `code` as given."""
+    fields = {
+        "type": type_,
+        "code": code,
+        "message": _MESSAGE,
+        "param": _PARAM,
+        "request_id": {
+            "type": "string",
+            "description": "The same id as in the X-Request-Id header and in the service's logs.",
+            "examples": ["req_706b20db2473d2414fe53271"],
+        },
+        "details": {
+            "type": "array",
+            "items": {"$ref": "#/components/schemas/ErrorDetail"},
+            "description": "Every failed parameter. Empty where the error is not about one.",
+        },
+    }
+    inner = {
+        "type": "object",
+        "description": "What went wrong: the first of `details`, where there are any.",
+        "properties": fields,
+        "required": [*fields],
+    }
+    description = "Every refusal and every failure has this shape."
+    return {
+        "type": "object",
+        "description": description,
+        "properties": {"error": inner},
+        "required": ["error"],
+    }
+
+
+COMPONENTS["Error"] = _error(_TYPE, _CODE)
+
+_FEW = 3  # operations that share a response, from which on it gets a name
 _HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
 
 
@@ -143,12 +154,39 @@ def error_responses(codes: Iterable[ErrorCode]) -> dict[str, dict[str, Any]]:
     return {str(status): _response(status, by_status[status]) for status in sorted(by_status)}
 
 
+def shared(paths: dict[str, Any]) -> dict[str, Any]:
+    """Return the error responses that several operations have in common, by name; in `paths` they become references."""
+    places: dict[str, list[tuple[dict[str, Any], str]]] = {}
+    for operations in paths.values():
+        for operation in operations.values():
+            for status, response in operation["responses"].items():
+                if status >= "400":
+                    places.setdefault(json.dumps(response), []).append((operation["responses"], status))
+    found: dict[str, Any] = {}
+    for text, where in places.items():
+        if len(where) < _FEW:
+            continue
+        phrase = HTTPStatus(int(where[0][1])).phrase.title().replace(" ", "")
+        name = (
+            phrase if phrase not in found else f"{phrase}{sum(each.startswith(phrase) for each in found) + 1}"
+        )
+        found[name] = json.loads(text)
+        for responses, status in where:
+            responses[status] = {"$ref": f"#/components/responses/{name}"}
+    return found
+
+
 def _response(status: int, codes: list[ErrorCode]) -> dict[str, Any]:
     lines = [f"- `{code.value}`: {MEANINGS[code]}" for code in codes]
     types = list(dict.fromkeys(type_of(code).value for code in codes))
-    narrowed = {"type": {"enum": types}, "code": {"enum": [code.value for code in codes]}}
-    only = {"type": "object", "properties": {"error": {"type": "object", "properties": narrowed}}}
-    schema = {"allOf": [{"$ref": "#/components/schemas/Error"}, only]}
+    schema = _error(
+        {"type": "string", "enum": types, "description": COMPONENTS["ErrorType"]["description"]},
+        {
+            "type": "string",
+            "enum": [code.value for code in codes],
+            "description": "What went wrong, for programs.",
+        },
+    )
     response: dict[str, Any] = {
         "description": f"{HTTPStatus(status).phrase}.\n\n" + "\n".join(lines),
         "content": {"application/json": {"schema": schema}},

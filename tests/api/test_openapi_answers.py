@@ -16,6 +16,7 @@ from merchants.services import issue_key
 from payments.models import Payment
 from payments.verification import verify_due
 from tests.api.served import prepare
+from tests.api.test_openapi import responses_of
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.payments.test_payer_proof import sign
@@ -60,7 +61,7 @@ class Described:
 
     def __call__(self, name: str, response: Any) -> Any:
         status = str(response.status_code)
-        said = OPERATIONS[name]["responses"]
+        said = responses_of(OPERATIONS[name])
         assert status in said, f"{name} answered {status}: {response.content[:300]!r}"
         for header, reference in said[status]["headers"].items():
             described = SCHEMA["components"]["headers"][reference["$ref"].rsplit("/", 1)[1]]
