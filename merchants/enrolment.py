@@ -59,6 +59,7 @@ class TwoFactorView(RedirectURLMixin, View):
         if pending is None:
             return HttpResponseRedirect(request.get_full_path())
         key = encryption.decrypt(pending.encode())
+        was_outside = two_factor.is_missing(request.user)
         if not form.is_valid():
             return self._set_up(key, form)
         try:
@@ -69,6 +70,8 @@ class TwoFactorView(RedirectURLMixin, View):
         del request.session[_PENDING]
         sessions.verify(request, authenticator)
         audit.note(request, audit.What.TWO_FACTOR_ON)
+        if was_outside:
+            audit.note(request, audit.What.SIGNED_IN)
         return self._codes(codes, "Two-factor sign-in is on")
 
     def _manage(self, request: HttpRequest, form: CodeForm) -> HttpResponse:

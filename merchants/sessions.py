@@ -7,7 +7,9 @@ import django_otp
 from django.conf import settings
 from django.contrib.auth import login, logout
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 
 from merchants import two_factor
 from merchants.models import Authenticator
@@ -37,7 +39,11 @@ class SessionLifeMiddleware:
 
 
 def begin(request: HttpRequest, user: User) -> None:
-    """Sign `user` in, under a new session key. Those who owe a second factor get no further than its page."""
+    """Sign `user` in, under a new session key; sessions that ended are swept out.
+
+    Those who owe a second factor get no further than its page.
+    """
+    Session.objects.filter(expire_date__lt=timezone.now()).delete()
     login(request, user)
     _mark(request, user)
 

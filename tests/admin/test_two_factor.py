@@ -80,7 +80,7 @@ def test_setting_up_shows_secret_and_codes_once_and_lets_in(
     assert client.session.session_key != before
     again = client.get(SET_UP).content.decode()
     assert not any(code in again for code in codes)
-    assert events() == ["two_factor_on"]
+    assert events() == ["two_factor_on", "signed_in"]
 
 
 def test_a_wrong_code_sets_nothing_up(client: Client, olga: User, production: None) -> None:
