@@ -94,8 +94,7 @@ def test_each_call_answers_exactly_what_is_described(
     answer("chains.list", public.get("/api/public/chains"))
     answer("tokens.list", public.get(f"/api/public/chains/{there.chain}/tokens"))
 
-    own = {"redirect_url": "https://shop.example/ok", "metadata": {"note": ""}}
-    answer("payment_requests.create", api.post(many, order(**own)))
+    answer("payment_requests.create", api.post(many, order(redirect_url="https://shop.example/ok")))
     assert len(answer("payment_requests.list", api.get(many))["data"]) == 3
     answer("payment_requests.retrieve", api.get(one))
     assert len(answer("payments.list", api.get(f"{one}/payments"))["data"]) == 1
@@ -186,6 +185,13 @@ def test_refusals_are_described_too(
     simulated = f"/api/test/payment-requests/{created['id']}/simulate"
     answer("sandbox.simulate", api.post(simulated, {"outcome": "expired"}))
     assert {status for _, status in answer.seen} == {"400", "401", "403", "404", "409", "413"}
+
+
+def test_metadata_whose_value_is_empty_is_given_back_as_described(api: Api, order: Order) -> None:
+    created = Described()(
+        "payment_requests.create", api.post("/api/payment-requests", order(metadata={"note": ""}))
+    )
+    assert created["metadata"] == {"note": ""}
 
 
 def test_before_any_configuration_the_webhooks_are_null_as_described(api: Api) -> None:
