@@ -72,6 +72,7 @@ class KeyInline(KeyColumns, MerchantScoped, portal.ReadOnly, portal.TabularInlin
     fields = readonly_fields = ("page", "name", "permission_names", "status", "last_used", "expires")
     verbose_name_plural = "API keys"
     hide_title = True
+    per_page = 10
 
     @admin.display(description="Key")
     def page(self, key: ApiKey) -> str:
@@ -86,6 +87,7 @@ class MerchantAdmin(MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merch
     merchant_path = "pk"
     form = MerchantForm
     list_display = ("name", "shown_name", "references", "created_at", "id")
+    list_per_page = 50
     search_fields = ("name", "display_name", "id")
     search_help_text = "Name or id"
     readonly_fields = ("id", "created_at", "preview")
@@ -174,6 +176,7 @@ class ApiKeyAdmin(KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelA
         "last_used",
         "expires",
     )
+    list_per_page = 50
     list_select_related = ("merchant",)
     list_filter = (StatusFilter,)
     search_fields = ("name", "prefix", "merchant__name")
