@@ -113,18 +113,18 @@ def pages() -> Iterator[Page]:
     _, key = issue_key(merchant=busiest, permissions=["create_payments", "manage_webhooks"], name="bench")
     api = Client(headers={"X-API-Key": key})
     yield Page(FLOOR, lambda: portal.get("/admin/password_change/").status_code)
-    for name, path in admin_paths().items():
+    for name, path in admin_paths(busiest.pk).items():
         yield Page(name, lambda path=path: _whole(portal.get(path)))  # type: ignore[misc]
     merchants_own = Client()
     merchants_own.force_login(_staff_of(busiest))
     for name in OF_MERCHANT_STAFF:
-        path = admin_paths()[name]
+        path = admin_paths(busiest.pk)[name]
         yield Page(f"its staff: {name}", lambda path=path: _whole(merchants_own.get(path)))  # type: ignore[misc]
     for name, path in api_paths(busiest.pk).items():
         yield Page(name, lambda path=path: _whole(api.get(path)))  # type: ignore[misc]
 
 
-def admin_paths() -> dict[str, str]:
+def admin_paths(merchant: Any) -> dict[str, str]:
     """Return the admin's pages by name; what is searched for lies in the middle of the table."""
     from django.contrib.admin.utils import quote
 
@@ -143,6 +143,7 @@ def admin_paths() -> dict[str, str]:
         "keys: search": "/admin/merchants/apikey/?q=Merchant+0007",
         "keys: active": "/admin/merchants/apikey/?status=active",
         "merchants": "/admin/merchants/merchant/",
+        "one merchant": f"/admin/merchants/merchant/{merchant}/change/",
         "requests": lists,
         "requests: by shortcode": f"{lists}?q={request.shortcode}",
         "requests: by order number": f"{lists}?q={request.external_id}",

@@ -14,6 +14,7 @@ from payments import statistics
 from payments.statistics import Period, TokenVolume, Totals
 
 MOST_VOLUME_PLOTS = 6
+SOARED = 10  # from where on a growth is told in times, not in per cent
 _SHORT_FRACTION = 4
 _SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
 
@@ -54,7 +55,7 @@ def cards(now: Totals, before: Totals, days: int, *, with_webhooks: bool) -> lis
         {
             "title": "Time to confirm",
             "icon": "timer",
-            "value": duration(now.median_ms),
+            "value": f"≈ {duration(now.median_ms)}" if now.confirmed else "—",
             "note": f"median · 95 % within {duration(now.slowest_ms)}" if now.confirmed else "no payment yet",
         },
     ]
@@ -119,7 +120,9 @@ def percentage(part: int, whole: int) -> str:
     """Return the share in per cent with one decimal, or a dash of nothing: `62.4 %`. Never 100 unless it is all."""
     if whole == 0:
         return "—"
-    return f"{(Decimal(part * 100) / whole).quantize(Decimal('0.1'), ROUND_DOWN)} %".replace(".0 %", " %")
+    if part in (0, whole):
+        return "100 %" if part else "0 %"
+    return f"{(Decimal(part * 100) / whole).quantize(Decimal('0.1'), ROUND_DOWN)} %"
 
 
 def duration(milliseconds: float | None) -> str:
@@ -151,6 +154,8 @@ def short_amount(raw: int, decimals: int) -> str:
 def _compared(now: int, before: int, days: int) -> str:
     if before == 0:
         return f"none in the {days} days before" if now else "none yet"
+    if now >= SOARED * before:
+        return f"{now // before:,} times as many as in the {days} days before"
     change = (now - before) * 100
     percent = abs(change) // before
     direction = "as many as" if change == 0 else f"{percent:,} % {'more' if change > 0 else 'fewer'} than"

@@ -102,9 +102,9 @@ def test_each_merchants_staff_see_their_own_figures_and_operators_those_of_all(
     everybody, own, other = (
         opened(client) for client in (admin_client, staff_of(merchant), staff_of(other_merchant))
     )
-    assert [card["value"] for card in everybody.context["cards"]][:2] == ["5", "80 %"]
+    assert [card["value"] for card in everybody.context["cards"]][:2] == ["5", "80.0 %"]
     assert [card["value"] for card in own.context["cards"]][:2] == ["3", "100 %"]
-    assert [card["value"] for card in other.context["cards"]][:2] == ["2", "50 %"]
+    assert [card["value"] for card in other.context["cards"]][:2] == ["2", "50.0 %"]
     assert [page.context["volumes"][0]["amount"] for page in (everybody, own, other)] == ["9", "3", "6"]
     assert concerns_of(everybody) == {"Overpaid requests": "1", "Deliveries given up": "1"}
     assert concerns_of(own) == {"Deliveries given up": "1"}
@@ -247,11 +247,31 @@ def test_it_asks_no_node_and_a_number_of_questions_that_does_not_grow(
     assert len(many) == len(few)
 
 
+def test_a_period_is_compared_with_the_one_before(
+    admin_client: Client, token: Token, merchant: Merchant
+) -> None:
+    def note() -> str:
+        keep_up()
+        return str(opened(admin_client, days="7").context["cards"][0]["note"])
+
+    a_request(merchant, token, NOW)
+    assert note() == "none in the 7 days before"
+    for _ in range(2):
+        a_request(merchant, token, NOW - 8 * DAY)
+    assert note() == "50 % fewer than in the 7 days before"
+    a_request(merchant, token, NOW)
+    assert note() == "as many as in the 7 days before"
+    for _ in range(18):
+        a_request(merchant, token, NOW)
+    assert note() == "10 times as many as in the 7 days before"
+
+
 def test_figures_are_written_as_people_read_them() -> None:
-    assert [percentage(*share) for share in ((0, 0), (1, 3), (1, 2), (9999, 10000), (3, 3))] == [
+    assert [percentage(*share) for share in ((0, 0), (0, 3), (1, 3), (1, 2), (9999, 10000), (3, 3))] == [
         "—",
+        "0 %",
         "33.3 %",
-        "50 %",
+        "50.0 %",
         "99.9 %",
         "100 %",
     ]

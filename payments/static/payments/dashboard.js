@@ -61,10 +61,11 @@
           labels: { ...text, boxWidth: 10, boxHeight: 10, useBorderRadius: true, borderRadius: 2 },
         },
         tooltip: {
+          displayColors: !small,
           callbacks: {
             // The exact text where there is one: a drawn number may have been rounded.
             label: ({ dataset: of, dataIndex, formattedValue }) =>
-              ` ${of.label}: ${of.texts ? of.texts[dataIndex] : formattedValue}`,
+              small ? of.texts[dataIndex] : ` ${of.label}: ${of.texts ? of.texts[dataIndex] : formattedValue}`,
           },
         },
       },
