@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import BigIntegerField, Count, F, Func, IntegerField, Min, Q, Sum, Value
 from django.db.models.functions import Extract, TruncDate
 from django.utils import timezone
@@ -197,5 +197,10 @@ def _locked_progress(now: datetime, *, wait: bool = False) -> FiguresProgress | 
     """Return the row, locked, or None if somebody else holds it. Made at the first run, with nothing but today."""
     today = now.astimezone(UTC).date()
     start = datetime(today.year, today.month, today.day, tzinfo=UTC)
+    if wait:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SET LOCAL lock_timeout = 0"
+            )  # a run may take longer than other locks are waited for
     FiguresProgress.objects.get_or_create(pk=1, defaults={"seen_until": start, "filled_from": today})
     return FiguresProgress.objects.select_for_update(skip_locked=not wait).filter(pk=1).first()
