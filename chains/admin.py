@@ -160,11 +160,15 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
     list_display = ("label", "network", "health", "decimals", "is_active", "contract")
     list_filter = ("is_active", ("chain", Related))
     list_filter_sheet = True
-    list_select_related = ("chain__last_status",)
     search_fields = ("symbol", "name", "contract_address")
     search_help_text = "Symbol, name or contract"
     readonly_fields = ("id", "chain", "symbol", "decimals", "contract", "tags")
     fields = ("name", "is_active", "trailing_data", *readonly_fields)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Token]:
+        """Bring the chain along, by whose name tokens are told apart, in lists to choose from as well."""
+        tokens: QuerySet[Token] = super().get_queryset(request)
+        return tokens.select_related("chain__last_status")
 
     @admin.display(description="Token", ordering="symbol")
     def label(self, token: Token) -> str:

@@ -64,7 +64,7 @@ class Token(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.symbol} on {self.chain_id}"
+        return f"{self.symbol} on {self.chain}"
 
     @property
     def is_native(self) -> bool:

@@ -292,6 +292,18 @@ def test_lists_are_filtered_by_status_failure_merchant_chain_token_and_days(
     )
 
 
+def test_merchants_and_tokens_are_offered_while_one_types(admin_client: Client, make: Make) -> None:
+    make()
+
+    def offered(field: str, term: str) -> list[str]:
+        names = {"app_label": "payments", "model_name": "paymentrequest", "field_name": field, "term": term}
+        return [row["text"] for row in admin_client.get("/admin/autocomplete/", names).json()["results"]]
+
+    assert offered("merchant", "alice") == ["Alice's Bakery"]
+    assert offered("token", "usd") == ["USDC on Base"]
+    assert offered("token", "doge") == []
+
+
 def test_merchant_staff_find_and_see_their_own_alone(
     django_user_model: type, make: Make, merchant: Merchant, other_merchant: Merchant, failed: Payment
 ) -> None:
