@@ -13,6 +13,7 @@ import platform
 import statistics
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -158,7 +159,7 @@ def admin_paths(merchant: Any) -> dict[str, str]:
         "requests: overpaid": f"{lists}?attention=overpaid",
         "requests: ended partly paid": f"{lists}?attention=partly",
         "requests: page 2": f"{lists}?p=2",
-        "requests: CSV, first lines": f"{lists}export.csv",
+        "requests: CSV, first byte": f"{lists}export.csv",
         "one request": f"{lists}{request.pk}/change/",
         "payments": "/admin/payments/payment/",
         "payments: by transaction": f"/admin/payments/payment/?q={payment.transaction_hash}",
@@ -166,7 +167,7 @@ def admin_paths(merchant: Any) -> dict[str, str]:
         "payments: could be accepted": "/admin/payments/payment/?attention=not_bound",
         "payments: vanished": "/admin/payments/payment/?attention=reorged",
         "payments: without an answer": "/admin/payments/payment/?attention=unanswered",
-        "payments: CSV, first lines": "/admin/payments/payment/export.csv",
+        "payments: CSV, first byte": "/admin/payments/payment/export.csv",
         "one payment": f"/admin/payments/payment/{quote(payment.pk)}/change/",
         "history": "/admin/payments/transition/",
         "credited transfers": "/admin/payments/consumedtransfer/",
@@ -287,10 +288,9 @@ def verdict(result: Measured) -> str:
 
 
 def _whole(response: Any) -> int:
-    """Read the answer, of a stream the head and the first row, and return its status."""
+    """Read the answer, of a stream what comes first, and return its status."""
     if response.streaming:
-        parts = iter(response.streaming_content)
-        next(parts), next(parts)
+        next(iter(response.streaming_content))
         response.close()
     status: int = response.status_code
     return status
@@ -317,6 +317,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 if __name__ == "__main__":
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
+    warnings.filterwarnings("ignore", "No directory at")  # the static files need not have been collected
     import django
 
     django.setup()
