@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
@@ -90,6 +90,12 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
     def found(self, rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:
         """Return the requests that `text` names."""
         return matching_requests(rows, text)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[PaymentRequest]:
+        """Say along whether a payment of theirs was undone."""
+        orders: QuerySet[PaymentRequest] = super().get_queryset(request)
+        undone = Payment.objects.filter(request=OuterRef("pk"), reorged=True)
+        return orders.annotate(is_undone=Exists(undone))
 
     def newest_first(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
         """Ids are in the order of time."""
@@ -187,6 +193,7 @@ def _badges(order: PaymentRequest) -> str:
         ("overpaid", order.amount_overpaid > 0),
         ("part paid", 0 < order.amount_paid < order.amount),
         ("late", order.paid_late),
+        ("reorged", getattr(order, "is_undone", False)),
     ]
     labels = [portal.badge(order.status, REQUEST_COLOURS)]
     labels += [portal.badge(word, {word: "warning"}) for word, holds in odd if holds]

@@ -151,6 +151,16 @@ def test_a_payments_page_tells_where_it_stands_and_links_to_all_about_it(
         assert part in page, part
 
 
+def test_a_request_says_in_the_list_that_a_payment_of_it_was_undone(
+    admin_client: Client, failed: Payment
+) -> None:
+    assert ">reorged<" not in "".join(page_of(admin_client, "payments/paymentrequest").split())
+    Payment.objects.update(status="completed", amount_received=1, reorged=True, completed_at=timezone.now())
+    assert ">reorged<" in "".join(page_of(admin_client, "payments/paymentrequest").split())
+    page = page_of(admin_client, "payments/paymentrequest", failed.request_id)
+    assert "block has vanished from the chain since it was credited" in page.replace("&#x27;", "'")
+
+
 def test_an_explorer_without_https_is_no_link(admin_client: Client, failed: Payment) -> None:
     Chain.objects.update(explorer_url="javascript:alert(1)")
     page = page_of(admin_client, "payments/payment", failed.pk)
