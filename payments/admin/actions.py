@@ -77,7 +77,7 @@ class Retry(PaymentAction):
 
     def is_offered(self, row: Payment) -> bool:
         """Where another look may turn it."""
-        failed = row.status == Payment.Status.FAILED
+        failed = row.status == Payment.Status.FAILED and not row.is_simulated
         return failed and row.failure_code in RETRYABLE_FAILURES and row.retries_left > 0
 
     def explanation(self, row: Payment) -> str:
@@ -142,7 +142,7 @@ class Accept(PaymentAction):
 
     def is_offered(self, row: Payment) -> bool:
         """Where nothing but the binding is missing."""
-        return is_acceptable(row)
+        return is_acceptable(row) and not row.is_simulated
 
     def explanation(self, row: Payment) -> str:
         """Return what it means."""

@@ -75,6 +75,16 @@ def test_what_can_not_change_is_not_offered(admin_client: Client, failed: Paymen
     assert Payment.objects.get().status == "failed"
 
 
+@pytest.mark.parametrize("code", ["transaction_not_found", "transaction_not_bound"])
+def test_nothing_is_asked_of_a_chain_about_what_the_sandbox_made(
+    admin_client: Client, failed: Payment, code: str
+) -> None:
+    Payment.objects.update(failure_code=code, is_simulated=True)
+    page = admin_client.get(change_url(failed)).content.decode()
+    assert ">sandbox<" in "".join(page.split())
+    assert not [name for name in ACTIONS if action_url(failed, name) in page]
+
+
 def test_an_open_payment_is_looked_at_now_and_the_page_says_who_asked(
     admin_client: Client, make: Make
 ) -> None:
