@@ -18,7 +18,8 @@ from merchants.models import AuditEntry, Authenticator, Merchant, StaffMembershi
 from merchants.staff import OPERATOR, assign_role, membership_of, role_of
 from merchants.user_forms import NewStaffForm, StaffForm
 
-_ROLE_COLOURS = {"operator": "info", "support": "success", "merchant": "", "none": "warning"}
+_ROLE_WORDS = {"merchant": "merchant staff", "": "no role"}
+_ROLE_COLOURS = {"operator": "info", "support": "success", "no role": "warning"}
 
 admin.site.unregister((User, Group))
 
@@ -164,7 +165,8 @@ class StaffAdmin(portal.NeverDeleted, UserAdmin[User], portal.ModelAdmin[User]):
     @admin.display(description="Role")
     def role_badge(self, user: User) -> str:
         """Return what the user is here."""
-        return portal.badge(role_of(user) or "none", _ROLE_COLOURS)
+        role = role_of(user)
+        return portal.badge(_ROLE_WORDS.get(role, role), _ROLE_COLOURS)
 
     @admin.display(description="Merchant")
     def merchant_name(self, user: User) -> Merchant | str:

@@ -21,6 +21,13 @@ def _unhashed_static_files(settings: Any) -> None:
     settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": files}}
 
 
+@pytest.fixture(autouse=True)
+def _quick_passwords(settings: Any) -> None:
+    """Hundreds of passwords are tried here; that each takes a third of a second is Django's to test."""
+    hasher = "django.contrib.auth.hashers.MD5PasswordHasher"
+    settings.PASSWORD_HASHERS = [hasher, *settings.PASSWORD_HASHERS]
+
+
 @pytest.fixture
 def staff(db: None) -> Callable[..., Client]:
     """Return staff who see every merchant and have just these permissions, such as `merchants.add_apikey`."""

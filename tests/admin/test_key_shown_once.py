@@ -11,6 +11,7 @@ from django.test import Client
 
 from merchants.models import ApiKey
 from tests.conftest import Api
+from tests.threads import at_once
 
 ADD = "/admin/merchants/apikey/add/"
 KEY = re.compile(r"quitt_[0-9a-f]{40}")
@@ -92,6 +93,22 @@ def test_a_form_sent_again_makes_no_second_key_and_shows_none(admin_client: Clie
     again = admin_client.post(ADD, form, follow=True)
     assert keys_in(again) == []
     assert "That form was sent before" in again.content.decode()
+    assert ApiKey.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_form_sent_many_times_at_one_moment_makes_one_key(
+    admin_client: Client, admin_user: Any, key_form: Fill
+) -> None:
+    form = key_form()
+
+    def send() -> list[str]:
+        client = Client()
+        client.cookies = admin_client.cookies
+        return keys_in(client.post(ADD, form))
+
+    shown = at_once([send] * 6)
+    assert sum(len(keys) for keys in shown) == 1
     assert ApiKey.objects.count() == 1
 
 
