@@ -34,8 +34,10 @@ export class QuittanceError extends Error {
   readonly retryAfter: number | null;
 
   constructor(message: string, fields: ErrorFields = {}) {
-    const named = fields.code ? `${fields.code}: ${message}` : message;
-    super(fields.requestId ? `${named} (request ${fields.requestId})` : named);
+    const named = [fields.code, fields.param, message].filter(Boolean).join(": ");
+    const others = (fields.details ?? []).slice(1).map((each) => each.param);
+    const said = others.length ? `${named} Also at fault: ${others.join(", ")}.` : named;
+    super(fields.requestId ? `${said} (request ${fields.requestId})` : said);
     this.name = new.target.name;
     this.code = fields.code ?? null;
     this.type = fields.type ?? null;

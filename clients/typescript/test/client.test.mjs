@@ -69,7 +69,7 @@ test("refusals are typed, hold what the API said, and are not tried again", asyn
     [400, "error_of_the_future", "unheard_of", quittance.APIError],
   ];
   for (const [status, type, code, kind] of kinds) {
-    const details = [{ param: "amount", code, message: "No." }];
+    const details = ["amount", "expires_in"].map((param) => ({ param, code, message: "No." }));
     const { baseUrl, calls } = await service(t, refusal(status, type, code, { param: "amount", details }));
     await assert.rejects(client(baseUrl).paymentRequests.create(ORDER), (error) => {
       assert.ok(error instanceof kind && error instanceof quittance.QuittanceError && error instanceof Error);
@@ -78,7 +78,7 @@ test("refusals are typed, hold what the API said, and are not tried again", asyn
         [error.status, error.type, error.code, error.param, error.requestId, error.details],
         [status, type, code, "amount", "req_1", details],
       );
-      assert.equal(error.message, `${code}: It is ${code}. (request req_1)`);
+      assert.equal(error.message, `${code}: amount: It is ${code}. Also at fault: expires_in. (request req_1)`);
       return true;
     });
     assert.equal(calls.length, 1);

@@ -74,9 +74,10 @@ def test_a_refusal_says_what_is_wrong(client: quittance.Client, terms: Terms) ->
         "redirect_url": "url_invalid",
     }
     assert (error.code, error.param) == (error.details[0]["code"], error.details[0]["param"])
-    assert error.message in str(error)
     assert error.request_id
-    assert error.request_id in str(error)
+    assert str(error) == (
+        f"amount_too_precise: amount: {error.message} Also at fault: redirect_url. (request {error.request_id})"
+    )
     assert not PaymentRequest.objects.exists()
 
 

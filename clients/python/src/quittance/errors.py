@@ -35,9 +35,11 @@ class QuittanceError(Exception):
         self.retry_after = retry_after
 
     def __str__(self) -> str:
-        """Return the message with what tells one failure from another."""
-        named = f"{self.code}: {self.message}" if self.code else self.message
-        return f"{named} (request {self.request_id})" if self.request_id else named
+        """Return the message with the field at fault, and what tells one failure from another."""
+        named = ": ".join(filter(None, (self.code, self.param, self.message)))
+        others = ", ".join(str(each.get("param")) for each in self.details[1:])
+        also = f" Also at fault: {others}." if others else ""
+        return f"{named}{also}" + (f" (request {self.request_id})" if self.request_id else "")
 
 
 class InvalidRequestError(QuittanceError):
