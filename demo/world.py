@@ -268,7 +268,8 @@ def _tell(memory: Memory, at: Addresses) -> None:
     rows = [
         ("Shop", at.shop),
         ("Admin", f"{at.web}/admin/  (user {ADMIN_USER}, password {memory['ADMIN_PASSWORD']})"),
-        ("API", f"{at.web}/api  (key {memory['API_KEY']})"),
+        ("API", f"{at.web}  (key {memory['API_KEY']})"),
+        ("Reference", f"{at.web}/api/docs"),
         ("Chain", f"{at.chain}  (chain id {anvil.CHAIN_ID}; the demo wallet holds test ETH, USDC and DAI)"),
         ("Solana", _solana_row(at)),
         ("Documentation", "README.md and docs/"),

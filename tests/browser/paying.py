@@ -10,7 +10,7 @@ from tests.browser.conftest import World
 
 def chain_of(world: World, family: str) -> dict[str, Any] | None:
     """Return the world's chain of this family from its public catalogue, or None."""
-    chains = requests.get(f"{world.api}/public/chains", timeout=10).json()
+    chains = requests.get(f"{world.api}/api/public/chains", timeout=10).json()
     return next((chain for chain in chains if chain["chain_type"] == family), None)
 
 
@@ -18,7 +18,7 @@ def create_request(
     world: World, chain: dict[str, Any], recipient: str, *, symbol: str = "USDC", **different: Any
 ) -> dict[str, Any]:
     """Return a new payment request on `chain`, over 10.50 unless told otherwise."""
-    tokens = requests.get(f"{world.api}/public/chains/{chain['id']}/tokens", timeout=10).json()
+    tokens = requests.get(f"{world.api}/api/public/chains/{chain['id']}/tokens", timeout=10).json()
     token = next(token for token in tokens if token["symbol"] == symbol)
     body = {
         "amount": "10.50",
@@ -27,7 +27,7 @@ def create_request(
         "recipient_address": recipient,
     }
     answer = requests.post(
-        f"{world.api}/payment-requests",
+        f"{world.api}/api/payment-requests",
         json={**body, **different},
         headers={"X-API-Key": world.key},
         timeout=10,
@@ -38,7 +38,7 @@ def create_request(
 
 def read_request(world: World, request: dict[str, Any]) -> dict[str, Any]:
     """Return the request as the merchant reads it now."""
-    url = f"{world.api}/payment-requests/{request['id']}"
+    url = f"{world.api}/api/payment-requests/{request['id']}"
     return dict(requests.get(url, headers={"X-API-Key": world.key}, timeout=10).json())
 
 
@@ -53,7 +53,7 @@ def connect_demo_wallet(page: Page, request: dict[str, Any]) -> Locator:
 
 def build_transaction(world: World, request: dict[str, Any], wallet: str) -> dict[str, Any]:
     """Return what the service builds for paying the request from `wallet`."""
-    public = f"{world.api}/public"
+    public = f"{world.api}/api/public"
     asked = {
         "wallet_address": wallet,
         "chain_id": request["chain_id"],

@@ -44,7 +44,7 @@ def settled(
 ) -> dict[str, str]:
     """The environment that the page tells the reader to set."""
     environment = {
-        "QUITTANCE_URL": live_server.url,
+        "QUITTANCE_BASE_URL": live_server.url,
         "QUITTANCE_API_KEY": api_key[1],
         "CHAIN_ID": str(usdc.chain_id),
         "TOKEN_ID": str(usdc.id),
@@ -201,7 +201,7 @@ def _deliver(url: str, body: bytes, timestamp: int | None = None) -> requests.Re
 def _call(method: str, path: str, body: Any = None) -> Any:
     answer = requests.request(
         method,
-        os.environ["QUITTANCE_URL"] + path,
+        os.environ["QUITTANCE_BASE_URL"] + path,
         json=body,
         headers={"X-API-Key": os.environ["QUITTANCE_API_KEY"]},
         timeout=15,

@@ -61,7 +61,12 @@ def test_the_curl_sample_works_as_it_stands(
 ) -> None:
     request = ask()
     (program,) = samples(PAGE, "sh")
-    told = {"BASE_URL": live_server.url, "API_KEY": api_key[1], "ID": str(request.pk), "no_proxy": "*"}
+    told = {
+        "QUITTANCE_BASE_URL": live_server.url,
+        "QUITTANCE_API_KEY": api_key[1],
+        "ID": str(request.pk),
+        "no_proxy": "*",
+    }
     done = subprocess.run(
         ["bash", "-euc", program], env={**os.environ, **told}, capture_output=True, text=True
     )

@@ -45,7 +45,7 @@ def shop(package: Path, service: str, key: str, tmp_path: Path) -> dict[str, str
     (tmp_path / "node_modules" / "quittance").symlink_to(package)
     return {
         **node.environment(),
-        "QUITTANCE_URL": service,
+        "QUITTANCE_BASE_URL": service,
         "QUITTANCE_API_KEY": key,
         "TOKEN_ID": str(token.pk),
         "CHAIN_ID": str(chain.pk),

@@ -60,7 +60,7 @@ def test_the_samples_of_its_page_ask_for_a_payment_try_it_and_are_told(
     receiver = run(receive, PORT=str(port), WEBHOOK_SECRET=secret)
     asked = run(ask).ended_well()
     (request,) = PaymentRequest.objects.all()
-    assert asked == f"{shop['QUITTANCE_URL']}/pay/{request.shortcode}\n"
+    assert asked == f"{shop['QUITTANCE_BASE_URL']}/pay/{request.shortcode}\n"
     assert run(try_it).ended_well() == "completed: 12.500000\n"
     eventually(lambda: _refuses(port), "the receiver listened")
     deliver_next()

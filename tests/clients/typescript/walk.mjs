@@ -4,8 +4,8 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import { Client, IdempotencyError, InvalidRequestError, webhooks } from "quittance";
 
-const { QUITTANCE_URL, QUITTANCE_API_KEY, TOKEN_ID, CHAIN_ID, WALLET } = process.env;
-const quittance = new Client(QUITTANCE_API_KEY, { baseUrl: QUITTANCE_URL });
+const { QUITTANCE_BASE_URL, QUITTANCE_API_KEY, TOKEN_ID, CHAIN_ID, WALLET } = process.env;
+const quittance = new Client(QUITTANCE_API_KEY, { baseUrl: QUITTANCE_BASE_URL });
 const order = (more = {}) => ({
   amount: "12.50", token_id: Number(TOKEN_ID), chain_id: Number(CHAIN_ID), recipient_address: WALLET, ...more,
 });
