@@ -52,6 +52,10 @@ def of_delivery(delivery: Delivery, now: datetime) -> Standing:
     tried = f"{delivery.attempts} attempt{'' if delivery.attempts == 1 else 's'}"
     if delivery.status == Delivery.Status.DELIVERED:
         return Standing(f"Delivered, after {tried}.", "success")
+    if delivery.status == Delivery.Status.FAILED and delivery.is_test:
+        return Standing(
+            "This test did not arrive. A test is sent once; what is wrong stands below.", "danger"
+        )
     if delivery.status == Delivery.Status.FAILED:
         return Standing(f"Given up after {tried}. It can be sent again.", "danger")
     if _is_held(delivery):

@@ -20,10 +20,12 @@ from payments.announcements import announce_expired, announce_failed
 from payments.models import Payment
 from tests.admin.payment_rows import Make, asked, found, page_of, press
 from tests.webhooks.receiver import Receiver, answer, running_receiver
+from webhooks.attention import count_given_up
 from webhooks.delivery import deliver_next
 from webhooks.endpoints import Change, configure
 from webhooks.events import record_event
-from webhooks.models import Delivery, Endpoint, Event
+from webhooks.models import Delivery, Endpoint, Event, EventType
+from webhooks.samples import record_sample, send_sample
 
 LIST = "/admin/webhooks/delivery/"
 
@@ -72,6 +74,18 @@ def test_a_deliverys_page_shows_each_attempt_and_the_body_to_read(
     listed = page_of(admin_client, "webhooks/delivery")
     assert "500" in listed
     assert "1 attempt" in listed
+
+
+def test_a_test_that_did_not_arrive_needs_nobody_and_is_not_offered_again(
+    admin_client: Client, receiver: Receiver, merchant: Merchant
+) -> None:
+    receiver.answers = [answer(500)]
+    record_sample(send_sample(merchant, EventType.PAYMENT_SUCCEEDED))
+    test = Delivery.objects.get(status=Delivery.Status.FAILED)
+    page = page_of(admin_client, "webhooks/delivery", test.pk)
+    assert "This test did not arrive" in page
+    assert "be sent again" not in page
+    assert count_given_up(Delivery.objects.all(), timezone.now()) == 0
 
 
 def test_integers_beyond_a_double_are_shown_exactly(admin_client: Client, merchant: Merchant) -> None:
