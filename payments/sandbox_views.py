@@ -6,7 +6,7 @@ from drf_spectacular.utils import OpenApiResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.api.errors import ApiError, ErrorCode
+from config.api.errors import UNKNOWN_PATH, ApiError, ErrorCode
 from config.api.schema import described, operation
 from config.api.serializers import OneOfField, StrictSerializer
 from merchants.authentication import actor_of
@@ -36,7 +36,7 @@ class SandboxViewSet(PaymentRequestViewSet):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Answer 404 outside staging before anything else is said, as any unknown path does."""
         if not is_open():
-            raise ApiError(ErrorCode.RESOURCE_MISSING, "There is nothing at this path.")
+            raise ApiError(ErrorCode.RESOURCE_MISSING, UNKNOWN_PATH)
         super().initial(request, *args, **kwargs)
 
     @keyed_post

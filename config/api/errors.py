@@ -7,6 +7,9 @@ from enum import StrEnum
 from rest_framework.exceptions import APIException
 
 
+UNKNOWN_PATH = "There is nothing at this path. /api/docs lists all paths; none ends in a slash."
+
+
 class ErrorType(StrEnum):
     """The families of errors; a client branches on these when it does not know a code."""
 

@@ -4,14 +4,14 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.defaults import bad_request, page_not_found, permission_denied, server_error
 
-from config.api.errors import ApiError, ErrorCode
+from config.api.errors import UNKNOWN_PATH, ApiError, ErrorCode
 from config.api.handler import is_api_path, json_error
 
 
 @csrf_exempt
 def unknown_path(request: HttpRequest, **_: str) -> JsonResponse:  # noqa: ARG001 - the view interface
     """Answer 404 in the error shape for any unknown path under /api."""
-    return json_error(ApiError(ErrorCode.RESOURCE_MISSING, "There is nothing at this path."))
+    return json_error(ApiError(ErrorCode.RESOURCE_MISSING, UNKNOWN_PATH))
 
 
 def handle_400(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -124,7 +124,7 @@ _REQUEST_MATTERS = {
     ),
     Matter.PARTLY_PAID: (
         "Ended partly paid",
-        "Their time is over, and only some of the money came.",
+        "They expired or were cancelled, and only some of the money came.",
         "timelapse",
         False,
     ),
@@ -246,6 +246,8 @@ def first_steps(user: User | AnonymousUser, merchant: Merchant | None) -> list[d
             "title": "Ask for the first payment",
             "text": "Send an amount, a token, a chain and a wallet; the answer holds the page to pay on.",
             "command": "POST /api/payment-requests",
+            "url": reverse("reference"),
+            "button": "Open the API reference",
             "done": False,
         },
     ]

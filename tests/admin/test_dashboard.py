@@ -205,6 +205,7 @@ def test_an_empty_service_shows_the_first_steps_and_what_is_done_of_them(admin_c
     page = opened(admin_client)
     assert [step["done"] for step in page.context["first_steps"]] == [False, True, False, False]
     assert "/admin/merchants/apikey/add/" in page.content.decode()
+    assert 'href="/api/docs"' in page.content.decode()
 
 
 def test_a_merchants_first_steps_are_their_own(
