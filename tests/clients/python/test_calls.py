@@ -176,6 +176,8 @@ def test_a_delivery_is_found_and_sent_again(
     assert (delivery.type, delivery.attempts) == ("payment.succeeded", None)
     again = client.deliveries.redeliver(delivery.id)
     assert client.deliveries.redeliver_failed(datetime.now(UTC), type="payment.succeeded") == 0
+    with pytest.raises(ValueError, match="time zone"):
+        client.deliveries.redeliver_failed(datetime(2026, 1, 1))
     assert again.status == "pending"
     while deliver_next():
         pass

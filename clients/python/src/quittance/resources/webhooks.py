@@ -110,8 +110,7 @@ class Deliveries:
 
         At most 10,000 are begun by one call: call again while it returns that many.
         """
-        moment = since if isinstance(since, str) else since.isoformat()
-        body = {"since": moment} if type is None else {"since": moment, "type": type}
+        body = query_of(since=since, type=type)
         path = f"{_PATH}/deliveries/redeliver"
         answer = self._transport.request("POST", path, body=body, idempotency_key=idempotency_key)
         return int(answer["count"])
