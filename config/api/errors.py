@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from rest_framework.exceptions import APIException
 
-
 UNKNOWN_PATH = "There is nothing at this path. /api/docs lists all paths; none ends in a slash."
 
 
