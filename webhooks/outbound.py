@@ -235,7 +235,9 @@ class _Call:
             response = _Response(connection.sock, call=self)
             response.begin()
             self._read(response)
-            can_be_kept = self.is_whole and not response.will_close
+            # After 101 the connection speaks something else than HTTP.
+            has_gone_over = response.status == http.HTTPStatus.SWITCHING_PROTOCOLS
+            can_be_kept = self.is_whole and not response.will_close and not has_gone_over
         finally:
             if can_be_kept:
                 _kept.keep(key, connection)
@@ -249,7 +251,8 @@ class _Call:
             self.kept += chunk
             if not chunk:
                 break
-        self.is_whole = response.isclosed() or response.length == 0
+        # The reader ends alike where the body ends and where the receiver broke off: its length tells them apart.
+        self.is_whole = response.length == 0 or (response.length is None and response.isclosed())
 
 
 def _request(method: str, address: WebAddress, body: bytes, headers: Mapping[str, str]) -> bytes:

@@ -1,5 +1,6 @@
 """A merchant's logo comes from our own address, fetched under the rules for all that merchants may point us to."""
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,7 @@ from checkout.tasks import fetch_merchants_logo
 from merchants.models import Merchant
 from payments.models import PaymentRequest
 from tests.payments.world import make_request
+from tests.webhooks.raw_server import RawServer, raw_server, read_request
 from tests.webhooks.receiver import Receiver, answer, running_receiver
 
 pytestmark = pytest.mark.django_db
@@ -85,6 +87,20 @@ def test_what_is_no_small_image_is_not_shown_and_not_asked_for_again_at_once(
     assert "/logo" not in client.get(page).content.decode()
     assert client.get(f"{page}/logo").status_code == 404
     assert len(host.received) == 1
+
+
+@pytest.mark.parametrize(
+    "framing", [b"Content-Length: 1000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n3e8\r\n"]
+)
+def test_half_an_image_is_none(merchant: Merchant, framing: bytes) -> None:
+    def break_off(connection: socket.socket, server: RawServer) -> None:
+        read_request(connection)
+        connection.sendall(b"HTTP/1.1 200 OK\r\n" + framing + PNG)
+
+    cache.clear()
+    with raw_server(break_off) as half:
+        merchant.logo_url = half.url
+        assert fetch_logo(merchant).content_type == ""
 
 
 def test_a_private_address_is_not_called(

@@ -48,8 +48,9 @@ def test_one_connection_serves_call_after_call() -> None:
         b"HTTP/1.1 200 OK\r\n\r\nok",
         b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + b"x" * 100_000,
         OK + b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nok",
     ],
-    ids=["close", "HTTP/1.0", "no length", "over the cap", "more than asked"],
+    ids=["close", "HTTP/1.0", "no length", "over the cap", "more than asked", "less than told"],
 )
 def test_a_connection_whose_end_is_not_certain_is_not_kept(answer: bytes) -> None:
     def behave(connection: socket.socket, server: RawServer) -> None:
@@ -60,6 +61,16 @@ def test_a_connection_whose_end_is_not_certain_is_not_kept(answer: bytes) -> Non
 
     with raw_server(behave) as server:
         assert [call(server), call(server)] == [200, 200]
+        assert server.connections == 2
+
+
+def test_a_connection_that_went_over_to_something_else_than_http_is_not_kept() -> None:
+    def behave(connection: socket.socket, server: RawServer) -> None:
+        while read_whole(connection):
+            connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\n\r\n")
+
+    with raw_server(behave) as server:
+        assert [call(server), call(server)] == [101, 101]
         assert server.connections == 2
 
 
