@@ -39,13 +39,25 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
             raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)
         is_under_way = row.lease_until is not None and row.lease_until > now
         row.earlier_attempts = row.attempts - 1 if is_under_way else row.attempts
+        if not is_under_way:  # a worker that comes back late has no say in the new series
+            row.claim_id = row.lease_until = None
         row.status = Delivery.Status.PENDING
         row.due_at = now
         row.finished_at = None
         row.redelivered_at = now
         row.redelivered_by = actor[:100]
-        changed = ("earlier_attempts", "status", "due_at", "finished_at", "redelivered_at", "redelivered_by")
-        row.save(update_fields=changed)
+        row.save(
+            update_fields=(
+                "earlier_attempts",
+                "claim_id",
+                "lease_until",
+                "status",
+                "due_at",
+                "finished_at",
+                "redelivered_at",
+                "redelivered_by",
+            )
+        )
     logger.info("webhook delivery %s is sent again, by %s", row.pk, actor)
     return row
 

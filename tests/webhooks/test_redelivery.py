@@ -131,6 +131,23 @@ def test_an_attempt_under_way_is_the_first_of_the_new_series_and_keeps_its_claim
     assert delivery.due_at <= timezone.now() + timedelta(seconds=66)
 
 
+def test_a_worker_that_comes_back_after_its_lease_has_no_say_in_the_new_series(
+    endpoint: Endpoint, record: Record
+) -> None:
+    record()
+    [late] = claim_due(limit=1, now=timezone.now())
+    Delivery.objects.update(lease_until=timezone.now())
+    again()
+    assert not settle(late, FAILED, ended_at=timezone.now())
+    delivery = Delivery.objects.get()
+    assert (delivery.status, delivery.claim_id, delivery.attempts) == ("pending", None, 1)
+    [first] = claim_due(limit=1, now=timezone.now())
+    assert settle(first, FAILED, ended_at=(ended_at := timezone.now()))
+    due_at = Delivery.objects.values_list("due_at", flat=True).get()
+    assert due_at is not None
+    assert timedelta() <= due_at - ended_at - DELAYS[0] <= DELAYS[0] / 10
+
+
 def test_a_series_whose_last_attempt_lost_its_worker_is_given_up(
     endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
