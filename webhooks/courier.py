@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
-from django.db import connections
+from django.db import InterfaceError, OperationalError, connections
 from django.utils import timezone
 
 from webhooks.claims import Claim, claim_due, release
@@ -21,6 +21,7 @@ _BATCH = 256
 _LINGER_SECONDS = 0.005
 _POLL_SECONDS = 0.2
 _WAKEFUL_SECONDS = 30.0
+_PATIENCE_SECONDS = 30.0
 
 Attempt = Callable[[Claim], Outcome]
 
@@ -141,13 +142,25 @@ class Courier:
         if not outcomes:
             return
         try:
-            settled = settle_all(outcomes)
+            settled = self._settled(outcomes)
             if settled < len(outcomes):
                 logger.warning("%s webhook attempts ended after their leases", len(outcomes) - settled)
         finally:
             with self._lock:
                 self._out -= len(outcomes)
                 self._slow_out -= sum(outcome.claim.is_slow for outcome in outcomes)
+
+    def _settled(self, outcomes: Sequence[Outcome]) -> int:
+        """Settle, if need be when the database answers again: what is lost here is sent twice, though it arrived."""
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            try:
+                return settle_all(outcomes)
+            except (OperationalError, InterfaceError):
+                if self._stopping or time.monotonic() > until:
+                    raise
+                connections.close_all()
+                time.sleep(_POLL_SECONDS)
 
 
 def _next(queue: "SimpleQueue[Claim | None]") -> Claim | None:

@@ -6,7 +6,7 @@ from threading import Event as Flag
 from threading import Thread
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from merchants.models import Merchant
@@ -16,7 +16,7 @@ from webhooks.claims import MAX_IN_FLIGHT_PER_MERCHANT, Claim
 from webhooks.courier import Courier
 from webhooks.endpoints import Change, configure
 from webhooks.events import record_event
-from webhooks.models import Delivery, Endpoint, Event
+from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.outbound import Answer
 from webhooks.settlement import Outcome
 
@@ -133,3 +133,36 @@ def test_receivers_that_fail_leave_half_of_the_threads_to_the_others(merchant: M
         released.set()
         courier.finish()
     assert sum(claim.is_slow for claim in taken) == 4
+
+
+def test_what_arrived_while_the_database_was_away_is_not_sent_again(
+    merchant: Merchant, receiver: Receiver, courier: Courier
+) -> None:
+    begun, released = Flag(), Flag()
+
+    def hold(handler: object) -> None:
+        begun.set()
+        released.wait(10)
+        answer(200)(handler)  # type: ignore[arg-type]
+
+    configure(merchant, Change(url=receiver.url))
+    record_many(merchant, 1)
+    courier.nudge()
+    receiver.arrivals.get(timeout=10)
+    all_delivered()  # the books are kept over a connection of their own from here on
+
+    receiver.answers = [hold]
+    with transaction.atomic():
+        record_event(merchant=merchant, type="payment.succeeded", dedupe_key="second", data={})
+    courier.nudge()
+    assert begun.wait(5)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+               WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+        )
+        assert cursor.fetchone()[0] > 0
+        released.set()
+    all_delivered()
+    assert len(receiver.received) == 2
+    assert [attempt.status_code for attempt in Attempt.objects.all()] == [200, 200]
