@@ -69,6 +69,16 @@ def test_the_list_shows_what_the_search_found(admin_client: Client, wanted: Paym
     assert change_url(other.payments.get()) not in page
 
 
+def test_an_empty_list_says_why_it_is_empty(admin_client: Client) -> None:
+    assert "There is nothing yet" in page_of(admin_client, "payments/payment")
+    assert "No payments go by “&lt;b&gt;pay_none”." in page_of(
+        admin_client, "payments/payment", q="<b>pay_none"
+    )
+    filtered = page_of(admin_client, "payments/payment", status__exact="failed")
+    assert "No payments have what the filters ask for" in filtered
+    assert "Show all" in filtered
+
+
 def test_a_solana_payment_is_found_by_its_signature_and_its_wallet(wanted: Payment) -> None:
     signature, wallet = str(Signature(bytes(range(64)))), "4Nd1mYQKEm5aLGwkJJGzHjM6Tj2vWmJzqoVbBZbHhYkS"
     solana = Chain.objects.create(
