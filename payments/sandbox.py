@@ -219,6 +219,7 @@ def _attempt(
         submitted_publicly=False,
         is_simulated=True,
         status_detail="Simulated.",
+        created_at=now,
         **columns,
     )
     note_creation(request, payment=payment, actor=ACTOR)
