@@ -47,7 +47,8 @@ class Claim:
 
 # The merchants with anything pending are found by stepping from one to the next in the index, and of each only the
 # first few rows are read: what a claim costs does not grow with anybody's backlog. What is in flight takes a place
-# among these few, since the longest due was claimed first; that is what holds each merchant to its share.
+# among these few, since the longest due was claimed first; that is what holds each merchant to its share. Where there
+# is no endpoint, or a disabled one, only what goes to requests' own URLs is read, by an index of its own.
 _CLAIM = """
 WITH RECURSIVE owner AS (
     (SELECT merchant_id FROM webhooks_delivery WHERE status = 'pending' ORDER BY merchant_id LIMIT 1)
@@ -66,14 +67,24 @@ waiting AS (
                first.is_retry OR (first.url_override = '' AND endpoint.failing_since IS NOT NULL) AS is_slow,
                row_number() OVER (ORDER BY first.due_at, first.id) AS turn
         FROM (
-            SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
-                   delivery.attempts > delivery.earlier_attempts AS is_retry,
-                   delivery.lease_until IS NULL OR delivery.lease_until <= %(now)s AS is_free
-            FROM webhooks_delivery delivery
-            WHERE delivery.merchant_id = owner.merchant_id
-                  AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
-                  AND (delivery.url_override <> '' OR (endpoint.is_enabled AND endpoint.url IS NOT NULL))
-            ORDER BY delivery.due_at, delivery.id LIMIT %(cap)s
+            (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
+                    delivery.attempts > delivery.earlier_attempts AS is_retry,
+                    delivery.lease_until IS NULL OR delivery.lease_until <= %(now)s AS is_free
+             FROM webhooks_delivery delivery
+             WHERE delivery.merchant_id = owner.merchant_id
+                   AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
+                   AND endpoint.is_enabled AND endpoint.url IS NOT NULL
+             ORDER BY delivery.due_at, delivery.id LIMIT %(cap)s)
+            UNION ALL
+            (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
+                    delivery.attempts > delivery.earlier_attempts AS is_retry,
+                    delivery.lease_until IS NULL OR delivery.lease_until <= %(now)s AS is_free
+             FROM webhooks_delivery delivery
+             WHERE delivery.merchant_id = owner.merchant_id
+                   AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
+                   AND (endpoint.is_enabled AND endpoint.url IS NOT NULL) IS NOT TRUE
+                   AND delivery.url_override <> ''
+             ORDER BY delivery.due_at, delivery.id LIMIT %(cap)s)
         ) first
     ) next
     WHERE next.is_free

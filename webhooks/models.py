@@ -172,6 +172,11 @@ class Delivery(models.Model):
                 condition=Q(status="pending"),
                 name="delivery_due_by_merchant",
             ),
+            models.Index(
+                fields=("merchant", "due_at", "id"),
+                condition=Q(status="pending") & ~Q(url_override=""),
+                name="delivery_due_at_own_url",
+            ),
             models.Index(fields=("public_event_id",), name="delivery_of_event"),
             models.Index(F("created_at").desc(), F("id").desc(), name="delivery_newest_of_all"),
             models.Index(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -95,3 +96,39 @@ def test_a_released_claim_counts_for_nothing(endpoint: Endpoint, record: Record,
     assert not Attempt.objects.exists()
     assert not settle(claims[0], DELIVERED, ended_at=clock.now)
     assert len(claim_due(limit=1, now=clock.now)) == 1
+
+
+def test_what_a_disabled_endpoint_holds_back_costs_a_claim_nothing(
+    merchant: Merchant, other_merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO webhooks_delivery
+                   (id, merchant_id, public_event_id, type, url_override, own_body, is_test, status, attempts, due_at,
+                    created_at)
+               SELECT 'del_held' || n, %s, 'evt_held', 'payment.succeeded', '', 'x'::bytea, false, 'pending', 1,
+                      %s::timestamptz - interval '1 hour', now()
+               FROM generate_series(1, 5000) n""",
+            [merchant.pk, clock.now],
+        )
+        cursor.execute("ANALYZE webhooks_delivery")
+    configure(merchant, Change(url=endpoint.url, is_enabled=False))
+    configure(other_merchant, Change(url=endpoint.url))
+    own, theirs = record(webhook_url="https://elsewhere.example/hook"), record(merchant=other_merchant)
+
+    with CaptureQueriesContext(connection) as seen:
+        claimed = {claim.event_id for claim in claim_due(limit=32, now=clock.now)}
+    assert claimed == {own.id, theirs.id}
+    [claiming] = [
+        query["sql"] for query in seen if "lease_until" in query["sql"] and "UPDATE" in query["sql"]
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {claiming}")
+        [[[explained]]] = cursor.fetchall()
+    assert rows_left_out(explained["Plan"]) < 100
+
+
+def rows_left_out(node: dict[str, Any]) -> int:
+    """Return how many rows were read in vain, over all nodes of the plan."""
+    mine = node.get("Rows Removed by Filter", 0) * node.get("Actual Loops", 1)
+    return int(mine) + sum(rows_left_out(child) for child in node.get("Plans", ()))
