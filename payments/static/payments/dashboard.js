@@ -16,9 +16,10 @@
     const own = { label: series.name, data: series.values, texts: series.texts };
     if (plot.kind === "lines") {
       const line = colour(series.colour);
+      const isAlone = series.values.filter((value) => value !== null).length === 1; // one day makes no line
       return {
         ...own, borderColor: line, backgroundColor: line, borderWidth: 2, tension: 0.3,
-        pointRadius: 0, pointHoverRadius: 4, spanGaps: true,
+        pointRadius: isAlone ? 3 : 0, pointHoverRadius: 4, spanGaps: true,
       };
     }
     return { ...own, backgroundColor: colour(series.colour), borderRadius: 2, maxBarThickness: 28, categoryPercentage: 0.86 };
