@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from drf_spectacular.types import OpenApiTypes
@@ -34,6 +35,8 @@ class StrictSerializer(serializers.Serializer[Any]):
             errors.update(error.detail)
         for name in unknown[:_MOST_UNKNOWN_NAMED]:
             message = f"{name[:80]!r} is not a parameter of this call."
+            for meant in get_close_matches(name[:80], list(self.fields), 1):
+                message += f" Did you mean {meant!r}?"
             errors[name[:80]] = [serializers.ErrorDetail(message, ErrorCode.PARAMETER_UNKNOWN.value)]
         if errors:
             raise serializers.ValidationError(errors)

@@ -69,7 +69,8 @@ def test_each_message_says_what_would_be_right(raw: Raw, things: dict[str, str])
     said = messages(
         '{"amount": 10, "token_id": "1", "chain_id": 8453, "recipient_address": "", "external_id": "'
         + "x" * 300
-        + '", "redirect_url": "", "metadata": {"a": 1, "b": null}, "expires_in": 5, "references": 1, "tip": 1}'
+        + '", "redirect_url": "", "metadata": {"a": 1, "b": null}, "expires_in": 5, "references": 1, "tip": 1,'
+        '"cancelurl": 1}'
     )
     assert said == {
         "amount": 'The amount should be a string such as "10.50".',
@@ -82,6 +83,7 @@ def test_each_message_says_what_would_be_right(raw: Raw, things: dict[str, str])
         "expires_in": "This should be a whole number from 60 to 2592000; got 5.",
         "references": "This should be true or false; got a number.",
         "tip": "'tip' is not a parameter of this call.",
+        "cancelurl": "'cancelurl' is not a parameter of this call. Did you mean 'cancel_url'?",
     }
     assert messages('{"url": null, "enabled_events": ["all"]}', "/api/webhooks", "PUT") == {
         "enabled_events.0": "This should be one of payment.succeeded, payment.failed, payment.expired, "
