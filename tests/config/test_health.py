@@ -53,6 +53,9 @@ def test_it_tells_how_each_chain_does_and_stays_ready_while_one_is_down(client: 
 
 def test_the_details_are_for_those_who_may_read_them(client: Client, db: None, settings: Settings) -> None:
     assert "parts" not in client.get("/readyz", REMOTE_ADDR="203.0.113.9").json()
+    assert "parts" in client.get("/readyz").json()
+    through_a_proxy_here = client.get("/readyz", headers={"X-Forwarded-For": "127.0.0.1"})
+    assert "parts" not in through_a_proxy_here.json()
     settings.METRICS_TOKEN = "only-for-this-test"
     assert "parts" not in client.get("/readyz").json()
     allowed = client.get("/readyz", headers={"Authorization": "Bearer only-for-this-test"})
