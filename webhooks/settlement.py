@@ -107,10 +107,11 @@ def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
         if outcome.claim.merchant_id is not None:
             said.setdefault(outcome.claim.merchant_id, []).append(outcome)
     well = {merchant for merchant, some in said.items() if any(one.answer.is_success for one in some)}
-    # Only what stood in the slow lane can have been failing: the others need no look.
-    recovering = {merchant for merchant in well if any(one.claim.is_slow for one in said[merchant])}
-    for endpoint in _locked(recovering, failing=True):
-        Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=None, warned_at=None)
+    # Also what was claimed while all was well: another attempt may have failed since.
+    for endpoint in _locked(well, failing=True):
+        arrived = max(one.ended_at for one in said[endpoint.merchant_id] if one.answer.is_success)
+        if endpoint.failing_since is not None and endpoint.failing_since <= arrived:
+            Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=None, warned_at=None)
     if failed := said.keys() - well:
         for endpoint in _locked(failed, failing=False):
             since = min(one.ended_at for one in said[endpoint.merchant_id])

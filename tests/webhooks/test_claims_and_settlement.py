@@ -61,6 +61,19 @@ def test_since_when_an_endpoint_fails_is_its_first_failure_and_ends_with_a_succe
     assert Endpoint.objects.get().failing_since is None
 
 
+def test_what_arrives_after_a_failure_ends_it_though_both_were_claimed_before(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    for _ in range(3):
+        record()
+    failed, early, arrived = claim_due(limit=3, now=clock.now)
+    assert settle(failed, FAILED, ended_at=clock.now)
+    assert settle(early, DELIVERED, ended_at=clock.now - timedelta(seconds=1))
+    assert Endpoint.objects.get().failing_since == clock.now
+    assert settle(arrived, DELIVERED, ended_at=clock.now + timedelta(seconds=1))
+    assert Endpoint.objects.get().failing_since is None
+
+
 def test_a_requests_own_url_says_nothing_of_the_endpoint(
     endpoint: Endpoint, record: Record, clock: Clock
 ) -> None:
