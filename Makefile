@@ -40,7 +40,7 @@ test: $(INSTALLED)
 	@$(MAKE) lint
 	@$(MAKE) fresh
 	@$(MAKE) browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 setup: $(INSTALLED)
 

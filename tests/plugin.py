@@ -1,6 +1,7 @@
 """Starts the private PostgreSQL and Redis that the tests run on, before Django reads its settings.
 
-`DATABASE_URL` and `REDIS_URL` in the environment are used instead, where they are set.
+`DATABASE_URL` and `REDIS_URL` in the environment are used instead, where they are set. Of several test processes side
+by side (`pytest -n`) each has a pair of its own: they flush, stop and fill them.
 """
 
 import os
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.reports import TestReport
 from cryptography.fernet import Fernet
 
 from demo.services import postgres, redis
@@ -31,6 +33,7 @@ _SETTINGS = {
     "RATE_LIMIT_PUBLIC": "off",
     "RATE_LIMIT_EXPENSIVE": "off",
 }
+_STARTED = "QUITTANCE_TESTS_STARTED"
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -39,8 +42,23 @@ def pytest_load_initial_conftests() -> Iterator[None]:
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
     home = Path(tempfile.mkdtemp(prefix="quittance-tests-"))
-    if "DATABASE_URL" not in os.environ:
+    # What the process that started this one set is that one's own pair.
+    ours = set(os.environ.get(_STARTED, "").split()) if "PYTEST_XDIST_WORKER" in os.environ else set()
+    if "DATABASE_URL" not in os.environ or "DATABASE_URL" in ours:
         os.environ["DATABASE_URL"] = postgres.start(home / "postgres", durable=False).url
-    if "REDIS_URL" not in os.environ:
+        ours.add("DATABASE_URL")
+    if "REDIS_URL" not in os.environ or "REDIS_URL" in ours:
         os.environ["REDIS_URL"] = redis.start(None).url
+        ours.add("REDIS_URL")
+    os.environ[_STARTED] = " ".join(sorted(ours))
     return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Iterator[TestReport]:
+    """Keep halves of surrogate pairs, which some tests log, from breaking what test processes tell each other."""
+    report: TestReport = yield
+    report.sections = [
+        (name, text.encode("utf-8", "backslashreplace").decode()) for name, text in report.sections
+    ]
+    return report

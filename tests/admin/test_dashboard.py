@@ -145,7 +145,7 @@ def test_every_concern_leads_to_a_list_with_just_as_many(
         merchant=merchant, url="https://a.example", secret_encrypted=b"x", failing_since=NOW - 2 * DAY
     )
     ChainStatus.objects.create(
-        chain=token.chain, looked_at=NOW, nodes=[{"host": "n", "state": "failing", "behind": None}]
+        chain=token.chain, looked_at=timezone.now(), nodes=[{"host": "n", "state": "failing", "behind": None}]
     )
     page = opened(admin_client)
     assert concerns_of(page) == {

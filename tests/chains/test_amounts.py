@@ -107,7 +107,7 @@ def code_of(value: object, of: Token) -> str:
     return str(refused.value.code.value)
 
 
-@pytest.mark.parametrize("value", NOT_STRINGS, ids=repr)
+@pytest.mark.parametrize("value", NOT_STRINGS, ids=lambda value: type(value).__name__)
 def test_what_is_no_string_is_refused(value: object) -> None:
     assert code_of(value, token()) == "amount_not_a_string"
 

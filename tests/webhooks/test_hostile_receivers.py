@@ -18,7 +18,7 @@ RULES = Rules(allow_http=True, allow_private=True)
 BODY = b'{"id":"evt_1"}' + b" " * 4096
 LONGEST_SECONDS = 10.5
 MOST_GROWTH_BYTES = 20 * 1024 * 1024
-AT_ONCE_OF_EACH = 4
+AT_ONCE_OF_EACH = 2
 STATUS = {
     "silent": None,
     "slow_headers": None,

@@ -189,7 +189,8 @@ def _until_interrupted() -> Iterator[threading.Event]:
     stop = threading.Event()
 
     def stop_soon(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal module's interface
-        stop.set()
+        # By a thread: this one may be inside the event's own lock at this moment, and would wait for itself.
+        threading.Thread(target=stop.set).start()
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     before = {number: signal.signal(number, stop_soon) for number in (signal.SIGINT, signal.SIGTERM)}
