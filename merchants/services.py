@@ -67,10 +67,13 @@ def rotate_key(
 ) -> tuple[ApiKey, str]:
     """Return a new key with the same rights; the old one goes on for `overlap`, never longer than it would have.
 
-    The old one's expiry is not the new one's: that is `expires_at`.
+    Without an overlap the old one is revoked, so that no later change of its expiry opens it again. Its expiry is not
+    the new one's: that is `expires_at`.
     """
     ends = timezone.now() + overlap
-    if api_key.expires_at is None or api_key.expires_at > ends:
+    if not overlap:
+        revoke_key(api_key)
+    elif api_key.expires_at is None or api_key.expires_at > ends:
         ApiKey.objects.filter(pk=api_key.pk).update(expires_at=ends)
     return issue_key(
         merchant=api_key.merchant,

@@ -64,7 +64,8 @@ waiting AS (
     LEFT JOIN webhooks_endpoint endpoint ON endpoint.merchant_id = owner.merchant_id
     CROSS JOIN LATERAL (
         SELECT first.*,
-               first.is_retry OR (first.url_override = '' AND endpoint.failing_since IS NOT NULL) AS is_slow,
+               first.is_retry OR (first.url_override = '' AND (endpoint.failing_since IS NOT NULL
+                   OR owner.merchant_id = ANY(%(sluggish)s::uuid[]))) AS is_slow,
                row_number() OVER (ORDER BY first.due_at, first.id) AS turn
         FROM (
             (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
@@ -114,17 +115,20 @@ RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.
 """
 
 
-def claim_due(*, limit: int, now: datetime, slow_limit: int | None = None) -> list[Claim]:
+def claim_due(
+    *, limit: int, now: datetime, slow_limit: int | None = None, sluggish: Sequence[uuid.UUID] = ()
+) -> list[Claim]:
     """Claim up to `limit` due deliveries for 60 seconds, taking turns between merchants.
 
     At most `slow_limit` of them (default: no fewer) stand in the slow lane: retries, and what goes to endpoints whose
-    last attempt failed. At most five deliveries of one merchant are in flight at once, in the slow lane one, so that
-    a slow receiver keeps only its own merchant waiting (two claimers at the same moment can make it a little more).
+    last attempt failed or whose merchants are named as `sluggish`. At most five deliveries of one merchant are in
+    flight at once, in the slow lane one, so that a slow receiver keeps only its own merchant waiting (two claimers at
+    the same moment can make it a little more).
     Deliveries to an endpoint without a URL or disabled are held: they wait as they are.
     """
     if limit < 1:
         return []
-    values: dict[str, datetime | int | uuid.UUID] = {
+    values: dict[str, datetime | int | uuid.UUID | list[uuid.UUID]] = {
         "now": now,
         "limit": limit,
         "slow_limit": limit if slow_limit is None else max(slow_limit, 0),
@@ -132,6 +136,7 @@ def claim_due(*, limit: int, now: datetime, slow_limit: int | None = None) -> li
         "cap": MAX_IN_FLIGHT_PER_MERCHANT,
         "slow_cap": MAX_SLOW_IN_FLIGHT_PER_MERCHANT,
         "attempts": MAX_ATTEMPTS,
+        "sluggish": list(sluggish),
         "claim_id": (claim_id := uuid.uuid4()),
         "lease_until": now + LEASE,
     }

@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+import uuid
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
@@ -17,6 +18,8 @@ logger = logging.getLogger(__name__)
 
 CONCURRENCY = 32
 SLOW_SHARE = 0.5
+SLUGGISH_MS = 2000
+_REMEMBERED_SECONDS = 60.0
 _BATCH = 256
 _LINGER_SECONDS = 0.005
 _POLL_SECONDS = 0.2
@@ -46,6 +49,7 @@ class Courier:
         self._slow_out = 0
         self._stopping = False
         self._wakeful_until = 0.0
+        self._sluggish: dict[uuid.UUID, float] = {}
         self._threads: list[threading.Thread] = []
 
     def nudge(self) -> int:
@@ -77,6 +81,7 @@ class Courier:
                 limit=self._concurrency - self._out,
                 slow_limit=self._slow_limit - self._slow_out,
                 now=timezone.now(),
+                sluggish=self._sluggish_now(),
             )
             if claims:
                 self._out += len(claims)
@@ -149,6 +154,22 @@ class Courier:
             with self._lock:
                 self._out -= len(outcomes)
                 self._slow_out -= sum(outcome.claim.is_slow for outcome in outcomes)
+                self._note_speed(outcomes)
+
+    def _note_speed(self, outcomes: Sequence[Outcome]) -> None:
+        """Remember for a while who took long to answer, whatever the answer was: it held a thread all the time."""
+        for outcome in outcomes:
+            if outcome.claim.merchant_id is None:
+                continue
+            if outcome.answer.duration_ms > SLUGGISH_MS:
+                self._sluggish[outcome.claim.merchant_id] = time.monotonic() + _REMEMBERED_SECONDS
+            else:
+                self._sluggish.pop(outcome.claim.merchant_id, None)
+
+    def _sluggish_now(self) -> list[uuid.UUID]:
+        now = time.monotonic()
+        self._sluggish = {merchant: until for merchant, until in self._sluggish.items() if until > now}
+        return list(self._sluggish)
 
     def _settled(self, outcomes: Sequence[Outcome]) -> int:
         """Settle, if need be when the database answers again: what is lost here is sent twice, though it arrived."""

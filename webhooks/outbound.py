@@ -218,7 +218,7 @@ class _Call:
         if kept is not None:
             try:
                 return self._exchange(kept, key, request)
-            except ConnectionError:
+            except (ConnectionError, ssl.SSLError):
                 if self.status is not None or time.monotonic() >= self.ends_at:
                     raise
         checked = _look_up(address, self.rules, self.ends_at, self.resolve)

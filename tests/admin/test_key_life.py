@@ -76,7 +76,7 @@ def test_rotating_without_an_overlap_closes_the_old_key_now(
     row, key = api_key
     response = admin_client.post(at(row, "rotate"), rotation(overlap="0"))
     (new_key,) = KEY.findall(response.content.decode())
-    assert code(key) == "api_key_expired"
+    assert code(key) == "api_key_revoked"
     assert code(new_key) == "resource_missing"
 
 

@@ -13,7 +13,7 @@ from merchants.models import Merchant
 from tests.processes import eventually
 from tests.webhooks.receiver import Receiver, answer, running_receiver
 from webhooks.claims import MAX_IN_FLIGHT_PER_MERCHANT, Claim
-from webhooks.courier import Courier
+from webhooks.courier import SLUGGISH_MS, Courier
 from webhooks.endpoints import Change, configure
 from webhooks.events import record_event
 from webhooks.models import Attempt, Delivery, Endpoint, Event
@@ -166,3 +166,33 @@ def test_what_arrived_while_the_database_was_away_is_not_sent_again(
     all_delivered()
     assert len(receiver.received) == 2
     assert [attempt.status_code for attempt in Attempt.objects.all()] == [200, 200]
+
+
+def test_receivers_that_answer_slowly_leave_half_of_the_threads_to_the_others(merchant: Merchant) -> None:
+    released = Flag()
+
+    def hold(claim: Claim) -> Outcome:
+        if claim.attempt == 1 and len(seen) < 6:
+            seen.append(claim)
+            return Outcome(claim, Answer(200, "", "", SLUGGISH_MS + 1), timezone.now())
+        released.wait(10)
+        return Outcome(claim, Answer(200, "", "", 1), timezone.now())
+
+    seen: list[Claim] = []
+    slow = [Merchant.objects.create(name=f"Slow {number}") for number in range(6)]
+    for each in slow:
+        configure(each, Change(url="https://shop.example/hook"))
+        record_many(each, 1)
+    courier = Courier(concurrency=8, attempt=hold)
+    try:
+        courier.nudge()
+        all_delivered()
+        for each in slow:
+            with transaction.atomic():
+                record_event(merchant=each, type="payment.succeeded", dedupe_key="later", data={})
+        held = Delivery.objects.filter(status="pending", claim_id__isnull=False)
+        eventually(lambda: bool(courier.nudge()) or held.count() == 4, "half of the threads took them")
+        assert held.count() == 4
+    finally:
+        released.set()
+        courier.finish()
