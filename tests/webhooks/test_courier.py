@@ -145,6 +145,9 @@ def test_what_arrived_while_the_database_was_away_is_not_sent_again(
         released.wait(10)
         answer(200)(handler)  # type: ignore[arg-type]
 
+    # A worker has no pool. The tests' may hold hundreds of idle connections by now, and would mend them one by one.
+    connection.close()
+    connection.close_pool()
     configure(merchant, Change(url=receiver.url))
     record_many(merchant, 1)
     courier.nudge()
