@@ -23,6 +23,7 @@ def main(threads: int) -> None:
     sys.stdin.readline()
     ended = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.readline(), ended.set()), daemon=True).start()
+    courier.nudge()
     while not ended.wait(0.2):
         courier.nudge()
     courier.finish()
