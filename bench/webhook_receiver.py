@@ -22,7 +22,8 @@ class Receiver(asyncio.Protocol):
     """One connection: requests one after the other, each answered before the next is read."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport: asyncio.Transport = transport  # type: ignore[assignment]
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
         self.buffer = b""
 
     def data_received(self, data: bytes) -> None:
