@@ -50,7 +50,7 @@ class _FromTheCatalogue(portal.NeverDeleted):
 
 
 @admin.register(Chain)
-class ChainAdmin(_FromTheCatalogue, portal.ModelAdmin[Chain]):
+class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
     """Chains. Node URLs are for those alone who may change them: they may hold a provider's key."""
 
     change_form_template = "admin/chains/chain/change_form.html"
@@ -84,26 +84,26 @@ class ChainAdmin(_FromTheCatalogue, portal.ModelAdmin[Chain]):
             return self.fields
         return [name for name in self.fields if name not in self.settings_of_nodes]
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+    def beside(self, request: HttpRequest, chain: Chain | None) -> dict[str, Any]:
         """Say first how it does."""
-        chain: Chain | None = options.get("obj")
-        if chain is not None:
-            status, health = status_of(chain), health_of(chain)
-            context |= {
-                "amount": chain.name,
-                "badges": self.health(chain),
-                "diagnosis": {"sentence": SENTENCES[health], "tone": _TONES[health]},
-                "facts": [
-                    ("Latest block", f"{status.head:,}" if status and status.head is not None else NOTHING),
-                    ("It came", _moment(status.head_since if status else None)),
-                    ("Nodes last asked", _moment(status.looked_at if status else None)),
-                    ("Nodes answering", self.answering(chain)),
-                    ("Enabled tokens", self.tokens(chain)),
-                    ("A payment needs", self.depth(chain)),
-                ],
-                "looks": [_line(node) for node in (status.nodes if status else [])],
-            }
-        return super().render_change_form(request, context, **options)
+        if chain is None:
+            return super().beside(request, chain)
+        status, health = status_of(chain), health_of(chain)
+        return {
+            **super().beside(request, chain),
+            "amount": chain.name,
+            "badges": self.health(chain),
+            "diagnosis": {"sentence": SENTENCES[health], "tone": _TONES[health]},
+            "facts": [
+                ("Latest block", f"{status.head:,}" if status and status.head is not None else NOTHING),
+                ("It came", _moment(status.head_since if status else None)),
+                ("Nodes last asked", _moment(status.looked_at if status else None)),
+                ("Nodes answering", self.answering(chain)),
+                ("Enabled tokens", self.tokens(chain)),
+                ("A payment needs", self.depth(chain)),
+            ],
+            "looks": [_line(node) for node in (status.nodes if status else [])],
+        }
 
     @admin.display(description="Chain", ordering="name")
     def label(self, chain: Chain) -> str:

@@ -12,7 +12,7 @@ from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from django.forms import Textarea, TextInput
 
     _AdminClass = BaseModelAdmin[Any]
+    _PageClass = ModelAdmin[Any]
     _Records = Paginator[Any]
 else:  # the classes take parameters for the type checker alone
     from unfold.admin import ModelAdmin, TabularInline
@@ -45,6 +46,7 @@ else:  # the classes take parameters for the type checker alone
     from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
 
     _AdminClass = object
+    _PageClass = object
     _Records = Paginator
 
 __all__ = [
@@ -60,6 +62,27 @@ __all__ = [
 ]
 
 COUNTED_AT_MOST = 10_000
+
+
+class ShowsMore(_PageClass):
+    """An object's page shows more than its fields: what `beside` returns, for its template."""
+
+    def beside(self, request: HttpRequest, row: Any) -> dict[str, Any]:  # noqa: ARG002 - for those who extend it
+        """Return what the template is given for `row`, which is None on the page that adds one."""
+        return {}
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Any = None,
+    ) -> HttpResponse:
+        """Draw the page with what stands beside its fields."""
+        context = {**context, **self.beside(request, obj)}
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
 
 class NeverDeleted(_AdminClass):

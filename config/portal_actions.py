@@ -5,7 +5,7 @@ done: a second click, a stale tab and two colleagues at once are all harmless. D
 log that says who did what and why, are one transaction.
 """
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import messages
@@ -17,11 +17,6 @@ from django.urls import URLPattern, path, reverse
 
 from config import portal
 from config.api.errors import ApiError
-
-if TYPE_CHECKING:
-    _AdminClass = portal.ModelAdmin[Any]
-else:
-    _AdminClass = object
 
 
 class ConfirmForm(forms.Form):
@@ -78,7 +73,7 @@ class Action:
         raise NotImplementedError
 
 
-class WithActions(_AdminClass):
+class WithActions(portal.ShowsMore):
     """For an admin page whose objects have actions; the template is `admin/acting_change_form.html`."""
 
     confirmed_actions: ClassVar[tuple[Action, ...]] = ()
@@ -106,11 +101,10 @@ class WithActions(_AdminClass):
             if request.user.has_perm(action.permission) and action.is_offered(row)
         ]
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+    def beside(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Offer what can be done."""
-        row = options.get("obj")
-        context["offered"] = self.offered(request, row) if row is not None else []
-        return super().render_change_form(request, context, **options)
+        offered = self.offered(request, row) if row is not None else []
+        return {**super().beside(request, row), "offered": offered}
 
     def action_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
         """Ask; then do it, unless the object has changed since."""

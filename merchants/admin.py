@@ -81,7 +81,7 @@ class KeyInline(KeyColumns, MerchantScoped, portal.ReadOnly, portal.TabularInlin
 
 
 @admin.register(Merchant)
-class MerchantAdmin(MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merchant]):
+class MerchantAdmin(portal.ShowsMore, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merchant]):
     """Merchants, their settings and their theme."""
 
     merchant_path = "pk"
@@ -136,10 +136,10 @@ class MerchantAdmin(MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merch
         """Show the keys of a merchant that is there."""
         return self.inlines if obj is not None and request.user.has_perm("merchants.view_apikey") else ()
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+    def beside(self, request: HttpRequest, merchant: Merchant | None) -> dict[str, Any]:
         """Offer to issue a key."""
-        context["may_issue_keys"] = request.user.has_perm("merchants.add_apikey")
-        return super().render_change_form(request, context, **options)
+        may_issue_keys = request.user.has_perm("merchants.add_apikey")
+        return {**super().beside(request, merchant), "may_issue_keys": may_issue_keys}
 
 
 class StatusFilter(admin.SimpleListFilter):
@@ -164,7 +164,9 @@ class StatusFilter(admin.SimpleListFilter):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[ApiKey]):
+class ApiKeyAdmin(
+    portal.ShowsMore, KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[ApiKey]
+):
     """Issuing, rotating and revoking keys. A key is in the one answer to the form that made it, and nowhere else."""
 
     list_display = (
@@ -224,14 +226,16 @@ class ApiKeyAdmin(KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelA
         ]
         return [*own, *super().get_urls()]
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+    def beside(self, request: HttpRequest, key: ApiKey | None) -> dict[str, Any]:
         """Offer what can be done to the key."""
-        key: ApiKey | None = options.get("obj")
-        context["may_rotate"] = key is not None and key.is_active and self._may_rotate(request)
-        context["may_revoke"] = key is not None and not key.revoked_at and self.has_change_permission(request)
+        shown = super().beside(request, key)
         if key is None:
-            context["title"] = "Issue an API key"
-        return super().render_change_form(request, context, **options)
+            return {**shown, "title": "Issue an API key", "may_rotate": False, "may_revoke": False}
+        return {
+            **shown,
+            "may_rotate": key.is_active and self._may_rotate(request),
+            "may_revoke": not key.revoked_at and self.has_change_permission(request),
+        }
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:  # noqa: ARG002 - the admin interface
         """Write the little that can be changed; new keys are made by `add_view` alone."""

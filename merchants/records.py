@@ -17,7 +17,7 @@ FOUND_AT_MOST = 1000
 """A shared wallet may have been paid a million times: the newest thousand are shown."""
 
 
-class Records(MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Any]):
+class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Any]):
     """Records to look at: newest first, searched by what names them, filtered in a sheet beside the list."""
 
     show_full_result_count = False

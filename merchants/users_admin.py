@@ -42,7 +42,7 @@ class RoleFilter(admin.SimpleListFilter):
 
 
 @admin.register(User)
-class StaffAdmin(portal.NeverDeleted, UserAdmin[User], portal.ModelAdmin[User]):
+class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.ModelAdmin[User]):
     """Who may sign in, and as what. Users are switched off, not deleted: what they did stays theirs."""
 
     form: Any = StaffForm
@@ -96,15 +96,14 @@ class StaffAdmin(portal.NeverDeleted, UserAdmin[User], portal.ModelAdmin[User]):
         )
         return [reset, *super().get_urls()]
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+    def beside(self, request: HttpRequest, user: User | None) -> dict[str, Any]:
         """Offer to reset the second factor of somebody else."""
-        user: User | None = options.get("obj")
-        context["may_reset"] = (
+        may_reset = (
             user is not None
             and self._may_set_up_anew(request, user)
             and two_factor.authenticator_of(user) is not None
         )
-        return super().render_change_form(request, context, **options)
+        return {**super().beside(request, user), "may_reset": may_reset}
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Save the user, and give them the chosen role and no other rights."""

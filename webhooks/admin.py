@@ -82,24 +82,24 @@ class EndpointAdmin(Records):
         """Return those of a merchant or at an address: one for each merchant, so that reading them is cheap."""
         return rows.filter(Q(merchant__name__icontains=text) | Q(url__icontains=text))
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+    def beside(self, request: HttpRequest, endpoint: Endpoint | None) -> dict[str, Any]:
         """Say first whether it works."""
-        endpoint: Endpoint | None = options.get("obj")
-        if endpoint is not None:
-            waiting = Delivery.objects.filter(merchant=endpoint.merchant_id, status=Delivery.Status.PENDING)
-            count = waiting.order_by()[:FOUND_AT_MOST].count()
-            context |= {
-                "title": f"Webhook endpoint of {endpoint.merchant}",
-                "amount": endpoint.url or "No URL",
-                "badges": self.state(endpoint),
-                "diagnosis": of_endpoint(endpoint, timezone.now()),
-                "facts": [
-                    ("Merchant", portal.link(portal.change_url(endpoint.merchant), str(endpoint.merchant))),
-                    ("Waiting to be sent", f"{count}{' or more' if count == FOUND_AT_MOST else ''}"),
-                    ("Failing since", _both(endpoint.failing_since)),
-                ],
-            }
-        return super().render_change_form(request, context, **options)
+        if endpoint is None:
+            return super().beside(request, endpoint)
+        waiting = Delivery.objects.filter(merchant=endpoint.merchant_id, status=Delivery.Status.PENDING)
+        count = waiting.order_by()[:FOUND_AT_MOST].count()
+        return {
+            **super().beside(request, endpoint),
+            "title": f"Webhook endpoint of {endpoint.merchant}",
+            "amount": endpoint.url or "No URL",
+            "badges": self.state(endpoint),
+            "diagnosis": of_endpoint(endpoint, timezone.now()),
+            "facts": [
+                ("Merchant", portal.link(portal.change_url(endpoint.merchant), str(endpoint.merchant))),
+                ("Waiting to be sent", f"{count}{' or more' if count == FOUND_AT_MOST else ''}"),
+                ("Failing since", _both(endpoint.failing_since)),
+            ],
+        }
 
     @admin.display(description="Types that it is sent")
     def types(self, endpoint: Endpoint) -> str:
@@ -165,30 +165,30 @@ class EventAdmin(Records):
         events: QuerySet[Event] = super().get_queryset(request)
         return events.defer("body")
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+    def beside(self, request: HttpRequest, event: Event | None) -> dict[str, Any]:
         """Show the body, and to whom it went."""
-        event: Event | None = options.get("obj")
-        if event is not None:
-            deliveries = event.deliveries.select_related("merchant").order_by("-created_at", "-id")
-            context |= {
-                "title": f"Event {event.pk}",
-                "facts": [
-                    ("Type", event.type),
-                    ("Merchant", portal.link(portal.change_url(event.merchant), str(event.merchant))),
-                    ("Happened", _both(event.created)),
-                ],
-                "body": readable(bytes(event.body)),
-                "deliveries": [
-                    {
-                        "url": portal.change_url(delivery),
-                        "id": delivery.pk,
-                        "state": portal.badge(delivery.status, DELIVERY_COLOURS),
-                        "detail": of_delivery(delivery, timezone.now()).sentence,
-                    }
-                    for delivery in deliveries[:50]
-                ],
-            }
-        return super().render_change_form(request, context, **options)
+        if event is None:
+            return super().beside(request, event)
+        deliveries = event.deliveries.select_related("merchant").order_by("-created_at", "-id")
+        return {
+            **super().beside(request, event),
+            "title": f"Event {event.pk}",
+            "facts": [
+                ("Type", event.type),
+                ("Merchant", portal.link(portal.change_url(event.merchant), str(event.merchant))),
+                ("Happened", _both(event.created)),
+            ],
+            "body": readable(bytes(event.body)),
+            "deliveries": [
+                {
+                    "url": portal.change_url(delivery),
+                    "id": delivery.pk,
+                    "state": portal.badge(delivery.status, DELIVERY_COLOURS),
+                    "detail": of_delivery(delivery, timezone.now()).sentence,
+                }
+                for delivery in deliveries[:50]
+            ],
+        }
 
     @admin.display(description="Event")
     def code(self, event: Event) -> str:
@@ -324,20 +324,20 @@ class DeliveryAdmin(WithActions, Records):
         }
         return page
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+    def beside(self, request: HttpRequest, delivery: Delivery | None) -> dict[str, Any]:
         """Show how it stands, each attempt, and the body."""
-        delivery: Delivery | None = options.get("obj")
-        if delivery is not None:
-            context |= {
-                "title": f"Delivery {delivery.pk}",
-                "amount": delivery.type,
-                "badges": self.state(delivery),
-                "diagnosis": of_delivery(delivery, timezone.now()),
-                "facts": self._facts(delivery),
-                "attempts": [_line(attempt) for attempt in delivery.attempt_set.order_by("-number")],
-                "body": readable(delivery.body),
-            }
-        return super().render_change_form(request, context, **options)
+        if delivery is None:
+            return super().beside(request, delivery)
+        return {
+            **super().beside(request, delivery),
+            "title": f"Delivery {delivery.pk}",
+            "amount": delivery.type,
+            "badges": self.state(delivery),
+            "diagnosis": of_delivery(delivery, timezone.now()),
+            "facts": self._facts(delivery),
+            "attempts": [_line(attempt) for attempt in delivery.attempt_set.order_by("-number")],
+            "body": readable(delivery.body),
+        }
 
     def _facts(self, delivery: Delivery) -> list[tuple[str, object]]:
         event = delivery.event

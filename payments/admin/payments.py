@@ -128,20 +128,20 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         same_moment = Q(created_at=last.created_at, pk__gte=last.pk)
         return rows.filter(created_at__lte=last.created_at).exclude(same_moment)
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+    def beside(self, request: HttpRequest, payment: Payment | None) -> dict[str, Any]:
         """Show where it stands and its story."""
-        payment: Payment | None = options.get("obj")
-        if payment is not None:
-            with_webhooks = request.user.has_perm("webhooks.view_delivery")
-            context |= {
-                "title": f"Payment {payment}",
-                "amount": "Nothing received" if payment.amount is None else self.received(payment),
-                "badges": self.state(payment),
-                "diagnosis": diagnosis.of_payment(payment, timezone.now()),
-                "facts": self._facts(payment),
-                "story": story_of_payment(payment, with_webhooks=with_webhooks),
-            }
-        return super().render_change_form(request, context, **options)
+        if payment is None:
+            return super().beside(request, payment)
+        with_webhooks = request.user.has_perm("webhooks.view_delivery")
+        return {
+            **super().beside(request, payment),
+            "title": f"Payment {payment}",
+            "amount": "Nothing received" if payment.amount is None else self.received(payment),
+            "badges": self.state(payment),
+            "diagnosis": diagnosis.of_payment(payment, timezone.now()),
+            "facts": self._facts(payment),
+            "story": story_of_payment(payment, with_webhooks=with_webhooks),
+        }
 
     def _facts(self, payment: Payment) -> list[tuple[str, object]]:
         order, url = payment.request, transaction_url(payment)

@@ -105,27 +105,23 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         """Return the older ones."""
         return rows.filter(pk__lt=last.pk)
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], **options: Any) -> Any:  # type: ignore[override]
+    def beside(self, request: HttpRequest, order: PaymentRequest | None) -> dict[str, Any]:
         """Show where it stands, its payments and its story."""
-        order: PaymentRequest | None = options.get("obj")
-        if order is not None:
-            payments = list(
-                order.payments.select_related("chain", "token", "request__token").order_by(
-                    "-created_at", "-id"
-                )
-            )
-            context |= {
-                "title": f"Payment request {order}",
-                "amount": in_token(order.amount, order.token),
-                "badges": _badges(order),
-                "diagnosis": diagnosis.of_request(order, payments, timezone.now()),
-                "facts": self._facts(order),
-                "payments": [_line(payment) for payment in payments],
-                "story": story_of(
-                    order, payments, with_webhooks=request.user.has_perm("webhooks.view_delivery")
-                ),
-            }
-        return super().render_change_form(request, context, **options)
+        if order is None:
+            return super().beside(request, order)
+        payments = list(
+            order.payments.select_related("chain", "token", "request__token").order_by("-created_at", "-id")
+        )
+        return {
+            **super().beside(request, order),
+            "title": f"Payment request {order}",
+            "amount": in_token(order.amount, order.token),
+            "badges": _badges(order),
+            "diagnosis": diagnosis.of_request(order, payments, timezone.now()),
+            "facts": self._facts(order),
+            "payments": [_line(payment) for payment in payments],
+            "story": story_of(order, payments, with_webhooks=request.user.has_perm("webhooks.view_delivery")),
+        }
 
     def _facts(self, order: PaymentRequest) -> list[tuple[str, object]]:
         page = payment_url(order)
