@@ -6,7 +6,7 @@ that is down, lagging, rate-limiting or contradicting itself) is a `ChainError`.
 one class that satisfies `ChainClient` and naming it in `get_client`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -76,12 +76,26 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Mention:
+    """What a contract (on Solana a program) was told by the very call that the payer signed, or has logged.
+
+    `data` is the call's whole input, the instruction's data or, where `is_log`, the log's topics with its data after
+    them. Routing providers' ids are looked for here, and nowhere else.
+    """
+
+    contract: str
+    data: bytes
+    is_log: bool = False
+
+
+@dataclass(frozen=True)
 class TransactionFacts:
     """What the chain knows of one transaction. `block` is None while it is in none; then nothing else is proved.
 
     `nonce` is the sender's (EVM), which a replacement shares. `commitment` is the cluster's own word on Solana:
     `confirmed` or `finalized`. `inner_calls_known` is False where native coin may have moved in calls that no node here
-    can trace: what is missing among `transfers` is then not proved to be missing.
+    can trace: what is missing among `transfers` is then not proved to be missing. `mentions` hold the calls and logs of
+    those contracts alone that the look asked about.
     """
 
     hash: str
@@ -92,6 +106,7 @@ class TransactionFacts:
     transfers: tuple[Transfer, ...]
     commitment: str | None = None
     inner_calls_known: bool = True
+    mentions: tuple[Mention, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,6 +129,55 @@ class Snapshot:
     head: Head
     transactions: Mapping[str, TransactionFacts | None]
     contradicted: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class EvmCall:
+    """A call that a wallet is to make: `value` in wei, `gas` the limit that whoever made the call advises."""
+
+    to: str
+    data: bytes
+    value: int = 0
+    gas: int | None = None
+
+
+@dataclass(frozen=True)
+class SolanaTransaction:
+    """A whole Solana transaction, as a routing provider serialised it, that a wallet is to sign."""
+
+    serialized: bytes
+
+
+@dataclass(frozen=True)
+class SolanaInstruction:
+    """One instruction: accounts are (key, is signer, is writable)."""
+
+    program: str
+    accounts: tuple[tuple[str, bool, bool], ...]
+    data: bytes
+
+
+@dataclass(frozen=True)
+class SolanaInstructions:
+    """Instructions that are still to be made a transaction, and the lookup tables that shorten it."""
+
+    instructions: tuple[SolanaInstruction, ...]
+    lookup_tables: tuple[str, ...] = ()
+
+
+Action = EvmCall | SolanaTransaction | SolanaInstructions
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What an action may take from the wallet that signs it: base units of a token, empty for the native coin.
+
+    The native coin that the action takes beyond that (a bridge's own fee) is `extra_native`.
+    """
+
+    token: str
+    amount: int
+    extra_native: int = 0
 
 
 @dataclass(frozen=True)
@@ -175,10 +239,13 @@ class ChainClient(Protocol):
         """Return the chain id that the node reports (on Solana: the catalogue's number of the cluster it serves)."""
         ...
 
-    def look_up(self, transaction_hashes: Sequence[str], *, with_finality: bool) -> Snapshot:
+    def look_up(
+        self, transaction_hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
+    ) -> Snapshot:
         """Return the head and these transactions in a number of round trips that does not grow with each of them.
 
-        `with_finality` also asks for the safe and finalized blocks.
+        `with_finality` also asks for the safe and finalized blocks. `mentioning` names the contracts or programs whose
+        calls and logs the facts are to hold.
         """
         ...
 
@@ -189,6 +256,32 @@ class ChainClient(Protocol):
 
         It was simulated: raises TransferRefused if the wallet lacks the funds or the gas, or if it would fail.
         """
+        ...
+
+    def prepare(
+        self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
+    ) -> dict[str, Any] | str:
+        """Return the unsigned transaction of an action that somebody else made, in the form that wallets take.
+
+        It was simulated: raises TransferRefused if the wallet lacks the funds or the gas, if it would fail or, where
+        the simulation tells, take more from the wallet than `spending`. Without `simulate` (a call that can only
+        succeed after another one) the action's own gas limit stands and nothing is refused.
+        """
+        ...
+
+    def balances(self, owner: str, tokens: Sequence[str]) -> Mapping[str, int]:
+        """Return how many base units `owner` has of each token ("" the native coin), zero included.
+
+        Few round trips, however many tokens. A token whose contract gives no sound answer is left out.
+        """
+        ...
+
+    def allowance(self, token: str, owner: str, spender: str) -> int:
+        """Return how many base units `spender` may move of the owner's (ERC-20); 2^256 - 1 where no leave is asked."""
+        ...
+
+    def tells_inner_calls(self) -> bool:
+        """Return whether native coin that arrives by a contract's inner call can be proved here (by a node's trace)."""
         ...
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:

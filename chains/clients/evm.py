@@ -4,7 +4,7 @@ Sources: the Ethereum execution API, ERC-20 (Transfer), EIP-1559 (fees).
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +14,7 @@ from eth_abi.exceptions import DecodingError
 
 from chains.clients import agreement, evm_discovery, evm_signatures, evm_transfers
 from chains.clients.base import (
+    Action,
     Block,
     ChainError,
     Discovery,
@@ -21,6 +22,7 @@ from chains.clients.base import (
     NodeHealth,
     Refusal,
     Snapshot,
+    Spending,
     TokenMetadata,
     TransactionFacts,
     TransferRefused,
@@ -72,7 +74,13 @@ class EvmClient:
         """Return the chain id that the node reports."""
         return self._rpc.batch([_CHAIN_ID], lambda answers: quantity(_sound(answers[0])))
 
-    def look_up(self, transaction_hashes: Sequence[str], *, with_finality: bool) -> Snapshot:
+    def look_up(
+        self,
+        transaction_hashes: Sequence[str],
+        *,
+        with_finality: bool,
+        mentioning: Collection[str] = (),  # noqa: ARG002 - not read yet
+    ) -> Snapshot:
         """Return the head and these transactions, by as many nodes as have to agree; see `_look_up`."""
         return self._agreed_look(transaction_hashes, with_finality, evm_transfers.needs_trace)
 
@@ -149,6 +157,24 @@ class EvmClient:
             "maxFeePerGas": hex(funding.max_fee),
             "maxPriorityFeePerGas": hex(funding.priority_fee),
         }
+
+    def prepare(
+        self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
+    ) -> dict[str, Any] | str:
+        """Return the unsigned transaction of an action that somebody else made, simulated."""
+        raise NotImplementedError
+
+    def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
+        """Return what `owner` has of each token."""
+        raise NotImplementedError
+
+    def allowance(self, token: str, owner: str, spender: str) -> int:
+        """Return how much `spender` may move."""
+        raise NotImplementedError
+
+    def tells_inner_calls(self) -> bool:
+        """Return whether an inner call's value can be proved here."""
+        raise NotImplementedError
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""

@@ -6,7 +6,7 @@ Sources: Solana's RPC HTTP methods, SPL Token and Token-2022, Solana Pay (refere
 import base64
 import binascii
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,16 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from chains.clients import agreement, solana_building, solana_lookup
-from chains.clients.base import ChainError, Discovery, NodeHealth, Snapshot, TokenMetadata, Watch
+from chains.clients.base import (
+    Action,
+    ChainError,
+    Discovery,
+    NodeHealth,
+    Snapshot,
+    Spending,
+    TokenMetadata,
+    Watch,
+)
 from chains.clients.nodes import WrongChain
 from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc
 from chains.clients.solana_accounts import mint_decimals, read_account, why_not_payable
@@ -66,7 +75,13 @@ class SolanaClient:
         genesis = self._rpc.batch([_GENESIS], lambda answers: blockhash(sound(answers[0])))
         return next((number for _, known, number in _CLUSTERS if known == genesis), self._chain_id)
 
-    def look_up(self, transaction_hashes: Sequence[str], *, with_finality: bool) -> Snapshot:
+    def look_up(
+        self,
+        transaction_hashes: Sequence[str],
+        *,
+        with_finality: bool,
+        mentioning: Collection[str] = (),  # noqa: ARG002 - not read yet
+    ) -> Snapshot:
         """Return the head and these transactions, by as many nodes as have to agree; see `solana_lookup.look_up`.
 
         A transaction that no node can show to this service is `contradicted`.
@@ -89,6 +104,24 @@ class SolanaClient:
         """Return the unsigned v0 transfer in base64, good for as long as its blockhash lives (about a minute)."""
         order = solana_building.Order(token, sender, recipient, amount, reference)
         return solana_building.build(self._rpc, order)
+
+    def prepare(
+        self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
+    ) -> dict[str, Any] | str:
+        """Return the unsigned transaction of an action that somebody else made, simulated."""
+        raise NotImplementedError
+
+    def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
+        """Return what `owner` has of each token."""
+        raise NotImplementedError
+
+    def allowance(self, token: str, owner: str, spender: str) -> int:
+        """Return how much `spender` may move."""
+        raise NotImplementedError
+
+    def tells_inner_calls(self) -> bool:
+        """Return whether an inner call's value can be proved here."""
+        raise NotImplementedError
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the decimals of each mint; a mint has no symbol of its own. ChainError for what is no mint."""

@@ -2,6 +2,7 @@
 
 from payments.models.payment import FailureCode, Payment
 from payments.models.proof import DiscoveryCursor, PayerProof
+from payments.models.quote import Quote
 from payments.models.records import ConsumedTransfer, Transition
 from payments.models.request import PaymentRequest
 from payments.models.route import Route
@@ -17,6 +18,7 @@ __all__ = [
     "PayerProof",
     "Payment",
     "PaymentRequest",
+    "Quote",
     "Route",
     "Transition",
 ]

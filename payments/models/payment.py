@@ -57,7 +57,9 @@ class Payment(models.Model):
     `attempts` counts the looks that found nothing, `retries` the times it was re-opened after failing.
     `is_in_flight`: its transaction stands in a block and is bound to the request. `finality_check_at`: when a completed
     one is looked at once more. `carries_others`: its transaction may pay other requests too. `accepted_by`: who took
-    an unbound transaction as payment. `is_simulated`: the sandbox made it, and no chain is ever asked about it.
+    an unbound transaction as payment. A swap is bound by its `quote`; once its source transaction is verified it
+    `is_bridging`: its provider is asked for the delivery (`bridge_looks` times so far), which then is looked up on the
+    request's chain. `is_simulated`: the sandbox made it, and no chain is ever asked about it.
     """
 
     class Status(models.TextChoices):
@@ -88,6 +90,17 @@ class Payment(models.Model):
     transaction_hash = models.CharField(max_length=90)
     route = models.ForeignKey(Route, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     submitted_publicly = models.BooleanField(default=True)
+    quote = models.ForeignKey(
+        "payments.Quote",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="payments",
+        db_index=False,
+    )
+    is_bridging = models.BooleanField(default=False, db_default=False)
+    bridge_looks = models.PositiveIntegerField(default=0, db_default=0)
+    provider_url = models.CharField(max_length=500, blank=True, default="", db_default="")
     is_simulated = models.BooleanField(default=False, db_default=False, editable=False)
 
     from_address = models.CharField(max_length=64, blank=True)

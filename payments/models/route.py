@@ -22,7 +22,12 @@ def new_route_id() -> str:
 
 
 class Route(models.Model):
-    """One offered way to pay what remains of a request, from one wallet. `amount` is in base units of `token`."""
+    """One offered way to pay what remains of a request, from one wallet.
+
+    `amount` is what leaves the wallet, in base units of `token`; `amount_due` what has to arrive, in those of the
+    requested token (null on a direct route, where both are one). `provider` is empty on a direct route; on a swap
+    `details` hold what the customer is shown of it (fees, gas, duration, tools, tags), and `quotes` what is signed.
+    """
 
     id = models.CharField(max_length=27, primary_key=True, default=new_route_id, editable=False)
     request = models.ForeignKey(PaymentRequest, on_delete=models.CASCADE, related_name="routes")
@@ -31,13 +36,16 @@ class Route(models.Model):
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
     token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+")
     amount = BaseUnitsField()
+    amount_due = BaseUnitsField(null=True, blank=True)
+    provider = models.CharField(max_length=32, blank=True, db_default="", default="")
+    details = models.JSONField(default=dict, db_default={}, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField()
     built_at = models.DateTimeField(null=True, blank=True)
     proof_message = models.TextField(blank=True)
 
     class Meta:
-        constraints = (base_units_constraint("amount", "route"),)
+        constraints = (base_units_constraint("amount", "route"), base_units_constraint("amount_due", "route"))
 
     def __str__(self) -> str:
         return self.id
