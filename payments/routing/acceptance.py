@@ -183,11 +183,12 @@ def _check_deposit(known: DepositCall, offer: Offer) -> None:
 def _check_solana_action(
     offer: Offer, action: SolanaTransaction | SolanaInstructions, wanted: Wanted, rules: Rules
 ) -> None:
-    from payments.routing import solana_acceptance  # here, since Solana's libraries are large
+    # Here, since Solana's libraries are large.
+    from payments.routing.solana_acceptance import names_receiver, problem_of
 
-    problem = solana_acceptance.problem_of(action, offer, extra_native(offer), rules.routers)
+    problem = problem_of(action, offer, extra_native(offer), rules.routers)
     _demand(problem is None, problem or "")
-    is_named = solana_acceptance.names_receiver(action, wanted.target.account, rules.routers)
+    is_named = names_receiver(action, wanted.target.account, rules.routers)
     _demand(is_named or rules.allow_opaque, "its transaction does not name the receiver")
 
 
