@@ -194,7 +194,9 @@ def _not_mined(said: Sequence[TransactionFacts | None]) -> TransactionFacts | No
     first = next(facts for facts in known if facts.sender == sender)
     # By the nonce a transaction is called replaced, so that one node's word for it is not enough.
     nonce = nonce if nodes > 1 else None
-    return replace(first, nonce=nonce, block=None, succeeded=False, transfers=(), commitment=None)
+    return replace(
+        first, nonce=nonce, block=None, succeeded=False, transfers=(), commitment=None, mentions=()
+    )
 
 
 def _set_liars_aside(wanted: str, agreed: TransactionFacts, answers: Sequence[_Answer]) -> None:

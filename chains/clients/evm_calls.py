@@ -1,4 +1,4 @@
-"""Calls that move tokens, and the reference directly after their arguments (contract 7)."""
+"""Calls that move tokens or give leave to, and the reference directly after a transfer's arguments (contract 7)."""
 
 from dataclasses import dataclass
 
@@ -8,6 +8,7 @@ REFERENCE_BYTES = 16
 WORD = 32
 TRANSFER = bytes.fromhex("a9059cbb")  # transfer(address,uint256)
 TRANSFER_FROM = bytes.fromhex("23b872dd")  # transferFrom(address,address,uint256)
+APPROVE = bytes.fromhex("095ea7b3")  # approve(address,uint256)
 
 
 @dataclass(frozen=True)
@@ -43,3 +44,13 @@ def reference_at(data: bytes, start: int) -> bytes | None:
     """Return the 16 bytes of `data` from `start` on, if there are as many."""
     reference = data[start : start + REFERENCE_BYTES]
     return bytes(reference) if len(reference) == REFERENCE_BYTES else None
+
+
+def encode_approval(spender: str, amount: int) -> bytes:
+    """Return the call that lets `spender` move `amount` base units of the caller's tokens (ERC-20 `approve`)."""
+    return APPROVE + address_word(spender) + amount.to_bytes(WORD)
+
+
+def address_word(address: str) -> bytes:
+    """Return a 0x address as an argument of a call."""
+    return bytes.fromhex(address[2:]).rjust(WORD, b"\0")

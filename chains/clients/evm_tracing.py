@@ -16,8 +16,8 @@ from typing import Any
 
 from chains.clients.base import ChainError
 from chains.clients.evm_trace import Trace, Untraceable, read_trace
-from chains.clients.quantities import address, data_bytes, quantity
-from chains.clients.rpc import Call, JsonRpc, RpcFault
+from chains.clients.quantities import address, data_bytes, hash32, json_object, quantity
+from chains.clients.rpc import Call, JsonRpc, RpcFault, sound
 
 MOST_KEPT = 1000
 MOST_KEPT_CALLS = 200_000
@@ -27,6 +27,10 @@ LONGEST_PAUSE_SECONDS = 300.0
 UNABLE_SECONDS = 3600.0
 PRESUMED_UNABLE_AFTER_SECONDS = 600.0
 PRESUMED_UNABLE_AFTER_FAILURES = 5
+PROBED_SECONDS = 600.0
+UNKNOWN_SECONDS = 30.0
+_NO_HASH = "0x" + "0" * 64
+_TOP_OPTIONS = {"tracer": "callTracer", "tracerConfig": {"onlyTopCall": True}, "timeout": "5s"}
 _OPTIONS = {"tracer": "callTracer", "tracerConfig": {"withLog": True}, "timeout": "5s"}
 _METHOD_NOT_FOUND = -32601
 _METHOD_NOT_SUPPORTED = -32004
@@ -35,6 +39,7 @@ _IS_NOT_OFFERED = re.compile(
     r"|(unsupported|unknown|invalid) (method|tracer)",
     re.IGNORECASE | re.DOTALL,
 )
+_IS_NO_TRANSACTION = re.compile(r"transaction.* not found|(unknown|no such) transaction", re.IGNORECASE)
 _IS_LOST = re.compile(
     r"historical state|missing trie node|state .*(pruned|not available)|reexec", re.IGNORECASE
 )
@@ -91,6 +96,8 @@ class Tracer:
         self._failures = 0
         self._failing_since: float | None = None
         self._unable_until = 0.0
+        self._is_presumed_able = False
+        self._ask_again_at = 0.0
 
     def traces(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
         """Return the traces of these transactions by their hashes: None where the node offers none.
@@ -108,6 +115,29 @@ class Tracer:
         if self._is_unable:
             found = dict.fromkeys(wanted) | found
         return {hash_: None if trace is _TOO_LARGE else trace for hash_, trace in found.items()}
+
+    def is_offered(self) -> bool:
+        """Return whether the node offers traces: what it showed of late, or else one question tells.
+
+        What could not be found out counts as no, for a short time.
+        """
+        now = self._clock()
+        if self._is_unable:
+            return False
+        if not self._has_traced and now >= self._ask_again_at:
+            self._is_presumed_able, seconds = self._probe()
+            self._ask_again_at = now + seconds
+        return self._has_traced or self._is_presumed_able
+
+    def _probe(self) -> tuple[bool, float]:
+        """Return whether a trace of a recent transaction can be had, and for how many seconds that may be believed."""
+        try:
+            hashes = self._node.batch([("eth_getBlockByNumber", ["latest", False])], _transactions)
+            question: Call = ("debug_traceTransaction", [hashes[0] if hashes else _NO_HASH, _TOP_OPTIONS])
+            (answer,) = self._node.batch([question], list)
+        except ChainError:
+            return False, UNKNOWN_SECONDS
+        return _is_able(answer), PROBED_SECONDS
 
     @property
     def _is_unable(self) -> bool:
@@ -222,6 +252,19 @@ def _told(answer: Any, mined: Mined, has_traced: bool) -> Trace | None:
     if not _is_of(trace, mined.transaction):
         raise ChainError("the node traced another transaction")
     return trace
+
+
+def _transactions(answers: list[Any]) -> list[str]:
+    """Return the hashes of the transactions in a block."""
+    transactions = json_object(sound(answers[0])).get("transactions")
+    if not isinstance(transactions, list):
+        raise ChainError("the node's block has no list of transactions")
+    return [hash32(transaction) for transaction in transactions]
+
+
+def _is_able(answer: Any) -> bool:
+    """Whether the answer is a trace, or the word that there is no such transaction to trace."""
+    return not isinstance(answer, RpcFault) or bool(_IS_NO_TRANSACTION.search(answer.message))
 
 
 def _is_of(trace: Trace, transaction: dict[str, Any]) -> bool:

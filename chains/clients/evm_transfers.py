@@ -12,12 +12,12 @@ from eth_utils.address import to_checksum_address
 
 from chains.clients import evm_binding
 from chains.clients.base import ChainError, Transfer
-from chains.clients.evm_calls import REFERENCE_BYTES, TRANSFER, WORD, reference_at, token_call
+from chains.clients.evm_calls import REFERENCE_BYTES, TRANSFER, WORD, address_word, reference_at, token_call
 from chains.clients.evm_signed_calls import Log, is_bundle, signed_calls
 from chains.clients.evm_trace import Trace
 from chains.clients.quantities import address, data_bytes, quantity
 
-__all__ = ["REFERENCE_BYTES", "TRANSFER_TOPIC", "encode_transfer", "needs_trace", "transfers"]
+__all__ = ["REFERENCE_BYTES", "TRANSFER_TOPIC", "encode_transfer", "logs_of", "needs_trace", "transfers"]
 
 # keccak256("Transfer(address,address,uint256)")
 TRANSFER_TOPIC = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
@@ -35,8 +35,7 @@ def encode_transfer(
     tail = reference or b""
     if token == "":
         return recipient, amount, tail
-    arguments = bytes.fromhex(recipient[2:]).rjust(WORD, b"\0") + amount.to_bytes(WORD)
-    return token, 0, TRANSFER + arguments + tail
+    return token, 0, TRANSFER + address_word(recipient) + amount.to_bytes(WORD) + tail
 
 
 def transfers(
@@ -47,8 +46,7 @@ def transfers(
     A log's slot is its place in its own receipt: the index in the block changes when the block does, and a transfer
     must not be counted twice for having been mined twice.
     """
-    raw = _logs(receipt)
-    logs = [_log(log) for log in raw]
+    logs = logs_of(receipt)
     tokens = {
         place: transfer for place, log in enumerate(logs) if (transfer := _token_transfer(log, str(place)))
     }
@@ -92,7 +90,7 @@ def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
         return False
     sender, data = address(transaction.get("from")), data_bytes(transaction.get("input"))
     call = token_call(sender, address(to), data)
-    logs = [_log(log) for log in _logs(receipt)]
+    logs = logs_of(receipt)
     if call is None or is_bundle(logs):
         return False
     moved = [transfer for log in logs if (transfer := _token_transfer(log, ""))]
@@ -115,11 +113,12 @@ def _ran_no_code(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
     return used == cost or (used == floor and floor - cost < _IDLE_GAS)
 
 
-def _logs(receipt: dict[str, Any]) -> list[dict[str, Any]]:
+def logs_of(receipt: dict[str, Any]) -> list[Log]:
+    """Return the logs of a receipt, in the order in which they were written. Raises ChainError."""
     logs = receipt.get("logs")
     if not isinstance(logs, list) or not all(isinstance(log, dict) for log in logs):
         raise ChainError("the node's receipt has no logs")
-    return logs
+    return [_log(log) for log in logs]
 
 
 def _log(log: dict[str, Any]) -> Log:

@@ -41,6 +41,13 @@ def address(answer: Any) -> str:
     return to_checksum_address(data)
 
 
+def json_object(answer: Any) -> dict[str, Any]:
+    """Return a JSON object."""
+    if not isinstance(answer, dict):
+        raise ChainError("the node's answer is not an object")
+    return answer
+
+
 def to_hex(data: bytes) -> str:
     """Return `data` as 0x hex."""
     return "0x" + data.hex()

@@ -39,6 +39,9 @@ IDENTITY_SECONDS = 300.0
 HEAD_SECONDS = 15.0
 HEAD_ALLOWANCE = 20
 RATE_LIMITED = 429
+# The codes with which nodes say that what was called would fail: reverted (3), refused by the transaction pool or the
+# virtual machine. Any other code tells of the node, not of the call.
+EXECUTION_FAILED = frozenset({3, -32000, -32003, -32015})
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,13 @@ class RpcFault:
     code: int
     message: str
     data: Any = None
+
+
+def sound(answer: Any) -> Any:
+    """Return a call's result; raises ChainError where the node gave an error of its own instead."""
+    if isinstance(answer, RpcFault):
+        raise ChainError(f"the node refused a call: {answer.message}")
+    return answer
 
 
 @dataclass(frozen=True)
@@ -98,17 +108,19 @@ class JsonRpc:
         """The addresses of the nodes, in order."""
         return tuple(node.url for node in self._nodes)
 
-    def batch(self, calls: Sequence[Call], read: Callable[[list[Any]], _Meaning]) -> _Meaning:
+    def batch(
+        self, calls: Sequence[Call], read: Callable[[list[Any]], _Meaning], *, at_once: int = MAX_BATCH
+    ) -> _Meaning:
         """Return what `read` makes of the calls' results, which come in order; a call's own error is an RpcFault.
 
-        All results come from one node. Where `read` raises ChainError the node's answer was no use, and the next one is
-        asked. Raises ChainError when no node gives a usable answer.
+        All results come from one node, in requests of `at_once` calls each. Where `read` raises ChainError the node's
+        answer was no use, and the next one is asked. Raises ChainError when no node gives a usable answer.
         """
         last: ChainError | None = None
         for node in self._in_order():
             try:
                 self._identify(node)
-                meaning = read(self._ask(node, calls))
+                meaning = read(self._ask(node, calls, at_once=at_once))
             except ChainError as error:
                 self._note_failure(node, error)
                 last = error
@@ -218,10 +230,16 @@ class JsonRpc:
         node.failed(self._clock(), error)
         logger.warning("node %s gave no usable answer: %s", node.name, node.last_error)
 
-    def _ask(self, node: Node, calls: Sequence[Call], read_seconds: float | None = None) -> list[Any]:
+    def _ask(
+        self,
+        node: Node,
+        calls: Sequence[Call],
+        read_seconds: float | None = None,
+        at_once: int = MAX_BATCH,
+    ) -> list[Any]:
         results: list[Any] = []
-        for start in range(0, len(calls), MAX_BATCH):
-            results += self._ask_once(node, calls[start : start + MAX_BATCH], read_seconds or READ_SECONDS)
+        for start in range(0, len(calls), at_once):
+            results += self._ask_once(node, calls[start : start + at_once], read_seconds or READ_SECONDS)
         return results
 
     def _ask_once(self, node: Node, calls: Sequence[Call], read_seconds: float) -> list[Any]:
