@@ -33,12 +33,14 @@ from chains.clients.base import (
     TokenMetadata,
     Watch,
 )
+from chains.clients.evm_simulation import Simulator
 from chains.clients.evm_tracing import Mined, Tracer, Traces, traces_of
 from chains.clients.nodes import WrongChain
 from chains.clients.quantities import quantity
 from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, sound
 
 _CHAIN_ID: Call = ("eth_chainId", [])
+_MOST_SIMULATIONS = 2
 _UNLIMITED = 2**256 - 1
 
 
@@ -57,6 +59,7 @@ class EvmClient:
         identity = Identity(_CHAIN_ID, self._is_right_chain, (("eth_blockNumber", []), quantity))
         self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
         alone = Identity(_CHAIN_ID, self._is_right_chain)
+        self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
         self._tracers = {url: Tracer(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls}
 
     def health(self) -> list[NodeHealth]:
@@ -136,7 +139,9 @@ class EvmClient:
             raise TypeError(f"{type(action).__name__} is not for an EVM chain")
         evm_building.check_value(action, spending)
         if simulate:
-            return self._simulated(action, sender, spending.token, spending.amount)
+            transaction = self._simulated(action, sender, spending.token, spending.amount)
+            self._check_taking(action, sender, spending)
+            return transaction
         fees = self._rpc.batch(evm_building.fee_questions(), evm_building.fees)
         return evm_building.unsigned(
             action, sender=sender, chain_id=self._chain_id, gas=action.gas, fees=fees
@@ -151,6 +156,11 @@ class EvmClient:
         return evm_building.unsigned(
             call, sender=sender, chain_id=self._chain_id, gas=limit, fees=funding.fees
         )
+
+    def _check_taking(self, call: EvmCall, sender: str, spending: Spending) -> None:
+        """Raise TransferRefused if a node's simulation shows that the call takes more than `spending`."""
+        worth_asking = (simulator for simulator in self._simulators if simulator.is_worth_asking())
+        any(simulator.check(call, sender, spending) for simulator in islice(worth_asking, _MOST_SIMULATIONS))
 
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
         """Return what `owner` has of each token, as the first node says that can; see `evm_balances`."""

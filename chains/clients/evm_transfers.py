@@ -5,6 +5,7 @@ asked to, or nothing). Call data is read for one thing alone: the reference dire
 call that wrote the log. Native coin leaves no log: beyond the transaction's own value it is known by a trace alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,15 @@ from chains.clients.evm_signed_calls import Log, is_bundle, signed_calls
 from chains.clients.evm_trace import Trace
 from chains.clients.quantities import address, data_bytes, quantity
 
-__all__ = ["REFERENCE_BYTES", "TRANSFER_TOPIC", "encode_transfer", "logs_of", "needs_trace", "transfers"]
+__all__ = [
+    "REFERENCE_BYTES",
+    "TRANSFER_TOPIC",
+    "encode_transfer",
+    "logs_of",
+    "needs_trace",
+    "token_transfers",
+    "transfers",
+]
 
 # keccak256("Transfer(address,address,uint256)")
 TRANSFER_TOPIC = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
@@ -47,15 +56,20 @@ def transfers(
     must not be counted twice for having been mined twice.
     """
     logs = logs_of(receipt)
-    tokens = {
-        place: transfer for place, log in enumerate(logs) if (transfer := _token_transfer(log, str(place)))
-    }
+    tokens = token_transfers(logs)
     references = _references(transaction, logs, tokens, trace)
     return (
         *(_carrying(transfer, references.get(place)) for place, transfer in tokens.items()),
         *_own_value(transaction),
         *(_inner_values(trace) if trace else ()),
     )
+
+
+def token_transfers(logs: Sequence[Log]) -> dict[int, Transfer]:
+    """Return the ERC-20 transfers that these logs record, by their places among them."""
+    return {
+        place: transfer for place, log in enumerate(logs) if (transfer := _token_transfer(log, str(place)))
+    }
 
 
 def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
