@@ -1,7 +1,7 @@
 """What every test may ask for: two merchants with keys, a real local chain with tokens, and a client for the API."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.core.cache import cache
@@ -13,6 +13,10 @@ from merchants.models import ApiKey, Merchant
 from merchants.services import issue_key
 from tests.chain import LocalChain
 from tests.solana.ledger import LocalLedger
+
+if TYPE_CHECKING:
+    from demo.aggregator.server import Aggregator
+    from tests.swaps.world import SwapWorld
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +49,78 @@ def local_ledger() -> Iterator[LocalLedger]:
         yield LocalLedger.prepare(running.url)
     finally:
         running.stop()
+
+
+@pytest.fixture(scope="session")
+def anvil_b(other_local_chain: LocalChain) -> LocalChain:
+    """The second EVM chain, by the name that the swaps' tests know it by."""
+    return other_local_chain
+
+
+@pytest.fixture(scope="session")
+def running_aggregator(
+    local_chain: LocalChain, anvil_b: LocalChain, request: pytest.FixtureRequest
+) -> "Iterator[Aggregator]":
+    """The local aggregator over both EVM chains and, where it can run, Solana; ask for `aggregator` instead."""
+    from demo.aggregator import places, server  # here, since most tests need no Flask
+
+    has_solana = surfnet.is_offered()
+    ledger = request.getfixturevalue("local_ledger") if has_solana else None
+    world = places.local_places(local_chain.url, anvil_b.url, ledger and ledger.url)
+    server.prepare(world)
+    running = server.start(world)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def aggregator(running_aggregator: "Aggregator") -> "Iterator[Aggregator]":
+    """The local aggregator, honest and asked nothing when the test begins."""
+    running_aggregator.reset()
+    yield running_aggregator
+    running_aggregator.reset()
+
+
+@pytest.fixture
+def swap_world(
+    aggregator: "Aggregator",
+    local_chain: LocalChain,
+    anvil_b: LocalChain,
+    chain: Chain,
+    usdc: Token,  # noqa: ARG001 - in the catalogue
+    dai: Token,  # noqa: ARG001
+    ether: Token,  # noqa: ARG001
+    settings: Any,
+    request: pytest.FixtureRequest,
+) -> "SwapWorld":
+    """All local chains in the catalogue with their routers pinned, and LI.FI's address the aggregator's."""
+    from tests.swaps import world
+
+    settings.LIFI_API_URL = aggregator.url
+    settings.ROUTING_PROVIDERS = ["lifi"]
+    chain.routers = world.EVM_ROUTERS
+    chain.save(update_fields=["routers"])
+    Token.objects.create(
+        chain=chain, symbol="USDT", name="Tether USD", decimals=6, contract_address=world.USDT
+    )
+    ledger, on_solana = None, None
+    if surfnet.is_offered():
+        ledger, on_solana = (request.getfixturevalue(name) for name in ("local_ledger", "solana"))
+        for name in ("solana_usdc", "sol"):
+            request.getfixturevalue(name)
+        on_solana.routers = world.SOLANA_ROUTERS
+        on_solana.save(update_fields=["routers"])
+    return world.SwapWorld(
+        aggregator=aggregator,
+        first=local_chain,
+        second=anvil_b,
+        solana=ledger,
+        first_row=chain,
+        second_row=world.make_second_row(anvil_b),
+        solana_row=on_solana,
+    )
 
 
 @pytest.fixture

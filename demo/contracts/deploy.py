@@ -46,9 +46,14 @@ def deploy_token(
 
     The transaction is mined when it returns, whatever the chain's block time. Raises ChainRefusal.
     """
-    bytecode = bytes.fromhex(_artifacts()[artifact]["bytecode"].removeprefix("0x"))
     arguments = encode(["string", "string", "uint8"], [name, symbol, decimals])
-    address: str = send(rpc_url, deployer_key, data=bytecode + arguments)["contractAddress"]
+    return deploy_contract(rpc_url, artifact, arguments, key=deployer_key)
+
+
+def deploy_contract(rpc_url: str, artifact: str, arguments: bytes = b"", *, key: str = DEPLOYER_KEY) -> str:
+    """Deploys a contract of artifacts.json and gives its checksummed address. Raises ChainRefusal."""
+    bytecode = bytes.fromhex(_artifacts()[artifact]["bytecode"].removeprefix("0x"))
+    address: str = send(rpc_url, key, data=bytecode + arguments)["contractAddress"]
     return to_checksum_address(address)
 
 

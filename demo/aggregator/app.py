@@ -1,0 +1,182 @@
+"""The aggregator's pages: LI.FI's interface under `/v1`, and the switches (see `switches.py`) beside it."""
+
+import threading
+import uuid
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import requests
+from flask import Flask, Response, jsonify, request
+
+from demo.aggregator import answers, faults, quoting
+from demo.aggregator.book import Book
+from demo.aggregator.faults import Failure
+from demo.aggregator.places import EVM, Place, Places
+from demo.aggregator.switches import DELIVERIES, QUOTES, STATUSES, Positions, Switches, UnknownSwitch
+from demo.contracts.deploy import ChainRefusal, rpc
+from demo.solana.ledger import LedgerRefusal
+
+RATE_LIMIT = 100
+RATE_WINDOW = 60
+
+
+@dataclass(frozen=True)
+class Call:
+    """One question that was asked: its path, its parameters, and its headers in lower case."""
+
+    path: str
+    arguments: dict[str, str]
+    headers: dict[str, str]
+
+
+@dataclass
+class Calls:
+    """Every question since the list was last emptied."""
+
+    made: list[Call] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, call: Call) -> None:
+        """Keep one."""
+        with self._lock:
+            self.made.append(call)
+
+    def to(self, path: str) -> list[Call]:
+        """Those of one path, such as `/v1/status`."""
+        with self._lock:
+            return [call for call in self.made if call.path == path]
+
+    def forget(self) -> None:
+        """Empty the list."""
+        with self._lock:
+            self.made.clear()
+
+
+def create_app(places: Places, book: Book, switches: Switches, calls: Calls) -> Flask:
+    """Make the aggregator's application."""
+    app = Flask(__name__)
+
+    @app.before_request
+    def keep_call() -> None:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        calls.add(Call(request.path, request.args.to_dict(), headers))
+
+    @app.after_request
+    def put_headers(response: Response) -> Response:
+        if request.path.startswith("/v1/"):
+            response.headers["x-lifi-requestid"] = str(uuid.uuid4())
+            response.headers.setdefault("ratelimit-limit", str(RATE_LIMIT))
+            response.headers.setdefault("ratelimit-remaining", str(RATE_LIMIT - 1))
+            response.headers.setdefault("ratelimit-reset", str(RATE_WINDOW))
+        return response
+
+    @app.errorhandler(Failure)
+    def fail(failure: Failure) -> Response:
+        return _json(failure.body, failure.http_status, failure.headers)
+
+    @app.errorhandler(quoting.Invalid)
+    def refuse(error: quoting.Invalid) -> Response:
+        return fail(faults.invalid(str(error)))
+
+    @app.errorhandler(requests.RequestException)
+    @app.errorhandler(ChainRefusal)
+    @app.errorhandler(LedgerRefusal)
+    def chain_is_down(_: Exception) -> Response:
+        return fail(Failure(424, 1012, "A node did not answer"))
+
+    @app.get("/v1/chains")
+    def chains() -> Response:
+        found = places.of_kinds(_kinds())
+        return _json({"chains": [answers.chain(place) for place in found]})
+
+    @app.get("/v1/tokens")
+    def tokens() -> Response:
+        asked = [name for name in request.args.get("chains", "").split(",") if name]
+        found = [places.find(name) for name in asked] if asked else places.of_kinds(_kinds())
+        if None in found:
+            raise quoting.Invalid("chains must be supported chains")
+        listed = {str(place.id): [answers.token(token) for token in place.tokens] for place in found if place}
+        return _json({"tokens": listed})
+
+    @app.get("/v1/token")
+    def token() -> Response:
+        place = places.find(request.args.get("chain", ""))
+        if place is None:
+            raise quoting.Invalid("chain must be one of the supported chains")
+        found = place.token(request.args.get("token", ""))
+        if found is None:
+            raise Failure(404, 1003, f"Could not find token on chain {place.id}")
+        return _json(answers.token(found))
+
+    @app.get("/v1/quote")
+    def quote_by_input() -> Response:
+        return quote(by_output=False)
+
+    @app.get("/v1/quote/toAmount")
+    def quote_by_output() -> Response:
+        return quote(by_output=True)
+
+    def quote(*, by_output: bool) -> Response:
+        positions = switches.for_quote()
+        _stand_in_the_way(positions.quote, positions)
+        question = quoting.read_question(request.args, places, by_output=by_output)
+        try:
+            swap = quoting.quote(question, positions)
+        except quoting.NoQuote as error:
+            raise faults.no_quote(error.code, error.tool) from error
+        book.add(swap)
+        answer = answers.step(swap, places, question.slippage, _gas_price(question.source))
+        return _json(faults.crooked_quote(answer, question, positions))
+
+    @app.get("/v1/status")
+    def status() -> Response:
+        positions = switches()
+        _stand_in_the_way(positions.status, positions)
+        swap = book.by_hash(request.args.get("txHash", ""))
+        return _json(faults.told_status(swap, request.args.get("txHash", ""), book, places, positions))
+
+    def _stand_in_the_way(fault: str, positions: Positions) -> None:
+        if fault == "hang":
+            switches.hang(positions.hang_seconds)
+        failure = faults.failure(fault, positions)
+        if failure:
+            raise failure
+
+    @app.get("/switches")
+    def show_switches() -> Response:
+        known = {"quote": QUOTES, "status": STATUSES, "delivery": DELIVERIES}
+        return _json({"now": asdict(switches()), "known": known})
+
+    @app.post("/switches")
+    def turn_switches() -> Response:
+        body = request.get_json(silent=True)
+        try:
+            if not isinstance(body, dict):
+                raise UnknownSwitch("The body should be an object of switches and their positions.")
+            return _json(asdict(switches.set(**body)))
+        except UnknownSwitch as error:
+            return _json({"message": str(error)}, 400)
+
+    @app.delete("/switches")
+    def reset_switches() -> Response:
+        switches.reset()
+        return _json(asdict(switches()))
+
+    return app
+
+
+def _kinds() -> list[str]:
+    """Chains of which kinds; as with LI.FI, EVM ones alone where nothing is said."""
+    return [kind for kind in request.args.get("chainTypes", EVM).split(",") if kind]
+
+
+def _gas_price(place: Place) -> int:
+    return int(rpc(place.url, "eth_gasPrice"), 16) if place.kind == EVM else 1
+
+
+def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """An answer; bytes are sent as they are."""
+    response = Response(body, mimetype="application/json") if isinstance(body, bytes) else jsonify(body)
+    response.status_code = status
+    response.headers.update(headers or {})
+    return response

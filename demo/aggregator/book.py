@@ -1,0 +1,111 @@
+"""What the aggregator has offered, and what became of it: one row for each quote, awaited by who needs to know."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from demo.aggregator.places import Token
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Money that the aggregator moved: base units of a token to a recipient, by one transaction."""
+
+    hash: str
+    token: Token
+    recipient: str
+    amount: int
+    time: int
+
+
+@dataclass(frozen=True)
+class Swap:
+    """One quote and its life. `data` is the call (EVM) or transaction (Solana) that it hands out.
+
+    `taken_by` is the source transaction, once the money was seen to arrive. `kind` says what `delivery` was:
+    `delivered`, `partial` (another token) or `refunded`.
+    """
+
+    id: bytes
+    step_id: str
+    tool: str
+    from_token: Token
+    to_token: Token
+    sender: str
+    recipient: str
+    amount_in: int
+    amount_out: int
+    amount_out_min: int
+    bridge_fee: int
+    integrator: str
+    data: bytes
+    made_at: float
+    taken_by: str | None = None
+    taken_at: int = 0
+    delivery: Delivery | None = None
+    kind: str = ""
+
+    @property
+    def stays_on_chain(self) -> bool:
+        """Whether it is a swap on one chain, delivered by the very transaction that pays for it."""
+        return self.from_token.chain_id == self.to_token.chain_id
+
+
+class Book:
+    """All swaps of one aggregator, safe from any thread. It forgets with the process."""
+
+    def __init__(self) -> None:
+        self._swaps: dict[bytes, Swap] = {}
+        self._changed = threading.Condition()
+
+    def add(self, swap: Swap) -> None:
+        """Keep a new quote."""
+        self._store(swap)
+
+    def change(self, swap: Swap, **fields: Any) -> Swap:
+        """Keep what became of a swap, and tell who waits; the row as it is now."""
+        changed = replace(swap, **fields)
+        self._store(changed)
+        return changed
+
+    def all(self) -> list[Swap]:
+        """Every swap, in the order in which they were quoted."""
+        with self._changed:
+            return list(self._swaps.values())
+
+    def by_id(self, id: bytes) -> Swap | None:
+        """The swap of this id, or of the first 8 bytes of it."""
+        return next((swap for swap in self.all() if swap.id == id or swap.id[:8] == id), None)
+
+    def by_hash(self, text: str) -> Swap | None:
+        """The swap that was paid by this transaction, delivered by it, or has it as its id."""
+        known = text.lower() if text.startswith("0x") else text
+        for swap in reversed(self.all()):
+            if known in (swap.taken_by, swap.delivery and swap.delivery.hash, "0x" + swap.id.hex()):
+                return swap
+        return None
+
+    def wait(self, wanted: Callable[[Swap], bool], patience: float = 20) -> Swap:
+        """The first swap of which this holds, as soon as it does. Raises TimeoutError."""
+        deadline = time.monotonic() + patience
+        with self._changed:
+            while True:
+                found = next((swap for swap in self._swaps.values() if wanted(swap)), None)
+                if found:
+                    return found
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError(f"Nothing of that kind happened to a swap within {patience:g} s.")
+                self._changed.wait(left)
+
+    def wait_for_change(self, seconds: float) -> None:
+        """Wait until a swap is added or changed, so long at most."""
+        with self._changed:
+            self._changed.wait(seconds)
+
+    def _store(self, swap: Swap) -> None:
+        with self._changed:
+            self._swaps[swap.id] = swap
+            self._changed.notify_all()

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+
+/// Moves tokens of both kinds: those that return true, and those that return nothing.
+library Moves {
+    error MoveFailed(address token);
+
+    function pull(address token, address from, uint256 amount) internal {
+        _call(token, abi.encodeWithSignature("transferFrom(address,address,uint256)", from, address(this), amount));
+    }
+
+    /// The zero address is the chain's own coin.
+    function push(address token, address to, uint256 amount) internal {
+        if (token == address(0)) {
+            (bool done, ) = to.call{value: amount}("");
+            if (!done) revert MoveFailed(token);
+        } else {
+            _call(token, abi.encodeWithSignature("transfer(address,uint256)", to, amount));
+        }
+    }
+
+    function _call(address token, bytes memory data) private {
+        (bool done, bytes memory answer) = token.call(data);
+        if (!done || token.code.length == 0 || (answer.length != 0 && !abi.decode(answer, (bool)))) {
+            revert MoveFailed(token);
+        }
+    }
+}
+
+/// The local world's stand-in for a routing provider's contract, in the shapes of LI.FI's: a bridge's call and its packed
+/// form, which take the customer's money and log the id that the executor goes by, and swaps on one chain, which pay
+/// out of this contract's own stock. Rates are whatever the call says: it is for local chains alone.
+contract LocalRouter {
+    struct BridgeData {
+        bytes32 transactionId;
+        string bridge;
+        string integrator;
+        address referrer;
+        address sendingAssetId;
+        address receiver;
+        uint256 minAmount;
+        uint256 destinationChainId;
+        bool hasSourceSwaps;
+        bool hasDestinationCall;
+    }
+
+    struct RelayData {
+        bytes32 requestId;
+        bytes32 nonEVMReceiver;
+        bytes32 receivingAssetId;
+        bytes signature;
+    }
+
+    struct SwapData {
+        address callTo;
+        address approveTo;
+        address sendingAssetId;
+        address receivingAssetId;
+        uint256 fromAmount;
+        bytes callData;
+        bool requiresDeposit;
+    }
+
+    event LiFiTransferStarted(BridgeData bridgeData);
+    event BridgeToNonEVMChainBytes32(
+        bytes32 indexed transactionId, uint256 indexed destinationChainId, bytes32 receiver
+    );
+    event LiFiAcrossTransfer(bytes8 transactionId);
+    event LiFiGenericSwapCompleted(
+        bytes32 indexed transactionId,
+        string integrator,
+        string referrer,
+        address receiver,
+        address fromAssetId,
+        address toAssetId,
+        uint256 fromAmount,
+        uint256 toAmount
+    );
+
+    error InformationMismatch();
+    error InvalidAmount();
+    error NativeAssetTransferFailed();
+    error CumulativeSlippageTooHigh(uint256 minAmount, uint256 receivedAmount);
+
+    address internal constant NOT_EVM = 0x11f111f111f111F111f111f111F111f111f111F1;
+
+    receive() external payable {}
+
+    /// Takes `minAmount` of the token; what the call's value holds beyond that is the bridge's own fee.
+    function startBridgeTokensViaRelay(BridgeData calldata bridgeData, RelayData calldata relayData)
+        external
+        payable
+    {
+        if (bridgeData.hasSourceSwaps) revert InformationMismatch();
+        if (bridgeData.minAmount == 0) revert InvalidAmount();
+        _take(bridgeData.sendingAssetId, bridgeData.minAmount);
+        if (bridgeData.receiver == NOT_EVM) {
+            emit BridgeToNonEVMChainBytes32(
+                bridgeData.transactionId, bridgeData.destinationChainId, relayData.nonEVMReceiver
+            );
+        }
+        emit LiFiTransferStarted(bridgeData);
+    }
+
+    /// [4:12] the id's first 8 bytes, [12:32] receiver, [32:52] depositor, [52:56] destination chain,
+    /// [56:76] the token that is to arrive, [76:108] how much of it.
+    function startBridgeTokensViaAcrossV3NativePacked() external payable {
+        if (msg.value == 0) revert InvalidAmount();
+        emit LiFiAcrossTransfer(bytes8(msg.data[4:12]));
+    }
+
+    /// [4:12] the id's first 8 bytes, [12:32] receiver, [32:52] depositor, [52:72] token, [72:88] amount,
+    /// [88:92] destination chain, [92:112] the token that is to arrive, [112:144] how much of it.
+    function startBridgeTokensViaAcrossV3ERC20Packed() external payable {
+        Moves.pull(address(bytes20(msg.data[52:72])), msg.sender, uint128(bytes16(msg.data[72:88])));
+        emit LiFiAcrossTransfer(bytes8(msg.data[4:12]));
+    }
+
+    function swapTokensSingleV3ERC20ToERC20(
+        bytes32 transactionId,
+        string calldata integrator,
+        string calldata referrer,
+        address payable receiver,
+        uint256 minAmountOut,
+        SwapData calldata swapData
+    ) external {
+        _swap(transactionId, integrator, referrer, receiver, minAmountOut, swapData);
+    }
+
+    function swapTokensSingleV3ERC20ToNative(
+        bytes32 transactionId,
+        string calldata integrator,
+        string calldata referrer,
+        address payable receiver,
+        uint256 minAmountOut,
+        SwapData calldata swapData
+    ) external {
+        _swap(transactionId, integrator, referrer, receiver, minAmountOut, swapData);
+    }
+
+    function swapTokensSingleV3NativeToERC20(
+        bytes32 transactionId,
+        string calldata integrator,
+        string calldata referrer,
+        address payable receiver,
+        uint256 minAmountOut,
+        SwapData calldata swapData
+    ) external payable {
+        _swap(transactionId, integrator, referrer, receiver, minAmountOut, swapData);
+    }
+
+    /// `swapData.callData` holds what the exchange gives: it stands where an exchange's own call would.
+    function _swap(
+        bytes32 transactionId,
+        string calldata integrator,
+        string calldata referrer,
+        address receiver,
+        uint256 minAmountOut,
+        SwapData calldata swapData
+    ) internal {
+        uint256 given = abi.decode(swapData.callData, (uint256));
+        if (given < minAmountOut) revert CumulativeSlippageTooHigh(minAmountOut, given);
+        _take(swapData.sendingAssetId, swapData.fromAmount);
+        Moves.push(swapData.receivingAssetId, receiver, given);
+        emit LiFiGenericSwapCompleted(
+            transactionId,
+            integrator,
+            referrer,
+            receiver,
+            swapData.sendingAssetId,
+            swapData.receivingAssetId,
+            swapData.fromAmount,
+            given
+        );
+    }
+
+    function _take(address token, uint256 amount) internal {
+        if (token != address(0)) Moves.pull(token, msg.sender, amount);
+        else if (msg.value < amount) revert NativeAssetTransferFailed();
+    }
+}
+
+/// Holds what the executor delivers, and gives it out by inner calls, as relayers' contracts do: the transaction itself
+/// carries no value.
+contract LocalExecutor {
+    struct Move {
+        bytes32 transactionId;
+        address token;
+        address receiver;
+        uint256 amount;
+    }
+
+    event LiFiTransferCompleted(
+        bytes32 indexed transactionId, address receivingAssetId, address receiver, uint256 amount, uint256 timestamp
+    );
+
+    address public immutable owner = msg.sender;
+
+    receive() external payable {}
+
+    /// Several deliveries in one transaction, all or none.
+    function deliver(Move[] calldata moves) external {
+        require(msg.sender == owner);
+        for (uint256 i = 0; i < moves.length; i++) {
+            Move calldata move = moves[i];
+            Moves.push(move.token, move.receiver, move.amount);
+            emit LiFiTransferCompleted(
+                move.transactionId, move.token, move.receiver, move.amount, block.timestamp
+            );
+        }
+    }
+}
