@@ -53,7 +53,21 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
         source="request.chain_id", read_only=True, help_text="The chain that the request asks for."
     )
     destination_transaction_hash = serializers.SerializerMethodField(
-        help_text="The transaction that delivered; for a direct payment the same one, once it is completed."
+        help_text=(
+            "The transaction that delivered: once completed, the same one for a direct payment. Until a swap is "
+            "completed, the one that its provider names; null before."
+        )
+    )
+    destination_confirmations = serializers.IntegerField(
+        read_only=True,
+        allow_null=True,
+        help_text="How many blocks deep the delivery lies; null until it is seen, and where no other transaction delivers.",
+    )
+    destination_confirmations_required = serializers.SerializerMethodField(
+        help_text="How deep it has to lie; null where the chain's finality decides, or no other transaction delivers."
+    )
+    destination_explorer_url = serializers.SerializerMethodField(
+        help_text="The delivery's page on the explorer of its chain, where there is one."
     )
     explorer_url = serializers.SerializerMethodField(
         help_text="The transaction's page on the chain's explorer, where there is one."
@@ -69,6 +83,9 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
     )
     provider_status = serializers.SerializerMethodField(
         help_text="The provider's own word for how far the swap is; null for a direct payment."
+    )
+    provider_url = serializers.SerializerMethodField(
+        help_text="The provider's own page about the swap, where it has named one."
     )
     failure_code = serializers.SerializerMethodField(
         help_text="Why it failed, for programs; null unless it did. `retries_left` tells whether a retry can help."
@@ -99,10 +116,14 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
             "confirmations",
             "confirmations_required",
             "explorer_url",
+            "destination_confirmations",
+            "destination_confirmations_required",
+            "destination_explorer_url",
             "bound_by",
             "reorged",
             "provider",
             "provider_status",
+            "provider_url",
             "status_detail",
             "attempts",
             "retries_left",
@@ -129,7 +150,10 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
                 "help_text": "How many blocks deep the transaction lies, its own block included."
             },
             "confirmations_required": {
-                "help_text": "How deep it has to lie; null where the chain's own finality decides."
+                "help_text": (
+                    "How deep it has to lie; null where the chain's own finality decides. Of a swap to another chain "
+                    "it is the delivery that has to lie deep: one is enough here."
+                )
             },
             "reorged": {
                 "help_text": "Whether its block vanished from the chain after it was completed: it then needs a person."
@@ -165,10 +189,19 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
         return None if received is None else amount_object(received, payment.request.token.decimals)
 
     def get_destination_transaction_hash(self, payment: Payment) -> str | None:
-        """Return the delivering transaction; for a direct payment that is the payment itself, once completed."""
-        if payment.type == Payment.Type.DIRECT and payment.status == Payment.Status.COMPLETED:
-            return payment.transaction_hash
-        return payment.destination_transaction_hash or None
+        """Return the delivering transaction; where no other one delivered, that is its own, once completed."""
+        is_completed = payment.status == Payment.Status.COMPLETED
+        return (payment.counted_hash if is_completed else payment.destination_transaction_hash) or None
+
+    def get_destination_confirmations_required(self, payment: Payment) -> int | None:
+        """Return how deep the delivery has to lie, if another transaction delivers and a number decides."""
+        rule = payment.request.chain.confirmations
+        return int(rule) if payment.has_delivery and rule.isdigit() else None
+
+    def get_destination_explorer_url(self, payment: Payment) -> str | None:
+        """Return the delivery's page on the explorer of the requested chain."""
+        base = payment.request.chain.explorer_url.rstrip("/") if payment.has_delivery else ""
+        return f"{base}/tx/{payment.destination_transaction_hash}" if base else None
 
     def get_explorer_url(self, payment: Payment) -> str | None:
         """Return the transaction's page on the chain's explorer, if the catalogue names one and it is on the chain."""
@@ -187,6 +220,10 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
     def get_provider_status(self, payment: Payment) -> str | None:
         """Return the provider's own word for how far the swap is."""
         return payment.provider_status or None
+
+    def get_provider_url(self, payment: Payment) -> str | None:
+        """Return the provider's own page about the swap."""
+        return payment.provider_url or None
 
     @extend_schema_field(serializers.ChoiceField(FailureCode.choices, allow_null=True))
     def get_failure_code(self, payment: Payment) -> str | None:
@@ -308,7 +345,7 @@ class PaymentRequestDetailSerializer(PaymentRequestSerializer):
 
 def newest_payments(request: PaymentRequest) -> list[Payment]:
     """Return the newest 20 payments of `request`, newest first, with all that their representation needs."""
-    payments = request.payments.select_related("chain", "token", "request__token")
+    payments = request.payments.select_related("chain", "token", "request__token", "request__chain")
     return list(payments.order_by("-created_at", "-id")[:NEWEST_PAYMENTS])
 
 

@@ -154,7 +154,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
     )
     def payments(self, request: Request, id: str) -> Response:
         """Return all payments of a request, newest first."""
-        payments = self.find(id).payments.select_related("chain", "token", "request__token")
+        payments = self.find(id).payments.select_related("chain", "token", "request__token", "request__chain")
         page = page_of(payments, read_query(ListQuery, request), cursors=payments)
         return list_answer(request, page, PaymentSerializer(page.rows, many=True).data)
 

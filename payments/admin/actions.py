@@ -59,7 +59,9 @@ class PaymentAction(Action):
     def lock(self, row: Payment) -> Payment:
         """Hold the request, as everything does that changes a payment."""
         lock_request(row.request_id)
-        return Payment.objects.select_related("request__token", "request__merchant", "chain").get(pk=row.pk)
+        return Payment.objects.select_related(
+            "request__token", "request__merchant", "request__chain", "chain"
+        ).get(pk=row.pk)
 
     def seen(self, row: Payment) -> str:
         """Its status and how often it was re-opened."""

@@ -81,7 +81,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
     confirmed_actions = (Retry(), LookNow(), Accept())
     export_name = "payments"
     export_columns = COLUMNS
-    export_related = ("request__merchant", "request__token", "chain", "token")
+    export_related = ("request__merchant", "request__token", "request__chain", "chain", "token")
 
     list_display = ("code", "state", "received", "order", "transaction", "created")
     list_filter = (
@@ -93,7 +93,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         ("request__token", Autocompleted),
         ("created_at", Days),
     )
-    list_select_related = ("request__token", "request__merchant", "chain", "token")
+    list_select_related = ("request__token", "request__merchant", "request__chain", "chain", "token")
     ordering = ("-created_at", "-id")
     search_help_text = "Payment id, transaction hash, wallet, or the request's shortcode, order number or id"
     fieldsets: ClassVar[Any] = (

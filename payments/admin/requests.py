@@ -110,7 +110,9 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         if order is None:
             return super().beside(request, order)
         payments = list(
-            order.payments.select_related("chain", "token", "request__token").order_by("-created_at", "-id")
+            order.payments.select_related("chain", "token", "request__token", "request__chain").order_by(
+                "-created_at", "-id"
+            )
         )
         return {
             **super().beside(request, order),

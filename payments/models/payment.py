@@ -37,13 +37,17 @@ class FailureCode(models.TextChoices):
     SWAP_FAILED = "swap_failed"
 
 
-# Failures that another look may turn: nothing was found, or nothing could be asked. Every other "no" can't change.
+# Failures that another look may turn: nothing was found, nothing could be asked, or a routing provider's word is all
+# there is. Every other "no" can't change.
 RETRYABLE_FAILURES = frozenset(
     {
         FailureCode.TRANSACTION_NOT_FOUND,
         FailureCode.TRANSACTION_REPLACED,
         FailureCode.VERIFICATION_TIMED_OUT,
         FailureCode.NOT_VERIFIABLE,
+        FailureCode.SWAP_PARTIAL,
+        FailureCode.SWAP_REFUNDED,
+        FailureCode.SWAP_FAILED,
     }
 )
 MAX_RETRIES = 3
@@ -57,9 +61,12 @@ class Payment(models.Model):
     `attempts` counts the looks that found nothing, `retries` the times it was re-opened after failing.
     `is_in_flight`: its transaction stands in a block and is bound to the request. `finality_check_at`: when a completed
     one is looked at once more. `carries_others`: its transaction may pay other requests too. `accepted_by`: who took
-    an unbound transaction as payment. A swap is bound by its `quote`; once its source transaction is verified it
-    `is_bridging`: its provider is asked for the delivery (`bridge_looks` times so far), which then is looked up on the
-    request's chain. `is_simulated`: the sandbox made it, and no chain is ever asked about it.
+    an unbound transaction as payment. `is_simulated`: the sandbox made it, and no chain is ever asked about it.
+
+    A swap is bound by its `quote`. Once its transaction is mined it `is_bridging`: its provider is asked what became of
+    it (`bridge_looks` times so far). When that names a delivery, `destination_transaction_hash` is looked up on the
+    request's chain, of which the other `destination_` columns tell, and `reported_amount` is what the provider says
+    that it brought. `chain`, `transaction_hash` and the block's columns are always those of the customer's transaction.
     """
 
     class Status(models.TextChoices):
@@ -109,6 +116,11 @@ class Payment(models.Model):
     amount = BaseUnitsField(null=True, blank=True)
     amount_received = BaseUnitsField(null=True, blank=True)
     destination_transaction_hash = models.CharField(max_length=90, blank=True)
+    destination_block_number = models.BigIntegerField(null=True, blank=True)
+    destination_block_hash = models.CharField(max_length=90, blank=True, default="", db_default="")
+    destination_block_time = models.DateTimeField(null=True, blank=True)
+    destination_confirmations = models.PositiveBigIntegerField(null=True, blank=True)
+    reported_amount = BaseUnitsField(null=True, blank=True)
     provider = models.CharField(max_length=32, blank=True)
     provider_status = models.CharField(max_length=64, blank=True)
     bound_by = models.CharField(max_length=16, choices=BoundBy.choices, blank=True)
@@ -152,6 +164,7 @@ class Payment(models.Model):
             ),
             base_units_constraint("amount", "payment"),
             base_units_constraint("amount_received", "payment"),
+            base_units_constraint("reported_amount", "payment"),
             models.CheckConstraint(
                 condition=~Q(status="completed") | Q(amount_received__isnull=False, amount_received__gt=0),
                 name="payment_completed_means_something_came",
@@ -169,6 +182,11 @@ class Payment(models.Model):
                 name="payment_due",
             ),
             models.Index(fields=("transaction_hash",), name="payment_transaction_hash"),
+            models.Index(
+                fields=("destination_transaction_hash",),
+                condition=~Q(destination_transaction_hash=""),
+                name="payment_delivery_hash",
+            ),
             models.Index(
                 fields=("finality_check_at",),
                 condition=Q(finality_check_at__isnull=False),
@@ -201,6 +219,33 @@ class Payment(models.Model):
     def is_open(self) -> bool:
         """Whether it is still being verified."""
         return self.status in self.OPEN
+
+    @property
+    def crosses_chains(self) -> bool:
+        """Whether its transaction stands on another chain than the one that the request asks for."""
+        return self.chain_id != self.request.chain_id
+
+    @property
+    def has_delivery(self) -> bool:
+        """Whether what counts came, or is said to have come, by another transaction: the provider's."""
+        return self.destination_transaction_hash != ""
+
+    @property
+    def counted_chain(self) -> Chain:
+        """The chain on which its money counts once it is there."""
+        return self.request.chain if self.has_delivery else self.chain
+
+    @property
+    def counted_hash(self) -> str:
+        """The transaction whose transfers count: its own, or its delivery."""
+        return self.destination_transaction_hash or self.transaction_hash
+
+    @property
+    def expected_amount(self) -> int:
+        """What may be counted on, in base units of the requested token, while it is in flight."""
+        if self.quote is not None:
+            return self.quote.amount_out_min
+        return self.amount or 0
 
     @property
     def retries_left(self) -> int:
