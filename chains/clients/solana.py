@@ -6,6 +6,7 @@ Sources: Solana's RPC HTTP methods, SPL Token and Token-2022, Solana Pay (refere
 import base64
 import binascii
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,20 +14,29 @@ from typing import Any
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from chains.clients import agreement, solana_building, solana_lookup
+from chains.clients import agreement, solana_building, solana_lookup, solana_preparing
 from chains.clients.base import (
     Action,
     ChainError,
     Discovery,
+    EvmCall,
     NodeHealth,
+    Refusal,
     Snapshot,
     Spending,
     TokenMetadata,
+    TransferRefused,
     Watch,
 )
 from chains.clients.nodes import WrongChain
 from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc
-from chains.clients.solana_accounts import mint_decimals, read_account, why_not_payable
+from chains.clients.solana_accounts import (
+    TOKEN_PROGRAMS,
+    mint_decimals,
+    read_account,
+    read_holding,
+    why_not_payable,
+)
 from chains.clients.solana_answers import blockhash, mapping, sequence, sound, value_of, whole
 from chains.clients.solana_lookup import CONFIRMED
 from chains.clients.solana_references import reference_key
@@ -37,6 +47,7 @@ _MOST_ACCOUNTS = 100
 _MOST_WATCHES = 1000
 _MOST_SIGNATURES = 50
 _SIGNATURE_BYTES = 64
+_NO_LIMIT = 2**256 - 1
 
 # A cluster's first hash names it: (the catalogue's network, the genesis hash, LI.FI's number for the cluster).
 _CLUSTERS = (
@@ -80,7 +91,7 @@ class SolanaClient:
         transaction_hashes: Sequence[str],
         *,
         with_finality: bool,
-        mentioning: Collection[str] = (),  # noqa: ARG002 - not read yet
+        mentioning: Collection[str] = (),
     ) -> Snapshot:
         """Return the head and these transactions, by as many nodes as have to agree; see `solana_lookup.look_up`.
 
@@ -90,7 +101,7 @@ class SolanaClient:
 
         def look(node: JsonRpc, hashes: Sequence[str]) -> Snapshot:
             node.batch([_GENESIS], self._demand_right_cluster)
-            snapshot = solana_lookup.look_up(node, hashes, with_finality=with_finality)
+            snapshot = solana_lookup.look_up(node, hashes, with_finality=with_finality, mentioning=mentioning)
             unreadable.update(snapshot.contradicted)
             return snapshot
 
@@ -105,23 +116,31 @@ class SolanaClient:
         order = solana_building.Order(token, sender, recipient, amount, reference)
         return solana_building.build(self._rpc, order)
 
-    def prepare(
-        self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
-    ) -> dict[str, Any] | str:
-        """Return the unsigned transaction of an action that somebody else made, simulated."""
-        raise NotImplementedError
+    def prepare(self, action: Action, *, sender: str, spending: Spending, simulate: bool = True) -> str:
+        """Return the unsigned transaction in base64; see `solana_preparing`. Refused if it would take more, too."""
+        if isinstance(action, EvmCall):
+            raise TransferRefused(
+                Refusal.WOULD_FAIL, note="a call to a contract is nothing to a Solana cluster"
+            )
+        return solana_preparing.prepare(self._rpc, action, sender, spending, simulate=simulate)
 
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
-        """Return what `owner` has of each token."""
-        raise NotImplementedError
+        """Return what `owner` has of each token, over all its token accounts that are not frozen; one round trip."""
+        calls: list[Call] = [("getBalance", [owner, CONFIRMED])]
+        calls += [
+            ("getTokenAccountsByOwner", [owner, {"programId": program}, _ACCOUNTS])
+            for program in TOKEN_PROGRAMS
+        ]
+        held = self._rpc.batch(calls, _holdings)
+        return {token: held[token] for token in tokens}
 
-    def allowance(self, token: str, owner: str, spender: str) -> int:
-        """Return how much `spender` may move."""
-        raise NotImplementedError
+    def allowance(self, token: str, owner: str, spender: str) -> int:  # noqa: ARG002 - the interface
+        """Return all there can be: on Solana the transaction that spends is itself the leave to."""
+        return _NO_LIMIT
 
     def tells_inner_calls(self) -> bool:
-        """Return whether an inner call's value can be proved here."""
-        raise NotImplementedError
+        """Return True: balances' differences are told whatever moved the money."""
+        return True
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the decimals of each mint; a mint has no symbol of its own. ChainError for what is no mint."""
@@ -182,6 +201,14 @@ def _metadata(chunks: Sequence[Sequence[str]], answers: Sequence[Any]) -> list[T
             raise ChainError("the node did not answer for every account")
         accounts += entries
     return [TokenMetadata(None, mint_decimals(read_account(account))) for account in accounts]
+
+
+def _holdings(answers: Sequence[Any]) -> Counter[str]:
+    coins, *accounts = answers
+    held = Counter({"": whole(value_of(coins))})
+    for holding in (read_holding(entry) for answer in accounts for entry in sequence(value_of(answer))):
+        held[holding.mint] += 0 if holding.is_frozen else holding.amount
+    return held
 
 
 def _signatures(references: Iterable[bytes], answers: Sequence[Any]) -> tuple[tuple[bytes, str], ...]:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from solders.pubkey import Pubkey
+
 from chains.clients.base import ChainError
 from chains.clients.solana_answers import base64_data, key, mapping, whole
 
@@ -10,6 +12,7 @@ SYSTEM = "11111111111111111111111111111111"
 TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"  # noqa: S105 - a program's address
 TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"  # noqa: S105 - a program's address
 TOKEN_PROGRAMS = (TOKEN, TOKEN_2022)
+WRAPPED_SOL = "So11111111111111111111111111111111111111112"
 _SYSVARS = "Sysvar1111111111111111111111111111111111111"
 _LOADERS = {
     "NativeLoader1111111111111111111111111111111",
@@ -54,11 +57,26 @@ class Account:
 
 @dataclass(frozen=True)
 class Holding:
-    """A token account of a wallet: its address and its base units."""
+    """A token account of a wallet: its address, its mint and its base units."""
 
     address: str
     amount: int
     is_frozen: bool
+    mint: str
+
+
+@dataclass(frozen=True)
+class TokenAccount:
+    """What a token account says: whose it is, and who else may do something with it."""
+
+    mint: str
+    owner: str
+    amount: int
+    is_frozen: bool
+    delegate: str | None
+    delegated: int
+    """Base units that the delegate may move."""
+    close_authority: str | None
 
 
 def read_account(answer: Any) -> Account | None:
@@ -80,8 +98,24 @@ def read_holding(answer: Any) -> Holding:
     account = read_account(entry.get("account"))
     if account is None or not account.is_token_account:
         raise ChainError("the node's answer is not a token account")
-    amount = int.from_bytes(account.data[64:72], "little")
-    return Holding(key(entry.get("pubkey")), amount, account.data[108] == _FROZEN)
+    told = read_token_account(account)
+    return Holding(key(entry.get("pubkey")), told.amount, told.is_frozen, told.mint)
+
+
+def read_token_account(account: Account) -> TokenAccount:
+    """Return the fields that SPL Token's accounts and Token-2022's share. Raises ChainError for anything else."""
+    data = account.data
+    if not account.is_token_account:
+        raise ChainError("there is no token account at this address")
+    return TokenAccount(
+        mint=str(Pubkey(data[:32])),
+        owner=str(Pubkey(data[32:64])),
+        amount=int.from_bytes(data[64:72], "little"),
+        is_frozen=data[108] == _FROZEN,
+        delegate=_optional_key(data[72:108]),
+        delegated=int.from_bytes(data[121:129], "little"),
+        close_authority=_optional_key(data[129:165]),
+    )
 
 
 def mint_decimals(account: Account | None) -> int:
@@ -107,3 +141,8 @@ def why_not_payable(account: Account | None) -> str | None:
     if account.is_token_account:
         return "This is a token account; give the address of the wallet that owns it."
     return None
+
+
+def _optional_key(data: bytes) -> str | None:
+    """Return the key behind four bytes that tell whether there is one."""
+    return str(Pubkey(data[4:36])) if any(data[:4]) else None

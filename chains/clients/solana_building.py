@@ -28,12 +28,11 @@ from chains.clients.solana_payments import (
     token_transfer,
     unsigned,
 )
+from chains.clients.solana_trials import PAYER_LEFT_TOO_LITTLE, read_trial
 
 _CONFIRMED = {"commitment": "confirmed"}
 _ACCOUNTS = {"encoding": "base64", **_CONFIRMED}
 _TRIAL_UNITS = 400_000
-# The trial offers nothing for compute units, so what it leaves the payer is not what will be left: see _demand_coins.
-_PAYER_LEFT_TOO_LITTLE = {"InsufficientFundsForRent": {"account_index": 0}}
 _UNITS_MARGIN_PERCENT = 125
 _SPARE_UNITS = 1_000
 # What is offered for a compute unit, in millionths of a lamport: the middle of what others paid lately, within reason.
@@ -71,15 +70,6 @@ class _Wallet:
     """What a new token account costs under each token program."""
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """What came of a simulation: the compute units used, or the error with the program's last words."""
-
-    units: int
-    error: Any
-    note: str
-
-
 def build(rpc: JsonRpc, order: Order) -> str:
     """Return the unsigned transaction in base64; it was simulated. Raises TransferRefused and ChainError."""
     wallet = rpc.batch(_questions(order), lambda answers: _wallet(order, answers))
@@ -89,11 +79,13 @@ def build(rpc: JsonRpc, order: Order) -> str:
     instructions, deposit = _instructions(order, wallet)
     tried = unsigned(order.sender, instructions, Budget(_TRIAL_UNITS, 0), wallet.blockhash)
     options = {"encoding": "base64", "sigVerify": False, "replaceRecentBlockhash": True, **_CONFIRMED}
-    trial = rpc.batch([("simulateTransaction", [tried, options])], lambda answers: _trial(answers[0]))
+    trial = rpc.batch([("simulateTransaction", [tried, options])], lambda answers: read_trial(answers[0]))
+    # The trial offers nothing for compute units, so what it leaves the payer is not what will be left.
+    is_sound = trial.error is None or trial.error == PAYER_LEFT_TOO_LITTLE
     spent = deposit + (0 if order.token else order.amount)
-    budget = Budget(trial.units * _UNITS_MARGIN_PERCENT // 100 + _SPARE_UNITS, wallet.price)
+    budget = budget_for(trial.units if is_sound and trial.units is not None else _TRIAL_UNITS, wallet.price)
     _demand_coins(wallet, spent + budget.fee)
-    if trial.error is not None:
+    if not is_sound:
         raise TransferRefused(Refusal.WOULD_FAIL, note=trial.note)
     return unsigned(order.sender, instructions, budget, wallet.blockhash)
 
@@ -159,7 +151,7 @@ def _wallet(order: Order, answers: Sequence[Any]) -> _Wallet:
         mint=mint,
         recipient=recipient,
         receiving=dict(zip(_TOKEN_ACCOUNT_BYTES, receiving, strict=True)),
-        price=_price(prices),
+        price=unit_price(prices),
         blockhash=blockhash(mapping(value_of(latest)).get("blockhash")),
         least=whole(sound(least)),
         new_account={
@@ -168,19 +160,13 @@ def _wallet(order: Order, answers: Sequence[Any]) -> _Wallet:
     )
 
 
-def _price(answer: Any) -> int:
+def budget_for(used: int, price: int) -> Budget:
+    """Return the budget for a transaction of which a trial used so many compute units."""
+    return Budget(used * _UNITS_MARGIN_PERCENT // 100 + _SPARE_UNITS, price)
+
+
+def unit_price(answer: Any) -> int:
     """Return what to offer for a compute unit; a node that does not tell what others paid gets the lowest offer."""
     paid = [] if isinstance(answer, RpcFault) else sequence(answer)
     fees = [whole(mapping(entry).get("prioritizationFee")) for entry in paid]
     return max(_LOWEST_PRICE, min(median_low(fees), _HIGHEST_PRICE)) if fees else _LOWEST_PRICE
-
-
-def _trial(answer: Any) -> _Trial:
-    if isinstance(answer, RpcFault):
-        raise ChainError(f"the node could not simulate: {answer.message}")
-    value = mapping(value_of(answer))
-    error = None if value.get("err") == _PAYER_LEFT_TOO_LITTLE else value.get("err")
-    units = value.get("unitsConsumed")
-    logs = [line for line in sequence(value.get("logs")) if isinstance(line, str)]
-    note = f"{error}; {logs[-1]}" if logs else str(error)
-    return _Trial(_TRIAL_UNITS if error is not None or units is None else whole(units), error, note[:500])

@@ -1,7 +1,7 @@
 """Asking one Solana node for transactions: where they stand, the blocks they are in, and what they moved."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -33,7 +33,9 @@ class _Status:
     commitment: str
 
 
-def look_up(node: JsonRpc, asked: Sequence[str], *, with_finality: bool) -> Snapshot:
+def look_up(
+    node: JsonRpc, asked: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
+) -> Snapshot:
     """Return what one node says, in one HTTP request for each 25 transactions or so. Raises ChainError.
 
     First how settled each is, then the blocks of the confirmed ones, and what these did. What is only processed, or not
@@ -54,7 +56,7 @@ def look_up(node: JsonRpc, asked: Sequence[str], *, with_finality: bool) -> Snap
     ]
     blocks = _blocks(node, sorted({status.slot for _, status in settled}))
     for start in range(0, len(settled), _MOST_TRANSACTIONS):
-        transactions |= _settled(node, settled[start : start + _MOST_TRANSACTIONS], blocks)
+        transactions |= _settled(node, settled[start : start + _MOST_TRANSACTIONS], blocks, mentioning)
     unreadable = frozenset(name for name, _ in settled if transactions[name] is None)
     shown = {name: facts for name, facts in transactions.items() if name not in unreadable}
     return Snapshot(head, shown, unreadable)
@@ -94,12 +96,15 @@ def _blocks(node: JsonRpc, slots: Sequence[int]) -> dict[int, Block]:
 
 
 def _settled(
-    node: JsonRpc, statuses: Sequence[tuple[str, _Status]], blocks: Mapping[int, Block]
+    node: JsonRpc,
+    statuses: Sequence[tuple[str, _Status]],
+    blocks: Mapping[int, Block],
+    mentioning: Collection[str],
 ) -> dict[str, TransactionFacts | None]:
     """Return what the node can show of these transactions, None for what it can't."""
     answers = node.batch([("getTransaction", [name, _TRANSACTION]) for name, _ in statuses], list)
     return {
-        name: _usable(_facts, name, status, answer, blocks.get(status.slot))
+        name: _usable(_facts, name, status, answer, blocks.get(status.slot), mentioning)
         for (name, status), answer in zip(statuses, answers, strict=True)
     }
 
@@ -113,7 +118,9 @@ def _usable(read: Callable[..., _Meaning], name: str | int, *answers: Any) -> _M
         return None
 
 
-def _facts(name: str, status: _Status, answer: Any, block: Block | None) -> TransactionFacts:
+def _facts(
+    name: str, status: _Status, answer: Any, block: Block | None, mentioning: Collection[str]
+) -> TransactionFacts:
     entry = solana_transfers.read_entry(sound(answer))
     if entry.signature != name:
         raise ChainError("the node answered with another transaction")
@@ -123,7 +130,14 @@ def _facts(name: str, status: _Status, answer: Any, block: Block | None) -> Tran
         raise ChainError("the node does not have its block")
     moved = solana_transfers.transfers(entry) if entry.succeeded else ()
     return TransactionFacts(
-        name, entry.fee_payer, None, block, entry.succeeded, moved, commitment=status.commitment
+        name,
+        entry.fee_payer,
+        None,
+        block,
+        entry.succeeded,
+        moved,
+        commitment=status.commitment,
+        mentions=solana_transfers.mentions(entry, mentioning),
     )
 
 

@@ -14,14 +14,17 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from chains.clients.base import SolanaInstructions
+from chains.clients.solana_accounts import SYSTEM
 
 MOST_BYTES = 1232
 """The largest transaction that the network carries."""
 COMPUTE_BUDGET = "ComputeBudget111111111111111111111111111111"
 _SIGNATURE_FEE = 5_000
-_MOST_UNITS = 1_400_000
+MOST_UNITS = 1_400_000
+"""The compute units that any transaction may use."""
 _MICRO = 10**6
 _UNIT_LIMIT, _UNIT_PRICE = 2, 3
+_ADVANCE_NONCE = b"\x04\0\0\0"
 
 
 @dataclass(frozen=True)
@@ -142,15 +145,23 @@ def programs_called(message: SolanaMessage) -> frozenset[str]:
 
 def highest_fee(message: SolanaMessage) -> int:
     """Return what the network charges at most, in lamports: for the signatures, and the price of compute units."""
-    units, price = _MOST_UNITS, 0
+    units, price = MOST_UNITS, 0
     for instruction in message.instructions:
         if instruction.program == COMPUTE_BUDGET and instruction.data:
             value = int.from_bytes(instruction.data[1:], "little")
             if instruction.data[0] == _UNIT_LIMIT:
-                units = min(value, _MOST_UNITS)
+                units = min(value, MOST_UNITS)
             elif instruction.data[0] == _UNIT_PRICE:
                 price = value
     return len(message.signers) * _SIGNATURE_FEE + -(-units * price // _MICRO)
+
+
+def rests_on_nonce(message: SolanaMessage) -> bool:
+    """Return whether it rests on a durable nonce in place of a blockhash: it could then be sent at any later time."""
+    return any(
+        instruction.program == SYSTEM and instruction.data[:4] == _ADVANCE_NONCE
+        for instruction in message.instructions
+    )
 
 
 def unsigned_copy(serialized: bytes, blockhash: str) -> bytes:

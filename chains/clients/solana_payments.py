@@ -4,6 +4,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from solders.address_lookup_table_account import AddressLookupTableAccount
 from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
@@ -83,11 +84,17 @@ def token_transfer(
     return [create, _with_reference(move, reference)]
 
 
-def unsigned(payer: str, instructions: Sequence[Instruction], budget: Budget, blockhash: str) -> str:
+def unsigned(
+    payer: str,
+    instructions: Sequence[Instruction],
+    budget: Budget,
+    blockhash: str,
+    tables: Sequence[AddressLookupTableAccount] = (),
+) -> str:
     """Return the v0 transaction in base64, with zeros where the payer's signature goes."""
     limits = [set_compute_unit_limit(budget.units), set_compute_unit_price(budget.price)]
     message = MessageV0.try_compile(
-        Pubkey.from_string(payer), [*limits, *instructions], [], Hash.from_string(blockhash)
+        Pubkey.from_string(payer), [*limits, *instructions], tables, Hash.from_string(blockhash)
     )
     transaction = VersionedTransaction.populate(message, [Signature.default()])
     return base64.b64encode(bytes(transaction)).decode("ascii")

@@ -5,11 +5,11 @@ keep a fee, and a program may move anything (Solana's RPC documentation, Transac
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chains.clients.base import ChainError, Transfer
+from chains.clients.base import ChainError, Mention, Transfer
 from chains.clients.solana_accounts import SYSTEM, TOKEN_PROGRAMS
 from chains.clients.solana_answers import base58_data, key, mapping, sequence, whole, whole_text
 from chains.clients.solana_references import reference_of
@@ -18,6 +18,7 @@ Asset = tuple[str, str]
 """A mint (empty: the native coin) and the owner of the balance."""
 
 _LONGEST_DATA = 128  # in base58; a transfer's data are 27 bytes at most
+_LONGEST_OUTER_DATA = 1_700  # in base58; a whole transaction has 1,232 bytes at most
 # Instruction codes of SPL Token: how many accounts come before the signers, and which of them receives.
 _TOKEN_TRANSFERS = {b"\x03": (3, 1), b"\x0c": (4, 2), b"\x1a\x01": (4, 2)}
 # Of the System Program: Transfer and TransferWithSeed.
@@ -31,6 +32,8 @@ class Instruction:
     program: int
     accounts: tuple[int, ...]
     data: str
+    is_inner: bool
+    """Whether a program called it, and not the transaction itself."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,23 @@ def transfers(entry: Entry) -> tuple[Transfer, ...]:
         for (mint, owner), change in changes.items()
         if change > 0
     )
+
+
+def mentions(entry: Entry, programs: Collection[str]) -> tuple[Mention, ...]:
+    """Return what these programs were told by the transaction itself, in order. Raises ChainError.
+
+    What one program tells another within is left out: its payer signed for none of those words, and any program could
+    be made to repeat another swap's id.
+    """
+    found = []
+    for instruction in entry.instructions:
+        program = entry.keys[instruction.program]
+        if program in programs and not instruction.is_inner:
+            data = base58_data(instruction.data) if len(instruction.data) <= _LONGEST_OUTER_DATA else None
+            if data is None:
+                raise ChainError("the node's instruction has data that no transaction can hold")
+            found.append(Mention(program, data))
+    return tuple(found)
 
 
 def _changes(entry: Entry) -> dict[Asset, int]:
@@ -186,16 +206,17 @@ def _instructions(message: dict[str, Any], meta: dict[str, Any], count: int) -> 
     for group in map(mapping, sequence(meta.get("innerInstructions"))):
         inner[whole(group.get("index"))] += sequence(group.get("instructions"))
     for place, outer in enumerate(sequence(message.get("instructions"))):
-        for answer in (outer, *inner[place]):
-            yield _instruction(mapping(answer), count)
+        yield _instruction(mapping(outer), count, is_inner=False)
+        for answer in inner[place]:
+            yield _instruction(mapping(answer), count, is_inner=True)
 
 
-def _instruction(answer: dict[str, Any], count: int) -> Instruction:
+def _instruction(answer: dict[str, Any], count: int, *, is_inner: bool) -> Instruction:
     accounts = tuple(_index(account, count) for account in sequence(answer.get("accounts")))
     data = answer.get("data")
     if not isinstance(data, str):
         raise ChainError("the node's instruction has no data")
-    return Instruction(_index(answer.get("programIdIndex"), count), accounts, data)
+    return Instruction(_index(answer.get("programIdIndex"), count), accounts, data, is_inner)
 
 
 def _index(answer: Any, count: int) -> int:
