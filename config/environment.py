@@ -1,7 +1,7 @@
 """Reading the environment: each setting is checked as it is read, and a wrong one stops the start by its name."""
 
 import re
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from urllib.parse import urlsplit
 
 import environ
@@ -10,6 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from limits import RateLimitItem, parse
 
 _RATE = re.compile(r"[1-9][0-9]{0,8}/(second|minute|hour)")
+_HEADER_VALUE = re.compile(r"[\x21-\x7e]{0,500}")
 
 env = environ.Env()
 
@@ -32,6 +33,50 @@ def origin(name: str) -> str:
         raise ImproperlyConfigured(
             f"{name} is wrong: it should be an http(s) address such as https://pay.example.com"
         )
+    return value
+
+
+def api_address(name: str, default: str, *, allow_http: bool) -> str:
+    """Return the absolute URL of somebody else's API, without a trailing slash, query or credentials.
+
+    Keys are sent there, so that plain http is only taken on a loopback address, or where `allow_http` says so.
+    """
+    value = str(env.str(name, default="")).strip().rstrip("/") or default
+    hint = "an https address without credentials or query, such as " + default
+    try:
+        parts = urlsplit(value)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} is wrong: it should be {hint}") from None
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and (allow_http or _is_loopback(host)))
+    if not is_safe or not host or parts.query or parts.fragment or "@" in parts.netloc:
+        raise ImproperlyConfigured(f"{name} is wrong: it should be {hint}")
+    return value
+
+
+def _is_loopback(host: str | None) -> bool:
+    try:
+        return host == "localhost" or ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def words(name: str, default: list[str]) -> list[str]:
+    """Return comma-separated words, in order; `off` is none at all. One that stands twice is refused."""
+    value = str(env.str(name, default="")).strip().lower()
+    if value == "off":
+        return []
+    found = [word.strip() for word in value.split(",") if word.strip()] or default
+    if len(set(found)) != len(found):
+        raise ImproperlyConfigured(f"{name} is wrong: it names one twice")
+    return found
+
+
+def header_value(name: str) -> str:
+    """Return a secret that is sent as an HTTP header, or an empty text where it is not set."""
+    value = str(env.str(name, default="")).strip()
+    if not _HEADER_VALUE.fullmatch(value):
+        raise ImproperlyConfigured(f"{name} is wrong: it should be up to 500 visible ASCII characters")
     return value
 
 

@@ -299,11 +299,16 @@ DEFAULT_FROM_EMAIL = (
 )
 
 # --- routing providers (contract 10) ------------------------------------------------------------------------------
-ROUTING_PROVIDERS = env.list("ROUTING_PROVIDERS", default=["lifi", "relay"])
-LIFI_API_URL = env.str("LIFI_API_URL", default="https://li.quest/v1")
-LIFI_API_KEY = env.str("LIFI_API_KEY", default="")
+ROUTING_PROVIDERS = environment.words("ROUTING_PROVIDERS", ["lifi", "relay"])
+LIFI_API_URL = environment.api_address("LIFI_API_URL", "https://li.quest/v1", allow_http=ALLOW_HTTP_URLS)
+LIFI_API_KEY = environment.header_value("LIFI_API_KEY")
 LIFI_INTEGRATOR = env.str("LIFI_INTEGRATOR", default="quittance")
-RELAY_API_URL = env.str("RELAY_API_URL", default="https://api.relay.link")
-RELAY_API_KEY = env.str("RELAY_API_KEY", default="")
+RELAY_API_URL = environment.api_address("RELAY_API_URL", "https://api.relay.link", allow_http=ALLOW_HTTP_URLS)
+RELAY_API_KEY = environment.header_value("RELAY_API_KEY")
+# What each allows a whole deployment; LI.FI without a key: 75 quotes in two hours.
+ROUTING_QUOTE_LIMITS = {
+    "lifi": environment.rate_limit("ROUTING_QUOTE_LIMIT", "100/minute" if LIFI_API_KEY else "37/hour"),
+    "relay": environment.rate_limit("ROUTING_QUOTE_LIMIT", "10/second" if RELAY_API_KEY else "50/minute"),
+}
 ALLOW_OPAQUE_ROUTES = environment.boolean("ALLOW_OPAQUE_ROUTES", True)
 MOST_LOST_PERCENT = environment.whole("MOST_LOST_PERCENT", 10, "per cent")

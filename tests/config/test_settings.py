@@ -39,6 +39,14 @@ def start(**different: str | None) -> subprocess.CompletedProcess[str]:
         ("RATE_LIMIT_API", "fast"),
         ("RATE_LIMIT_PUBLIC", "0/minute"),
         ("RATE_LIMIT_EXPENSIVE", "20"),
+        ("ROUTING_PROVIDERS", "lifi,squid"),
+        ("ROUTING_PROVIDERS", "relay,relay"),
+        ("ROUTING_QUOTE_LIMIT", "75/2hours"),
+        ("LIFI_API_URL", "li.quest"),
+        ("LIFI_API_URL", "https://somebody:password@li.quest"),
+        ("LIFI_API_KEY", "two words"),
+        ("LIFI_INTEGRATOR", "twenty-four-letters-long"),
+        ("RELAY_API_URL", "ftp://api.relay.link"),
     ],
 )
 def test_it_is_named(name: str, value: str | None) -> None:
@@ -47,6 +55,14 @@ def test_it_is_named(name: str, value: str | None) -> None:
     last_line = done.stderr.strip().splitlines()[-1]
     assert f"{name} is {'missing' if value is None else 'wrong'}" in last_line
     assert value is None or name != "ENCRYPTION_KEYS" or value not in done.stderr
+
+
+def test_keys_are_sent_over_plain_http_to_this_machine_alone() -> None:
+    done = start(LIFI_API_URL="http://li.quest/v1", ALLOW_HTTP_URLS="false")
+    assert done.returncode != 0
+    assert "LIFI_API_URL is wrong" in done.stderr
+    done = start(LIFI_API_URL="http://127.0.0.1:8547/v1", ALLOW_HTTP_URLS="false")
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("proxies", ["", "1", "10.0.0.0/8, ::1"])

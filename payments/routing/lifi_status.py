@@ -1,0 +1,101 @@
+"""LI.FI's word on a swap turned into ours. Source: the StatusResponse of its OpenAPI document, and its status page."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from payments.routing import reading
+from payments.routing.base import SwapState, SwapStatus
+
+logger = logging.getLogger(__name__)
+
+Json = Mapping[str, Any]
+
+_PENDING = {
+    "WAIT_SOURCE_CONFIRMATIONS": SwapState.AWAITING_SOURCE,
+    "REFUND_IN_PROGRESS": SwapState.REFUNDING,
+}
+_DONE = {
+    "": SwapState.DELIVERED,
+    "COMPLETED": SwapState.DELIVERED,
+    "PARTIAL": SwapState.DELIVERED_OTHER_TOKEN,
+    "REFUNDED": SwapState.REFUNDED,
+}
+_FAILED = {
+    "NOT_PROCESSABLE_REFUND_NEEDED": SwapState.NEEDS_CLAIM,
+    "REFUNDED": SwapState.REFUNDED,
+}
+
+
+def is_invalid(body: Any) -> bool:
+    """Whether LI.FI says that the hash is none of the tool that we named."""
+    return isinstance(body, dict) and body.get("status") == "INVALID"
+
+
+def status_from(body: Any, tracking: Json, source_hash: str) -> SwapStatus:
+    """Return what LI.FI's status says of the swap that `source_hash` began.
+
+    LI.FI also answers for destination hashes and for other transfers: unless the answer is of this very hash, and of
+    the quote's id where it tells one, the swap is UNKNOWN. A status that is new to us is BRIDGING. Raises ProviderDown
+    for a delivery of which it does not tell where.
+    """
+    said = reading.members(body, "status")
+    status = reading.word(said.get("status"), "status")
+    substatus = reading.word(said["substatus"], "substatus") if said.get("substatus") else ""
+    raw = f"{status}/{substatus}"[: reading.LONGEST_WORD] if substatus else status
+    if status in ("NOT_FOUND", "INVALID") or not _is_of(said, tracking, source_hash):
+        return SwapStatus(SwapState.UNKNOWN, raw)
+    state = _state(status, substatus)
+    explorer_url = reading.web_address(said.get("lifiExplorerLink"))
+    if state not in (SwapState.DELIVERED, SwapState.DELIVERED_OTHER_TOKEN):
+        return SwapStatus(state, raw, explorer_url=explorer_url)
+    _note_recipient(said, tracking)
+    return _delivered(state, raw, said.get("receiving"), explorer_url)
+
+
+def _state(status: str, substatus: str) -> SwapState:
+    if status == "PENDING":
+        return _PENDING.get(substatus, SwapState.BRIDGING)
+    if status == "DONE":
+        return _DONE.get(substatus, SwapState.BRIDGING)
+    if status == "FAILED":
+        return _FAILED.get(substatus, SwapState.FAILED)
+    return SwapState.BRIDGING
+
+
+def _is_of(said: Json, tracking: Json, source_hash: str) -> bool:
+    """Whether the answer is of this transaction and this quote."""
+    sending = said.get("sending")
+    told = sending.get("txHash") if isinstance(sending, dict) else None
+    if told is None or reading.transaction_hash(told, "source hash") != source_hash:
+        return False
+    told_id = said.get("transactionId")
+    if told_id is None:
+        return True
+    ours = bytes.fromhex(str(tracking["transaction_id"])[2:])
+    found = reading.data_bytes(told_id, "transaction id", most=32)
+    # Some bridges' calls, and Solana's, carry the first eight bytes alone.
+    return found == ours or found.ljust(32, b"\0") == ours[:8].ljust(32, b"\0")
+
+
+def _note_recipient(said: Json, tracking: Json) -> None:
+    """Tell the operator of a delivery to somebody else; whether it is one, our own node decides."""
+    told = said.get("toAddress")
+    if isinstance(told, str) and told.lower() != str(tracking["to_address"]).lower():
+        logger.warning("LI.FI tells of a delivery to another recipient than was asked for")
+
+
+def _delivered(state: SwapState, raw: str, receiving: Any, explorer_url: str | None) -> SwapStatus:
+    if state == SwapState.DELIVERED_OTHER_TOKEN and not isinstance(receiving, dict):
+        return SwapStatus(state, raw, explorer_url=explorer_url)
+    said = reading.members(receiving, "delivery")
+    token = reading.members(said.get("token"), "delivered token")
+    return SwapStatus(
+        state,
+        raw,
+        destination_chain_id=reading.chain_id(said.get("chainId"), "delivery's chain"),
+        destination_hash=reading.transaction_hash(said.get("txHash"), "delivery's hash"),
+        destination_token=reading.token(token.get("address"), "delivered token"),
+        destination_amount=reading.amount(said.get("amount"), "delivered amount"),
+        explorer_url=explorer_url,
+    )

@@ -1,0 +1,63 @@
+"""Which routing providers there are, and in which order this deployment asks them (contract 10).
+
+Adding one means adding a class that satisfies `payments.routing.base.RoutingProvider` and a line to `_MAKERS`; the
+catalogue then pins its routers on each chain.
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from payments.routing.base import RoutingProvider
+
+_INTEGRATOR = re.compile(r"[A-Za-z0-9._-]{1,23}")
+
+
+def get_provider(key: str) -> RoutingProvider:
+    """Return the provider `key`, asked for new routes or not. Raises KeyError where there is none."""
+    return _MAKERS[key]()
+
+
+def providers_in_order() -> list[RoutingProvider]:
+    """Return the providers that this deployment asks, the first to be asked first."""
+    return [get_provider(key) for key in settings.ROUTING_PROVIDERS]
+
+
+def check_settings() -> None:
+    """Stop the start by the name of a setting that no provider can be made of."""
+    unknown = [key for key in settings.ROUTING_PROVIDERS if key not in _MAKERS]
+    if unknown:
+        hint = f"{', '.join(_MAKERS)} in the order in which to ask them, or off"
+        raise ImproperlyConfigured(f"ROUTING_PROVIDERS is wrong: it should be {hint}; got {unknown[0]!r}")
+    if not _INTEGRATOR.fullmatch(settings.LIFI_INTEGRATOR):
+        hint = "up to 23 letters, digits, dots, hyphens and underscores"
+        raise ImproperlyConfigured(f"LIFI_INTEGRATOR is wrong: it should be {hint}")
+
+
+def _lifi() -> RoutingProvider:
+    return _made_lifi(settings.LIFI_API_URL, settings.LIFI_API_KEY, settings.LIFI_INTEGRATOR)
+
+
+def _relay() -> RoutingProvider:
+    return _made_relay(settings.RELAY_API_URL, settings.RELAY_API_KEY)
+
+
+# One of each is kept for its connections, and for what it has come to know; made anew where a setting differs.
+@lru_cache(maxsize=4)
+def _made_lifi(api_url: str, api_key: str, integrator: str) -> RoutingProvider:
+    from payments.routing.lifi import LifiProvider
+
+    return LifiProvider(api_url, api_key, integrator)
+
+
+@lru_cache(maxsize=4)
+def _made_relay(api_url: str, api_key: str) -> RoutingProvider:
+    from payments.routing.relay import RelayProvider
+
+    return RelayProvider(api_url, api_key)
+
+
+_MAKERS: dict[str, Callable[[], RoutingProvider]] = {"lifi": _lifi, "relay": _relay}
