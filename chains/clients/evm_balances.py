@@ -24,6 +24,7 @@ MOST_SINGLE_ROUNDS = 3
 _ANSWER = 1 + WORD
 _DEPOSIT_GAS = 200
 _GAS_TO_END = 50_000
+_GAS_FOR_ONE = GAS_FOR_EACH + 50_000  # what a transaction costs of itself included
 # The codes with which nodes say that we ask too much of them.
 _LIMITED = {-32005, 429}
 
@@ -53,19 +54,31 @@ _PROGRAM = """
 def balances(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int]:
     """Return what `owner` has of each token ("" the native coin), as this node says; unsound answers are left out.
 
-    One request for all, and MOST_SINGLE_ROUNDS more where the node would not run the call. Raises ChainError.
+    One request for all; MOST_SINGLE_ROUNDS more where the node would not run the call, or its gas did not suffice for
+    all. Raises ChainError.
     """
     contracts = [token for token in dict.fromkeys(tokens) if token]
     parts = list(_parts(contracts))
     calls: list[Call] = [("eth_getBalance", [owner, "latest"]), *(_question(owner, part) for part in parts)]
-    coins, *answers = node.batch(calls, list)
-    found = {"": quantity(sound(coins))} if "" in tokens else {}
+
+    def read(answers: list[Any]) -> tuple[int, list[list[int | None]]]:
+        coins, *said = answers
+        return quantity(sound(coins)), [
+            _read(answer, len(part)) for part, answer in zip(parts, said, strict=True)
+        ]
+
+    coins, told = node.batch(calls, read)
+    found: dict[str, int | None] = {"": coins} if "" in tokens else {}
     unasked: list[str] = []
-    for part, answer in zip(parts, answers, strict=True):
-        told = _read(answer, len(part))
-        found |= {token: balance for token, balance in zip(part, told, strict=False) if balance is not None}
-        unasked += part[len(told) :]
-    return found | _one_by_one(node, owner, unasked)
+    for part, said in zip(parts, told, strict=True):
+        found |= zip(part, said, strict=False)
+        unasked += part[len(said) :]
+    try:
+        found |= _one_by_one(node, owner, unasked)
+    except ChainError:
+        if not any(told):
+            raise
+    return {token: balance for token, balance in found.items() if balance is not None}
 
 
 def creation_code(owner: str, tokens: Sequence[str]) -> bytes:
@@ -106,20 +119,26 @@ def _read(answer: Any, asked: int) -> list[int | None]:
     told, rest = divmod(len(data) - 1, _ANSWER)
     if rest or not data or data[0] or told > asked:
         return []
-    answers = (data[at : at + _ANSWER] for at in range(1, len(data), _ANSWER))
+    answers = [data[at : at + _ANSWER] for at in range(1, len(data), _ANSWER)]
+    if any(said[0] > 1 for said in answers):
+        return []
     return [int.from_bytes(said[1:]) if said[0] == 1 else None for said in answers]
 
 
-def _one_by_one(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int]:
+def _one_by_one(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int | None]:
     """Return the balances of tokens that are each asked by itself, in few requests. Raises ChainError."""
-    if not tokens:
-        return {}
-    calls = [balance_call(token, owner) for token in tokens]
+    calls = [_single_question(owner, token) for token in tokens]
     answers = node.batch(calls, list, at_once=max(MAX_BATCH, -(-len(calls) // MOST_SINGLE_ROUNDS)))
-    if all(isinstance(answer, RpcFault) and answer.code not in EXECUTION_FAILED for answer in answers):
+    if answers and all(
+        isinstance(answer, RpcFault) and answer.code not in EXECUTION_FAILED for answer in answers
+    ):
         sound(answers[0])
-    said = {token: _word(answer) for token, answer in zip(tokens, answers, strict=True)}
-    return {token: balance for token, balance in said.items() if balance is not None}
+    return {token: _word(answer) for token, answer in zip(tokens, answers, strict=True)}
+
+
+def _single_question(owner: str, token: str) -> Call:
+    method, (call, block) = balance_call(token, owner)
+    return method, [{**call, "gas": hex(_GAS_FOR_ONE)}, block]
 
 
 def _word(answer: Any) -> int | None:
