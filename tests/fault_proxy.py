@@ -215,6 +215,23 @@ def forged(method: str, change: Callable[[Json], Json]) -> Fault:
     return answer
 
 
+def lacking(
+    *methods: str, code: int = -32601, message: str = "the method does not exist/is not available"
+) -> Fault:
+    """The truth, but for these methods, which it does not offer."""
+    error = {"code": code, "message": message}
+
+    def answer(exchange: Exchange) -> None:
+        exchange.reply(
+            [
+                {"jsonrpc": "2.0", "id": q["id"], "error": error} if q["method"] in methods else a
+                for q, a in zip(exchange.questions, exchange.truth(), strict=True)
+            ]
+        )
+
+    return answer
+
+
 def _sound(exchange: Exchange) -> list[Json]:
     return [{"jsonrpc": "2.0", "id": question["id"]} for question in exchange.questions]
 

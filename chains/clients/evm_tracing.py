@@ -264,7 +264,9 @@ def _transactions(answers: list[Any]) -> list[str]:
 
 def _is_able(answer: Any) -> bool:
     """Whether the answer is a trace, or the word that there is no such transaction to trace."""
-    return not isinstance(answer, RpcFault) or bool(_IS_NO_TRANSACTION.search(answer.message))
+    if isinstance(answer, RpcFault):
+        return bool(_IS_NO_TRANSACTION.search(answer.message))
+    return isinstance(answer, dict)
 
 
 def _is_of(trace: Trace, transaction: dict[str, Any]) -> bool:
