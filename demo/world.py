@@ -1,9 +1,10 @@
 """The local world: `make run`.
 
-1. PostgreSQL and Redis (private ones unless DATABASE_URL / REDIS_URL are set), an EVM chain and, where Surfnet has
-   a build for this machine, a Solana chain, both with test tokens.
+1. PostgreSQL and Redis (private ones unless DATABASE_URL / REDIS_URL are set), two EVM chains and, where Surfnet has
+   a build for this machine, a Solana chain, each with test tokens and a routing provider's contracts.
 2. Migrations, catalogue, an admin user, a demo merchant with an API key: each made once.
-3. Web, worker, beat and the demo shop, watched until Ctrl-C, which stops everything in order.
+3. The local aggregator (the routing provider), web, worker, beat and the demo shop, watched until Ctrl-C, which stops
+   everything in order.
 
 State lives in .local/world (or WORLD_DIRECTORY): remove that directory to begin anew.
 """
@@ -23,6 +24,8 @@ from types import FrameType
 
 import requests
 
+from demo.aggregator import server as aggregator
+from demo.aggregator.places import HARBOUR_CHAIN_ID, local_places
 from demo.contracts.deploy import ChainRefusal, deploy_local_tokens
 from demo.services import anvil, postgres, redis, surfnet
 from demo.services.process import LOCAL, REPOSITORY, Child, ServiceError, is_free, spawn
@@ -33,6 +36,7 @@ from demo.world_env import (
     ADMIN_USER,
     Addresses,
     Memory,
+    aggregator_environment,
     database_identity,
     reach_loopback_directly,
     shop_environment,
@@ -138,24 +142,39 @@ def _start_services(running: list[Child]) -> Addresses:
             running.append(cache.child)
             broker = cache.url
     anvil.install()
-    with step("Starting the local chain"):
-        port = _port("chain", 8545, set())
-        chain = anvil.start(
-            port=port, block_time=BLOCK_SECONDS, state=WORLD / "chain" / "state.json", extra_args=["--quiet"]
-        )
-        running.append(chain.child)
-        deploy_local_tokens(chain.url, anvil.WALLET_ADDRESS)
+    with step("Starting the local chains"):
+        chain = _start_chain(running, anvil.CHAIN_ID, 8545, "chain")
+        harbour = _start_chain(running, HARBOUR_CHAIN_ID, 8546, "harbour")
     solana = _start_solana(running)
-    web = _port("web", 8000, {port})
-    shop = _port("shop", 8001, {port, web})
+    with step("Stocking the local aggregator"):
+        aggregator.prepare(local_places(chain, harbour, solana))
+    web = _port("web", 8000, set())
+    shop = _port("shop", 8001, {web})
+    routing = _port("aggregator", 8002, {web, shop})
     return Addresses(
         web=f"http://127.0.0.1:{web}",
         shop=f"http://127.0.0.1:{shop}",
-        chain=chain.url,
+        aggregator=f"http://127.0.0.1:{routing}/v1",
+        chain=chain,
+        harbour=harbour,
         solana=solana,
         database=database,
         redis=broker,
     )
+
+
+def _start_chain(running: list[Child], chain_id: int, port: int, name: str) -> str:
+    """Starts an EVM chain with the test tokens, and gives its address; it goes on from where it was."""
+    chain = anvil.start(
+        chain_id=chain_id,
+        port=_port(name, port, set()),
+        block_time=BLOCK_SECONDS,
+        state=WORLD / name / "state.json",
+        extra_args=["--quiet"],
+    )
+    running.append(chain.child)
+    deploy_local_tokens(chain.url, anvil.WALLET_ADDRESS)
+    return chain.url
 
 
 def _start_solana(running: list[Child]) -> str | None:
@@ -239,7 +258,9 @@ def _parts(memory: Memory, at: Addresses, environment: dict[str, str]) -> list[P
         "--pidfile",
         "",
     ]
+    routing = aggregator_environment(at)
     return [
+        Part("aggregator", ["demo.aggregator"], routing, answers_at=f"{at.aggregator}/chains"),
         Part("web", web, environment, answers_at=f"{at.web}/healthz"),
         Part("worker", worker, environment, says=" ready."),
         Part("beat", beat, environment, says=" is starting."),
@@ -270,8 +291,19 @@ def _tell(memory: Memory, at: Addresses) -> None:
         ("Admin", f"{at.web}/admin/  (user {ADMIN_USER}, password {memory['ADMIN_PASSWORD']})"),
         ("API", f"{at.web}  (key {memory['API_KEY']})"),
         ("Reference", f"{at.web}/api/docs"),
-        ("Chain", f"{at.chain}  (chain id {anvil.CHAIN_ID}; the demo wallet holds test ETH, USDC and DAI)"),
+        (
+            "Chain",
+            f"{at.chain}  (chain id {anvil.CHAIN_ID}; the demo wallet holds test ETH, USDC, DAI and USDT)",
+        ),
+        (
+            "Harbour Chain",
+            f"{at.harbour}  (chain id {HARBOUR_CHAIN_ID}; the demo wallet holds the same there)",
+        ),
         ("Solana", _solana_row(at)),
+        (
+            "Aggregator",
+            f"{at.aggregator}  (speaks LI.FI's interface, and really moves tokens between these chains)",
+        ),
         ("Documentation", "README.md and docs/"),
         ("Logs", f"{LOGS}/, {WORLD}/*/*.log"),
     ]

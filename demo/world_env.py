@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 from cryptography.fernet import Fernet
 
+from demo.aggregator.places import HARBOUR_CHAIN_ID
 from demo.contracts.deploy import USDC
 from demo.services import anvil
 from demo.solana.mint import WALLET
@@ -60,7 +61,9 @@ class Addresses:
 
     web: str
     shop: str
+    aggregator: str
     chain: str
+    harbour: str
     solana: str | None
     database: str
     redis: str
@@ -85,6 +88,11 @@ def web_environment(memory: Memory, at: Addresses) -> dict[str, str]:
         "WEBHOOK_ALLOW_PRIVATE": "True",
         "LOCAL_RPC_URL": at.chain,
         "LOCAL_CHAIN_NAME": "Local Chain",
+        "HARBOUR_RPC_URL": at.harbour,
+        "HARBOUR_CHAIN_NAME": "Harbour Chain",
+        "ROUTING_PROVIDERS": "lifi",
+        "LIFI_API_URL": at.aggregator,
+        "LIFI_API_KEY": "",  # a real one has no business there
         "DEMO_WALLET_KEY": anvil.WALLET_KEY,
         **_solana_environment(at),
     }
@@ -97,21 +105,34 @@ def _solana_environment(at: Addresses) -> dict[str, str]:
     return {"LOCAL_SOLANA_RPC_URL": at.solana, "DEMO_SOLANA_WALLET_KEY": WALLET.secret().hex()}
 
 
+def aggregator_environment(at: Addresses) -> dict[str, str]:
+    """The environment of the local aggregator: the chains' nodes and its own port."""
+    port = at.aggregator.removesuffix("/v1").rsplit(":", 1)[1]
+    solana = {"LOCAL_SOLANA_RPC_URL": at.solana} if at.solana else {}
+    nodes = {"LOCAL_RPC_URL": at.chain, "HARBOUR_RPC_URL": at.harbour, **solana}
+    return {**_kept(), **nodes, "AGGREGATOR_PORT": port}
+
+
 def shop_environment(memory: Memory, at: Addresses, directory: Path) -> dict[str, str]:
     """The environment of the demo shop: of the service it knows the address and an API key, no more."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "VIRTUAL_ENV") if name in os.environ}
     return {
-        **kept,
-        "PYTHONUNBUFFERED": "1",
+        **_kept(),
         "QUITTANCE_API_URL": at.web,
         "QUITTANCE_API_KEY": memory["API_KEY"],
         "SHOP_PORT": at.shop.rsplit(":", 1)[1],
         "SHOP_URL": at.shop,
         "SHOP_CHAIN_ID": str(anvil.CHAIN_ID),
+        "SHOP_KIOSK_CHAIN_ID": str(HARBOUR_CHAIN_ID),
         "SHOP_TOKEN_ADDRESS": USDC,
         "SHOP_DATABASE": str(directory / "shop.sqlite3"),
         "RECIPIENT_ADDRESS": anvil.MERCHANT_ADDRESS,
     }
+
+
+def _kept() -> dict[str, str]:
+    """What of this process's own environment every program needs."""
+    names = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "NO_PROXY", "no_proxy")
+    return {"PYTHONUNBUFFERED": "1"} | {name: os.environ[name] for name in names if name in os.environ}
 
 
 def reach_loopback_directly() -> None:

@@ -4,13 +4,14 @@ For the local demo only. The product does not know of it: the wallet is served u
 script is added to the checkout's pages on their way out, as a browser extension would add itself.
 
 Environment: `LOCAL_RPC_URL` (the local EVM chain's node); optional `LOCAL_CHAIN_NAME` and `DEMO_WALLET_KEY`;
+`HARBOUR_RPC_URL` and `HARBOUR_CHAIN_NAME` (a second EVM chain);
 `LOCAL_SOLANA_RPC_URL` and `DEMO_SOLANA_WALLET_KEY` (32 bytes in hex), without which the wallet knows no Solana.
 """
 
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,11 +76,14 @@ class LocalNode:
 
 
 def with_demo_wallet(
-    product: "WSGIApplication", *, evm: LocalNode, solana: LocalNode | None = None
+    product: "WSGIApplication", *, evm: Sequence[LocalNode], solana: LocalNode | None = None
 ) -> "WSGIApplication":
-    """Serve `product` with the demo wallet, which signs for these chains and speaks to their nodes."""
+    """Serve `product` with the demo wallet, which signs for these chains and speaks to their nodes.
+
+    One key signs on all EVM chains, that of the first, on which the wallet begins.
+    """
     config = json.dumps(_config(evm, solana)).encode()
-    nodes = {"/demo-wallet/rpc": (evm.rpc_url, RPC_METHODS)}
+    nodes = {_rpc_path(place): (node.rpc_url, RPC_METHODS) for place, node in enumerate(evm)}
     if solana:
         nodes["/demo-wallet/solana-rpc"] = (solana.rpc_url, SOLANA_RPC_METHODS)
 
@@ -99,20 +103,22 @@ def with_demo_wallet(
     return application
 
 
-def _config(evm: LocalNode, solana: LocalNode | None) -> dict[str, Any]:
+def _rpc_path(place: int) -> str:
+    return f"/demo-wallet/rpc/{place}"
+
+
+def _config(evm: Sequence[LocalNode], solana: LocalNode | None) -> dict[str, Any]:
     on_solana = solana and {
         "privateKey": solana.key,
         "rpc": "/demo-wallet/solana-rpc",
         "chainName": solana.chain_name,
         "symbols": SOLANA_SYMBOLS,
     }
-    return {
-        "privateKey": evm.key,
-        "rpc": "/demo-wallet/rpc",
-        "chainName": evm.chain_name,
-        "nativeSymbol": "ETH",
-        "solana": on_solana,
-    }
+    chains = [
+        {"rpc": _rpc_path(place), "name": node.chain_name, "nativeSymbol": "ETH"}
+        for place, node in enumerate(evm)
+    ]
+    return {"privateKey": evm[0].key, "chains": chains, "solana": on_solana}
 
 
 def _answer(start_response: "StartResponse", status: str, content_type: str, body: bytes) -> list[bytes]:
@@ -196,6 +202,15 @@ def _header(headers: Headers, name: str) -> str:
     return next((value for key, value in headers if key.lower() == name.lower()), "")
 
 
+def _evm_nodes(environment: Mapping[str, str]) -> list[LocalNode]:
+    key = environment.get("DEMO_WALLET_KEY", PUBLIC_TEST_KEY)
+    first = environment.get("LOCAL_CHAIN_NAME", "Local test chain")
+    nodes = [LocalNode(environment["LOCAL_RPC_URL"], first, key)]
+    if second := environment.get("HARBOUR_RPC_URL"):
+        nodes.append(LocalNode(second, environment.get("HARBOUR_CHAIN_NAME", "Second test chain"), key))
+    return nodes
+
+
 def _solana_node(environment: Mapping[str, str]) -> LocalNode | None:
     rpc_url, key = environment.get("LOCAL_SOLANA_RPC_URL"), environment.get("DEMO_SOLANA_WALLET_KEY")
     return LocalNode(rpc_url, "Local Solana", key) if rpc_url and key else None
@@ -203,10 +218,6 @@ def _solana_node(environment: Mapping[str, str]) -> LocalNode | None:
 
 application = with_demo_wallet(
     product,
-    evm=LocalNode(
-        rpc_url=os.environ["LOCAL_RPC_URL"],
-        chain_name=os.environ.get("LOCAL_CHAIN_NAME", "Local test chain"),
-        key=os.environ.get("DEMO_WALLET_KEY", PUBLIC_TEST_KEY),
-    ),
+    evm=_evm_nodes(os.environ),
     solana=_solana_node(os.environ),
 )

@@ -12,7 +12,7 @@ from demo.solana import mint
 EVM, SVM = "EVM", "SVM"
 EVM_NATIVE = "0x0000000000000000000000000000000000000000"
 SVM_NATIVE = "11111111111111111111111111111111"
-OTHER_CHAIN_ID = anvil.CHAIN_ID + 1
+HARBOUR_CHAIN_ID = anvil.CHAIN_ID + 1
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def local_places(first_url: str, second_url: str, solana_url: str | None = None)
     """The local world's chains; without Solana where that can't run."""
     places = [
         _evm(anvil.CHAIN_ID, "loc", "Local Chain", first_url),
-        _evm(OTHER_CHAIN_ID, "hbr", "Harbour Chain", second_url),
+        _evm(HARBOUR_CHAIN_ID, "hbr", "Harbour Chain", second_url),
     ]
     if solana_url:
         places.append(_solana(solana_url))

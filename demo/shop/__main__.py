@@ -24,13 +24,15 @@ def main() -> None:
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     url = _env("SHOP_URL").rstrip("/")
     quittance = Quittance(_env("QUITTANCE_API_URL"), _env("QUITTANCE_API_KEY"))
-    chain_id = int(_env("SHOP_CHAIN_ID"))
-    token = _once_up(lambda: quittance.find_token(chain_id, os.environ.get("SHOP_TOKEN_ADDRESS", "")))
+    address = os.environ.get("SHOP_TOKEN_ADDRESS", "")
+    token = _once_up(lambda: quittance.find_token(int(_env("SHOP_CHAIN_ID")), address))
+    kiosk = os.environ.get("SHOP_KIOSK_CHAIN_ID")
     quittance.set_webhook_url(url + WEBHOOK_PATH)
     app = create_app(
         quittance=quittance,
         orders=Orders(_env("SHOP_DATABASE")),
         token=token,
+        kiosk_token=quittance.find_token(int(kiosk), address) if kiosk else None,
         recipient=_env("RECIPIENT_ADDRESS"),
         webhook_secret=quittance.get_webhook_secret(),
         url=url,

@@ -9,7 +9,7 @@ from flask import Flask, Response, abort, redirect, render_template, request, ur
 from werkzeug.wrappers import Response as AnyResponse
 
 from demo.shop import webhook
-from demo.shop.goods import GOODS
+from demo.shop.goods import GOODS, Good
 from demo.shop.orders import Order, Orders
 from demo.shop.quittance import Quittance, QuittanceError, Token
 
@@ -23,24 +23,38 @@ log = logging.getLogger(__name__)
 
 
 def create_app(
-    *, quittance: Quittance, orders: Orders, token: Token, recipient: str, webhook_secret: str, url: str
+    *,
+    quittance: Quittance,
+    orders: Orders,
+    token: Token,
+    kiosk_token: Token | None,
+    recipient: str,
+    webhook_secret: str,
+    url: str,
 ) -> Flask:
-    """Make the shop. Customers reach it at `url`; their money goes to `recipient`, in `token`."""
+    """Make the shop. Customers reach it at `url`; their money goes to `recipient`, in `token`.
+
+    What the kiosk sells is paid in `kiosk_token`, where it has one of its own.
+    """
     app = Flask(__name__)
     app.config["MAX_CONTENT_LENGTH"] = 256 * 1024
+
+    def paid_in(good: Good) -> Token:
+        return kiosk_token if good.at_kiosk and kiosk_token else token
 
     def payment_page(order: Order) -> str:
         if order.payment_url:
             return order.payment_url
         order_url = f"{url}/orders/{order.id}"
+        good = GOODS[order.good]
         created = quittance.create_payment_request(
             {
                 "amount": order.amount,
-                "token_id": token.id,
-                "chain_id": token.chain_id,
+                "token_id": paid_in(good).id,
+                "chain_id": paid_in(good).chain_id,
                 "recipient_address": recipient,
                 "external_id": order.id,
-                "description": f"{GOODS[order.good].name}, {GOODS[order.good].unit}",
+                "description": f"{good.name}, {good.unit}",
                 "redirect_url": order_url,
                 "cancel_url": order_url,
             },
@@ -147,6 +161,6 @@ def create_app(
 
     @app.context_processor
     def shop() -> dict[str, Any]:
-        return {"currency": token.symbol}
+        return {"currency": token.symbol, "paid_in": paid_in, "home_chain": token.chain_id}
 
     return app

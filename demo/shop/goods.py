@@ -10,6 +10,8 @@ class Good:
     unit: str
     price: str
     blurb: str
+    at_kiosk: bool = False
+    """Sold by the kiosk across the harbour, which is paid on a chain of its own."""
 
 
 GOODS = {
@@ -35,6 +37,7 @@ GOODS = {
             unit="350 ml, enamelled steel",
             price="18.00",
             blurb="Dropped off the pier twice and still going. A bit lighter than it looks.",
+            at_kiosk=True,
         ),
     )
 }

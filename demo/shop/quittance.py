@@ -1,4 +1,4 @@
-"""The five calls that a merchant's server makes."""
+"""The calls that a merchant's server makes."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -25,6 +25,7 @@ class Token:
 
     id: int
     chain_id: int
+    chain: str
     symbol: str
 
 
@@ -42,10 +43,14 @@ class Quittance:
         """
         for token in self._call("GET", f"/api/public/chains/{chain_id}/tokens"):
             if token["contract_address"].lower() == contract_address.lower():
-                return Token(id=token["id"], chain_id=chain_id, symbol=token["symbol"])
+                return Token(token["id"], chain_id, self._chain_name(chain_id), token["symbol"])
         raise QuittanceError(
             "token_unknown", f"chain {chain_id} has no token {contract_address or '(native)'}"
         )
+
+    def _chain_name(self, chain_id: int) -> str:
+        chains = self._call("GET", "/api/public/chains")
+        return str(next(chain["name"] for chain in chains if chain["id"] == chain_id))
 
     def create_payment_request(self, fields: dict[str, Any], *, idempotency_key: str) -> dict[str, Any]:
         """Ask for money. The same key and fields again give the same request, never a second one."""

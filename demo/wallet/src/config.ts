@@ -4,7 +4,8 @@ import { ask } from "./node";
 
 export interface Config {
   privateKey: Hex;
-  chain: Chain;
+  /** The first is the one that the wallet begins on. */
+  chains: Chain[];
 }
 
 export interface SolanaConfig {
@@ -17,20 +18,21 @@ export interface SolanaConfig {
 
 interface ServedConfig {
   privateKey: Hex;
-  rpc: string;
-  chainName: string;
-  nativeSymbol: string;
+  chains: { rpc: string; name: string; nativeSymbol: string }[];
   solana: { privateKey: string; rpc: string; chainName: string; symbols: Record<string, string> } | null;
 }
 
 let served: Promise<ServedConfig> | null = null;
 
-/** Read what the demo server says, and ask its node which chain it is on. */
+/** Read what the demo server says, and ask each node which chain it is on. */
 export async function loadConfig(): Promise<Config> {
-  const { privateKey, chainName, nativeSymbol, rpc } = await (served ??= read());
-  const chain: Chain = { id: 0, name: chainName, nativeSymbol, rpcUrl: rpc };
-  chain.id = Number(await ask(chain, "eth_chainId"));
-  return { privateKey, chain };
+  const { privateKey, chains } = await (served ??= read());
+  return { privateKey, chains: await Promise.all(chains.map(withId)) };
+}
+
+async function withId({ rpc, name, nativeSymbol }: ServedConfig["chains"][number]): Promise<Chain> {
+  const chain: Chain = { id: 0, name, nativeSymbol, rpcUrl: rpc };
+  return { ...chain, id: Number(await ask(chain, "eth_chainId")) };
 }
 
 /** What the demo server says of its Solana chain, or null where it has none. */

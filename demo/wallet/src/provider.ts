@@ -47,10 +47,10 @@ export class DemoWalletProvider {
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(config: Promise<Config>) {
-    this.#ready = config.then(({ privateKey, chain }) => {
+    this.#ready = config.then(({ privateKey, chains }) => {
       this.#account = privateKeyToAccount(privateKey);
-      this.#chains.set(chain.id, chain);
-      this.#chain = this.#chains.get(Number(localStorage.getItem(CHAIN))) ?? chain;
+      for (const chain of chains) this.#chains.set(chain.id, chain);
+      this.#chain = this.#chains.get(Number(localStorage.getItem(CHAIN))) ?? chains[0]!;
       this.#emit("connect", { chainId: numberToHex(this.#chain.id) });
     });
     this.#ready.catch(() => {});
