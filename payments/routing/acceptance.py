@@ -188,7 +188,7 @@ def _check_solana_action(
 
     problem = problem_of(action, offer, extra_native(offer), rules.routers)
     _demand(problem is None, problem or "")
-    is_named = names_receiver(action, wanted.target.account, rules.routers)
+    is_named = names_receiver(action, wanted.target.account, wanted.source.account, rules.routers)
     _demand(is_named or rules.allow_opaque, "its transaction does not name the receiver")
 
 
