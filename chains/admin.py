@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chains.clients.base import NodeState
 from chains.health import Health, judge
-from chains.models import Chain, ChainStatus, Token
+from chains.models import LISTED, Chain, ChainStatus, Token
 from config import portal
 from config.portal_cells import NOTHING, ago, clipped, exact, outside, two_lines
 from config.portal_filters import Choices, Related
@@ -73,10 +73,11 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
     fields: ClassVar[Any] = ("name", "is_active", "block_time_ms", *readonly_fields)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Chain]:
-        """Count each chain's tokens along."""
+        """Count each chain's tokens along, of the catalogue alone."""
         chains: QuerySet[Chain] = super().get_queryset(request)
         enabled = Count("tokens", filter=Q(tokens__is_active=True))
-        return chains.annotate(token_count=Count("tokens"), enabled_count=enabled)
+        own = Count("tokens", filter=Q(tokens__is_active=True) | ~Q(tokens__tags__contains=[LISTED]))
+        return chains.annotate(token_count=own, enabled_count=enabled)
 
     def get_fields(self, request: HttpRequest, obj: Chain | None = None) -> Any:
         """Leave out the nodes for those who only look."""
@@ -166,9 +167,13 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
     fields = ("name", "is_active", "trailing_data", *readonly_fields)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Token]:
-        """Bring the chain along, by whose name tokens are told apart, in lists to choose from as well."""
+        """Bring the chain along, by whose name tokens are told apart, in lists to choose from as well.
+
+        What only a routing provider lists is left out: nobody can ask for it.
+        """
         tokens: QuerySet[Token] = super().get_queryset(request)
-        return tokens.select_related("chain__last_status")
+        only_listed = Q(is_active=False, tags__contains=[LISTED])
+        return tokens.exclude(only_listed).select_related("chain__last_status")
 
     @admin.display(description="Token", ordering="symbol")
     def label(self, token: Token) -> str:

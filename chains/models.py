@@ -38,11 +38,16 @@ class Chain(models.Model):
         return self.name
 
 
+LISTED = "listed"
+"""The tag of a token that only a routing provider lists: customers may pay with it, nobody can ask for it."""
+
+
 class Token(models.Model):
     """One token on one chain; the empty address is the chain's native coin. Keyed by (chain, address), never by symbol.
 
     EVM addresses are stored with their EIP-55 checksum, Solana mints in base58. `trailing_data` is false for a token
-    whose contract refuses bytes after its arguments, so that no reference can ride on its transfers.
+    whose contract refuses bytes after its arguments, so that no reference can ride on its transfers. One that is tagged
+    LISTED and inactive never came from the catalogue.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="tokens")
@@ -70,6 +75,11 @@ class Token(models.Model):
     def is_native(self) -> bool:
         """Whether this is the chain's own coin."""
         return self.contract_address == ""
+
+    @property
+    def is_payable(self) -> bool:
+        """Whether customers may pay with it: one of the catalogue is switched off there, and then they may not."""
+        return self.is_active or LISTED in self.tags
 
 
 class ChainStatus(models.Model):

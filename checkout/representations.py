@@ -2,14 +2,15 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 
 from chains.amounts import amount_object
-from chains.models import Chain, Token
+from chains.models import Chain
 from chains.serializers import TokenSerializer
 from config.api.serializers import timestamp
 from merchants.models import Merchant
-from payments.models import Payment, PaymentRequest, Route
+from payments.models import Payment, PaymentRequest
 from payments.representations import PaymentSerializer, newest_payments, payment_url, return_url
 
 _FASTEST_POLL_MS = 1000
@@ -49,6 +50,7 @@ def checkout_object(request: PaymentRequest) -> dict[str, Any]:
         "redirect_url": return_url(request.redirect_url, request) if completed else None,
         "merchant": merchant_object(request.merchant),
         "payments": [public_payment(payment) for payment in payments],
+        "pay_with": {"is_routed": bool(settings.ROUTING_PROVIDERS)},
         "is_final": is_final,
         "poll_in_ms": _poll_in_ms(request, payments, is_final),
     }
@@ -88,32 +90,6 @@ def public_payment(payment: Payment) -> dict[str, Any]:
     """Return the payment object without what is not the onlooker's business."""
     data = PaymentSerializer(payment).data
     return {name: value for name, value in data.items() if name not in _OTHERS_BUSINESS}
-
-
-def route_object(route: Route, recipient: str) -> dict[str, Any]:
-    """Return one direct route (contract 8): what leaves the wallet arrives, and only the network takes a fee."""
-    amount = amount_object(route.amount, route.token.decimals)
-    chain = chain_object(route.chain)
-    side = {"chain_id": route.chain_id, "chain": chain, "token": _token(route.token), "amount": amount}
-    block_seconds = route.chain.block_time_ms / 1000
-    confirmations = int(route.chain.confirmations) if route.chain.confirmations.isdigit() else None
-    return {
-        "id": route.id,
-        "type": route.type,
-        "from": side,
-        "to": {**side, "amount_min": amount},
-        "fees": [],
-        "gas": {"token": {"symbol": route.chain.native_symbol}, "amount": None},
-        "duration_seconds": round(block_seconds * (confirmations + 1)) if confirmations is not None else None,
-        "steps": [{"type": "transfer", "chain_id": route.chain_id, "recipient_address": recipient}],
-        "provider": None,
-        "tags": ["recommended", "cheapest", "fastest"],
-        "expires_at": timestamp(route.expires_at),
-    }
-
-
-def _token(token: Token) -> dict[str, Any]:
-    return {**TokenSerializer(token).data, "chain_id": token.chain_id}
 
 
 def _poll_in_ms(request: PaymentRequest, payments: list[Payment], is_final: bool) -> int:

@@ -1,11 +1,23 @@
 """What the checkout's endpoints take (contract 8)."""
 
+from typing import Any
+
 from rest_framework import serializers
 
 from chains.serializers import AddressField
 from config.api.errors import ErrorCode
 from config.api.schema import described
-from config.api.serializers import OneOfField, StrictSerializer, TextField, TrueOrFalseField, WholeNumberField
+from config.api.serializers import (
+    OneOfField,
+    StrictSerializer,
+    TextField,
+    TrueOrFalseField,
+    WholeNumberField,
+    invalid,
+    kind_of,
+)
+
+MOST_CHAINS = 100
 
 _WALLET = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 _ROUTE_ID = "rt_3kYtq8WmZc5DvXn7RbLp2HsG"
@@ -30,7 +42,10 @@ class RoutesSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="The same token by its contract or mint; empty for the chain's own coin.",
+        help_text=(
+            "The same token by its contract or mint; empty for the chain's own coin. By its address it may also be one "
+            "that is not in the catalogue and that a routing provider lists."
+        ),
     )
     allow_parallel = TrueOrFalseField(
         default=False,
@@ -48,6 +63,45 @@ class RoutesSerializer(StrictSerializer):
         return attrs
 
 
+class ChainIdsField(serializers.ListField):
+    """The ids of some chains, each once or more often."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(child=WholeNumberField(), allow_empty=False, max_length=MOST_CHAINS, **options)
+
+    def to_internal_value(self, data: Any) -> list[int]:
+        """Return the ids, or say what is wrong with the list, or with its first wrong member."""
+        if not isinstance(data, list):
+            raise invalid(f"This should be an array of chain ids; got {kind_of(data)}.")
+        if not 0 < len(data) <= MOST_CHAINS:
+            raise invalid(
+                f"This should hold 1 to {MOST_CHAINS} chain ids; got {len(data)}. Leave it out for all chains."
+            )
+        child = WholeNumberField()
+        return [child.to_internal_value(number) for number in data]
+
+
+@described(
+    "WalletQuestion", "A wallet, and the chains to look at.", {"wallet_address": _WALLET, "chain_ids": [8453]}
+)
+class WalletSerializer(StrictSerializer):
+    """The body of POST …/balances/essential and of POST /api/public/discover-wallet-tokens."""
+
+    wallet_address = AddressField(help_text="The wallet. It is looked up on chains of its own family alone.")
+    chain_ids = ChainIdsField(
+        required=False,
+        allow_null=True,
+        help_text="The chains to look at; if left out, all active ones that the wallet can be on.",
+    )
+
+
+@described("ApprovalQuestion", "Which route's approval to look at.", {"route_id": _ROUTE_ID})
+class CheckApprovalSerializer(StrictSerializer):
+    """The body of POST /api/public/check-approval."""
+
+    route_id = TextField(max_length=64, help_text="The route's `id`.")
+
+
 @described("BuildOrder", "Which route's transaction to build.", {"route_id": _ROUTE_ID})
 class BuildTransactionSerializer(StrictSerializer):
     """The body of POST /api/public/build-transaction."""
@@ -57,7 +111,10 @@ class BuildTransactionSerializer(StrictSerializer):
         choices=("reference", "payer"),
         required=False,
         allow_null=True,
-        help_text="What is to bind it; if left out, the reference where the transaction can carry one.",
+        help_text=(
+            "What is to bind it; if left out, the reference where the transaction can carry one. To be left out for a "
+            "`swap` route, which its provider's own id binds."
+        ),
     )
     allow_parallel = TrueOrFalseField(
         default=False,

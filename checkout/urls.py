@@ -2,9 +2,11 @@ from django.urls import path
 
 from checkout.front import front_page
 from checkout.views import CheckoutViewSet, logo, pay_page
+from checkout.wallet_views import WalletViewSet
 from config.api.public_limits import never_refused
 
 checkout = CheckoutViewSet
+wallet = WalletViewSet
 
 urlpatterns = [
     path("api/public/payment-requests/<str:id>", checkout.as_view({"get": "retrieve"}), name="checkout"),
@@ -19,6 +21,13 @@ urlpatterns = [
         checkout.as_view({"post": "prove"}),
         name="payer-proof",
     ),
+    path(
+        "api/public/payment-requests/<str:id>/balances/essential",
+        wallet.as_view({"post": "essential"}),
+        name="essential-balances",
+    ),
+    path("api/public/discover-wallet-tokens", wallet.as_view({"post": "discover"}), name="wallet-tokens"),
+    path("api/public/check-approval", wallet.as_view({"post": "approval"}), name="check-approval"),
     path("api/public/build-transaction", checkout.as_view({"post": "build"}), name="build-transaction"),
     path("", front_page, name="front"),
     path("pay/<str:shortcode>", pay_page, name="pay"),

@@ -2,10 +2,8 @@
 
 import hashlib
 import json
-import uuid
 from typing import Any
 
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -14,19 +12,17 @@ from rest_framework import status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from chains.addresses import AddressError, HashError, normalise_address, normalise_transaction_hash
+from chains.addresses import HashError, normalise_transaction_hash
 from chains.amounts import display_amount
-from chains.lookup import find_chain, find_token
-from chains.models import Chain, Token
+from chains.models import Chain
 from checkout import representations
+from checkout.built_reference import BuiltTransactionSerializer, PayerProofAnswerSerializer
 from checkout.logos import known_logo, logo_answer, version
+from checkout.lookup import chain_of, find_request, find_route, token_of, validated, wallet_of
 from checkout.qr import checkout_qr
-from checkout.reference import (
-    BuiltTransactionSerializer,
-    CheckoutSerializer,
-    PayerProofAnswerSerializer,
-    RoutesAnswerSerializer,
-)
+from checkout.reference import CheckoutSerializer
+from checkout.route_objects import route_object
+from checkout.route_reference import RoutesAnswerSerializer
 from checkout.security import allow_nonce, page_policy
 from checkout.serializers import (
     BuildTransactionSerializer,
@@ -38,28 +34,12 @@ from config.api.errors import ApiError, ErrorCode
 from config.api.methods import only_read
 from config.api.public_limits import count_expensive
 from config.api.schema import operation
-from config.api.serializers import StrictSerializer, timestamp
-from payments.models import PaymentRequest, Route
+from config.api.serializers import timestamp
+from payments.models import PaymentRequest
 from payments.proofs import take_proof
 from payments.representations import PaymentSerializer
 from payments.routes import NoRoute, build_transaction, find_routes
 from payments.submission import submit_hash
-
-
-def find_request(id_or_shortcode: str) -> PaymentRequest:
-    """Return the request with this UUID or shortcode; raises Http404."""
-    requests: QuerySet[PaymentRequest] = PaymentRequest.objects.select_related("merchant", "token", "chain")
-    try:
-        return requests.get(pk=uuid.UUID(id_or_shortcode))
-    except (ValueError, PaymentRequest.DoesNotExist):
-        pass
-    if not id_or_shortcode.isascii() or not id_or_shortcode.isalnum():
-        raise Http404
-    found = requests.filter(shortcode=id_or_shortcode).first()
-    if found is None:
-        raise Http404
-    return found
-
 
 _REQUEST = {"id": "The payment request's `id` or its `shortcode`."}
 
@@ -131,18 +111,17 @@ class CheckoutViewSet(viewsets.ViewSet):
         """Return the ways to pay what remains from one wallet with one token."""
         payment_request = find_request(id)
         count_expensive(request, payment_request.pk)
-        body = _validated(RoutesSerializer, request)
-        chain = _chain(body["chain_id"])
+        body = validated(RoutesSerializer, request)
+        chain = chain_of(body["chain_id"])
         found = find_routes(
             payment_request,
-            wallet_address=_wallet_address(chain, body["wallet_address"]),
-            token=_token(chain, body),
+            wallet_address=wallet_of(chain, body["wallet_address"]),
+            token=token_of(chain, body),
             allow_parallel=bool(body.get("allow_parallel")),
         )
         if isinstance(found, NoRoute):
             return Response({"routes": [], "reason": {"code": found.code, "message": found.message}})
-        recipient = payment_request.recipient_address
-        return Response({"routes": [representations.route_object(route, recipient) for route in found]})
+        return Response({"routes": [route_object(route) for route in found]})
 
     @operation(
         "checkout.build_transaction",
@@ -168,8 +147,8 @@ class CheckoutViewSet(viewsets.ViewSet):
     )
     def build(self, request: Request) -> Response:
         """Return the unsigned transaction of a route."""
-        body = _validated(BuildTransactionSerializer, request)
-        route = _route(body["route_id"])
+        body = validated(BuildTransactionSerializer, request)
+        route = find_route(body["route_id"])
         count_expensive(request, route.request_id)
         built = build_transaction(
             route, binding=body.get("binding"), allow_parallel=bool(body["allow_parallel"])
@@ -209,11 +188,11 @@ class CheckoutViewSet(viewsets.ViewSet):
         """Take in the payer's proof for a route of this request."""
         payment_request = find_request(id)
         count_expensive(request, payment_request.pk)
-        body = _validated(PayerProofSerializer, request)
-        route = _route(body["route_id"], of=payment_request)
+        body = validated(PayerProofSerializer, request)
+        route = find_route(body["route_id"], of=payment_request)
         proof = take_proof(
             route,
-            wallet_address=_wallet_address(route.chain, body["wallet_address"]),
+            wallet_address=wallet_of(route.chain, body["wallet_address"]),
             signature=body["signature"],
         )
         return Response(
@@ -251,8 +230,8 @@ class CheckoutViewSet(viewsets.ViewSet):
     def submit(self, request: Request, id: str) -> Response:
         """Take in a transaction hash: 201 with the new payment, 200 with the one known already."""
         payment_request = find_request(id)
-        body = _validated(SubmitPaymentSerializer, request)
-        chain = _chain(body["chain_id"], active_only=False)
+        body = validated(SubmitPaymentSerializer, request)
+        chain = chain_of(body["chain_id"], active_only=False)
         try:
             transaction_hash = normalise_transaction_hash(chain.chain_type, body["transaction_hash"])
         except HashError as error:
@@ -289,6 +268,7 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         "paid_display": display_amount(found.amount_paid, decimals),
         "qr_svg": checkout_qr(checkout["payment_url"]),
         "logo_path": _logo_path(found),
+        "chains": [representations.chain_object(chain) for chain in Chain.objects.filter(is_active=True)],
     }
     return page_policy(request, render(request, "checkout/pay.html", context))
 
@@ -307,47 +287,3 @@ def _logo_path(found: PaymentRequest) -> str | None:
     if known_logo(found.merchant) is None:
         return None
     return f"{reverse('logo', args=(found.shortcode,))}?v={version(found.merchant)}"
-
-
-def _validated(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:
-    serializer = serializer_class(data=request.data)
-    serializer.is_valid(raise_exception=True)
-    return dict(serializer.validated_data)
-
-
-def _chain(chain_id: int, *, active_only: bool = True) -> Chain:
-    """Return the chain; an inactive one still takes hashes, since what was sent there is under way."""
-    chain = find_chain(chain_id, active_only=active_only)
-    if chain is None:
-        raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")
-    return chain
-
-
-def _wallet_address(chain: Chain, text: str) -> str:
-    try:
-        return normalise_address(chain.chain_type, text)
-    except AddressError as error:
-        raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address") from error
-
-
-def _route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
-    routes = Route.objects.select_related(
-        "request__token", "request__chain", "request__merchant", "chain", "token"
-    )
-    route = (routes.filter(request=of) if of else routes).filter(pk=route_id).first()
-    if route is None:
-        raise Http404
-    return route
-
-
-def _token(chain: Chain, body: dict[str, Any]) -> Token:
-    if "token_id" in body:
-        token = find_token(body["token_id"])
-        param = "token_id"
-    else:
-        tokens = Token.objects.select_related("chain").filter(chain=chain, is_active=True)
-        token = tokens.filter(contract_address__iexact=body["token_address"]).first()
-        param = "token_address"
-    if token is None or token.chain_id != chain.pk:
-        raise ApiError(ErrorCode.TOKEN_UNKNOWN, f"{chain.name} has no such token here.", param)
-    return token

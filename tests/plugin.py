@@ -28,6 +28,8 @@ _SETTINGS = {
     "EMAIL_URL": "memorymail://",
     "DATABASE_POOL_SIZE": "220",
     "LOG_LEVEL": "WARNING",
+    # No test asks a provider of the real world; those of swaps have one of their own.
+    "ROUTING_PROVIDERS": "off",
     # All tests call from one address; those of the limits set their own.
     "RATE_LIMIT_API": "off",
     "RATE_LIMIT_PUBLIC": "off",

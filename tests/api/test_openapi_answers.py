@@ -120,7 +120,18 @@ def test_each_call_answers_exactly_what_is_described(
     assert answer("checkout.list_routes", public.post(f"{shown}/routes", {**wallet, "token_id": usdc.id}))[
         "reason"
     ]
+    question = {"wallet_address": local_chain.payer}
+    assert answer("checkout.essential_balances", public.post(f"{shown}/balances/essential", question))[
+        "balances"
+    ]
+    assert answer(
+        "checkout.discover_wallet_tokens", public.post("/api/public/discover-wallet-tokens", question)
+    )["tokens"]
     route = offered["routes"][0]["id"]
+    approval = answer(
+        "checkout.check_approval", public.post("/api/public/check-approval", {"route_id": route})
+    )
+    assert not approval["approval_required"]
     built = answer(
         "checkout.build_transaction", public.post("/api/public/build-transaction", {"route_id": route})
     )

@@ -1,0 +1,79 @@
+"""Finding what a call to the checkout names: its request, its route, its chain, wallet and token (contract 8)."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from rest_framework.request import Request
+
+from chains.addresses import AddressError, normalise_address
+from chains.lookup import find_chain, find_token
+from chains.models import Chain, Token
+from config.api.errors import ApiError, ErrorCode
+from config.api.serializers import StrictSerializer
+from payments.models import PaymentRequest, Route
+from payments.swap_tokens import token_to_pay_with
+
+
+def validated(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:
+    """Return the body, validated; what is wrong with it is told field by field."""
+    serializer = serializer_class(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
+
+
+def find_request(id_or_shortcode: str) -> PaymentRequest:
+    """Return the request with this UUID or shortcode; raises Http404."""
+    requests: QuerySet[PaymentRequest] = PaymentRequest.objects.select_related("merchant", "token", "chain")
+    try:
+        return requests.get(pk=uuid.UUID(id_or_shortcode))
+    except (ValueError, PaymentRequest.DoesNotExist):
+        pass
+    if not id_or_shortcode.isascii() or not id_or_shortcode.isalnum():
+        raise Http404
+    found = requests.filter(shortcode=id_or_shortcode).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
+    """Return the route with this id, of that request if one is named; raises Http404."""
+    routes = Route.objects.select_related(
+        "request__token", "request__chain", "request__merchant", "chain", "token"
+    )
+    route = (routes.filter(request=of) if of else routes).filter(pk=route_id).first()
+    if route is None:
+        raise Http404
+    return route
+
+
+def chain_of(chain_id: int, *, active_only: bool = True) -> Chain:
+    """Return the chain; an inactive one still takes hashes, since what was sent there is under way."""
+    chain = find_chain(chain_id, active_only=active_only)
+    if chain is None:
+        raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")
+    return chain
+
+
+def wallet_of(chain: Chain, text: str) -> str:
+    """Return the wallet's address in its chain's canonical form. Raises ApiError."""
+    try:
+        return normalise_address(chain.chain_type, text)
+    except AddressError as error:
+        raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address") from error
+
+
+def token_of(chain: Chain, body: Mapping[str, Any]) -> Token:
+    """Return the token that the body names by `token_id` or by `token_address`. Raises ApiError.
+
+    By its address it may be one that no catalogue holds and a routing provider lists; such a one may come unsaved.
+    """
+    if "token_id" not in body:
+        return token_to_pay_with(chain, body["token_address"])
+    token = find_token(body["token_id"])
+    if token is None or token.chain_id != chain.pk:
+        raise ApiError(ErrorCode.TOKEN_UNKNOWN, f"{chain.name} has no such token here.", "token_id")
+    return token
