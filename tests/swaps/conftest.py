@@ -1,0 +1,39 @@
+"""Customers of requests on either chain."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chains.models import Token
+from tests.chain import RECIPIENT
+from tests.conftest import Api
+from tests.swaps.paying import Customer
+from tests.swaps.world import SwapWorld
+
+NewCustomer = Callable[..., Customer]
+
+
+@pytest.fixture
+def new_customer(api: Api, public: Api, swap_world: SwapWorld) -> NewCustomer:
+    """Return a maker of requests for a token of the catalogue, and of somebody who is to pay them."""
+
+    def create(
+        token: Token,
+        amount: str = "10.50",
+        wallet: str | None = None,
+        recipient: str = RECIPIENT,
+        **different: Any,
+    ) -> Customer:
+        order = {
+            "amount": amount,
+            "token_id": token.pk,
+            "chain_id": token.chain_id,
+            "recipient_address": recipient,
+            **different,
+        }
+        response = api.post("/api/payment-requests", order)
+        assert response.status_code == 201, response.content
+        return Customer(public, response.json(), wallet or swap_world.first.payer)
+
+    return create
