@@ -232,6 +232,19 @@ def lacking(
     return answer
 
 
+def refuse_creation(exchange: Exchange) -> None:
+    """The truth, but for calls of code that is not on the chain, which it will not run."""
+    error = {"code": -32602, "message": "missing field `to`"}
+    exchange.reply(
+        [
+            {"jsonrpc": "2.0", "id": q["id"], "error": error}
+            if q["method"] == "eth_call" and "to" not in q["params"][0]
+            else a
+            for q, a in zip(exchange.questions, exchange.truth(), strict=True)
+        ]
+    )
+
+
 def _sound(exchange: Exchange) -> list[Json]:
     return [{"jsonrpc": "2.0", "id": question["id"]} for question in exchange.questions]
 

@@ -183,7 +183,7 @@ def lying(lie: Any) -> fault_proxy.Fault:
 
 def test_that_too_takes_few_requests_for_a_thousand(local_chain: LocalChain, true: dict[str, int]) -> None:
     with proxying(local_chain.url) as node:
-        node.break_with(lying("0x"))
+        node.break_with(fault_proxy.refuse_creation)
         client = warm(node)
         assert client.balances(local_chain.payer, ["", *strangers(997), *list(true)[1:]]) == true
         assert node.round_trips == MOST_ROUND_TRIPS
