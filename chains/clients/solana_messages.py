@@ -13,7 +13,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from chains.clients.base import SolanaInstructions
+from chains.clients.base import SolanaInstructions, SolanaTransaction
 from chains.clients.solana_accounts import SYSTEM
 
 MOST_BYTES = 1232
@@ -106,6 +106,18 @@ def read_message(serialized: bytes) -> SolanaMessage:
         writable=tuple(use.key for use in uses if use.is_writable and use.key is not None),
         instructions=tuple(_instruction(instruction, keys, uses) for instruction in message.instructions),
         lookup_tables=tables,
+    )
+
+
+def read_action(action: SolanaTransaction | SolanaInstructions, payer: str) -> SolanaMessage:
+    """Return what an action says, whichever form it has; bare instructions are to be paid for by `payer`.
+
+    Raises ValueError for anything malformed, and nothing else.
+    """
+    return (
+        read_message(action.serialized)
+        if isinstance(action, SolanaTransaction)
+        else message_of(action, payer)
     )
 
 

@@ -34,7 +34,7 @@ from chains.clients.solana_messages import (
     MOST_UNITS,
     SolanaMessage,
     highest_fee,
-    message_of,
+    read_action,
     read_message,
     rests_on_nonce,
     unsigned_copy,
@@ -95,7 +95,9 @@ def prepare(
 ) -> str:
     """Return the unsigned transaction in base64; see `ChainClient.prepare`. Raises TransferRefused and ChainError."""
     try:
-        message = _demand_signable(_read(action, sender), sender)
+        if isinstance(action, SolanaInstructions):
+            action = _without_budget(action)
+        message = _demand_signable(read_action(action, sender), sender)
         wallet = _ask(rpc, sender, spending, _table_names(action, message))
         draft = _drafted(action, message, sender, wallet, Budget(MOST_UNITS, 0))
     except ValueError as error:
@@ -113,12 +115,6 @@ def prepare(
     budget = replace(budget, units=min(budget.units, MOST_UNITS))
     _demand_fee(outcome.left + highest_fee(draft.message), wallet, budget.fee)
     return _drafted(action, message, sender, wallet, budget).text
-
-
-def _read(action: SolanaTransaction | SolanaInstructions, sender: str) -> SolanaMessage:
-    if isinstance(action, SolanaTransaction):
-        return read_message(action.serialized)
-    return message_of(_without_budget(action), sender)
 
 
 def _demand_signable(message: SolanaMessage, sender: str) -> SolanaMessage:
@@ -188,7 +184,7 @@ def _drafted(
 ) -> _Draft:
     """Return the transaction's bytes and what they say. Raises ValueError."""
     if isinstance(action, SolanaInstructions):
-        serialized = _compiled(_without_budget(action), sender, wallet, budget)
+        serialized = _compiled(action, sender, wallet, budget)
     elif message.signatures:
         serialized = action.serialized
     else:

@@ -4,19 +4,24 @@ from collections.abc import Iterable, Sequence
 
 from solders.address_lookup_table_account import AddressLookupTableAccount
 from solders.hash import Hash
-from solders.instruction import AccountMeta, Instruction
+from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.message import MessageV0, to_bytes_versioned
 from solders.pubkey import Pubkey
 from solders.signature import Signature
+from solders.system_program import (
+    CreateLookupTableParams,
+    ExtendLookupTableParams,
+    create_lookup_table,
+    extend_lookup_table,
+)
 from solders.transaction import VersionedTransaction
 
 from chains.clients.base import SolanaInstruction, SolanaInstructions, SolanaTransaction
+from tests.processes import eventually
 from tests.solana.ledger import LocalLedger
 
-LOOKUP_TABLES = Pubkey.from_string("AddressLookupTab1e1111111111111111111111111")
 MEMO = Pubkey.from_string("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
-_SYSTEM = Pubkey.from_string("11111111111111111111111111111111")
 
 
 def whole(
@@ -57,16 +62,27 @@ def memo(text: str) -> Instruction:
     return Instruction(MEMO, text.encode(), [])
 
 
-def make_table(ledger: LocalLedger, keys: Sequence[Pubkey]) -> AddressLookupTableAccount:
-    """Put a lookup table with these keys on the chain, ready for use."""
-    payer = ledger.key.pubkey()
+def make_table(ledger: LocalLedger, addresses: Sequence[str]) -> AddressLookupTableAccount:
+    """Return a lookup table on the chain, in force."""
+    keys = [Pubkey.from_string(address) for address in addresses]
+    authority = ledger.key.pubkey()
     slot = ledger.rpc("getSlot", {"commitment": "finalized"})
-    table, bump = Pubkey.find_program_address([bytes(payer), slot.to_bytes(8, "little")], LOOKUP_TABLES)
-    head = [AccountMeta(table, False, True), AccountMeta(payer, True, False), AccountMeta(payer, True, True)]
-    accounts = [*head, AccountMeta(_SYSTEM, False, False)]
-    create = bytes(4) + slot.to_bytes(8, "little") + bytes([bump])
-    extend = (2).to_bytes(4, "little") + len(keys).to_bytes(8, "little") + b"".join(map(bytes, keys))
-    ledger.send([Instruction(LOOKUP_TABLES, create, accounts), Instruction(LOOKUP_TABLES, extend, accounts)])
-    # What was added is there from the next slot on.
-    ledger.send([memo("the next slot")])
-    return AddressLookupTableAccount(table, list(keys))
+    params = CreateLookupTableParams(
+        authority_address=authority, payer_address=authority, recent_slot=max(slot, 1)
+    )
+    create, table = create_lookup_table(params)
+    extend = extend_lookup_table(
+        ExtendLookupTableParams(
+            payer_address=authority,
+            lookup_table_address=table,
+            authority_address=authority,
+            new_addresses=keys,
+        )
+    )
+    ledger.send([create])
+    ledger.send([extend])
+    made_in = ledger.rpc("getSlot", {"commitment": "confirmed"})
+    eventually(
+        lambda: ledger.rpc("getSlot", {"commitment": "confirmed"}) > made_in + 1, "the table is in force"
+    )
+    return AddressLookupTableAccount(table, keys)

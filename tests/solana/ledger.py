@@ -121,6 +121,11 @@ class LocalLedger:
         return [with_references(move, *references)]
 
 
+def new_address() -> str:
+    """Return the address of a wallet that was never used."""
+    return str(Keypair().pubkey())
+
+
 def token_account(owner: str, token: str = mint.USDC, program: Pubkey = TOKEN_PROGRAM_ID) -> Pubkey:
     """Return the owner's associated token account."""
     return spl.get_associated_token_address(Pubkey.from_string(owner), Pubkey.from_string(token), program)

@@ -4,8 +4,7 @@ from chains.clients.solana import SolanaClient
 from demo.services import surfnet
 from tests.fault_proxy import proxying
 from tests.solana.accounts import make_fee_mint, open_account
-from tests.solana.ledger import LocalLedger
-from tests.solana.world import new_address
+from tests.solana.ledger import LocalLedger, new_address
 
 FROZEN = 2
 

@@ -13,8 +13,7 @@ from chains.clients.solana_payments import Budget
 from chains.models import Chain, Token
 from demo.solana import ledger as node_of
 from tests.solana.accounts import give_away, open_account
-from tests.solana.ledger import LocalLedger, token_account
-from tests.solana.world import new_address
+from tests.solana.ledger import LocalLedger, new_address, token_account
 
 LEAST = 890_880
 """Lamports without which an account of no data can't be kept."""

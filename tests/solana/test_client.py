@@ -13,8 +13,7 @@ from chains.models import Chain
 from demo.services import surfnet
 from demo.services.process import REPOSITORY
 from tests.fault_proxy import forged, proxying
-from tests.solana.ledger import LocalLedger
-from tests.solana.world import new_address
+from tests.solana.ledger import LocalLedger, new_address
 
 MAINNET, DEVNET = 1151111081099710, 1151111081099712
 MAINNET_GENESIS = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"

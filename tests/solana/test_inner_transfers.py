@@ -8,8 +8,7 @@ import pytest
 
 from chains.clients.solana_references import reference_key
 from chains.clients.solana_transfers import read_entry, transfers
-from tests.solana.ledger import LocalLedger
-from tests.solana.world import new_address
+from tests.solana.ledger import LocalLedger, new_address
 
 OPTIONS = {"encoding": "json", "maxSupportedTransactionVersion": 0, "commitment": "confirmed"}
 

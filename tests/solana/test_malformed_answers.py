@@ -8,8 +8,7 @@ import pytest
 
 from chains.clients.base import ChainError
 from chains.clients.solana_transfers import Entry, read_entry, transfers
-from tests.solana.ledger import LocalLedger
-from tests.solana.world import new_address
+from tests.solana.ledger import LocalLedger, new_address
 
 JUNK: list[Any] = [
     None, True, -1, 0, 255, 2**64, 10**400, 1.5, float("nan"), "", "0", "-1", "1e9", "١", "x" * 5000, "\ud800",

@@ -11,8 +11,7 @@ from chains.clients.base import ChainError, Mention
 from chains.clients.solana_transfers import mentions, read_entry
 from chains.models import Chain
 from tests.solana.actions import MEMO, memo
-from tests.solana.ledger import LocalLedger
-from tests.solana.world import new_address
+from tests.solana.ledger import LocalLedger, new_address
 
 ROUTER = str(MEMO)
 TRANSFER_CHECKED = 12

@@ -17,7 +17,6 @@ from spl.token import instructions as spl
 from spl.token.constants import TOKEN_PROGRAM_ID
 from spl.token.models import CloseAccountParams, SyncNativeParams
 
-from chains.clients import get_client
 from chains.clients.base import (
     Action,
     ChainClient,
@@ -28,19 +27,12 @@ from chains.clients.base import (
     TransferRefused,
 )
 from chains.clients.solana_accounts import WRAPPED_SOL
-from chains.models import Chain
 from demo.solana import ledger as node_of
 from tests.solana.actions import bare, make_table, memo, whole
-from tests.solana.ledger import LocalLedger, token_account
-from tests.solana.world import new_address
+from tests.solana.ledger import LocalLedger, new_address, token_account
 
 SOL = 10**9
 UNIT = 10**6
-
-
-@pytest.fixture
-def client(solana: Chain) -> ChainClient:
-    return get_client(solana)
 
 
 @pytest.fixture
@@ -89,7 +81,7 @@ def test_instructions_whose_accounts_stand_in_a_lookup_table(
 ) -> None:
     recipient = local_ledger.new_wallet(usdc=1)
     target = token_account(str(recipient.pubkey()))
-    table = make_table(local_ledger, [target, Pubkey.from_string(local_ledger.usdc)])
+    table = make_table(local_ledger, [str(target), local_ledger.usdc])
     moves = local_ledger.token_move(str(recipient.pubkey()), 7 * UNIT, sender=wallet, to_account=target)
     for action in (bare(moves, [str(table.key)]), whole(moves, wallet, tables=[table])):
         built = prepared(client, action, wallet, token=local_ledger.usdc, amount=7 * UNIT)

@@ -14,8 +14,8 @@ from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, PaymentRequest
 from tests.payments.world import Clock, look_until_decided, make_request, submit
-from tests.solana.ledger import LocalLedger
-from tests.solana.world import decide, new_address
+from tests.solana.ledger import LocalLedger, new_address
+from tests.solana.world import decide
 
 Status = PaymentRequest.Status
 

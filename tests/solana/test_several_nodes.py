@@ -11,8 +11,8 @@ from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
 from tests.fault_proxy import Exchange, Fault, FaultProxy, forged, null, proxying, server_error, truncated
 from tests.payments.world import Clock, look, look_until_decided, make_request, submit
-from tests.solana.ledger import LocalLedger
-from tests.solana.world import built_for, new_address
+from tests.solana.ledger import LocalLedger, new_address
+from tests.solana.world import built_for
 
 Status = PaymentRequest.Status
 

@@ -1,16 +1,9 @@
 """What tests on Solana share: transactions as the checkout gets them, and payments looked at to their end."""
 
-from solders.keypair import Keypair
-
 from payments.models import Payment, PaymentRequest
 from payments.routes import build_transaction, find_routes
 from tests.payments.world import Clock, look_until_decided, submit
 from tests.solana.ledger import LocalLedger
-
-
-def new_address() -> str:
-    """Return the address of a wallet that was never used."""
-    return str(Keypair().pubkey())
 
 
 def built_for(request: PaymentRequest, wallet: str) -> str:

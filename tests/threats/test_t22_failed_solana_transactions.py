@@ -10,8 +10,8 @@ from merchants.models import Merchant
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from tests.fault_proxy import forged, proxying
 from tests.payments.world import Clock, look, look_until_decided, make_request, submit
-from tests.solana.ledger import LocalLedger
-from tests.solana.world import built_for, decide, new_address
+from tests.solana.ledger import LocalLedger, new_address
+from tests.solana.world import built_for, decide
 from webhooks.models import Event
 
 

@@ -7,13 +7,6 @@ import pytest
 from solders.address_lookup_table_account import AddressLookupTableAccount
 from solders.instruction import Instruction
 from solders.message import MessageV0
-from solders.pubkey import Pubkey
-from solders.system_program import (
-    CreateLookupTableParams,
-    ExtendLookupTableParams,
-    create_lookup_table,
-    extend_lookup_table,
-)
 from solders.transaction import VersionedTransaction
 
 from chains.clients import get_client
@@ -24,38 +17,12 @@ from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
 from tests.fault_proxy import Exchange, Fault, proxying
 from tests.payments.world import Clock, look, look_until_decided, make_request, submit
-from tests.processes import eventually
-from tests.solana.ledger import LocalLedger, token_account
-from tests.solana.world import built_for, decide, new_address
+from tests.solana.actions import make_table
+from tests.solana.ledger import LocalLedger, new_address, token_account
+from tests.solana.world import built_for, decide
 
 Status = PaymentRequest.Status
 Told = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-def make_table(ledger: LocalLedger, addresses: Sequence[str]) -> AddressLookupTableAccount:
-    """Return a lookup table on the chain, in force."""
-    keys = [Pubkey.from_string(address) for address in addresses]
-    authority = ledger.key.pubkey()
-    slot = ledger.rpc("getSlot", {"commitment": "finalized"})
-    params = CreateLookupTableParams(
-        authority_address=authority, payer_address=authority, recent_slot=max(slot, 1)
-    )
-    create, table = create_lookup_table(params)
-    extend = extend_lookup_table(
-        ExtendLookupTableParams(
-            payer_address=authority,
-            lookup_table_address=table,
-            authority_address=authority,
-            new_addresses=keys,
-        )
-    )
-    ledger.send([create])
-    ledger.send([extend])
-    made_in = ledger.rpc("getSlot", {"commitment": "confirmed"})
-    eventually(
-        lambda: ledger.rpc("getSlot", {"commitment": "confirmed"}) > made_in + 1, "the table is in force"
-    )
-    return AddressLookupTableAccount(table, keys)
 
 
 def send_with_table(

@@ -15,8 +15,8 @@ from payments.models import ConsumedTransfer, PaymentRequest
 from tests.conftest import Api
 from tests.payments.world import make_request
 from tests.solana.accounts import give_away, open_account
-from tests.solana.ledger import LocalLedger, token_account
-from tests.solana.world import built_for, decide, new_address
+from tests.solana.ledger import LocalLedger, new_address, token_account
+from tests.solana.world import built_for, decide
 
 Status = PaymentRequest.Status
 TOKEN_PROGRAM = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"

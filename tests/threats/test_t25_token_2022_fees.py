@@ -6,8 +6,8 @@ from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
 from tests.payments.world import make_request
 from tests.solana.accounts import make_fee_mint
-from tests.solana.ledger import LocalLedger
-from tests.solana.world import built_for, decide, new_address
+from tests.solana.ledger import LocalLedger, new_address
+from tests.solana.world import built_for, decide
 
 Status = PaymentRequest.Status
 

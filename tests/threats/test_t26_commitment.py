@@ -11,8 +11,8 @@ from merchants.models import Merchant
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from tests.fault_proxy import FaultProxy, forged, proxying
 from tests.payments.world import Clock, look, look_until_decided, make_request, submit
-from tests.solana.ledger import LocalLedger
-from tests.solana.world import built_for, new_address
+from tests.solana.ledger import LocalLedger, new_address
+from tests.solana.world import built_for
 from webhooks.models import Event
 
 Status = PaymentRequest.Status
