@@ -128,12 +128,13 @@ def message_of(action: SolanaInstructions, payer: str) -> SolanaMessage:
     """
     signers: dict[str, None] = {payer: None}
     writable: dict[str, None] = {payer: None}
+    Pubkey.from_string(payer)
     for instruction in action.instructions:
+        Pubkey.from_string(instruction.program)
         for key, signs, is_written in instruction.accounts:
+            Pubkey.from_string(key)
             signers |= {key: None} if signs else {}
             writable |= {key: None} if is_written else {}
-    for key in (*signers, *writable, *(instruction.program for instruction in action.instructions)):
-        Pubkey.from_string(key)
     return SolanaMessage(
         fee_payer=payer,
         signers=tuple(signers),
