@@ -8,6 +8,7 @@ What limits a part: creation code holds 49,152 bytes at most (EIP-3860), a contr
 not begin with 0xEF (EIP-3541) and costs 200 gas for each byte.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ MOST_IN_A_PART = 700
 GAS_FOR_EACH = 150_000
 # How many requests it may take to ask for one token at a time, where the node will not run the call for all.
 MOST_SINGLE_ROUNDS = 3
+# In the code addresses stand one after the other: one of another length would shift all that follow.
+_ADDRESS = re.compile("0x[0-9a-fA-F]{40}")
 _ANSWER = 1 + WORD
 _DEPOSIT_GAS = 200
 _GAS_TO_END = 50_000
@@ -57,7 +60,7 @@ def balances(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int]
     One request for all; MOST_SINGLE_ROUNDS more where the node would not run the call, or its gas did not suffice for
     all. Raises ChainError.
     """
-    contracts = [token for token in dict.fromkeys(tokens) if token]
+    contracts = [token for token in dict.fromkeys(tokens) if _ADDRESS.fullmatch(token)]
     parts = list(_parts(contracts))
     calls: list[Call] = [("eth_getBalance", [owner, "latest"]), *(_question(owner, part) for part in parts)]
 

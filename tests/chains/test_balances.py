@@ -98,6 +98,15 @@ def test_a_token_named_twice_is_told_once(
     assert client.balances(local_chain.payer, [*true, *true]) == true
 
 
+@pytest.mark.parametrize(
+    "nonsense", ["0x", "0x1234", "0x" + "1" * 39, "0x" + "1" * 42, "0x" + "g" * 40, "1" * 40]
+)
+def test_what_is_no_address_is_left_out_and_shifts_nothing(
+    local_chain: LocalChain, client: EvmClient, true: dict[str, int], nonsense: str
+) -> None:
+    assert client.balances(local_chain.payer, [nonsense, *true, nonsense]) == true
+
+
 def test_a_thousand_tokens_are_one_request(local_chain: LocalChain, true: dict[str, int]) -> None:
     with proxying(local_chain.url) as node:
         client = warm(node)
