@@ -19,3 +19,9 @@ def no_route(request: PaymentRequest, code: NoOfferCode) -> NoRoute:
     wanted = f"{request.token.symbol} on {request.chain.name}"
     why = _WHY[code].format(wanted=wanted, symbol=request.token.symbol)
     return NoRoute(code.value, f"{why} Choose another token, or pay in {wanted}.")
+
+
+def no_provider(request: PaymentRequest) -> NoRoute:
+    """Return the answer of a deployment that asks no provider."""
+    message = f"This can be paid in {request.token.symbol} on {request.chain.name} only."
+    return NoRoute(NoOfferCode.NO_ROUTE.value, message)

@@ -25,7 +25,7 @@ from chains.clients.base import (
 from chains.models import Chain, ChainType, Token
 from config.api.errors import ApiError, ErrorCode
 from payments.models import Payment, PaymentRequest, Quote, Route
-from payments.no_route import no_route
+from payments.no_route import no_provider, no_route
 from payments.route_answers import Built, NoRoute
 from payments.route_refusals import demand_recipient, expired, no_node, routing_down
 from payments.routing import actions, asking
@@ -52,8 +52,11 @@ def offer_swaps(
 
     Two quotes are asked for at most. Raises ApiError where no provider, or no node that has to be asked, answers.
     """
+    asked = providers_in_order()
+    if not asked:
+        return no_provider(request)
     # Without a pinned router an offer could only be refused; a quote that is asked for in vain costs quota.
-    providers = [provider for provider in providers_in_order() if token.chain.routers.get(provider.key)]
+    providers = [provider for provider in asked if token.chain.routers.get(provider.key)]
     if not providers or not _can_be_proved(request, client):
         return no_route(request, NoOfferCode.NO_ROUTE)
     wanted = wanted_from(request, wallet_address, token)

@@ -6,12 +6,20 @@ from typing import Any
 import pytest
 
 from chains.models import Token
+from payments.routing import providers
 from tests.chain import RECIPIENT
 from tests.conftest import Api
 from tests.swaps.paying import Customer
 from tests.swaps.world import SwapWorld
 
 NewCustomer = Callable[..., Customer]
+
+
+@pytest.fixture(autouse=True)
+def _providers_at_their_best() -> None:
+    """No test meets a provider that rests after what another test made it do."""
+    providers._made_lifi.cache_clear()
+    providers._made_relay.cache_clear()
 
 
 @pytest.fixture

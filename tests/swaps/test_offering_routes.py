@@ -20,8 +20,6 @@ from tests.swaps.world import SwapWorld
 REFUSED = (
     "other_recipient",
     "other_token",
-    "other_chain",
-    "other_sender",
     "minimum_too_low",
     "unknown_router",
     "unknown_spender",
@@ -30,7 +28,16 @@ REFUSED = (
     "too_much_value",
     "absurd_price",
 )
-UNUSABLE = ("malformed", "empty", "wrong_types", "several_transactions", "third_party", "server_error")
+UNUSABLE = (
+    "other_chain",
+    "other_sender",
+    "malformed",
+    "empty",
+    "wrong_types",
+    "several_transactions",
+    "third_party",
+    "server_error",
+)
 
 
 @pytest.fixture
