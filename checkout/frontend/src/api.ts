@@ -1,7 +1,17 @@
 /** The public API of one payment request. Same origin, no credentials. */
 
 import { copy } from "./copy";
-import type { BuiltTransaction, Checkout, Payment, RouteAnswer, SentTransaction } from "./types";
+import type {
+  Approval,
+  BuiltTransaction,
+  Checkout,
+  Held,
+  Payment,
+  RouteAnswer,
+  SentTransaction,
+  Token,
+  Unavailable,
+} from "./types";
 
 const BASE = "/api/public";
 const TIMEOUT_MS = 20_000;
@@ -41,12 +51,26 @@ export class Api {
     return body;
   }
 
-  routes(walletAddress: string, chainId: number, tokenId: number): Promise<RouteAnswer> {
-    return post(`${this.request}/routes`, {
-      wallet_address: walletAddress,
-      chain_id: chainId,
-      token_id: tokenId,
-    });
+  /** The requested token, each chain's coin and its stablecoins, on these chains or on all of the wallet's family. */
+  essentialBalances(
+    walletAddress: string,
+    chainIds?: number[],
+  ): Promise<{ balances: Held[]; unavailable: Unavailable[] }> {
+    return post(`${this.request}/balances/essential`, { wallet_address: walletAddress, chain_ids: chainIds });
+  }
+
+  /** Every token that the wallet holds, as far as it is known. */
+  walletTokens(walletAddress: string): Promise<{ tokens: Held[]; unavailable: Unavailable[] }> {
+    return post(`${BASE}/discover-wallet-tokens`, { wallet_address: walletAddress });
+  }
+
+  routes(walletAddress: string, chainId: number, token: Token): Promise<RouteAnswer> {
+    const named = token.id === null ? { token_address: token.contract_address } : { token_id: token.id };
+    return post(`${this.request}/routes`, { wallet_address: walletAddress, chain_id: chainId, ...named });
+  }
+
+  checkApproval(routeId: string): Promise<Approval> {
+    return post(`${BASE}/check-approval`, { route_id: routeId });
   }
 
   buildTransaction(routeId: string, binding?: "payer"): Promise<BuiltTransaction> {

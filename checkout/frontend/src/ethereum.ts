@@ -1,8 +1,8 @@
 /** An Ethereum wallet (EIP-1193, EIP-3326) behind the interface that the flow knows. */
 
+import { matchesShown } from "./evm-review";
 import { understood, WalletError } from "./refusals";
-import type { EvmTransaction } from "./types";
-import type { Reviewable, Wallet, WalletFace } from "./wallet";
+import type { Wallet, WalletFace } from "./wallet";
 
 export interface Provider {
   request(call: { method: string; params?: unknown }): Promise<unknown>;
@@ -13,13 +13,13 @@ export interface Provider {
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
 const HASH = /^0x[0-9a-f]{64}$/i;
 const SIGNATURE = /^0x([0-9a-f]{2})+$/i;
-const TRANSFER_SELECTOR = "0xa9059cbb";
 
 export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
   const ask = (method: string, params?: unknown[]): Promise<unknown> => call(provider, method, params);
   const chain = async (): Promise<number> => Number(await ask("eth_chainId"));
   return {
     ...face,
+    family: "evm",
     chain,
     async connect() {
       const account = firstAccount(await ask("eth_requestAccounts"));
@@ -30,13 +30,17 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
       await ask("wallet_switchEthereumChain", [{ chainId: `0x${chainId.toString(16)}` }]);
       return chain();
     },
-    matches: (transaction, shown) => typeof transaction === "object" && matchesReview(transaction, shown),
+    matches: (transaction, shown) => typeof transaction === "object" && matchesShown(transaction, shown),
     async sign(account, message) {
       return bytesOf(await ask("personal_sign", [hexOf(message), account]), SIGNATURE);
     },
     async send(_, transaction) {
       const given = Object.entries(transaction).filter(([, value]) => value !== null && value !== undefined);
       return bytesOf(await ask("eth_sendTransaction", [Object.fromEntries(given)]), HASH);
+    },
+    async outcome(hash) {
+      const receipt = (await ask("eth_getTransactionReceipt", [hash])) as { status?: unknown } | null;
+      return receipt ? Number(receipt.status) === 1 : null;
     },
     watch(accountChanged, chainChanged) {
       const accounts = (value: unknown): void => accountChanged(firstAccount(value));
@@ -51,33 +55,10 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
   };
 }
 
-export function isTransactionHash(text: string): boolean {
-  return HASH.test(text);
-}
-
 /** The first address of an `eth_accounts` answer or an `accountsChanged` event. */
 function firstAccount(accounts: unknown): string | null {
   const first: unknown = Array.isArray(accounts) ? accounts[0] : null;
   return typeof first === "string" && ADDRESS.test(first) ? first : null;
-}
-
-/** Whether a built transaction moves exactly what the customer was shown, and nothing else. */
-function matchesReview(transaction: EvmTransaction, shown: Reviewable): boolean {
-  if (Number(transaction.chainId) !== shown.chainId || !same(transaction.from, shown.account)) return false;
-  const data = (transaction.data ?? "0x").toLowerCase();
-  const value = BigInt(transaction.value ?? "0x0");
-  if (!shown.token.contract_address) {
-    return same(transaction.to, shown.recipient) && value === BigInt(shown.rawAmount);
-  }
-  const call =
-    TRANSFER_SELECTOR +
-    shown.recipient.slice(2).toLowerCase().padStart(64, "0") +
-    BigInt(shown.rawAmount).toString(16).padStart(64, "0");
-  return same(transaction.to, shown.token.contract_address) && value === 0n && data.startsWith(call);
-}
-
-function same(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
 }
 
 function bytesOf(answer: unknown, shape: RegExp): string {

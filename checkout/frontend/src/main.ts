@@ -1,24 +1,27 @@
 /** The page: one request, one flow, one place where the screen is chosen. */
 
 import { Api } from "./api";
+import { readChains, type Chains } from "./chains";
 import { copy } from "./copy";
 import { Countdown, localTime, ServerClock } from "./countdown";
 import { Delivery } from "./delivery";
 import { byId, el, enableCopyButtons, initial, webUrl } from "./dom";
-import { isTransactionHash } from "./ethereum";
 import { Flow } from "./flow";
+import { isTransactionHash } from "./hashes";
 import { plain } from "./money";
 import { Outbox } from "./outbox";
 import * as outcomes from "./outcomes";
 import { Panel, type Screen } from "./panel";
-import { partialText, payScreen } from "./screens";
+import { partialText } from "./parts";
+import { isTakingLong, processingScreen, submittingScreen } from "./progress";
+import { payScreen } from "./screens";
 import { StatusPoll } from "./status";
 import type { Checkout, SentTransaction } from "./types";
 import type { Wallet } from "./wallet";
-import { discoverEthereumWallets } from "./wallets";
+import { discoverWallets } from "./wallets";
 
-type SolanaPart = typeof import("./solana/main");
-
+const FAMILIES = ["evm", "solana"];
+const LATE_CHECK_MS = 15_000;
 const LEAVE_AFTER_SECONDS = 3;
 const PRICE_LABELS: Readonly<Record<string, (merchant: string) => string>> = {
   completed: copy.paidTo,
@@ -31,6 +34,7 @@ class CheckoutPage {
   private readonly panel = new Panel(byId("panel"), byId("live"));
   private readonly clock: ServerClock;
   private readonly api: Api;
+  private readonly chains: Chains;
   private readonly outbox: Outbox;
   private readonly flow: Flow;
   private readonly poll: StatusPoll;
@@ -47,18 +51,25 @@ class CheckoutPage {
   private mayLeave = true;
   private drawn = "";
   private countingTo: string | null = null;
-  private isTransactionHash = isTransactionHash;
 
   constructor(private checkout: Checkout) {
     this.clock = new ServerClock(checkout.server_time);
     this.api = new Api(checkout.id);
     this.outbox = new Outbox(checkout.id);
-    this.flow = new Flow(this.api, () => this.checkout, () => this.clock.now(), {
-      changed: () => this.render(),
-      promptOpened: () => this.outbox.promptOpened(),
-      promptAnswered: () => this.outbox.promptAnswered(),
-      sent: (transaction) => this.send(transaction),
-      requestChanged: () => this.poll.now(),
+    this.chains = readChains(document.getElementById("chains-data"), checkout);
+    this.flow = new Flow({
+      api: this.api,
+      chains: this.chains,
+      checkout: () => this.checkout,
+      now: () => this.clock.now(),
+      offersSwaps: checkout.pay_with?.is_routed ?? false,
+      events: {
+        changed: () => this.render(),
+        promptOpened: () => this.outbox.promptOpened(),
+        promptAnswered: () => this.outbox.promptAnswered(),
+        sent: (transaction) => this.send(transaction),
+        requestChanged: () => this.poll.now(),
+      },
     });
     this.poll = new StatusPoll(
       this.api,
@@ -88,28 +99,33 @@ class CheckoutPage {
     this.enableFinder();
     this.outbox.onOtherTab(() => this.poll.now());
     this.wasInFlight = this.isInFlight();
-    void this.discoverWallets();
+    this.discoverWallets();
     this.render();
+    setInterval(() => this.render(), LATE_CHECK_MS);
     this.poll.start();
     void this.delivery.run();
   }
 
-  private async discoverWallets(): Promise<void> {
-    const { chain } = this.checkout;
+  private discoverWallets(): void {
+    const own = this.checkout.chain.chain_type;
+    const others = FAMILIES.filter((family) => family !== own && this.chains.of(family).length > 0);
+    const search = {
+      families: FAMILIES.includes(own) ? [own, ...(this.flow.means.offersSwaps ? others : [])] : [],
+      defaultName: copy.browserWallet,
+      solana: {
+        chains: this.chains.of("solana"),
+        script: this.root.dataset.solana ?? "",
+        isNeeded: own === "solana",
+      },
+    };
     const found = (wallets: Wallet[], settled: boolean): void => {
       this.wallets = wallets;
       this.walletsSettled = settled;
       this.render();
     };
-    if (chain.chain_type !== "solana") return discoverEthereumWallets(copy.browserWallet, found);
-    try {
-      // The file's name is the server's to know: it may hold a digest.
-      const solana = (await import(this.root.dataset.solana ?? "")) as SolanaPart;
-      this.isTransactionHash = solana.isTransactionHash;
-      solana.discoverSolanaWallets(chain, found);
-    } catch {
-      this.flow.restart({ tone: "error", text: copy.notices.pageIncomplete });
-    }
+    discoverWallets(search, found, () => {
+      if (own === "solana") this.flow.restart({ tone: "error", text: copy.notices.pageIncomplete });
+    });
   }
 
   private update(next: Checkout): void {
@@ -145,26 +161,27 @@ class CheckoutPage {
   }
 
   private screen(): Screen {
-    const { checkout } = this;
+    const { checkout, chains } = this;
+    const following = { checkout, chains, now: this.clock.now() };
     const stay = (): void => this.stay();
-    if (checkout.status === "completed") return outcomes.completedScreen(checkout, this.secondsLeft, stay);
+    if (checkout.status === "completed") return outcomes.completedScreen(checkout, chains, this.secondsLeft, stay);
     const unsent = this.outbox.unsent[0];
-    if (unsent) return outcomes.submittingScreen(checkout, unsent.transaction_hash, this.delivery.isRetrying);
+    if (unsent) return submittingScreen(unsent, this.delivery.isRetrying, following);
     const open = outcomes.latest(checkout.payments.filter(outcomes.isOpen));
-    if (open) return outcomes.processingScreen(checkout, open);
+    if (open) return processingScreen(open, following);
     if (checkout.status === "cancelled") return outcomes.cancelledScreen(checkout, this.secondsLeft, stay);
     if (checkout.status === "expired") return outcomes.expiredScreen(checkout);
     const last = outcomes.latest(checkout.payments);
     if (last?.status === "failed" && last.id !== this.dismissedFailure && this.flow.step.at === "choose") {
-      return outcomes.failedScreen(
-        last,
-        () => this.dismiss(last.id),
-        () => this.send({ transaction_hash: last.transaction_hash, chain_id: last.chain_id }),
-      );
+      return outcomes.failedScreen(last, checkout, chains, {
+        payAgain: () => this.dismiss(last.id),
+        checkAgain: () => this.send({ transaction_hash: last.transaction_hash, chain_id: last.chain_id }),
+      });
     }
     if (this.isTimeUp) return outcomes.timeUpScreen();
     return payScreen(this.flow.step, {
       checkout,
+      chains,
       wallets: this.wallets,
       walletsSettled: this.walletsSettled,
       promptWasLeftOpen: this.outbox.promptWasLeftOpen,
@@ -179,6 +196,9 @@ class CheckoutPage {
       [
         this.checkout,
         this.flow.step,
+        this.flow.holdings?.version,
+        this.flow.isRoutingDown,
+        this.checkout.payments.some((payment) => isTakingLong(payment, this.clock.now())),
         this.wallets.map((wallet) => wallet.id),
         this.walletsSettled,
         this.outbox.unsent,
@@ -270,16 +290,19 @@ class CheckoutPage {
     if (!document.getElementById("finder")) return;
     const form = byId("finder") as HTMLFormElement;
     const input = byId("finder-hash") as HTMLInputElement;
+    const network = document.getElementById("finder-network") as HTMLSelectElement | null;
     const answer = byId("finder-answer");
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const hash = input.value.trim();
-      const isHash = this.isTransactionHash(hash);
+      const chainId = network ? Number(network.value) : this.checkout.chain_id;
+      const family = this.chains.get(chainId)?.chain_type ?? "";
+      const isHash = isTransactionHash(family, hash);
       input.setAttribute("aria-invalid", String(!isHash));
-      answer.textContent = isHash ? copy.findDone : copy.findEmpty(this.checkout.chain.chain_type);
+      answer.textContent = isHash ? copy.findDone : copy.findEmpty(family);
       if (!isHash) return input.focus();
       input.value = "";
-      this.send({ transaction_hash: hash, chain_id: this.checkout.chain_id });
+      this.send({ transaction_hash: hash, chain_id: chainId });
       this.render();
     });
   }

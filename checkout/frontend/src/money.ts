@@ -1,14 +1,77 @@
-/** Amounts for people. Strings throughout: no amount is ever a floating-point number. */
+/** Amounts for people. Strings and big integers throughout: no amount is ever a floating-point number. */
 
 import type { Amount } from "./types";
+
+const SHORT_DIGITS = 6;
+const COST_DIGITS = 8;
 
 /** The whole amount without trailing zeros, but with two fraction digits where the token has them. */
 export function plain(amount: Amount): string {
   const [whole = "0", fraction = ""] = amount.formatted.split(".");
-  const trimmed = fraction.replace(/0+$/, "").padEnd(Math.min(2, amount.decimals), "0");
-  return trimmed ? `${whole}.${trimmed}` : whole;
+  return joined(whole, fraction, Math.min(2, amount.decimals));
+}
+
+/** What a wallet holds, in at most six fraction digits: cut, since nobody has what is rounded up. */
+export function held(amount: Amount): string {
+  const [whole = "0", fraction = ""] = amount.formatted.split(".");
+  const cut = fraction.slice(0, SHORT_DIGITS);
+  const isDust = !isZero(amount) && !/[1-9]/.test(whole + cut);
+  return isDust ? `<${joined("0", "1".padStart(SHORT_DIGITS, "0"), 0)}` : joined(whole, cut, Math.min(2, amount.decimals));
+}
+
+/** What leaves a wallet, in eight digits that count: rounded up, so that it is never more than was said. */
+export function costs(amount: Amount): string {
+  const length = amount.raw.length;
+  const kept = Math.max(COST_DIGITS, length - amount.decimals + 2);
+  if (length <= kept) return plain(amount);
+  const unit = 10n ** BigInt(length - kept);
+  const up = ((BigInt(amount.raw) + unit - 1n) / unit) * unit;
+  const digits = up.toString().padStart(amount.decimals + 1, "0");
+  const point = digits.length - amount.decimals;
+  return joined(digits.slice(0, point), digits.slice(point), Math.min(2, amount.decimals));
+}
+
+/** An estimate: three digits that count. */
+export function about(amount: Amount): string {
+  const text = plain(amount);
+  const first = text.search(/[1-9]/);
+  const point = text.indexOf(".");
+  if (first < 0 || point < 0) return text;
+  return text.slice(0, Math.max(first, point) + 4).replace(/\.?0+$/, "");
+}
+
+/** US dollars in cents; empty where the value is not known. */
+export function dollars(usd: string | null | undefined): string {
+  if (!usd || !/^\d+(\.\d+)?$/.test(usd)) return "";
+  const [whole = "0", fraction = ""] = usd.split(".");
+  const cents = fraction.slice(0, 2).padEnd(2, "0");
+  const isDust = /^0*$/.test(whole + cents) && /[1-9]/.test(fraction);
+  return isDust ? "<$0.01" : `$${grouped(whole)}.${cents}`;
+}
+
+/** Which of two decimal strings is the larger: below zero for the first. Null is less than anything. */
+export function larger(one: string | null, other: string | null): number {
+  if (one === null || other === null) return Number(one === null) - Number(other === null);
+  const [a, b] = [scaled(one), scaled(other)];
+  return a === b ? 0 : a > b ? -1 : 1;
 }
 
 export function isZero(amount: Amount): boolean {
   return BigInt(amount.raw) === 0n;
+}
+
+const SCALE = 18;
+
+function scaled(text: string): bigint {
+  const [whole = "0", fraction = ""] = text.split(".");
+  return BigInt(whole + fraction.slice(0, SCALE).padEnd(SCALE, "0"));
+}
+
+function joined(whole: string, fraction: string, least: number): string {
+  const trimmed = fraction.replace(/0+$/, "").padEnd(least, "0");
+  return trimmed ? `${whole}.${trimmed}` : whole;
+}
+
+function grouped(whole: string): string {
+  return whole.replace(/^0+(?=\d)/, "").replace(/\B(?=(\d{3})+$)/g, ",");
 }

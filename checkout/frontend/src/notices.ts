@@ -22,6 +22,20 @@ export function connectionNotice(error: unknown, wallet: Wallet): Notice {
   return refusalOf(error) === "rejected" ? info(copy.notices.rejectedConnection) : walletNotice(error, wallet);
 }
 
+/** Why a wallet did not change to another network, and what helps. */
+export function switchNotice(error: unknown, wallet: Wallet, chain: string, chainId: number): Notice {
+  const refusal = refusalOf(error);
+  if (refusal === "rejected") return info(copy.notices.rejectedSwitch(chain));
+  // Wallets that cannot add networks answer with many codes; the remedy is the same.
+  if (["unknown_chain", "unsupported", "other"].includes(refusal)) return bad(copy.notices.addNetwork(chain, chainId));
+  return walletNotice(error, wallet);
+}
+
+export function approvalNotice(error: unknown, wallet: Wallet): Notice {
+  const refusal = refusalOf(error);
+  return refusal === "rejected" ? info(copy.notices.rejectedApproval) : walletNotice(error, wallet);
+}
+
 export function proofNotice(error: unknown, wallet: Wallet): Notice {
   if (refusalOf(error) === "unsupported") return bad(copy.notices.cannotProve(wallet.name));
   return refusalOf(error) === "rejected" ? info(copy.notices.rejectedProof) : walletNotice(error, wallet);

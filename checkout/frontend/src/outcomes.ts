@@ -1,15 +1,29 @@
-/** The screens after a transaction is sent, and those of a request that can no longer be paid. */
+/** How it ended: paid or failed, and the screens of a request that can no longer be paid. */
 
+import type { Chains } from "./chains";
 import { copy } from "./copy";
-import { button, el, externalLink, linkButton, webUrl, type Child } from "./dom";
+import { button, el, linkButton, webUrl, type Child } from "./dom";
 import { isZero, plain } from "./money";
 import type { Screen } from "./panel";
-import { actions, money, noticeBox, paragraph, partialBox, screen } from "./screens";
-import { stepList } from "./steps";
+import { actions, money, noticeBox, paragraph, screen } from "./parts";
+import { supportLine, transactionBoxes } from "./progress";
 import type { Checkout, Payment } from "./types";
 
-const CHECK_AGAIN = new Set(["transaction_not_found", "not_verifiable", "verification_timed_out"]);
-const NEVER_PAY_AGAIN = new Set(["transaction_not_bound"]);
+const CHECK_AGAIN = new Set([
+  "transaction_not_found",
+  "not_verifiable",
+  "verification_timed_out",
+  "swap_partial",
+  "swap_refunded",
+  "swap_failed",
+]);
+const NEVER_PAY_AGAIN = new Set(["transaction_not_bound", "swap_partial", "swap_failed", "wrong_token"]);
+
+/** What the customer can do after a failure. */
+export interface AfterFailure {
+  payAgain(): void;
+  checkAgain(): void;
+}
 
 export function isOpen(payment: Payment): boolean {
   return payment.status === "pending" || payment.status === "processing";
@@ -23,48 +37,12 @@ export function latest(payments: Payment[]): Payment | null {
   );
 }
 
-/** A hash that only this browser knows yet. */
-export function submittingScreen(checkout: Checkout, hash: string, isRetrying: boolean): Screen {
-  const notice = isRetrying ? noticeBox({ tone: "error", text: copy.submitRetrying }) : null;
-  const steps = stepList([
-    [copy.stepSent, "current"],
-    [copy.stepSeen, "todo"],
-    [confirmationsText(null), "todo"],
-    [copy.stepPaid, "todo"],
-  ]);
-  const url = explorerUrl(checkout, hash);
-  return screen("processing", copy.processing, [
-    notice ?? paragraph(copy.submitting),
-    steps,
-    transactionBox(hash, url),
-  ]);
-}
-
-export function processingScreen(checkout: Checkout, payment: Payment): Screen {
-  // "processing" says only that we have begun to look (spec 3.2).
-  const isSeen = payment.confirmations > 0;
-  const confirmations = confirmationsText(payment);
-  const steps = stepList([
-    [copy.stepSent, "done"],
-    [copy.stepSeen, isSeen ? "done" : "current"],
-    [confirmations, isSeen ? "current" : "todo"],
-    [copy.stepPaid, "todo"],
-  ]);
-  return screen(
-    "processing",
-    copy.processing,
-    [
-      partialBox(checkout),
-      paragraph(copy.processingHelp),
-      steps,
-      payment.status_detail ? el("p", { class: "help help--small" }, payment.status_detail) : null,
-      transactionBox(payment.transaction_hash, payment.explorer_url),
-    ],
-    isSeen ? confirmations : copy.stepSent,
-  );
-}
-
-export function completedScreen(checkout: Checkout, secondsLeft: number | null, stay: () => void): Screen {
+export function completedScreen(
+  checkout: Checkout,
+  chains: Chains,
+  secondsLeft: number | null,
+  stay: () => void,
+): Screen {
   const { merchant } = checkout;
   const back = webUrl(checkout.redirect_url);
   const over = isZero(checkout.amount_overpaid) ? null : money(checkout.amount_overpaid, checkout);
@@ -76,26 +54,30 @@ export function completedScreen(checkout: Checkout, secondsLeft: number | null, 
     over ? noticeBox({ tone: "info", text: copy.overpaid(over, merchant.name) }) : null,
     back ? actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))) : paragraph(copy.mayClose),
     leavingNote(merchant.name, secondsLeft, stay),
-    ...paid.map((payment) => transactionBox(payment.transaction_hash, payment.explorer_url)),
+    ...paid.flatMap((payment) => transactionBoxes(payment, chains)),
   ]);
 }
 
-export function failedScreen(payment: Payment, payAgain: () => void, checkAgain: () => void): Screen {
+export function failedScreen(payment: Payment, checkout: Checkout, chains: Chains, after: AfterFailure): Screen {
   const code = payment.failure_code ?? "other";
   const what = payment.failure_message || payment.status_detail || copy.failedDefault;
-  const canCheck = CHECK_AGAIN.has(code) && payment.retries_left > 0;
   const canPay = !NEVER_PAY_AGAIN.has(code);
+  const canCheck = CHECK_AGAIN.has(code) && payment.retries_left > 0;
+  // Who was refunded knows so from the wallet: paying again is what helps.
+  const isCheckFirst = canCheck && code !== "swap_refunded";
   return screen(
     "failed",
     copy.failed,
     [
       noticeBox({ tone: "error", text: what }),
       paragraph(copy.advice[code] ?? copy.advice.other ?? ""),
+      supportLine(checkout.merchant),
       actions(
-        canCheck && button("check-again", "primary", copy.checkAgain, checkAgain),
-        button("pay-again", canCheck || !canPay ? "quiet" : "primary", copy.payAgain, payAgain),
+        isCheckFirst && button("check-again", "primary", copy.checkAgain, after.checkAgain),
+        button("pay-again", isCheckFirst || !canPay ? "quiet" : "primary", copy.payAgain, after.payAgain),
+        canCheck && !isCheckFirst && button("check-again", "quiet", copy.checkAgain, after.checkAgain),
       ),
-      transactionBox(payment.transaction_hash, payment.explorer_url),
+      ...transactionBoxes(payment, chains),
     ],
     what,
   );
@@ -141,28 +123,6 @@ function leavingNote(merchant: string, secondsLeft: number | null, stay: () => v
     el("span", {}, copy.goingBack(merchant, secondsLeft)),
     button("stay", "quiet", copy.stay, stay),
   );
-}
-
-function confirmationsText(payment: Payment | null): string {
-  if (!payment?.confirmations_required) return copy.stepFinality;
-  const done = Math.min(payment.confirmations, payment.confirmations_required);
-  return copy.stepConfirmations(done, payment.confirmations_required);
-}
-
-function transactionBox(hash: string, url: string | null): HTMLElement {
-  const isLink = webUrl(url) !== null;
-  return el(
-    "div",
-    { class: "transaction" },
-    el("span", { class: "transaction__label" }, copy.transaction),
-    el("code", { class: "address" }, hash),
-    isLink && externalLink(url, copy.viewOnExplorer, "explorer-link"),
-  );
-}
-
-function explorerUrl(checkout: Checkout, hash: string): string | null {
-  const base = webUrl(checkout.chain.explorer_url);
-  return base && `${base.replace(/\/+$/, "")}/tx/${encodeURIComponent(hash)}`;
 }
 
 function tick(): HTMLElement {

@@ -1,17 +1,23 @@
 /** The screens before a transaction is sent: one function per step of the flow. */
 
+import type { Chains } from "./chains";
 import { copy } from "./copy";
 import { button, el, initial, type Child } from "./dom";
-import type { Connected, Flow, Reviewed, Step } from "./flow";
-import { isZero, plain } from "./money";
+import type { Flow } from "./flow";
 import type { Notice } from "./notices";
 import type { Screen } from "./panel";
-import { stepList, type StepState } from "./steps";
-import type { Amount, Checkout } from "./types";
+import { actions, money, noticeBox, paragraph, partialBox, screen, spinner } from "./parts";
+import { approvingScreen, confirmingScreen, provingScreen } from "./prompt-screens";
+import { reviewScreen } from "./review-screen";
+import { routesScreen } from "./route-screen";
+import type { Chosen, Step } from "./states";
+import { tokenScreen } from "./token-screen";
+import type { Checkout } from "./types";
 import type { Wallet } from "./wallet";
 
 export interface PayContext {
   checkout: Checkout;
+  chains: Chains;
   wallets: Wallet[];
   walletsSettled: boolean;
   promptWasLeftOpen: boolean;
@@ -19,31 +25,39 @@ export interface PayContext {
 }
 
 export function payScreen(step: Step, context: PayContext): Screen {
+  const { flow, chains, checkout } = context;
   switch (step.at) {
     case "choose":
       return chooseScreen(step.notice, context);
-    case "connecting":
-      return waitScreen(
-        "connecting",
-        copy.connecting(step.wallet.name),
-        copy.connectingHelp(step.wallet.name),
-        context.flow,
-      );
-    case "switching": {
-      const chain = context.checkout.chain.name;
-      const help = copy.switchingHelp(step.wallet.name, chain);
-      return waitScreen("switching", copy.switching(chain), help, context.flow);
+    case "connecting": {
+      const { name } = step.wallet;
+      return waitScreen("connecting", copy.connecting(name), copy.connectingHelp(name), () => flow.restart());
     }
-    case "network":
-      return networkScreen(step, context);
-    case "quoting":
-      return waitScreen("quoting", copy.quoting, copy.quotingHelp, context.flow);
+    case "looking":
+      return waitScreen("looking", copy.looking, copy.quotingHelp, () => flow.restart());
+    case "tokens":
+      return tokenScreen(step, context);
+    case "quoting": {
+      if (step.option.isRequested) return waitScreen("quoting", copy.quoting, copy.quotingHelp, () => flow.restart());
+      const help = copy.findingRoutesHelp(step.option.token.symbol, money(checkout.amount_remaining, checkout));
+      return waitScreen("quoting", copy.findingRoutes, help, () => flow.showTokens());
+    }
+    case "routes":
+      return routesScreen(step, context);
     case "blocked":
-      return blockedScreen(step, context.flow);
+      return blockedScreen(step, context);
     case "review":
       return reviewScreen(step, context);
+    case "switching": {
+      const name = chains.name(step.option.chainId);
+      return waitScreen("switching", copy.switching(name), copy.switchingHelp(step.wallet.name, name), () =>
+        flow.leavePrompt(),
+      );
+    }
     case "building":
       return waitScreen("building", copy.building, copy.quotingHelp, null);
+    case "approving":
+      return approvingScreen(step, context);
     case "proving":
       return provingScreen(step, context);
     case "confirming":
@@ -51,51 +65,18 @@ export function payScreen(step: Step, context: PayContext): Screen {
   }
 }
 
-/** An amount with its symbol, as people say it. */
-export function money(amount: Amount, checkout: Checkout): string {
-  return `${plain(amount)} ${checkout.token.symbol}`;
-}
-
-export function noticeBox(notice: Notice | undefined): HTMLElement | null {
-  if (!notice) return null;
-  // No role of its own: the page's one live region says it, once.
-  return el("p", { class: `notice notice--${notice.tone}`, "data-testid": "notice" }, notice.text);
-}
-
-export function paragraph(text: string): HTMLElement {
-  return el("p", { class: "help" }, text);
-}
-
-export function actions(...buttons: Child[]): HTMLElement {
-  return el("div", { class: "actions" }, ...buttons);
-}
-
-/** "3.00 of 10.00 USDC received, 7.00 to go", or null when nothing has come in. */
-export function partialText(checkout: Checkout): string | null {
-  if (isZero(checkout.amount_paid) || isZero(checkout.amount_remaining)) return null;
-  const total = money(checkout.amount, checkout);
-  return copy.partlyPaid(plain(checkout.amount_paid), total, plain(checkout.amount_remaining));
-}
-
-/** How far a part-paid request has come, in words and as a bar; null when nothing has come in. */
-export function partialBox(checkout: Checkout): HTMLElement | null {
-  const text = partialText(checkout);
-  if (!text) return null;
-  const bar = { class: "bar", max: checkout.amount.raw, value: checkout.amount_paid.raw, "aria-hidden": "true" };
-  return el("div", { class: "partial" }, el("p", {}, text), el("progress", bar));
-}
-
 function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
-  const { checkout, wallets, walletsSettled } = context;
+  const { checkout, wallets, walletsSettled, flow } = context;
   const nodes: Child[] = [partialBox(checkout), noticeBox(notice)];
   if (!notice && context.promptWasLeftOpen) {
-    nodes.push(noticeBox({ tone: "info", text: copy.notices.promptLeftOpen }));
+    nodes.push(noticeBox({ tone: "info", text: copy.notices.leftOpen.confirming }));
   }
   if (!isKnownFamily(checkout)) {
     nodes.push(paragraph(copy.unsupportedChain(checkout.chain.name)));
   } else if (wallets.length > 0) {
     const left = money(checkout.amount_remaining, checkout);
-    nodes.push(paragraph(copy.chooseWallet(left, checkout.chain.name)), walletList(wallets, context.flow));
+    const help = flow.means.offersSwaps ? copy.chooseAnyWallet : copy.chooseWallet;
+    nodes.push(paragraph(help(left, checkout.chain.name)), walletList(wallets, flow));
   } else if (walletsSettled) {
     nodes.push(el("h3", {}, copy.noWallet), paragraph(copy.noWalletHelp), copyLinkButton());
   } else if (!notice) {
@@ -131,124 +112,25 @@ function copyLinkButton(): HTMLElement {
   return actions(el("button", attributes, copy.copyPageLink));
 }
 
-function waitScreen(name: string, heading: string, help: string, flow: Flow | null): Screen {
-  const back = flow && actions(button("back", "quiet", copy.back, () => flow.restart()));
+function waitScreen(name: string, heading: string, help: string, goBack: (() => void) | null): Screen {
+  const back = goBack && actions(button("back", "quiet", copy.back, goBack));
   return screen(name, heading, [spinner(), paragraph(help), back]);
 }
 
-function spinner(): HTMLElement {
-  return el("div", { class: "spinner", "aria-hidden": "true" });
-}
-
-function networkScreen(step: Connected & { notice: Notice }, { checkout, flow }: PayContext): Screen {
-  const label = copy.switchButton(checkout.chain.name);
-  return screen(
-    "network",
-    copy.switching(checkout.chain.name),
-    [
-      noticeBox(step.notice),
-      actions(
-        button("switch-network", "primary", label, () => void flow.resume()),
-        button("use-another-wallet", "quiet", copy.useAnotherWallet, () => flow.restart()),
-      ),
-    ],
-    step.notice.text,
-  );
-}
-
-function blockedScreen(step: Connected & { notice: Notice }, flow: Flow): Screen {
+function blockedScreen(step: Chosen & { notice: Notice; canRetry: boolean }, { flow }: PayContext): Screen {
+  const other = flow.means.offersSwaps;
   return screen(
     "blocked",
     copy.blocked,
     [
       noticeBox(step.notice),
       actions(
-        button("try-again", "primary", copy.tryAgain, () => void flow.resume()),
+        step.canRetry && button("try-again", "primary", copy.tryAgain, () => void flow.retry()),
+        other &&
+          button("other-token", step.canRetry ? "secondary" : "primary", copy.otherToken, () => flow.showTokens()),
         button("use-another-wallet", "quiet", copy.useAnotherWallet, () => flow.restart()),
       ),
     ],
     step.notice.text,
   );
-}
-
-function reviewScreen(step: Reviewed & { notice?: Notice }, { checkout, flow }: PayContext): Screen {
-  return screen(
-    "review",
-    copy.review,
-    [
-      noticeBox(step.notice),
-      reviewFacts(step, checkout),
-      actions(
-        button("pay", "primary", copy.pay(money(step.route.from.amount, checkout)), () => void flow.pay()),
-        button("use-another-wallet", "quiet", copy.useAnotherWallet, () => flow.restart()),
-      ),
-      el("p", { class: "help help--small" }, copy.reviewHelp(step.wallet.name)),
-    ],
-    step.notice?.text,
-  );
-}
-
-function reviewFacts(step: Reviewed, checkout: Checkout): HTMLElement {
-  const fee = step.route.gas?.amount;
-  const feeText = fee ? copy.aboutFee(`${short(fee)} ${checkout.chain.native_symbol}`) : copy.feeInWallet;
-  return el(
-    "dl",
-    { class: "facts" },
-    fact(copy.amount, el("strong", {}, money(step.route.from.amount, checkout))),
-    fact(copy.network, checkout.chain.name),
-    fact(copy.networkFee, feeText),
-    fact(copy.recipient, el("code", { class: "address" }, checkout.recipient_address), "fact--tall"),
-    fact(copy.payer, el("code", { class: "address" }, step.account), "fact--tall"),
-  );
-}
-
-/** An estimate needs no more than three significant digits. */
-function short(amount: Amount): string {
-  const text = plain(amount);
-  const first = text.search(/[1-9]/);
-  const point = text.indexOf(".");
-  if (first < 0 || point < 0) return text;
-  return text.slice(0, Math.max(first, point) + 4).replace(/\.?0+$/, "");
-}
-
-function fact(name: string, value: Child, extra = ""): HTMLElement {
-  return el("div", { class: `fact ${extra}`.trim() }, el("dt", {}, name), el("dd", {}, value));
-}
-
-function provingScreen(step: Reviewed & { isSigned: boolean }, { checkout, flow }: PayContext): Screen {
-  const { name } = step.wallet;
-  return screen(
-    "proving",
-    copy.proving(name),
-    [
-      proofSteps(step, checkout, false, step.isSigned ? "steps--busy" : ""),
-      paragraph(step.isSigned ? copy.checkingProof : copy.provingHelp(name)),
-      step.isSigned ? null : actions(button("leave-prompt", "quiet", copy.walletClosed, () => flow.leavePrompt())),
-    ],
-    step.isSigned ? copy.checkingProof : copy.stepProve,
-  );
-}
-
-function proofSteps(step: Reviewed, checkout: Checkout, isProved: boolean, kind = ""): HTMLElement {
-  const pay = copy.pay(money(step.route.from.amount, checkout));
-  const steps: [string, StepState, string?][] = [
-    [copy.stepProve, isProved ? "done" : "current", copy.stepProveHelp],
-    [pay, isProved ? "current" : "todo"],
-  ];
-  return stepList(steps, `steps--numbered ${kind}`);
-}
-
-function confirmingScreen(step: Reviewed & { hasProof: boolean }, { checkout, flow }: PayContext): Screen {
-  const amount = money(step.route.from.amount, checkout);
-  return screen("confirming", copy.confirming(step.wallet.name), [
-    step.hasProof ? proofSteps(step, checkout, true) : spinner(),
-    paragraph(copy.confirmingHelp(amount, step.wallet.name)),
-    el("code", { class: "address address--boxed" }, checkout.recipient_address),
-    actions(button("leave-prompt", "quiet", copy.walletClosed, () => flow.leavePrompt())),
-  ]);
-}
-
-export function screen(name: string, heading: string, nodes: Child[], spoken?: string): Screen {
-  const kept = nodes.filter((node): node is Node => node instanceof Node);
-  return { name, heading, nodes: kept, ...(spoken ? { spoken: `${heading}. ${spoken}` } : {}) };
 }

@@ -7,7 +7,8 @@ export interface Amount {
 }
 
 export interface Token {
-  id: number;
+  /** Null for a token that is not in the catalogue: it is named by its address then. */
+  id: number | null;
   symbol: string;
   name: string;
   decimals: number;
@@ -32,9 +33,16 @@ export interface Merchant {
 export interface Payment {
   id: string;
   status: string;
+  type: string;
   chain_id: number;
   transaction_hash: string;
   explorer_url: string | null;
+  destination_chain_id: number;
+  destination_transaction_hash: string | null;
+  destination_explorer_url?: string | null;
+  provider: string | null;
+  provider_status: string | null;
+  provider_url?: string | null;
   amount_received: Amount | null;
   confirmations: number;
   confirmations_required: number | null;
@@ -64,21 +72,78 @@ export interface Checkout {
   redirect_url: string | null;
   merchant: Merchant;
   payments: Payment[];
+  /** Whether other tokens than the requested one can be offered at all. */
+  pay_with?: { is_routed: boolean };
   is_final: boolean;
   poll_in_ms: number;
+}
+
+export interface RouteSide {
+  chain_id: number;
+  chain: Chain;
+  token: Token;
+  amount: Amount;
+}
+
+export interface RouteFee {
+  name: string;
+  token: { symbol: string; contract_address?: string; chain_id?: number };
+  amount: Amount | null;
+  usd: string | null;
+  included: boolean;
+}
+
+export interface RouteStep {
+  type: string;
+  chain_id: number;
+  /** The name of the bridge or the exchange. */
+  tool?: string | null;
+  /** What the wallet's transaction calls. */
+  contract_address?: string | null;
+  /** Who has to be allowed to take the token. */
+  spender?: string | null;
 }
 
 export interface Route {
   id: string;
   type: string;
-  from: { chain_id: number; amount: Amount };
-  gas: { amount?: Amount } | null;
+  from: RouteSide & { usd?: string | null };
+  to: RouteSide & { amount_min: Amount; usd?: string | null };
+  fees: RouteFee[];
+  gas: { token?: { symbol: string }; amount?: Amount | null; usd?: string | null } | null;
+  duration_seconds: number | null;
+  steps: RouteStep[];
+  provider: string | null;
+  tags: string[];
   expires_at: string;
 }
 
 export interface RouteAnswer {
   routes: Route[];
   reason?: { code: string; message: string };
+}
+
+/** A token that a wallet holds: of POST …/balances/essential, and of POST …/discover-wallet-tokens. */
+export interface Held {
+  chain_id: number;
+  token: Token;
+  balance: Amount;
+  usd: string | null;
+  sufficient?: boolean;
+  is_requested?: boolean;
+}
+
+export interface Unavailable {
+  chain_id: number;
+  code: string;
+}
+
+export interface Approval {
+  approval_required: boolean;
+  spender: string | null;
+  token: Token;
+  required: Amount;
+  transactions: EvmTransaction[];
 }
 
 export interface EvmTransaction {

@@ -10,29 +10,33 @@ export interface WalletFace {
   icon: string | null;
 }
 
-/** What the customer was shown, and so what a transaction has to do. */
-export interface Reviewable {
-  account: string;
-  chainId: number;
-  token: Token;
-  recipient: string;
-  rawAmount: string;
-}
+/** What the customer was shown, and so what a transaction has to do. Amounts are base units. */
+export type Shown = { account: string; chainId: number } & (
+  | { kind: "transfer"; token: Token; recipient: string; rawAmount: string }
+  | { kind: "allowance"; token: Token; spender: string; rawAmount: string }
+  | { kind: "call"; contract: string; mostCoins: string }
+);
 
 /** A wallet of either family. What goes wrong in it is thrown as a WalletError. */
 export interface Wallet extends WalletFace {
+  /** The family of chains that it pays on: `evm` or `solana`. */
+  family: string;
+  /** The same wallet on the other family of chains, where it speaks both. */
+  sibling?: () => Wallet;
   /** Asks to share an account; its address. */
   connect(): Promise<string>;
   /** The id of the chain that it is on. */
   chain(): Promise<number>;
   /** Asks to change to a chain; the id of the one that it is on afterwards. */
   switchTo(chainId: number): Promise<number>;
-  /** Whether a built transaction does exactly what was shown, and nothing else. */
-  matches(transaction: UnsignedTransaction, shown: Reviewable): boolean | Promise<boolean>;
+  /** Whether a built transaction does exactly what was shown, and nothing else that could be told from it. */
+  matches(transaction: UnsignedTransaction, shown: Shown): boolean | Promise<boolean>;
   /** Asks to sign a text; the signature as the server takes it. */
   sign(account: string, message: string): Promise<string>;
   /** Asks to sign and send; the transaction's hash. */
   send(account: string, transaction: UnsignedTransaction): Promise<string>;
+  /** Whether a transaction on the wallet's chain has been mined and worked; null while it is in no block. */
+  outcome?(hash: string): Promise<boolean | null>;
   /** Calls back on changes made in the wallet (a null account: disconnected) until the returned function is called. */
   watch(accountChanged: (account: string | null) => void, chainChanged: (chainId: number) => void): () => void;
 }

@@ -1,39 +1,48 @@
-/** The Ethereum wallets of this browser: EIP-6963 announcements, else `window.ethereum`. */
+/** All wallets of this browser in one list, one that speaks both families once. */
 
-import { ethereumWallet, type Provider } from "./ethereum";
-import { walletFace, type Wallet, type WalletsFound } from "./wallet";
+import { discoverEthereumWallets } from "./announced";
+import { discoverSolanaWallets, type SolanaSetup } from "./standard";
+import type { Wallet, WalletsFound } from "./wallet";
 
-const FALLBACK_AFTER_MS = 300;
+export interface WalletSearch {
+  /** The families that can pay, that of the request first. */
+  families: readonly string[];
+  defaultName: string;
+  solana: SolanaSetup;
+}
 
-export function discoverEthereumWallets(defaultName: string, onChange: WalletsFound): void {
-  const found = new Map<string, Wallet>();
-  let settled = false;
+/** `failed` is told when the part that speaks to Solana wallets can't be loaded. */
+export function discoverWallets(search: WalletSearch, onChange: WalletsFound, failed: () => void): void {
+  const found = new Map<string, Wallet[]>();
+  const unsettled = new Set(search.families);
+  const of = (family: string): Wallet[] => found.get(family) ?? [];
+  const collect =
+    (family: string): WalletsFound =>
+    (wallets, settled) => {
+      found.set(family, wallets);
+      if (settled) unsettled.delete(family);
+      const [first = "", ...others] = search.families;
+      onChange(merged(of(first), others.flatMap(of)), unsettled.size === 0);
+    };
+  if (unsettled.has("evm")) discoverEthereumWallets(search.defaultName, collect("evm"));
+  if (unsettled.has("solana")) {
+    discoverSolanaWallets(search.solana, collect("solana"), () => {
+      unsettled.delete("solana");
+      failed();
+    });
+  }
+}
 
-  window.addEventListener("eip6963:announceProvider", (event) => {
-    const wallet = announced((event as CustomEvent<unknown>).detail);
-    if (!wallet || found.has(wallet.id)) return;
-    found.delete("injected");
-    found.set(wallet.id, wallet);
-    onChange([...found.values()], settled);
+/** A wallet goes by its name: the two families give it no other common mark. */
+function merged(first: Wallet[], others: Wallet[]): Wallet[] {
+  const twin = (wallet: Wallet, among: Wallet[]): Wallet | undefined => among.find(({ name }) => name === wallet.name);
+  const paired = first.map((wallet) => {
+    const other = twin(wallet, others);
+    return other ? withSibling(wallet, other) : wallet;
   });
-  window.dispatchEvent(new Event("eip6963:requestProvider"));
-
-  setTimeout(() => {
-    settled = true;
-    const injected = (window as { ethereum?: unknown }).ethereum;
-    if (found.size === 0 && isProvider(injected)) {
-      found.set("injected", ethereumWallet({ id: "injected", name: defaultName, icon: null }, injected));
-    }
-    onChange([...found.values()], settled);
-  }, FALLBACK_AFTER_MS);
+  return [...paired, ...others.filter((wallet) => !twin(wallet, first))];
 }
 
-function announced(detail: unknown): Wallet | null {
-  const { info, provider } = (detail ?? {}) as { info?: Record<string, unknown>; provider?: unknown };
-  const face = info && walletFace(info.uuid, info.name, info.icon);
-  return face && isProvider(provider) ? ethereumWallet(face, provider) : null;
-}
-
-function isProvider(value: unknown): value is Provider {
-  return typeof value === "object" && value !== null && typeof (value as Provider).request === "function";
+function withSibling(wallet: Wallet, other: Wallet): Wallet {
+  return { ...wallet, icon: wallet.icon ?? other.icon, sibling: () => withSibling(other, wallet) };
 }

@@ -1,10 +1,10 @@
-/** Solana wallets (Wallet Standard) behind the interface that the flow knows. Loaded for Solana requests alone. */
+/** Solana wallets (Wallet Standard) behind the interface that the flow knows. Loaded once such a wallet is there. */
 
 import { understood, WalletError } from "../refusals";
 import type { Chain } from "../types";
-import { walletFace, type Wallet, type WalletsFound } from "../wallet";
+import { walletFace, type Wallet } from "../wallet";
 import { fromBase58, toBase58 } from "./base58";
-import { fromBase64, matchesReview } from "./payment";
+import { fromBase64, matchesShown } from "./payment";
 
 interface Account {
   address: string;
@@ -19,7 +19,6 @@ interface Registered {
   features: Readonly<Record<string, Readonly<Record<string, (input?: unknown) => unknown>>>>;
 }
 
-const SETTLED_AFTER_MS = 300;
 const CONNECT = "standard:connect";
 const SEND = "solana:signAndSendTransaction";
 const SIGN = "solana:signTransaction";
@@ -29,54 +28,32 @@ const CLUSTERS: Readonly<Record<string, string>> = { "": "mainnet", local: "loca
 const TRIED_IN_VAIN = /simulation failed|blockhash/i;
 const DECLINED = /\buser (rejected|declined|denied|cancell?ed)\b/i;
 
-export function discoverSolanaWallets(chain: Chain, onChange: WalletsFound): void {
-  const cluster = `solana:${CLUSTERS[chain.network] ?? chain.network}`;
-  const found = new Map<string, Wallet>();
-  let settled = false;
-  const tell = (): void => onChange([...found.values()], settled);
-
-  const register = (...registered: unknown[]): (() => void) => {
-    const names = registered.flatMap((wallet) => {
-      const usable = isUsable(wallet, cluster) && walletFace(wallet.name, wallet.name, wallet.icon);
-      if (!usable) return [];
-      found.set(usable.name, { ...usable, ...solanaWallet(wallet, cluster, chain.id) });
-      return [usable.name];
-    });
-    if (names.length > 0) tell();
-    return () => {
-      for (const name of names) found.delete(name);
-      tell();
-    };
-  };
-  const api = Object.freeze({ register });
-  window.addEventListener("wallet-standard:register-wallet", (event) => {
-    const callback = (event as CustomEvent<unknown>).detail;
-    if (typeof callback === "function") callback(api);
-  });
-  window.dispatchEvent(new CustomEvent("wallet-standard:app-ready", { detail: api }));
-  setTimeout(() => {
-    settled = true;
-    tell();
-  }, SETTLED_AFTER_MS);
+/** The wallet that was registered, for those of these networks that it knows; null when it can't pay on any. */
+export function solanaWallet(registered: unknown, chains: readonly Chain[]): Wallet | null {
+  const networks = new Map(chains.map((chain) => [chain.id, clusterOf(chain)]));
+  if (!isUsable(registered)) return null;
+  for (const [id, cluster] of networks) if (!registered.chains.includes(cluster)) networks.delete(id);
+  const face = walletFace(registered.name, registered.name, registered.icon);
+  if (!face || networks.size === 0) return null;
+  return { ...face, id: `solana:${face.id}`, family: "solana", ...doingOf(registered, networks) };
 }
 
-/** A transaction's signature, which is its name: 64 bytes in base58. */
-export function isTransactionHash(text: string): boolean {
-  return fromBase58(text, 64) !== null;
+function clusterOf(chain: Chain): string {
+  return `solana:${CLUSTERS[chain.network] ?? chain.network}`;
 }
 
-function isUsable(value: unknown, cluster: string): value is Registered {
+function isUsable(value: unknown): value is Registered {
   const { chains, features } = (value ?? {}) as Partial<Registered>;
-  return Boolean(
-    Array.isArray(chains) && chains.includes(cluster) && features?.[CONNECT] && (features[SEND] ?? features[SIGN]),
-  );
+  return Boolean(Array.isArray(chains) && features?.[CONNECT] && (features[SEND] ?? features[SIGN]));
 }
 
-type Doing = Omit<Wallet, "id" | "name" | "icon">;
+type Doing = Omit<Wallet, "id" | "name" | "icon" | "family">;
 
-function solanaWallet(wallet: Registered, cluster: string, chainId: number): Doing {
+/** A Solana wallet is on every one of its networks at once: each call names the one that is meant. */
+function doingOf(wallet: Registered, networks: ReadonlyMap<number, string>): Doing {
   const { features } = wallet;
   let accounts: readonly Account[] = [];
+  let [[chainId, cluster] = [0, ""]] = networks;
 
   /** Calls `feature`'s method, which is named as the feature is. */
   async function ask(feature: string, input?: unknown): Promise<unknown> {
@@ -104,9 +81,11 @@ function solanaWallet(wallet: Registered, cluster: string, chainId: number): Doi
   }
 
   return {
-    // A Solana wallet is on every one of its clusters at once: each call names the one that is meant.
     chain: async () => chainId,
-    switchTo: async () => chainId,
+    async switchTo(wanted) {
+      if (networks.has(wanted)) [chainId, cluster] = [wanted, networks.get(wanted) ?? ""];
+      return chainId;
+    },
     async connect() {
       // Without it the wallet can sign, but would leave the sending to the page.
       if (!features[SEND]) throw new WalletError("unsupported", "");
@@ -114,7 +93,7 @@ function solanaWallet(wallet: Registered, cluster: string, chainId: number): Doi
       if (!account) throw new WalletError("unauthorized", "");
       return account;
     },
-    matches: async (transaction, shown) => typeof transaction === "string" && matchesReview(transaction, shown),
+    matches: async (transaction, shown) => typeof transaction === "string" && matchesShown(transaction, shown),
     async sign(account, message) {
       const answer = await askFor(account, SIGN_MESSAGE, { message: new TextEncoder().encode(message) });
       return signature(answer.signature);

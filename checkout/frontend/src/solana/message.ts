@@ -50,6 +50,17 @@ export function readTransaction(bytes: Uint8Array): Message {
   return { payer: known(uses[0]).address, instructions };
 }
 
+/** The account that pays the fee of a transaction in either form. Throws RangeError when it is none. */
+export function readPayer(bytes: Uint8Array): string {
+  const reader = new Reader(bytes);
+  reader.take(reader.short() * SIGNATURE);
+  const first = reader.byte();
+  const signers = first >= VERSION_0 ? reader.byte() : first;
+  reader.take(2);
+  if (signers < 1 || reader.short() < signers) throw new RangeError("Nobody signs");
+  return toBase58(reader.take(KEY));
+}
+
 /** The unsigned little-endian number in `bytes`. */
 export function littleEndian(bytes: Uint8Array): bigint {
   return bytes.reduceRight((sum, byte) => sum * 256n + BigInt(byte), 0n);

@@ -1,8 +1,8 @@
 /** What a Solana transaction pays, and whether that is what the customer was shown, and nothing else. */
 
-import type { Reviewable } from "../wallet";
+import type { Shown } from "../wallet";
 import { fromBase58, toBase58 } from "./base58";
-import { littleEndian, readTransaction, type Instruction } from "./message";
+import { littleEndian, readPayer, readTransaction, type Instruction } from "./message";
 
 const SYSTEM = "11111111111111111111111111111111";
 const BUDGET = "ComputeBudget111111111111111111111111111111";
@@ -49,10 +49,13 @@ export function readPayment(transaction: Uint8Array): SolanaPayment {
   return { payer, ...paid, opens, fee };
 }
 
-/** Whether the transaction, in base64, pays exactly what was shown. */
-export async function matchesReview(transaction: string, shown: Reviewable): Promise<boolean> {
+/** Whether the transaction, in base64, pays exactly what was shown; of a routing provider's, who pays. */
+export async function matchesShown(transaction: string, shown: Shown): Promise<boolean> {
   let paid: SolanaPayment;
   try {
+    // Its accounts may stand in tables that only the chain knows: what it takes is shown by the wallet's trial run.
+    if (shown.kind === "call") return readPayer(fromBase64(transaction)) === shown.account;
+    if (shown.kind !== "transfer") return false;
     paid = readPayment(fromBase64(transaction));
   } catch {
     return false;

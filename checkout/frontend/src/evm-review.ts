@@ -1,0 +1,38 @@
+/** Whether an Ethereum transaction does what the customer was shown. Pure: nobody is asked. */
+
+import type { EvmTransaction } from "./types";
+import type { Shown } from "./wallet";
+
+const TRANSFER = "0xa9059cbb";
+const APPROVE = "0x095ea7b3";
+
+/** A transfer and an allowance are read whole; of a routing provider's call, whom it calls and what coins it takes. */
+export function matchesShown(transaction: EvmTransaction, shown: Shown): boolean {
+  if (Number(transaction.chainId) !== shown.chainId || !same(transaction.from, shown.account)) return false;
+  const data = (transaction.data ?? "0x").toLowerCase();
+  const value = BigInt(transaction.value ?? "0x0");
+  switch (shown.kind) {
+    case "call":
+      return same(transaction.to, shown.contract) && value <= BigInt(shown.mostCoins) && data.length > 10;
+    case "allowance": {
+      const call = tokenCall(APPROVE, shown.spender, shown.rawAmount);
+      return same(transaction.to, shown.token.contract_address) && value === 0n && data === call;
+    }
+    case "transfer": {
+      if (!shown.token.contract_address) {
+        return same(transaction.to, shown.recipient) && value === BigInt(shown.rawAmount);
+      }
+      // The payment's reference may stand after the arguments.
+      const call = tokenCall(TRANSFER, shown.recipient, shown.rawAmount);
+      return same(transaction.to, shown.token.contract_address) && value === 0n && data.startsWith(call);
+    }
+  }
+}
+
+function tokenCall(selector: string, account: string, rawAmount: string): string {
+  return selector + account.slice(2).toLowerCase().padStart(64, "0") + BigInt(rawAmount).toString(16).padStart(64, "0");
+}
+
+function same(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}

@@ -1,0 +1,67 @@
+/** What screens are made of. */
+
+import { copy } from "./copy";
+import { el, type Child } from "./dom";
+import type { Notice } from "./notices";
+import { isZero, plain } from "./money";
+import type { Screen } from "./panel";
+import type { Amount, Checkout } from "./types";
+
+export function screen(name: string, heading: string, nodes: Child[], spoken?: string): Screen {
+  const kept = nodes.filter((node): node is Node => node instanceof Node);
+  return { name, heading, nodes: kept, ...(spoken ? { spoken: `${heading}. ${spoken}` } : {}) };
+}
+
+/** An amount with its symbol, as people say it. */
+export function money(amount: Amount, checkout: Checkout): string {
+  return `${plain(amount)} ${checkout.token.symbol}`;
+}
+
+export function noticeBox(notice: Notice | undefined): HTMLElement | null {
+  if (!notice) return null;
+  // No role of its own: the page's one live region says it, once.
+  return el("p", { class: `notice notice--${notice.tone}`, "data-testid": "notice" }, notice.text);
+}
+
+export function paragraph(text: string): HTMLElement {
+  return el("p", { class: "help" }, text);
+}
+
+export function smallPrint(text: string): HTMLElement {
+  return el("p", { class: "help help--small" }, text);
+}
+
+export function actions(...buttons: Child[]): HTMLElement {
+  return el("div", { class: "actions" }, ...buttons);
+}
+
+export function spinner(): HTMLElement {
+  return el("div", { class: "spinner", "aria-hidden": "true" });
+}
+
+export function facts(...rows: Child[]): HTMLElement {
+  return el("dl", { class: "facts" }, ...rows);
+}
+
+export function fact(name: string, value: Child, extra = ""): HTMLElement {
+  return el("div", { class: `fact ${extra}`.trim() }, el("dt", {}, name), el("dd", {}, value));
+}
+
+export function addressFact(name: string, address: string): HTMLElement {
+  return fact(name, el("code", { class: "address" }, address), "fact--tall");
+}
+
+/** "3.00 of 10.00 USDC received, 7.00 to go", or null when nothing has come in. */
+export function partialText(checkout: Checkout): string | null {
+  if (isZero(checkout.amount_paid) || isZero(checkout.amount_remaining)) return null;
+  const total = money(checkout.amount, checkout);
+  return copy.partlyPaid(plain(checkout.amount_paid), total, plain(checkout.amount_remaining));
+}
+
+/** How far a part-paid request has come, in words and as a bar; null when nothing has come in. */
+export function partialBox(checkout: Checkout): HTMLElement | null {
+  const text = partialText(checkout);
+  if (!text) return null;
+  const bar = { class: "bar", max: checkout.amount.raw, value: checkout.amount_paid.raw, "aria-hidden": "true" };
+  return el("div", { class: "partial" }, el("p", {}, text), el("progress", bar));
+}

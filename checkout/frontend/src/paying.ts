@@ -1,0 +1,216 @@
+/** From the review to a sent transaction: the right network, allowances, the built transaction, the wallet's answer. */
+
+import { ApiError } from "./api";
+import { Allowing, type Allowed } from "./allowing";
+import { copy } from "./copy";
+import type { Flow, Means } from "./flow";
+import { bad, info, paymentNotice, proofNotice, switchNotice, walletNotice, type Notice } from "./notices";
+import { refusalOf, refused } from "./refusals";
+import { contractOf, mostCoins } from "./route-book";
+import type { Ask, Plan, Reviewed } from "./states";
+import type { BuiltTransaction, Route } from "./types";
+import type { Shown, Wallet } from "./wallet";
+
+type Ready = Reviewed & { built: BuiltTransaction };
+
+const PROOF_ATTEMPTS = 4;
+const PROOF_PAUSE_SECONDS = 3;
+/** A Solana transaction can be sent for about a minute after it was built. */
+const FRESH_FOR_MS = 20_000;
+
+export class Paying {
+  private readonly allowing: Allowing;
+
+  constructor(
+    private readonly flow: Flow,
+    private readonly means: Means,
+  ) {
+    this.allowing = new Allowing(flow, means.api);
+  }
+
+  /** Reach the network, allow, build, check, prove the wallet where that is asked for, and hand over to it. */
+  async start(): Promise<void> {
+    const { step } = this.flow;
+    if (step.at !== "review") return;
+    const { wallet, account, option, route } = step;
+    const reviewed: Reviewed = { wallet, account, option, route };
+    const current = this.flow.begin();
+    try {
+      if (!(await this.reachNetwork(reviewed, current))) return;
+      this.flow.go({ at: "building", ...reviewed });
+      const allowed = await this.allowing.run(reviewed, current);
+      if (!allowed || !current()) return;
+      const built = await this.build(reviewed, allowed, current);
+      const ready = built?.built.payer_proof ? await this.prove(built, current) : built;
+      if (!ready || !current()) return;
+      // The wallet may have been moved while the server was building.
+      if ((await wallet.chain()) !== option.chainId) {
+        if (current()) this.flow.review(reviewed, info(copy.notices.wrongNetwork(this.chainName(reviewed))));
+        return;
+      }
+      if (current()) await this.confirm(ready, this.plan(ready, allowed), current);
+    } catch (error) {
+      if (current()) this.stopped(error, reviewed);
+    }
+  }
+
+  private async reachNetwork(reviewed: Reviewed, current: () => boolean): Promise<boolean> {
+    const { wallet, option } = reviewed;
+    if ((await wallet.chain()) === option.chainId) return current();
+    if (!current()) return false;
+    this.flow.go({ at: "switching", ...reviewed });
+    const notice = await this.trySwitch(wallet, option.chainId, this.chainName(reviewed));
+    if (notice && current()) this.flow.review(reviewed, notice);
+    return !notice && current();
+  }
+
+  private async trySwitch(wallet: Wallet, wanted: number, name: string): Promise<Notice | null> {
+    try {
+      return (await wallet.switchTo(wanted)) === wanted ? null : info(copy.notices.rejectedSwitch(name));
+    } catch (error) {
+      return switchNotice(error, wallet, name, wanted);
+    }
+  }
+
+  /** The transaction for what was reviewed, or null after showing why it cannot be built. */
+  private async build(reviewed: Reviewed, allowed: Allowed, current: () => boolean): Promise<Ready | null> {
+    const { flow } = this;
+    let { route } = reviewed;
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        if (!flow.book.isFresh(route)) throw routeExpired();
+        const built = await this.means.api.buildTransaction(route.id);
+        return current() ? await this.checked({ ...reviewed, route, built }, current) : null;
+      } catch (error) {
+        if (attempt > 0 || !isExpiry(error)) throw error;
+      }
+      const renewed = await this.renewed(reviewed);
+      if (!current()) return null;
+      if (typeof renewed === "string") {
+        flow.blocked(reviewed, bad(renewed));
+        return null;
+      }
+      const isSame = route.type === "direct" && renewed.from.amount.raw === route.from.amount.raw;
+      if (!isSame) {
+        const isSwap = renewed.type !== "direct";
+        const notice = isSwap ? copy.notices.priceChanged(allowed.asks.length > 0) : copy.notices.amountChanged;
+        flow.review({ ...reviewed, route: renewed }, info(notice));
+        return null;
+      }
+      route = renewed;
+    }
+  }
+
+  /** The route that comes nearest to the one that ran out, or why there is none. */
+  private async renewed({ account, option, route }: Reviewed): Promise<Route | string> {
+    this.flow.book.clear();
+    const found = await this.flow.book.find(account, option);
+    if (typeof found === "string") return found;
+    const tag = route.tags[route.tags.length - 1] ?? "";
+    return found.find(({ tags }) => tags.includes(tag)) ?? found[0] ?? copy.notices.noRoute;
+  }
+
+  private async checked(ready: Ready, current: () => boolean): Promise<Ready | null> {
+    if (await ready.wallet.matches(ready.built.transaction, this.shown(ready))) return ready;
+    if (current()) this.flow.blocked(ready, bad(copy.notices.mismatch), false);
+    return null;
+  }
+
+  private shown({ account, option, route }: Reviewed): Shown {
+    const { chainId, token } = option;
+    if (route.type === "direct") {
+      const recipient = this.means.checkout().recipient_address;
+      return { kind: "transfer", account, chainId, token, recipient, rawAmount: route.from.amount.raw };
+    }
+    return { kind: "call", account, chainId, contract: contractOf(route) ?? "", mostCoins: String(mostCoins(route)) };
+  }
+
+  /** Has the wallet prove that it is the payer's; null after showing why there is no proof. */
+  private async prove(ready: Ready, current: () => boolean): Promise<Ready | null> {
+    const { flow } = this;
+    const { wallet, account, option, route, built } = ready;
+    const reviewed: Reviewed = { wallet, account, option, route };
+    const plan: Plan = { asks: ["prove", "pay"], at: 0 };
+    const builtAt = this.means.now();
+    flow.go({ at: "proving", plan, isSigned: false, ...reviewed });
+    let signature: string;
+    try {
+      signature = await wallet.sign(account, built.payer_proof?.message ?? "");
+    } catch (error) {
+      if (current()) flow.review(reviewed, proofNotice(error, wallet));
+      return null;
+    }
+    if (!current()) return null;
+    flow.go({ at: "proving", plan, isSigned: true, ...reviewed });
+    try {
+      await this.bringProof(route.id, account, signature, current);
+    } catch (error) {
+      if (!current()) return null;
+      if (!isExpiry(error)) flow.review(reviewed, flow.serverNotice(error));
+      else await flow.quote(reviewed, current, info(copy.notices.proofTooLate));
+      return null;
+    }
+    if (built.chain_type !== "solana" || this.means.now() - builtAt < FRESH_FOR_MS || !current()) return ready;
+    return this.checked({ ...ready, built: await this.means.api.buildTransaction(route.id, "payer") }, current);
+  }
+
+  /** Tries again by itself while the server can't ask the chain about the wallet. */
+  private async bringProof(routeId: string, account: string, signature: string, current: () => boolean): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.means.api.provePayer(routeId, account, signature);
+      } catch (error) {
+        const isWorthMore = error instanceof ApiError && error.isTemporary && attempt < PROOF_ATTEMPTS;
+        if (!isWorthMore || !current()) throw error;
+        await seconds(error.retryAfterSeconds ?? PROOF_PAUSE_SECONDS);
+      }
+    }
+  }
+
+  /** Whatever the customer does on the page meanwhile, a hash that the wallet returns is always kept. */
+  private async confirm(ready: Ready, plan: Plan, current: () => boolean): Promise<void> {
+    const { flow } = this;
+    const { events } = this.means;
+    const { wallet, account, option, route, built } = ready;
+    const reviewed: Reviewed = { wallet, account, option, route };
+    flow.go({ at: "confirming", plan, ...reviewed });
+    events.promptOpened();
+    try {
+      const hash = await wallet.send(account, built.transaction);
+      events.sent({ transaction_hash: hash, chain_id: option.chainId, route_id: route.id });
+      flow.restart();
+    } catch (error) {
+      const refusal = refusalOf(error);
+      // Other failures do not prove that nothing was sent, so the open prompt stays on record.
+      if (["rejected", "unauthorized", "unsupported"].includes(refusal)) events.promptAnswered();
+      if (current()) flow.review(reviewed, paymentNotice(error, wallet));
+      else events.changed();
+    }
+  }
+
+  private plan(ready: Ready, allowed: Allowed): Plan {
+    const asks: Ask[] = [...allowed.asks, ...(ready.built.payer_proof ? (["prove"] as const) : []), "pay"];
+    return { asks, at: asks.length - 1 };
+  }
+
+  private stopped(error: unknown, reviewed: Reviewed): void {
+    if (refused(error)) this.flow.review(reviewed, walletNotice(error, reviewed.wallet));
+    else this.flow.blocked(reviewed, this.flow.serverNotice(error));
+  }
+
+  private chainName({ option }: Reviewed): string {
+    return this.means.chains.name(option.chainId);
+  }
+}
+
+function routeExpired(): ApiError {
+  return new ApiError(409, "route_expired", copy.errors.server, null);
+}
+
+function isExpiry(error: unknown): boolean {
+  return error instanceof ApiError && error.code === "route_expired";
+}
+
+function seconds(count: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, count * 1000));
+}

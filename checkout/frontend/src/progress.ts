@@ -1,0 +1,137 @@
+/** The screens of a payment under way: direct, or across networks with somebody who carries it. */
+
+import type { Chains } from "./chains";
+import { copy } from "./copy";
+import { el, externalLink, webUrl, type Child } from "./dom";
+import type { Screen } from "./panel";
+import { noticeBox, paragraph, partialBox, screen, smallPrint } from "./parts";
+import { providerName } from "./route-screen";
+import { stepList, type StepState } from "./steps";
+import type { Checkout, Merchant, Payment, SentTransaction } from "./types";
+
+const LONG_MS = 15 * 60_000;
+
+export interface Following {
+  checkout: Checkout;
+  chains: Chains;
+  /** The server's time. */
+  now: number;
+}
+
+/** Whether a payment across networks is under way for longer than such payments usually are. */
+export function isTakingLong(payment: Payment, now: number): boolean {
+  return isCrossing(payment) && now - Date.parse(payment.created_at) > LONG_MS;
+}
+
+/** A hash that only this browser knows yet. */
+export function submittingScreen(sent: SentTransaction, isRetrying: boolean, { checkout, chains }: Following): Screen {
+  const { chain_id: chainId, transaction_hash: hash } = sent;
+  const notice = isRetrying ? noticeBox({ tone: "error", text: copy.submitRetrying }) : null;
+  const isElsewhere = chainId !== checkout.chain_id;
+  const steps = isElsewhere
+    ? crossingSteps(chains.name(chainId), checkout.chain.name, null)
+    : directSteps(null);
+  return screen("processing", copy.processing, [
+    notice ?? paragraph(copy.submitting),
+    stepList(steps),
+    transactionBox(copy.transaction, hash, chains.transactionUrl(chainId, hash)),
+  ]);
+}
+
+export function processingScreen(payment: Payment, following: Following): Screen {
+  const { checkout, chains, now } = following;
+  const [from, to] = [chains.name(payment.chain_id), chains.name(payment.destination_chain_id)];
+  const steps = isCrossing(payment) ? crossingSteps(from, to, payment) : directSteps(payment);
+  const isLong = isTakingLong(payment, now);
+  const current = steps.find(([, state]) => state === "current")?.[0] ?? copy.stepSent;
+  return screen(
+    "processing",
+    copy.processing,
+    [
+      partialBox(checkout),
+      paragraph(isCrossing(payment) ? copy.crossingHelp(from, to) : copy.processingHelp),
+      stepList(steps),
+      payment.status_detail ? smallPrint(payment.status_detail) : null,
+      isLong && noticeBox({ tone: "info", text: copy.takingLong }),
+      isLong && supportLine(checkout.merchant),
+      ...transactionBoxes(payment, chains),
+    ],
+    isLong ? copy.takingLong : current,
+  );
+}
+
+/** Everything that can be looked at: the customer's transaction, the delivery, the provider's own page. */
+export function transactionBoxes(payment: Payment, chains: Chains): Child[] {
+  const { destination_transaction_hash: delivered, provider_url: follow } = payment;
+  const isTwo = isCrossing(payment);
+  const label = isTwo ? copy.transactionOn(chains.name(payment.chain_id)) : copy.transaction;
+  const followed = isTwo && webUrl(follow ?? null) ? copy.followAt(providerName(payment.provider)) : null;
+  const link = followed && externalLink(follow ?? null, followed, "provider-link");
+  const first = transactionBox(label, payment.transaction_hash, payment.explorer_url, link);
+  if (!isTwo || !delivered) return [first];
+  const url = payment.destination_explorer_url ?? chains.transactionUrl(payment.destination_chain_id, delivered);
+  return [first, transactionBox(copy.deliveryOn(chains.name(payment.destination_chain_id)), delivered, url)];
+}
+
+/** Whom to ask, where the merchant has told. */
+export function supportLine({ name, support_url: url, support_email: email }: Merchant): Child {
+  const isWeb = webUrl(url) !== null;
+  if (!isWeb && !email) return null;
+  const link = isWeb
+    ? externalLink(url, copy.support(name))
+    : el("a", { href: `mailto:${encodeURIComponent(email ?? "").replace("%40", "@")}` }, email ?? "");
+  return el("p", { class: "help help--small support" }, isWeb ? null : copy.supportNamed(name), link);
+}
+
+type StepRow = [string, StepState, string?];
+
+function isCrossing(payment: Payment): boolean {
+  return payment.chain_id !== payment.destination_chain_id;
+}
+
+/** Without a payment: one that the server does not know yet. */
+function directSteps(payment: Payment | null): StepRow[] {
+  // "processing" says only that we have begun to look (spec 3.2).
+  const reached = !payment ? 0 : payment.confirmations > 0 ? 2 : 1;
+  return inOrder([[copy.stepSent], [copy.stepSeen], [confirmationsText(payment)], [copy.stepPaid]], reached);
+}
+
+function crossingSteps(from: string, to: string, payment: Payment | null): StepRow[] {
+  const isDelivered = Boolean(payment?.destination_transaction_hash);
+  const isSeen = Boolean(payment && (payment.provider_status || payment.confirmations > 0));
+  const reached = !payment ? 0 : isDelivered ? 4 : isSeen ? 2 : 1;
+  const carrier = payment?.provider ? copy.crossingWith(providerName(payment.provider)) : "";
+  const steps: [string, string?][] = [
+    [copy.stepSent],
+    [copy.stepSeenOn(from)],
+    [copy.stepCrossing(to), carrier],
+    [copy.stepDelivered(to)],
+    [isDelivered ? confirmationsText(payment) : copy.stepFinality],
+    [copy.stepPaid],
+  ];
+  return inOrder(steps, reached);
+}
+
+function inOrder(steps: [string, string?][], reached: number): StepRow[] {
+  return steps.map(([text, remark = ""], index) => {
+    const state = index < reached ? "done" : index === reached ? "current" : "todo";
+    return [text, state, remark];
+  });
+}
+
+function confirmationsText(payment: Payment | null): string {
+  if (!payment?.confirmations_required) return copy.stepFinality;
+  const done = Math.min(payment.confirmations, payment.confirmations_required);
+  return copy.stepConfirmations(done, payment.confirmations_required);
+}
+
+function transactionBox(label: string, hash: string, url: string | null, more: Child = null): HTMLElement {
+  return el(
+    "div",
+    { class: "transaction" },
+    el("span", { class: "transaction__label" }, label),
+    el("code", { class: "address" }, hash),
+    webUrl(url) !== null && externalLink(url, copy.viewOnExplorer),
+    more,
+  );
+}

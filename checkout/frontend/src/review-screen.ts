@@ -1,0 +1,129 @@
+/** What is to be confirmed: what leaves the wallet, what arrives, what it costs, and whom the transaction calls. */
+
+import { copy } from "./copy";
+import { button, el, type Child } from "./dom";
+import type { Flow } from "./flow";
+import { about, costs, dollars, plain } from "./money";
+import type { Notice } from "./notices";
+import type { Screen } from "./panel";
+import { actions, addressFact, fact, facts, money, noticeBox, screen, smallPrint } from "./parts";
+import { contractOf, spenderOf } from "./route-book";
+import { timeOf, wayOf } from "./route-screen";
+import type { PayContext } from "./screens";
+import type { Reviewed } from "./states";
+import type { Route, RouteFee } from "./types";
+
+export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayContext): Screen {
+  const { checkout, flow } = context;
+  const isDirect = step.route.type === "direct";
+  const cost = isDirect ? money(step.route.from.amount, checkout) : costOf(step.route);
+  return screen(
+    "review",
+    copy.review,
+    [
+      noticeBox(step.notice),
+      isDirect ? directFacts(step, context) : swapFacts(step, context),
+      actions(
+        button("pay", "primary", copy.pay(cost), () => void flow.pay()),
+        ...(isDirect ? directWaysOn(flow) : [button("back", "quiet", copy.back, () => void flow.back())]),
+      ),
+      ...advice(step),
+    ],
+    step.notice?.text,
+  );
+}
+
+function directWaysOn(flow: Flow): Child[] {
+  return [
+    flow.means.offersSwaps && button("other-token", "secondary", copy.payWithAnother, () => flow.showTokens()),
+    button("use-another-wallet", "quiet", copy.useAnotherWallet, () => flow.restart()),
+  ];
+}
+
+/** What leaves the wallet, short enough for a button. */
+export function costOf({ from }: Route): string {
+  return `${costs(from.amount)} ${from.token.symbol}`;
+}
+
+function directFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElement {
+  return facts(
+    fact(copy.amount, el("strong", {}, money(step.route.from.amount, checkout))),
+    fact(copy.network, chains.name(step.option.chainId)),
+    fact(copy.networkFee, networkFee(step.route)),
+    addressFact(copy.recipient, checkout.recipient_address),
+    addressFact(copy.payer, step.account),
+  );
+}
+
+function swapFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElement {
+  const { route, account } = step;
+  const { from, to, fees } = route;
+  const contract = contractOf(route);
+  const spender = spenderOf(route);
+  const isExact = to.amount.raw === to.amount_min.raw;
+  const least = `${plain(to.amount_min)} ${to.token.symbol}`;
+  const addresses = facts(addressFact(copy.recipient, checkout.recipient_address), addressFact(copy.payer, account));
+  return el(
+    "div",
+    {},
+    facts(
+      fact(
+        copy.youPay,
+        stacked(
+          el("strong", {}, `${plain(from.amount)} ${from.token.symbol}`),
+          copy.onChain(chains.name(from.chain_id)),
+          from.usd ? copy.worthAbout(dollars(from.usd)) : null,
+        ),
+      ),
+      fact(
+        copy.receives(checkout.merchant.name),
+        stacked(
+          el("strong", {}, isExact ? least : copy.atLeast(least)),
+          copy.onChain(chains.name(to.chain_id)),
+          isExact ? null : copy.expected(`${about(to.amount)} ${to.token.symbol}`),
+        ),
+      ),
+      fees.length > 0 ? fact(copy.fees, feeList(fees)) : fact(copy.fees, copy.noFees),
+      fact(copy.networkFee, networkFee(route)),
+      from.usd && to.usd ? fact(copy.difference, copy.differenceText(dollars(from.usd), dollars(to.usd))) : null,
+      fact(copy.time, timeOf(route)),
+      fact(copy.way, wayOf(route)),
+      contract ? addressFact(copy.contract, contract) : null,
+      spender && spender !== contract ? addressFact(copy.spender, spender) : null,
+    ),
+    el("details", { class: "more" }, el("summary", {}, copy.addresses), addresses),
+  );
+}
+
+function advice({ wallet, route }: Reviewed): Child[] {
+  if (route.type === "direct") return [smallPrint(copy.reviewHelp(wallet.name))];
+  const isAllowed = wallet.family === "evm" && Boolean(route.from.token.contract_address);
+  return [
+    isAllowed && smallPrint(copy.swapAllowHelp(wallet.name, `${plain(route.from.amount)} ${route.from.token.symbol}`)),
+    smallPrint(copy.swapHelp(wallet.name)),
+  ];
+}
+
+function networkFee({ gas, from }: Route): string {
+  if (!gas?.amount) return copy.feeInWallet;
+  const fee = `${about(gas.amount)} ${gas.token?.symbol ?? from.chain.native_symbol}`;
+  return [copy.aboutFee(fee), dollars(gas.usd)].filter(Boolean).join(" · ");
+}
+
+function feeList(fees: RouteFee[]): HTMLElement {
+  const items = fees.map(({ name, amount, token, usd, included }) => {
+    const cost = amount ? `${about(amount)} ${token.symbol}` : "";
+    const note = included ? copy.feeIncluded : copy.feeOnTop;
+    return el(
+      "li",
+      {},
+      el("span", { class: "fee__name" }, name),
+      el("small", {}, [cost, dollars(usd), note].filter(Boolean).join(" · ")),
+    );
+  });
+  return el("ul", { class: "fees" }, ...items);
+}
+
+function stacked(first: Node, ...others: (string | null)[]): HTMLElement {
+  return el("span", { class: "stacked" }, first, ...others.filter(Boolean).map((text) => el("small", {}, text)));
+}

@@ -1,0 +1,70 @@
+/** The routes that were offered in this page: each token is asked about once, for as long as the answer holds. */
+
+import type { Api } from "./api";
+import { copy } from "./copy";
+import type { Option } from "./holdings";
+import type { Checkout, Route } from "./types";
+
+const MARGIN_MS = 5_000;
+
+/** Routes, the recommended one first; or, in words, why there are none. */
+export type Found = Route[] | string;
+
+export class RouteBook {
+  private readonly kept = new Map<string, Promise<Found>>();
+
+  constructor(
+    private readonly api: Api,
+    private readonly checkout: () => Checkout,
+    private readonly now: () => number,
+  ) {}
+
+  async find(account: string, option: Option): Promise<Found> {
+    const key = [account, option.chainId, option.token.contract_address, this.checkout().amount_remaining.raw].join();
+    const known = await this.kept.get(key);
+    if (known && typeof known !== "string" && known.every((route) => this.isFresh(route))) return known;
+    const asked = this.ask(account, option);
+    this.kept.set(key, asked);
+    // What failed may be asked again.
+    asked.catch(() => this.kept.delete(key));
+    return asked;
+  }
+
+  /** Forgets what was offered, so that the next question is asked anew. */
+  clear(): void {
+    this.kept.clear();
+  }
+
+  isFresh(route: Route): boolean {
+    return Date.parse(route.expires_at) - MARGIN_MS > this.now();
+  }
+
+  private async ask(account: string, option: Option): Promise<Found> {
+    const { routes, reason } = await this.api.routes(account, option.chainId, option.token);
+    return routes.length > 0 ? routes : reason?.message || copy.notices.noRoute;
+  }
+}
+
+/** The bridges and exchanges that a route goes through, by name. */
+export function toolsOf(route: Route): string[] {
+  return [...new Set(route.steps.flatMap(({ tool }) => (tool ? [tool] : [])))];
+}
+
+/** What the wallet's transaction calls, where that is not the token or the merchant. */
+export function contractOf(route: Route): string | null {
+  return route.steps.find((step) => step.contract_address)?.contract_address ?? null;
+}
+
+/** Who has to be allowed to take the token; null where nobody has to. */
+export function spenderOf(route: Route): string | null {
+  return route.steps.find((step) => step.spender)?.spender ?? null;
+}
+
+/** The most of its chain's own coin that the route takes beside the network's fee, in base units. */
+export function mostCoins(route: Route): bigint {
+  const isCoin = !route.from.token.contract_address;
+  return route.fees.reduce(
+    (sum, { included, amount }) => (included || !amount ? sum : sum + BigInt(amount.raw)),
+    isCoin ? BigInt(route.from.amount.raw) : 0n,
+  );
+}

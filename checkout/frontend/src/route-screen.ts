@@ -1,0 +1,50 @@
+/** Two routes side by side: what each costs and how long it takes. */
+
+import { copy } from "./copy";
+import { button, el } from "./dom";
+import { costs, dollars } from "./money";
+import type { Screen } from "./panel";
+import { actions, money, paragraph, screen } from "./parts";
+import { toolsOf } from "./route-book";
+import type { PayContext } from "./screens";
+import type { Chosen } from "./states";
+import type { Route } from "./types";
+
+const PROVIDERS: Readonly<Record<string, string>> = { lifi: "LI.FI", relay: "Relay" };
+
+export function routesScreen(step: Chosen & { routes: readonly Route[] }, { checkout, flow }: PayContext): Screen {
+  const rows = step.routes.map((route, index) => {
+    const row = el(
+      "button",
+      { type: "button", class: "route", id: `route-${index}` },
+      el("span", { class: "route__tags" }, ...shownTags(route).map((tag) => el("span", { class: "tag" }, tag))),
+      el("strong", { class: "route__cost" }, `${costs(route.from.amount)} ${route.from.token.symbol}`),
+      el("span", { class: "route__time" }, timeOf(route)),
+      el("small", { class: "route__way" }, [dollars(route.from.usd), wayOf(route)].filter(Boolean).join(" · ")),
+    );
+    row.addEventListener("click", () => flow.take(route));
+    return el("li", {}, row);
+  });
+  return screen("routes", copy.routes, [
+    paragraph(copy.routesHelp(checkout.merchant.name, money(checkout.amount_remaining, checkout))),
+    el("ul", { class: "wallets" }, ...rows),
+    actions(button("other-token", "quiet", copy.otherToken, () => flow.showTokens())),
+  ]);
+}
+
+export function timeOf(route: Route): string {
+  return route.duration_seconds === null ? copy.durationUnknown : copy.duration(route.duration_seconds);
+}
+
+/** "Stargate, found by LI.FI". */
+export function wayOf(route: Route): string {
+  return copy.through(providerName(route.provider), toolsOf(route).join(", "));
+}
+
+export function providerName(provider: string | null): string {
+  return PROVIDERS[provider ?? ""] ?? provider ?? "";
+}
+
+function shownTags(route: Route): string[] {
+  return route.tags.flatMap((tag) => copy.tags[tag] ?? []);
+}

@@ -1,0 +1,138 @@
+/** The list of what the connected wallet can pay with. */
+
+import { copy } from "./copy";
+import { button, el, initial, type Child } from "./dom";
+import type { Flow } from "./flow";
+import type { Option } from "./holdings";
+import { dollars, held, plain } from "./money";
+import type { Notice } from "./notices";
+import type { Screen } from "./panel";
+import { actions, money, noticeBox, paragraph, partialBox, screen, smallPrint } from "./parts";
+import type { PayContext } from "./screens";
+import type { Connected } from "./states";
+
+const ROWS_BEFORE_SEARCH = 8;
+const HUES = 12;
+
+export function tokenScreen(step: Connected & { notice?: Notice }, context: PayContext): Screen {
+  const { checkout, chains, flow } = context;
+  const { wallet } = step;
+  const isNative = wallet.family === chains.requested.chain_type;
+  const options = flow.holdings?.options(isNative) ?? [];
+  const isLoading = flow.holdings?.isLoading ?? false;
+  const others = options.filter(({ isRequested }) => !isRequested).length;
+  const rows = options.map((option) => tokenRow(option, context));
+  const needsSearch = options.length > ROWS_BEFORE_SEARCH;
+  const isEmpty = !isLoading && others === 0 && !options.some(({ isEnough, isRequested }) => isRequested && isEnough);
+  const left = money(checkout.amount_remaining, checkout);
+  return screen(
+    "tokens",
+    copy.tokens,
+    [
+      partialBox(checkout),
+      noticeBox(step.notice),
+      paragraph(copy.tokensHelp(checkout.merchant.name, left, checkout.chain.name)),
+      flow.isRoutingDown && noticeBox(routingNotice(context, isNative)),
+      needsSearch ? searchBox(flow, rows, options, context) : null,
+      rows.length > 0 && el("ul", { class: `tokens ${needsSearch ? "tokens--many" : ""}`, id: "tokens" }, ...rows),
+      isEmpty && paragraph(copy.nothingToPayWith(wallet.name)),
+      quietLine(context, isLoading),
+      actions(
+        wallet.sibling ? siblingButton(step, flow) : null,
+        !isLoading && button("look-again", "quiet", copy.lookAgain, () => flow.showTokens()),
+        button("use-another-wallet", "quiet", copy.useAnotherWallet, () => flow.restart()),
+      ),
+    ],
+    step.notice?.text,
+  );
+}
+
+function routingNotice({ checkout }: PayContext, isNative: boolean): Notice {
+  const wanted = `${checkout.token.symbol} on ${checkout.chain.name}`;
+  return { tone: "info", text: isNative ? copy.routingDownDirect(wanted) : copy.routingDown };
+}
+
+function siblingButton({ wallet }: Connected, flow: Flow): HTMLElement {
+  const family = wallet.sibling?.().family ?? "";
+  const label = copy.otherFamily(wallet.name, copy.family(family));
+  return button("other-family", "secondary", label, () => void flow.changeFamily());
+}
+
+/** What is still being asked, and what could not be. */
+function quietLine({ chains, flow }: PayContext, isLoading: boolean): HTMLElement | null {
+  if (isLoading) return smallPrint(copy.loadingTokens);
+  const missing = flow.holdings?.unavailable ?? [];
+  if (missing.length > 0) return smallPrint(copy.unavailableChains(missing.map((id) => chains.name(id)).join(", ")));
+  return flow.holdings?.isIncomplete ? smallPrint(copy.walletNotRead) : null;
+}
+
+/** Hides rows in place: what is typed must not redraw the page under the typing hand. */
+function searchBox(flow: Flow, rows: HTMLElement[], options: Option[], { chains }: PayContext): HTMLElement {
+  const nothing = el("p", { class: "help", hidden: "" }, copy.noTokenFound);
+  const attributes = { id: "token-search", class: "search", type: "search", autocomplete: "off", spellcheck: "false" };
+  const input = el("input", { ...attributes, "aria-label": copy.searchTokens, placeholder: copy.searchTokens });
+  const narrow = (): void => {
+    flow.filter = input.value;
+    const words = input.value.toLowerCase().split(/\s+/);
+    let shown = 0;
+    options.forEach((option, index) => {
+      const { symbol, name, contract_address: address } = option.token;
+      const text = [symbol, name, address, chains.name(option.chainId)].join(" ").toLowerCase();
+      const isShown = words.every((word) => text.includes(word));
+      shown += Number(isShown);
+      rows[index]?.toggleAttribute("hidden", !isShown);
+    });
+    nothing.hidden = shown > 0;
+  };
+  input.value = flow.filter;
+  input.addEventListener("input", narrow);
+  narrow();
+  return el("div", {}, input, nothing);
+}
+
+function tokenRow(option: Option, context: PayContext): HTMLElement {
+  const { flow, chains } = context;
+  const reason = whyNot(option, context);
+  const { symbol, contract_address: address } = option.token;
+  const chain = chains.name(option.chainId);
+  const isForeign = option.token.id === null;
+  const parts: Child[] = [
+    coin(option, chain),
+    el(
+      "span",
+      { class: "token__what" },
+      el("bdi", { class: "token__symbol" }, symbol),
+      option.isRequested && el("span", { class: "tag" }, copy.noConversion),
+      el("small", {}, copy.onChain(chain)),
+    ),
+    el(
+      "span",
+      { class: "token__held" },
+      option.balance ? held(option.balance) : el("small", {}, copy.balanceUnknown),
+      el("small", {}, reason ?? dollars(option.usd)),
+    ),
+    isForeign && el("small", { class: "token__address" }, copy.outsideCatalogue, " ", el("code", {}, address)),
+  ];
+  const kind = `token ${option.isRequested ? "token--requested" : ""} ${reason ? "token--short" : ""}`;
+  if (reason) return el("li", {}, el("div", { class: kind }, ...parts));
+  const id = `token-${option.chainId}-${address || "coin"}`;
+  const row = el("button", { type: "button", id, class: kind }, ...parts);
+  row.addEventListener("click", () => void flow.pick(option));
+  return el("li", {}, row);
+}
+
+/** Why a token can't be chosen, or null when it can. */
+function whyNot({ isRequested, isEnough, balance }: Option, { checkout, flow }: PayContext): string | null {
+  if (isRequested) {
+    return isEnough || !balance ? null : copy.needed(plain(checkout.amount_remaining));
+  }
+  if (flow.isRoutingDown) return copy.notOffered;
+  return isEnough ? null : copy.notEnough;
+}
+
+/** A token's letter with its network's: the same symbol on two networks looks different. */
+function coin({ token, chainId }: Option, chain: string): HTMLElement {
+  const badge = el("span", { class: "coin__chain" }, initial(chain));
+  badge.style.setProperty("--hue", String(((chainId % HUES) * 360) / HUES));
+  return el("span", { class: "coin", "aria-hidden": "true" }, initial(token.symbol), badge);
+}
