@@ -6,7 +6,7 @@ by them; swaps before the deposit are switched off, since they go through contra
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,9 +39,10 @@ class RelayProvider:
     # The same question has the same answer here, whatever is wanted most.
     has_orders = False
 
-    def __init__(self, api_url: str, api_key: str) -> None:
+    def __init__(self, api_url: str, api_key: str, *, clock: Callable[[], float] = time.time) -> None:
         self._api = JsonApi(self.key, api_url, headers={"x-api-key": api_key} if api_key else {})
         self._may_list_requests = bool(api_key)
+        self._clock = clock
         is_testnet = api_url.startswith(_TESTNETS)
         self._explorer = f"https://{'testnets.' if is_testnet else ''}relay.link/transaction/"
 
@@ -55,7 +56,7 @@ class RelayProvider:
         answer = self._api.post("/quote/v2", question)
         if answer.status >= 400:
             raise no_offer_from(answer.status, answer.body)
-        return offer_from(answer.body, now=time.time())
+        return offer_from(answer.body, now=self._clock())
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
         """Return what became of a swap, as `RoutingProvider` promises. What was delivered is told with a key alone."""
