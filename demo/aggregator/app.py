@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import requests
@@ -29,27 +29,37 @@ class Call:
     headers: dict[str, str]
 
 
-@dataclass
 class Calls:
     """Every question since the list was last emptied."""
 
-    made: list[Call] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self) -> None:
+        self._made: list[Call] = []
+        self._changed = threading.Condition()
 
     def add(self, call: Call) -> None:
         """Keep one."""
-        with self._lock:
-            self.made.append(call)
+        with self._changed:
+            self._made.append(call)
+            self._changed.notify_all()
 
     def to(self, path: str) -> list[Call]:
         """Those of one path, such as `/v1/status`."""
-        with self._lock:
-            return [call for call in self.made if call.path == path]
+        with self._changed:
+            return [call for call in self._made if call.path == path]
+
+    def wait_for(self, path: str, count: int, patience: float = 20) -> None:
+        """Wait until so many questions were asked of a path. Raises TimeoutError."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._count(path) >= count, patience):
+                raise TimeoutError(f"{path} was asked {self._count(path)} times within {patience:g} s.")
 
     def forget(self) -> None:
         """Empty the list."""
-        with self._lock:
-            self.made.clear()
+        with self._changed:
+            self._made.clear()
+
+    def _count(self, path: str) -> int:
+        return sum(call.path == path for call in self._made)
 
 
 def create_app(places: Places, book: Book, switches: Switches, calls: Calls) -> Flask:

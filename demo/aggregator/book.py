@@ -75,6 +75,12 @@ class Book:
         with self._changed:
             return list(self._swaps.values())
 
+    def forget(self) -> None:
+        """Know of no swap any more."""
+        with self._changed:
+            self._swaps.clear()
+            self._changed.notify_all()
+
     def by_id(self, id: bytes) -> Swap | None:
         """The swap of this id, or of the first 8 bytes of it."""
         return next((swap for swap in self.all() if swap.id == id or swap.id[:8] == id), None)

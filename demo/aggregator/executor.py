@@ -43,6 +43,7 @@ class Executor(threading.Thread):
         super().__init__(name="executor", daemon=True)
         self._places, self._book, self._switches, self._pause = places, book, switches, pause
         self._stopping = threading.Event()
+        self._working = threading.Lock()
         self._seen = _Seen()
 
     def run(self) -> None:
@@ -50,13 +51,19 @@ class Executor(threading.Thread):
         while not self._stopping.is_set():
             is_busy = False
             try:
-                is_busy = self._round()
+                with self._working:
+                    is_busy = self._round()
             except (requests.RequestException, ChainRefusal, LedgerRefusal) as error:
                 log.warning("The executor could not go on: %s", error)
             if is_busy:
                 self._stopping.wait(self._pause)
             else:
                 self._book.wait_for_change(1.0)
+
+    def forget(self) -> None:
+        """Finish the round, and know of no swap any more: what was taken and not delivered never will be."""
+        with self._working:
+            self._book.forget()
 
     def stop(self) -> None:
         """Finish the round, and end."""

@@ -33,7 +33,8 @@ class Aggregator:
         return self.switches.set(**changed)
 
     def reset(self) -> None:
-        """Be honest again, and forget which questions were asked."""
+        """Be honest again, and forget every swap and which questions were asked: nothing open is delivered later."""
+        self._executor.forget()
         self.switches.reset()
         self.calls.forget()
 

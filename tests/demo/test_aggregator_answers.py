@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-import requests
 
 from demo.aggregator.places import EVM_NATIVE
 from demo.aggregator.server import Aggregator
 from demo.services import surfnet
 from tests.chain import LocalChain
+from tests.demo.paying import ask, ask_for_quote, send
 
 Shape = Callable[[Any], bool]
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}")
@@ -139,25 +139,6 @@ def misfits(value: Any, shape: Any, where: str = "") -> list[str]:
     ]
 
 
-def ask(aggregator: Aggregator, path: str, **arguments: Any) -> requests.Response:
-    return requests.get(aggregator.url + path, params=arguments, timeout=10)
-
-
-def ask_for_quote(
-    aggregator: Aggregator, chain: LocalChain, path: str = "/quote/toAmount", **different: Any
-) -> requests.Response:
-    question = {
-        "fromChain": chain.chain_id,
-        "toChain": 31338,
-        "fromToken": EVM_NATIVE,
-        "toToken": chain.usdc,
-        "toAmount": 12_500_000,
-        "fromAddress": chain.payer,
-        "toAddress": chain.recipient,
-    }
-    return ask(aggregator, path, **{**question, **different})
-
-
 def test_chains_are_as_documented(aggregator: Aggregator) -> None:
     answer = ask(aggregator, "/chains", chainTypes="EVM,SVM").json()
     assert misfits(answer, {"chains": several(CHAIN)}) == []
@@ -210,17 +191,7 @@ def test_a_status_is_as_documented_before_and_after_the_delivery(
 ) -> None:
     aggregator.set(delivery="none")
     request = ask_for_quote(aggregator, local_chain).json()["transactionRequest"]
-    call = {name: int(request[name], 16) for name in ("value", "gasPrice")}
-    sent = local_chain.send(
-        {
-            "to": request["to"],
-            "data": request["data"],
-            "value": call["value"],
-            "gasPrice": call["gasPrice"] * 2,
-            "gas": int(request["gasLimit"], 16),
-            "chainId": request["chainId"],
-        }
-    )
+    sent = send(local_chain, request)
     aggregator.taken(sent)
     waiting = ask(aggregator, "/status", txHash=sent, fromChain=31337, toChain=31338).json()
     assert misfits(waiting, {**STATUS, "receiving": {"chainId": whole}}) == []

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import requests
 
 from demo.aggregator import contracts
 from demo.aggregator.places import EVM_NATIVE, SVM_NATIVE
@@ -11,6 +10,7 @@ from demo.aggregator.server import Aggregator
 from demo.services import surfnet
 from demo.solana import mint
 from tests.chain import LocalChain
+from tests.demo.paying import ask, holdings, pay
 from tests.solana.ledger import LocalLedger
 
 USDC_ASKED = 12_500_000
@@ -22,32 +22,9 @@ needs_solana = pytest.mark.skipif(not surfnet.is_offered(), reason="Surfnet has 
 def quote(aggregator: Aggregator, chains: tuple[int, int], tokens: tuple[str, str], **more: Any) -> Any:
     """The answer to one question, which has to be a quote."""
     names = {"fromChain": chains[0], "toChain": chains[1], "fromToken": tokens[0], "toToken": tokens[1]}
-    answer = requests.get(f"{aggregator.url}/quote/toAmount", params={**names, **more}, timeout=10)
+    answer = ask(aggregator, "/quote/toAmount", **names, **more)
     assert answer.status_code == 200, answer.text
     return answer.json()
-
-
-def pay(chain: LocalChain, offered: Any) -> str:
-    """Approve and send what the quote says, as a wallet would; the hash."""
-    token, amount = offered["action"]["fromToken"]["address"], int(offered["action"]["fromAmount"])
-    if token != EVM_NATIVE:
-        spender = offered["estimate"]["approvalAddress"][2:].lower().rjust(64, "0")
-        send(chain, {"to": token, "data": f"0x095ea7b3{spender}{amount:064x}"})
-    return send(chain, offered["transactionRequest"])
-
-
-def send(chain: LocalChain, call: Any) -> str:
-    fees = {"gas": 600_000, "maxFeePerGas": 10**11, "maxPriorityFeePerGas": 10**9, "chainId": chain.chain_id}
-    value = int(call.get("value", "0x0"), 16)
-    sent = chain.send({"to": call["to"], "data": call["data"], "value": value, **fees})
-    assert chain.rpc("eth_getTransactionReceipt", sent)["status"] == "0x1"
-    return sent
-
-
-def holdings(chain: LocalChain, token: str, owner: str) -> int:
-    if token == EVM_NATIVE:
-        return int(chain.rpc("eth_getBalance", owner, "latest"), 16)
-    return chain.token_balance(token, owner)
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["bridge-data", "packed"])
@@ -84,7 +61,7 @@ def test_what_is_paid_on_one_chain_arrives_on_the_other(
     arrived = holdings(anvil_b, token, anvil_b.recipient) - before
     assert swap.delivery is not None
     assert arrived == swap.delivery.amount >= amount
-    told = requests.get(f"{aggregator.url}/status", params={"txHash": swap.taken_by}, timeout=10).json()
+    told = ask(aggregator, "/status", txHash=swap.taken_by).json()
     assert (told["status"], told["substatus"]) == ("DONE", "COMPLETED")
     assert told["receiving"]["txHash"] == swap.delivery.hash
     assert told["receiving"]["amount"] == str(arrived)
