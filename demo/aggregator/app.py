@@ -36,6 +36,12 @@ class Calls:
         self._made: list[Call] = []
         self._changed = threading.Condition()
 
+    @property
+    def made(self) -> list[Call]:
+        """All of them, in their order."""
+        with self._changed:
+            return list(self._made)
+
     def add(self, call: Call) -> None:
         """Keep one."""
         with self._changed:
