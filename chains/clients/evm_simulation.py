@@ -5,6 +5,7 @@ required: many nodes do not offer it, and a token's log is the token's own word.
 coin beyond the call's value (which a plain wallet can't lose) and what is not a token (ERC-721, ERC-1155).
 """
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,6 +20,8 @@ from chains.clients.evm_signed_calls import Log
 from chains.clients.evm_tokens import allowance_call, word
 from chains.clients.quantities import address, json_object, quantity, to_hex
 from chains.clients.rpc import EXECUTION_FAILED, Call, JsonRpc, RpcFault
+
+logger = logging.getLogger(__name__)
 
 UNABLE_SECONDS = 3600.0
 FAILING_SECONDS = 60.0
@@ -84,8 +87,7 @@ class Simulator:
         standing = self._node.batch(questions, lambda answers: [_standing(answer) for answer in answers])
         for ((token, spender), amount), before in zip(given.items(), standing, strict=True):
             if amount > before:
-                note = f"it would let {spender} move {amount} base units of {token}"
-                raise TransferRefused(Refusal.WOULD_FAIL, note=note)
+                raise _refused(f"it would let {spender} move {amount} base units of {token}")
 
 
 def _check_taken(logs: Sequence[Log], sender: str, spending: Spending) -> None:
@@ -97,8 +99,12 @@ def _check_taken(logs: Sequence[Log], sender: str, spending: Spending) -> None:
     for token, amount in taken.items():
         allowed = spending.amount if token.lower() == spending.token.lower() else 0
         if amount > allowed:
-            note = f"it would take {amount} base units of {token}, and not {allowed}"
-            raise TransferRefused(Refusal.WOULD_FAIL, note=note)
+            raise _refused(f"it would take {amount} base units of {token}, and not {allowed}")
+
+
+def _refused(note: str) -> TransferRefused:
+    logger.warning("a call was not handed out: %s", note)
+    return TransferRefused(Refusal.WOULD_FAIL, note=note)
 
 
 def _is_approval(log: Log, owner: str) -> bool:

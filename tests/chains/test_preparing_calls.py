@@ -197,11 +197,16 @@ def test_without_a_simulation_nothing_is_refused_and_the_advised_gas_stands(
 
 
 def test_a_call_that_takes_more_of_the_token_than_agreed(
-    client: EvmClient, local_chain: LocalChain, wallet: str, paying: Paying
+    client: EvmClient,
+    local_chain: LocalChain,
+    wallet: str,
+    paying: Paying,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     refused = refusal(client, paying(), wallet, Spending(local_chain.usdc, AMOUNT - 1))
     assert refused.refusal == Refusal.WOULD_FAIL
     assert f"{AMOUNT} base units" in refused.note
+    assert refused.note in caplog.text, "the operator is told; the customer only that it would fail"
     assert local_chain.token_balance(local_chain.usdc, wallet) == AMOUNT
 
 
