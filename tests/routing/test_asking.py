@@ -179,7 +179,7 @@ def test_never_more_than_two_quotes_are_asked_for(many: int, has_orders: bool) -
         assert len({choice.offer.provider for choice in choices}) <= 1
 
 
-@pytest.mark.parametrize("failures", itertools.product([_nothing(), _down()], repeat=2))
+@pytest.mark.parametrize("failures", list(itertools.product([_nothing(), _down()], repeat=2)))
 def test_a_third_provider_is_beyond_what_a_click_may_cost(failures: tuple[Answer, Answer]) -> None:
     third = Scripted("third", CHEAP)
     providers = [*(Scripted(str(number), failure) for number, failure in enumerate(failures)), third]
