@@ -67,7 +67,7 @@ def essential(request: PaymentRequest, wallet: Wallet) -> Found:
 def discover(wallet: Wallet) -> Found:
     """Return every token of the catalogue and of the providers' lists that the wallet has some of, by value."""
     prices = _Prices(wallet.chains)
-    tokens = [*_catalogue(wallet.chains), *_listed(wallet.chains, prices.listed.values())]
+    tokens = _payable(wallet.chains, prices.listed.values())
     holdings = _look_at(wallet, tokens)
     held = [
         Held(token, balance, prices.value(token, balance), prices.of(token))
@@ -108,23 +108,20 @@ def _catalogue(chains: Sequence[Chain]) -> list[Token]:
     return list(Token.objects.filter(chain__in=chains, is_active=True).select_related("chain"))
 
 
-def _listed(chains: Sequence[Chain], listed: Iterable[ListedToken]) -> list[Token]:
-    """Return what the providers list beyond the catalogue, as tokens without a row of their own.
+def _payable(chains: Sequence[Chain], listed: Iterable[ListedToken]) -> list[Token]:
+    """Return all that can be paid with on these chains: the catalogue's tokens, and what the providers list beyond it.
 
-    A token that is switched off in the catalogue is not among them. Where one has been paid with before, its decimals
-    are those that its contract told.
+    The latter have no row before the first route is kept. A token that is switched off in the catalogue is left out.
     """
+    rows = list(Token.objects.filter(chain__in=chains).select_related("chain"))
+    known = {(token.chain_id, token.contract_address) for token in rows}
     by_id = {chain.pk: chain for chain in chains}
-    rows = Token.objects.filter(chain__in=chains).select_related("chain")
-    known = {(token.chain_id, token.contract_address): token for token in rows}
-    found = []
-    for each in listed:
-        row = known.get((each.chain_id, each.token))
-        if row is None and each.chain_id in by_id:
-            found.append(listed_as_token(by_id[each.chain_id], each, each.decimals))
-        elif row is not None and row.is_payable and not row.is_active:
-            found.append(row)
-    return found
+    beyond = [
+        listed_as_token(by_id[each.chain_id], each, each.decimals)
+        for each in listed
+        if each.chain_id in by_id and (each.chain_id, each.token) not in known
+    ]
+    return [*(token for token in rows if token.is_payable), *beyond]
 
 
 def _look_at(wallet: Wallet, tokens: Iterable[Token]) -> Holdings:

@@ -28,20 +28,14 @@ class Holdings:
     unavailable: Mapping[int, ErrorCode] = field(default_factory=dict)
 
 
-def look_at(
-    owner: str,
-    tokens: Mapping[Chain, list[str]],
-    *,
-    client: Client = get_client,
-    seconds: float = DEADLINE_SECONDS,
-) -> Holdings:
-    """Return what `owner` holds of these tokens on each chain, within `seconds`; what came too late is unavailable."""
+def look_at(owner: str, tokens: Mapping[Chain, list[str]], *, client: Client = get_client) -> Holdings:
+    """Return what `owner` holds of these tokens on each chain; what comes after DEADLINE_SECONDS is unavailable."""
 
     def ask(chain: Chain) -> Mapping[str, int]:
         return client(chain).balances(owner, tokens[chain])
 
     running = {chain: _threads(chain.pk).submit(ask, chain) for chain in tokens}
-    wait(running.values(), timeout=seconds)
+    wait(running.values(), timeout=DEADLINE_SECONDS)
     balances: dict[int, Mapping[str, int]] = {}
     unavailable: dict[int, ErrorCode] = {}
     for chain, answer in running.items():
