@@ -190,6 +190,7 @@ export const copy = {
   paid: "Payment complete",
   paidHelp: (amount: string, merchant: string) => `${merchant} has received ${amount}.`,
   overpaid: (amount: string, merchant: string) => `You paid ${amount} more than was asked. Contact ${merchant} about a refund.`,
+  moreThanAsked: (amount: string) => `That is ${amount} more than was asked: the way there cost less than it might have.`,
   paidLate: "The payment arrived after the deadline and was accepted.",
   returnTo: (merchant: string) => `Return to ${merchant}`,
   goingBack: (merchant: string, seconds: number) =>

@@ -28,6 +28,8 @@ export interface Means {
   events: FlowEvents;
   /** Whether this service offers to pay with other tokens at all. */
   offersSwaps: boolean;
+  /** The same wallet on the other family of networks, as far as it has been found by now. */
+  siblingOf: (wallet: Wallet) => Wallet | null;
 }
 
 export class Flow {
@@ -71,18 +73,18 @@ export class Flow {
 
   /** To the same wallet's account on the other family of networks. */
   async changeFamily(): Promise<void> {
-    if (this.step.at !== "tokens" || !this.step.wallet.sibling) return;
-    await this.choose(this.step.wallet.sibling());
+    const sibling = this.step.at === "tokens" && this.means.siblingOf(this.step.wallet);
+    if (sibling) await this.choose(sibling);
   }
 
   /** All that the connected wallet can pay with. */
-  showTokens(notice?: Notice): void {
+  showTokens(notice?: Notice, isAskedAnew = false): void {
     if (!("account" in this.step)) return;
     const { wallet, account } = this.step;
     this.turn += 1;
     this.isRoutingDown = false;
     this.go({ at: "tokens", wallet, account, ...(notice ? { notice } : {}) });
-    void this.holdings?.load();
+    void this.holdings?.load(isAskedAnew);
   }
 
   /** The customer chose what to pay with. */

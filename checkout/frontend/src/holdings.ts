@@ -21,6 +21,7 @@ export class Holdings {
   isIncomplete = false;
   /** Grows with each change. */
   version = 0;
+  private isLoaded = false;
   private readonly found = new Map<string, Held>();
   private readonly missing = new Set<number>();
 
@@ -43,9 +44,9 @@ export class Holdings {
     return requested ? this.isEnough(requested) : null;
   }
 
-  /** Asks for everything, and tells of each answer as it comes. */
-  async load(): Promise<void> {
-    if (this.isLoading) return;
+  /** Asks for everything that is not here yet, or for all of it anew, and tells of each answer as it comes. */
+  async load(isAskedAnew: boolean): Promise<void> {
+    if (this.isLoading || (this.isLoaded && !isAskedAnew)) return;
     this.isLoading = true;
     this.isIncomplete = false;
     this.missing.clear();
@@ -56,6 +57,7 @@ export class Holdings {
     const all = this.api.walletTokens(this.account).then(({ tokens, unavailable }) => this.take(tokens, unavailable));
     await Promise.allSettled([essential, all].map((part) => part.catch(() => (this.isIncomplete = true))));
     this.isLoading = false;
+    this.isLoaded = !this.isIncomplete;
     this.changed();
   }
 

@@ -18,7 +18,7 @@ import { payScreen } from "./screens";
 import { StatusPoll } from "./status";
 import type { Checkout, SentTransaction } from "./types";
 import type { Wallet } from "./wallet";
-import { discoverWallets } from "./wallets";
+import { discoverWallets, siblingAmong } from "./wallets";
 
 const FAMILIES = ["evm", "solana"];
 const LATE_CHECK_MS = 15_000;
@@ -62,6 +62,7 @@ class CheckoutPage {
       chains: this.chains,
       checkout: () => this.checkout,
       now: () => this.clock.now(),
+      siblingOf: (wallet) => siblingAmong(this.wallets, wallet),
       offersSwaps: checkout.pay_with?.is_routed ?? false,
       events: {
         changed: () => this.render(),
@@ -199,7 +200,7 @@ class CheckoutPage {
         this.flow.holdings?.version,
         this.flow.isRoutingDown,
         this.checkout.payments.some((payment) => isTakingLong(payment, this.clock.now())),
-        this.wallets.map((wallet) => wallet.id),
+        this.wallets.map(({ id, sibling }) => [id, sibling !== undefined]),
         this.walletsSettled,
         this.outbox.unsent,
         this.outbox.promptWasLeftOpen,

@@ -5,7 +5,7 @@ import { copy } from "./copy";
 import { button, el, linkButton, webUrl, type Child } from "./dom";
 import { isZero, plain } from "./money";
 import type { Screen } from "./panel";
-import { actions, money, noticeBox, paragraph, screen } from "./parts";
+import { actions, money, noticeBox, paragraph, screen, smallPrint } from "./parts";
 import { supportLine, transactionBoxes } from "./progress";
 import type { Checkout, Payment } from "./types";
 
@@ -51,11 +51,18 @@ export function completedScreen(
     tick(),
     paragraph(copy.paidHelp(money(checkout.amount_paid, checkout), merchant.name)),
     checkout.paid_late ? paragraph(copy.paidLate) : null,
-    over ? noticeBox({ tone: "info", text: copy.overpaid(over, merchant.name) }) : null,
+    over && overpaidNote(over, paid, merchant.name),
     back ? actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))) : paragraph(copy.mayClose),
     leavingNote(merchant.name, secondsLeft, stay),
     ...paid.flatMap((payment) => transactionBoxes(payment, chains)),
   ]);
+}
+
+/** A route promises a least amount, and usually brings a little more: nothing that a customer has to see to. */
+function overpaidNote(over: string, paid: Payment[], merchant: string): Child {
+  const [only] = paid;
+  if (paid.length === 1 && only?.type === "swap") return smallPrint(copy.moreThanAsked(over));
+  return noticeBox({ tone: "info", text: copy.overpaid(over, merchant) });
 }
 
 export function failedScreen(payment: Payment, checkout: Checkout, chains: Chains, after: AfterFailure): Screen {

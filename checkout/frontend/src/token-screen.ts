@@ -38,8 +38,8 @@ export function tokenScreen(step: Connected & { notice?: Notice }, context: PayC
       isEmpty && paragraph(copy.nothingToPayWith(wallet.name)),
       quietLine(context, isLoading),
       actions(
-        wallet.sibling ? siblingButton(step, flow) : null,
-        !isLoading && button("look-again", "quiet", copy.lookAgain, () => flow.showTokens()),
+        siblingButton(step, flow),
+        !isLoading && button("look-again", "quiet", copy.lookAgain, () => flow.showTokens(undefined, true)),
         button("use-another-wallet", "quiet", copy.useAnotherWallet, () => flow.restart()),
       ),
     ],
@@ -52,9 +52,10 @@ function routingNotice({ checkout }: PayContext, isNative: boolean): Notice {
   return { tone: "info", text: isNative ? copy.routingDownDirect(wanted) : copy.routingDown };
 }
 
-function siblingButton({ wallet }: Connected, flow: Flow): HTMLElement {
-  const family = wallet.sibling?.().family ?? "";
-  const label = copy.otherFamily(wallet.name, copy.family(family));
+function siblingButton({ wallet }: Connected, flow: Flow): Child {
+  const sibling = flow.means.siblingOf(wallet);
+  const label = sibling && copy.otherFamily(wallet.name, copy.family(sibling.family));
+  if (!label) return null;
   return button("other-family", "secondary", label, () => void flow.changeFamily());
 }
 

@@ -33,6 +33,12 @@ export function discoverWallets(search: WalletSearch, onChange: WalletsFound, fa
   }
 }
 
+/** The same wallet on the other family of networks: it may have come after the wallet itself was chosen. */
+export function siblingAmong(wallets: Wallet[], { name, family }: Wallet): Wallet | null {
+  const listed = wallets.find((wallet) => wallet.name === name);
+  return listed?.family === family ? (listed.sibling?.() ?? null) : (listed ?? null);
+}
+
 /** A wallet goes by its name: the two families give it no other common mark. */
 function merged(first: Wallet[], others: Wallet[]): Wallet[] {
   const twin = (wallet: Wallet, among: Wallet[]): Wallet | undefined => among.find(({ name }) => name === wallet.name);

@@ -104,7 +104,7 @@ function referenceAmong([reference, ...others]: Instruction["accounts"]): string
 }
 
 /** In lamports: the signature's, and what is offered at most for the compute units. */
-function highestFee(instructions: Instruction[]): bigint {
+export function highestFee(instructions: Instruction[]): bigint {
   let [units, price] = [DEFAULT_UNITS * BigInt(instructions.length), 0n];
   for (const { program, data } of instructions) {
     if (program !== BUDGET) continue;
