@@ -1,8 +1,10 @@
-import type { SolanaPayment } from "../../../checkout/frontend/src/solana/payment";
+import type { Message } from "../../../checkout/frontend/src/solana/message";
+import { highestFee, type SolanaPayment } from "../../../checkout/frontend/src/solana/payment";
 import { ask, type Chain } from "./node";
 import { readable } from "./transaction";
 import type { Summary } from "./window";
 
+const BUDGET = "ComputeBudget111111111111111111111111111111";
 const CONFIRMED = { commitment: "confirmed" };
 const TOKEN_ACCOUNT_BYTES = 165;
 
@@ -32,6 +34,25 @@ export async function summarise(
     reference,
     fee: { value: coins(fee) },
     ...(deposit > 0n ? { deposit: coins(deposit) } : {}),
+    warning,
+  };
+}
+
+/** Name the programs of a transaction that is more than a payment: what they do is for the node's trial run to tell. */
+export async function summarisePrograms(chain: Chain, message: Message, transaction: Uint8Array): Promise<Summary> {
+  const programs = message.instructions.map(({ program }) => program).filter((program) => program !== BUDGET);
+  const [balance, warning] = await Promise.all([coinBalance(chain, message.payer), tryOut(chain, transaction)]);
+  const coins = (lamports: bigint) => `${readable(lamports, 9)} ${chain.nativeSymbol}`;
+  return {
+    title: programs.length > 1 ? `Run ${new Set(programs).size} programs` : "Run a program",
+    amount: null,
+    symbol: null,
+    counterparty: { label: "Program", address: programs[0] ?? BUDGET },
+    contract: null,
+    balance: coins(balance),
+    isShort: false,
+    reference: null,
+    fee: { value: coins(highestFee(message.instructions)) },
     warning,
   };
 }

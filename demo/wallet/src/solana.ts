@@ -1,11 +1,12 @@
 import { ed25519 } from "@noble/curves/ed25519";
 import { hexToBytes } from "viem";
 import { toBase58 } from "../../../checkout/frontend/src/solana/base58";
-import { readPayment } from "../../../checkout/frontend/src/solana/payment";
+import { readTransaction, type Message } from "../../../checkout/frontend/src/solana/message";
+import { readPayment, type SolanaPayment } from "../../../checkout/frontend/src/solana/payment";
 import type { SolanaConfig } from "./config";
 import { invalidParams, unauthorized } from "./errors";
 import { ask } from "./node";
-import { summarise } from "./solana-summary";
+import { summarise, summarisePrograms } from "./solana-summary";
 import { confirm } from "./window";
 
 interface Account {
@@ -97,9 +98,11 @@ class DemoSolanaWallet {
   async #sendTransaction({ account, transaction }: Asked): Promise<{ signature: Uint8Array }> {
     this.#mustBeOurs(account);
     const { chain, symbols } = this.config;
-    const payment = read(transaction);
-    if (payment.payer !== this.#account.address) throw unauthorized();
-    const summary = await summarise(chain, symbols, payment, transaction);
+    const { payer, payment, message: asked } = read(transaction);
+    if (payer !== this.#account.address) throw unauthorized();
+    const summary = payment
+      ? await summarise(chain, symbols, payment, transaction)
+      : await summarisePrograms(chain, asked, transaction);
     await confirm({ ...this.#asking, kind: "transaction", summary });
     const message = transaction.slice(1 + SIGNATURE);
     const signature = ed25519.sign(message, this.#key);
@@ -152,10 +155,17 @@ class DemoSolanaWallet {
   }
 }
 
-function read(transaction: Uint8Array) {
+/** The payment that the transaction makes or, where it does more than one plain one, null. */
+function read(transaction: Uint8Array): { payer: string; payment: SolanaPayment | null; message: Message } {
+  let message: Message;
   try {
-    return readPayment(transaction);
+    message = readTransaction(transaction);
   } catch {
-    throw invalidParams("This wallet signs plain payments only.");
+    throw invalidParams("This wallet signs for one signer alone, and nothing out of lookup tables.");
+  }
+  try {
+    return { payer: message.payer, payment: readPayment(transaction), message };
+  } catch {
+    return { payer: message.payer, payment: null, message };
   }
 }
