@@ -12,10 +12,13 @@ _LONGEST_NAME = 100
 
 
 def chains_from(body: Any) -> frozenset[int]:
-    """Return the chains that LI.FI serves."""
+    """Return the chains that LI.FI serves. Raises ProviderDown where it names none."""
     chains = reading.items(reading.members(body, "chains").get("chains"), "chains", most=_MOST_CHAINS)
     ids = (chain.get("id") for chain in chains if isinstance(chain, dict))
-    return frozenset(id_ for id_ in ids if isinstance(id_, int) and not isinstance(id_, bool))
+    served = frozenset(id_ for id_ in ids if isinstance(id_, int) and not isinstance(id_, bool))
+    if not served:
+        raise reading.malformed("chains")
+    return served
 
 
 def tokens_from(body: Any, chain_ids: frozenset[int]) -> list[ListedToken]:

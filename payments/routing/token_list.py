@@ -136,13 +136,15 @@ class _Shelf:
     def _at_hand(self, places: Collection[Place]) -> dict[Place, _Kept]:
         """Return what the cache has of these lists, unpacked once; without the cache what this process remembers."""
         made = _cache.times(places)
-        if made is None:
-            return {place: kept for place in places if (kept := self._kept.get(place)) and not _is_old(kept)}
-        unknown = [
-            place for place, at in made.items() if place not in self._kept or self._kept[place].made_at != at
-        ]
-        self._kept |= _cache.lists(unknown)
-        return {place: self._kept[place] for place in made if place in self._kept}
+        if made is not None:
+            self._kept |= _cache.lists([place for place, at in made.items() if not self._has(place, at)])
+        found = {
+            place: self._kept[place] for place in (places if made is None else made) if place in self._kept
+        }
+        return {place: kept for place, kept in found.items() if self._age(kept) < KEPT_SECONDS}
+
+    def _has(self, place: Place, made_at: float) -> bool:
+        return place in self._kept and self._kept[place].made_at == made_at
 
     def _refresh(self, provider: RoutingProvider, chain_ids: frozenset[int]) -> _Refresh | None:
         """Have the provider's lists asked for, unless that was tried a moment ago; return the attempt under way."""
@@ -176,6 +178,7 @@ class _Shelf:
             (provider.key, chain_id): _Kept(made_at, _first_ones(tokens, chain_id)) for chain_id in chain_ids
         }
         self._kept |= lists
+        self._tried_at.pop(provider.key, None)
         _cache.keep(lists)
         _cache.may_ask_again(provider.key)
 
@@ -192,10 +195,6 @@ def _wait(refresh: _Refresh) -> None:
     """Wait for the lists, but in all no longer than PATIENCE_SECONDS from when they were asked for."""
     with suppress(FutureTimeout):
         refresh.job.result(timeout=max(refresh.waited_for_until - time.monotonic(), 0.0))
-
-
-def _is_old(kept: _Kept) -> bool:
-    return time.time() - kept.made_at >= KEPT_SECONDS
 
 
 class _Cache:

@@ -5,7 +5,9 @@ import subprocess
 import sys
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
+from config.environment import api_address
 from tests.processes import REPOSITORY
 
 
@@ -42,11 +44,9 @@ def start(**different: str | None) -> subprocess.CompletedProcess[str]:
         ("ROUTING_PROVIDERS", "lifi,squid"),
         ("ROUTING_PROVIDERS", "relay,relay"),
         ("ROUTING_QUOTE_LIMIT", "75/2hours"),
-        ("LIFI_API_URL", "li.quest"),
         ("LIFI_API_URL", "https://somebody:password@li.quest"),
         ("LIFI_API_KEY", "two words"),
         ("LIFI_INTEGRATOR", "twenty-four-letters-long"),
-        ("RELAY_API_URL", "ftp://api.relay.link"),
     ],
 )
 def test_it_is_named(name: str, value: str | None) -> None:
@@ -57,12 +57,31 @@ def test_it_is_named(name: str, value: str | None) -> None:
     assert value is None or name != "ENCRYPTION_KEYS" or value not in done.stderr
 
 
-def test_keys_are_sent_over_plain_http_to_this_machine_alone() -> None:
-    done = start(LIFI_API_URL="http://li.quest/v1", ALLOW_HTTP_URLS="false")
-    assert done.returncode != 0
-    assert "LIFI_API_URL is wrong" in done.stderr
-    done = start(LIFI_API_URL="http://127.0.0.1:8547/v1", ALLOW_HTTP_URLS="false")
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize(
+    ("value", "is_right"),
+    [
+        ("https://li.quest/v1/", True),
+        ("http://127.0.0.1:8547/v1", True),
+        ("http://localhost:8547/v1", True),
+        ("http://[::1]:8547/v1", True),
+        ("http://li.quest/v1", False),
+        ("http://127.0.0.1.li.quest/v1", False),
+        ("ftp://li.quest", False),
+        ("li.quest", False),
+        ("https://", False),
+        ("https://li.quest/v1?key=1", False),
+        ("https://li.quest:port/v1", False),
+    ],
+)
+def test_providers_keys_are_sent_over_plain_http_to_this_machine_alone(
+    value: str, is_right: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIFI_API_URL", value)
+    if is_right:
+        assert api_address("LIFI_API_URL", "https://li.quest/v1", allow_http=False) == value.rstrip("/")
+    else:
+        with pytest.raises(ImproperlyConfigured, match="LIFI_API_URL is wrong"):
+            api_address("LIFI_API_URL", "https://li.quest/v1", allow_http=False)
 
 
 @pytest.mark.parametrize("proxies", ["", "1", "10.0.0.0/8, ::1"])

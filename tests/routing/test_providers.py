@@ -1,0 +1,45 @@
+"""Who is asked, and in which order, is the deployment's choice."""
+
+import pytest
+from django.test import override_settings
+
+from payments.routing.base import RoutingProvider
+from payments.routing.lifi import LifiProvider
+from payments.routing.providers import get_provider, providers_in_order
+from payments.routing.relay import RelayProvider
+
+
+def test_the_first_named_is_asked_first() -> None:
+    with override_settings(ROUTING_PROVIDERS=["lifi", "relay"]):
+        assert [provider.key for provider in providers_in_order()] == ["lifi", "relay"]
+    with override_settings(ROUTING_PROVIDERS=["relay", "lifi"]):
+        assert [provider.key for provider in providers_in_order()] == ["relay", "lifi"]
+    with override_settings(ROUTING_PROVIDERS=[]):
+        assert providers_in_order() == []
+
+
+def test_one_that_is_not_asked_any_more_still_tells_of_its_swaps() -> None:
+    with override_settings(ROUTING_PROVIDERS=["relay"]):
+        assert isinstance(get_provider("lifi"), LifiProvider)
+        assert isinstance(get_provider("relay"), RelayProvider)
+
+
+def test_there_is_no_other() -> None:
+    with pytest.raises(KeyError):
+        get_provider("squid")
+
+
+def test_its_connections_are_kept_until_its_settings_change() -> None:
+    kept = get_provider("lifi")
+    assert get_provider("lifi") is kept
+    with override_settings(LIFI_API_URL="http://127.0.0.1:9/v1"):
+        assert get_provider("lifi") is not kept
+    assert get_provider("lifi") is kept
+
+
+def test_each_satisfies_the_interface() -> None:
+    # mypy holds this; the names are what an adapter has to have at run time.
+    for key in ("lifi", "relay"):
+        provider: RoutingProvider = get_provider(key)
+        assert provider.key == key
+        assert all(callable(getattr(provider, name)) for name in ("quote", "status", "tokens"))

@@ -1,0 +1,301 @@
+"""Tokens and prices are at hand when a customer looks, whatever the providers and Redis do."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core.cache import cache, caches
+
+from chains.models import Chain
+from payments.routing import token_list
+from payments.routing.base import ListedToken, ProviderDown
+
+HERE, THERE = 42161, 8453
+USDC = "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"
+DAI = "0xDA10009cBd5D07dd0CeCc66161FC93D7c9000da1"
+POINTS = "0x52908400098527886E0F7030069857D2E4169EE7"
+
+
+def usdc(usd: str | None = "1.0002", *, symbol: str = "USDC", chain_id: int = HERE) -> ListedToken:
+    return ListedToken(chain_id, USDC, symbol, symbol, 6, Decimal(usd) if usd else None)
+
+
+def dai(usd: str | None = "0.9998") -> ListedToken:
+    return ListedToken(
+        HERE, DAI, "DAI", "Dai", 18, Decimal(usd) if usd else None, "https://icons.example/d.svg"
+    )
+
+
+class Lister:
+    """A provider that lists what a test says; it stands for the network, which is another test's."""
+
+    def __init__(self, key: str, tokens: Sequence[ListedToken] | Exception) -> None:
+        self.key = key
+        self.tokens_now = tokens
+        self.asked: list[list[int]] = []
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+
+    def tokens(self, chain_ids: Sequence[int]) -> list[ListedToken]:
+        self.asked.append(list(chain_ids))
+        assert self.may_answer.wait(20)
+        if isinstance(self.tokens_now, Exception):
+            raise self.tokens_now
+        return list(self.tokens_now)
+
+
+Listing = Callable[..., list[Lister]]
+
+
+@pytest.fixture
+def listing(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Listing]:
+    """Let these be the providers, and this process one that has just begun."""
+    listers: list[Lister] = []
+
+    def set_up(*them: Lister) -> list[Lister]:
+        listers[:] = them
+        return listers
+
+    monkeypatch.setattr(token_list, "providers_in_order", lambda: listers)
+    begin_anew(monkeypatch)
+    yield set_up
+    for lister in listers:
+        lister.may_answer.set()
+    while shelves:
+        shelves.pop()._threads.shutdown(wait=True)
+
+
+shelves: list[token_list._Shelf] = []
+
+
+def begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget what this process knows, as another process would never have known it."""
+    shelves.append(token_list._Shelf())
+    monkeypatch.setattr(token_list, "_shelf", shelves[-1])
+    monkeypatch.setattr(token_list, "_cache", token_list._Cache())
+
+
+def age(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let so much time pass, for the lists."""
+    now = time.time() + seconds
+    monkeypatch.setattr(token_list.time, "time", lambda: now)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_what_is_listed_is_told_with_prices(listing: Listing) -> None:
+    native = ListedToken(HERE, "", "ETH", "Ether", 18, Decimal("3000"))
+    listing(Lister("lifi", [usdc(), dai(), native]))
+    assert token_list.listed_tokens([HERE]) == [usdc(), dai(), native]
+    assert token_list.listed_token(HERE, DAI) == dai()
+    assert token_list.listed_token(HERE, POINTS) is None
+    assert token_list.price(HERE, "") == Decimal("3000")
+    assert token_list.price(THERE, "") is None
+
+
+@pytest.mark.parametrize(
+    ("amount", "decimals", "value"),
+    [
+        (12_500_000, 6, "12.50"),
+        (0, 6, "0.00"),
+        (1, 6, "0.00"),
+        (4_999, 6, "0.00"),
+        (5_000, 6, "0.01"),
+        (2**256 - 1, 0, str(Decimal(2**256 - 1)) + ".00"),
+        (2**256 - 1, 36, "115792089237316195423570985008687907853269.98"),
+    ],
+)
+def test_a_value_is_told_in_whole_cents(listing: Listing, amount: int, decimals: int, value: str) -> None:
+    listing(Lister("lifi", [usdc("1")]))
+    assert token_list.usd_value(HERE, USDC, amount, decimals) == Decimal(value)
+    assert f"{token_list.usd_value(HERE, USDC, amount, decimals):f}" == value
+
+
+def test_no_price_gives_no_value(listing: Listing) -> None:
+    listing(Lister("lifi", [usdc(None)]))
+    assert token_list.usd_value(HERE, USDC, 10**6, 6) is None
+    assert token_list.usd_value(HERE, POINTS, 10**6, 6) is None
+
+
+def test_the_first_provider_counts_and_the_others_fill_in(listing: Listing) -> None:
+    first = Lister("lifi", [usdc(symbol="USDC"), dai(None)])
+    second = Lister("relay", [usdc("7", symbol="FAKE"), dai(), usdc(chain_id=THERE)])
+    listing(first, second)
+    assert token_list.listed_tokens([HERE, THERE]) == [usdc(), dai(), usdc(chain_id=THERE)]
+
+
+def test_one_provider_is_enough(listing: Listing) -> None:
+    listing(Lister("lifi", ProviderDown("gone")), Lister("relay", [usdc()]))
+    assert token_list.listed_tokens([HERE]) == [usdc()]
+
+
+def test_a_list_is_asked_for_once_for_all_active_chains(listing: Listing) -> None:
+    Chain.objects.create(id=THERE, name="There", chain_type="evm", native_symbol="ETH")
+    Chain.objects.create(id=10, name="Closed", chain_type="evm", native_symbol="ETH", is_active=False)
+    (lister,) = listing(Lister("lifi", [usdc(), usdc(chain_id=THERE)]))
+    for _ in range(5):
+        assert token_list.listed_tokens([HERE]) == [usdc()]
+        assert token_list.listed_tokens([THERE]) == [usdc(chain_id=THERE)]
+    assert lister.asked == [[THERE, HERE]]
+
+
+def test_another_process_finds_it_in_the_cache(listing: Listing, monkeypatch: pytest.MonkeyPatch) -> None:
+    (lister,) = listing(Lister("lifi", [usdc(), dai()]))
+    token_list.listed_tokens([HERE])
+    until(lambda: cache.get("routing:lifi:asking") is None)
+    begin_anew(monkeypatch)
+    assert token_list.listed_tokens([HERE]) == [usdc(), dai()]
+    assert len(lister.asked) == 1
+
+
+def test_a_newer_list_of_another_process_is_taken_over(
+    listing: Listing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (lister,) = listing(Lister("lifi", [usdc("1")]))
+    token_list.listed_tokens([HERE])
+    ours = token_list._shelf
+    begin_anew(monkeypatch)
+    cache.clear()
+    lister.tokens_now = [usdc("2")]
+    token_list.listed_tokens([HERE])
+    monkeypatch.setattr(token_list, "_shelf", ours)
+    assert token_list.price(HERE, USDC) == 2
+    assert len(lister.asked) == 2
+
+
+def test_an_older_list_serves_while_a_new_one_is_fetched(
+    listing: Listing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (lister,) = listing(Lister("lifi", [usdc("1")]))
+    token_list.listed_tokens([HERE])
+    lister.tokens_now = [usdc("2")]
+    lister.may_answer.clear()
+    age(token_list.FRESH_SECONDS, monkeypatch)
+    began = time.monotonic()
+    for _ in range(20):
+        assert token_list.price(HERE, USDC) == 1
+    assert time.monotonic() - began < 1
+    assert len(lister.asked) == 2  # by the first who found it old, and by nobody else
+    lister.may_answer.set()
+    until(lambda: token_list.price(HERE, USDC) == 2)
+
+
+def test_an_older_list_serves_through_an_outage_of_a_day(
+    listing: Listing, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (lister,) = listing(Lister("lifi", [usdc("1")]))
+    token_list.listed_tokens([HERE])
+    lister.tokens_now = ProviderDown("lifi rests after it failed")
+    age(token_list.KEPT_SECONDS - 60, monkeypatch)
+    assert token_list.price(HERE, USDC) == 1
+    until(lambda: "token lists of lifi could not be had" in caplog.text)
+    for _ in range(5):
+        assert token_list.price(HERE, USDC) == 1
+    assert len(lister.asked) == 2
+
+
+def test_prices_older_than_a_day_are_told_to_nobody(
+    listing: Listing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (lister,) = listing(Lister("lifi", [usdc("1")]))
+    token_list.listed_tokens([HERE])
+    lister.tokens_now = ProviderDown("gone for good")
+    age(token_list.KEPT_SECONDS, monkeypatch)
+    assert token_list.price(HERE, USDC) is None
+
+
+@pytest.mark.parametrize("failure", [ProviderDown("no answer"), RuntimeError("a mistake of ours")])
+def test_an_outage_from_the_start_gives_an_empty_list_and_says_so(
+    listing: Listing, caplog: pytest.LogCaptureFixture, failure: Exception
+) -> None:
+    (lister,) = listing(Lister("lifi", failure))
+    assert token_list.listed_tokens([HERE]) == []
+    assert token_list.usd_value(HERE, USDC, 10**6, 6) is None
+    assert "the token lists of lifi could not be had" in caplog.text
+    assert len(lister.asked) == 1
+
+
+def test_a_slow_provider_holds_a_customer_up_for_seconds_at_most_and_only_once(
+    listing: Listing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(token_list, "PATIENCE_SECONDS", 0.3)
+    (lister,) = listing(Lister("lifi", [usdc()]))
+    lister.may_answer.clear()
+    began = time.monotonic()
+    for _ in range(40):
+        assert token_list.listed_tokens([HERE]) == []
+    assert 0.2 < time.monotonic() - began < 2
+    assert len(lister.asked) == 1
+    lister.may_answer.set()
+    until(lambda: token_list.listed_tokens([HERE]) == [usdc()])
+
+
+def test_of_several_processes_one_asks(listing: Listing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(token_list, "PATIENCE_SECONDS", 0.1)
+    (lister,) = listing(Lister("lifi", [usdc()]))
+    lister.may_answer.clear()
+    token_list.listed_tokens([HERE])
+    for _ in range(3):
+        begin_anew(monkeypatch)
+        assert token_list.listed_tokens([HERE]) == []
+    assert len(lister.asked) == 1
+
+
+def test_without_redis_a_process_serves_what_it_knows(
+    listing: Listing,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    dead_cache: Callable[[], None],
+) -> None:
+    (lister,) = listing(Lister("lifi", [usdc("1")]))
+    token_list.listed_tokens([HERE])
+    dead_cache()
+    for _ in range(10):
+        assert token_list.price(HERE, USDC) == 1
+    assert caplog.text.count("token lists are not shared") == 1
+    assert len(lister.asked) == 1
+    age(token_list.FRESH_SECONDS, monkeypatch)
+    lister.tokens_now = [usdc("2")]
+    until(lambda: token_list.price(HERE, USDC) == 2)
+    assert len(lister.asked) == 2
+
+
+def test_without_redis_from_the_start_there_are_prices_all_the_same(
+    listing: Listing, dead_cache: Callable[[], None]
+) -> None:
+    (lister,) = listing(Lister("lifi", [usdc("1")]))
+    dead_cache()
+    assert token_list.price(HERE, USDC) == 1
+    assert token_list.price(HERE, USDC) == 1
+    assert len(lister.asked) == 1
+
+
+@pytest.fixture
+def dead_cache(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return how to let nobody listen where Redis was."""
+
+    def kill() -> None:
+        settings: dict[str, Any] = {**caches.settings["default"], "LOCATION": "redis://127.0.0.1:9/0"}
+        dead = type(caches["default"])(settings["LOCATION"], {"OPTIONS": settings["OPTIONS"]})
+        monkeypatch.setattr(token_list, "cache", dead)
+
+    return kill
+
+
+def test_no_more_tokens_of_a_chain_are_kept_than_can_be_looked_through(
+    listing: Listing, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(token_list, "MOST_TOKENS", 3)
+    caplog.set_level(logging.INFO)
+    many = [ListedToken(HERE, f"0x{n:040x}", f"T{n}", "Token", 18, None) for n in range(10)]
+    listing(Lister("lifi", [*many, usdc(chain_id=THERE)]))
+    assert token_list.listed_tokens([HERE, THERE]) == [*many[:3], usdc(chain_id=THERE)]
