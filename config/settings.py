@@ -131,6 +131,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 # A nudge that waited longer than its own period has been overtaken by a newer one.
 CELERY_BEAT_SCHEDULE = {
     "look at due payments": {"task": "payments.tasks.verify_due", "schedule": 1.0, "options": {"expires": 5}},
+    "follow swaps": {"task": "payments.tasks.follow_swaps", "schedule": 1.0, "options": {"expires": 5}},
     "look at finality": {
         "task": "payments.tasks.check_finality",
         "schedule": 10.0,

@@ -21,7 +21,10 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
             return payment
         demand_real(payment)
         if not is_acceptable(payment):
-            message = "Only a payment that failed as transaction_not_bound can be accepted."
+            message = (
+                "Only a payment that failed as transaction_not_bound on the requested chain can be accepted. Of a swap "
+                "that comes from another chain, submit the transaction that delivered, and accept that."
+            )
             raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
         demand_room(request)
         reopen(payment, actor=actor, reason=f"accepted: {reason}", accepted_by=actor, accepted_reason=reason)
@@ -29,7 +32,7 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
 
 
 def is_acceptable(payment: Payment) -> bool:
-    """Whether the payment failed for want of a binding alone."""
-    return (
-        payment.status == Payment.Status.FAILED and payment.failure_code == FailureCode.TRANSACTION_NOT_BOUND
-    )
+    """Whether the payment failed for want of a binding alone, and its own transaction is what paid the merchant."""
+    is_unbound = payment.failure_code == FailureCode.TRANSACTION_NOT_BOUND
+    is_here = not payment.crosses_chains and not payment.has_delivery
+    return payment.status == Payment.Status.FAILED and is_unbound and is_here

@@ -1,4 +1,5 @@
-"""Which transfers belong to a request (contract 7): by its reference, a proof of the payer, or the merchant's word.
+"""Which transfers belong to a request (contract 7): by its reference, a proof of the payer, a routing provider's id, or
+the merchant's word.
 
 Pure. A merchant's wallet is public and shared by its requests, so that a transfer to it proves nothing by itself.
 """
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from chains.clients.base import Transfer
-from payments.models.payment import Payment
+from payments.models.payment import FailureCode, Payment
 
 BoundBy = Payment.BoundBy
 
@@ -24,28 +25,48 @@ class Proof:
     not_before: datetime
     not_after: datetime
 
+    def covers(self, transfer: Transfer, mined_at: datetime) -> bool:
+        """Whether the transfer comes from that wallet within that time."""
+        is_in_time = self.not_before - CLOCK_ALLOWANCE <= mined_at <= self.not_after
+        return is_in_time and transfer.sender == self.address
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """The transaction is what a provider says it delivered by, of `reported` base units if it says how much.
+
+    `taken` are the slots in it that were credited before, `others` the proofs that other requests may claim it by.
+    """
+
+    reported: int | None
+    taken: frozenset[str] = frozenset()
+    others: tuple[Proof, ...] = ()
+
 
 @dataclass(frozen=True)
 class Claims:
     """What a request may claim a transfer by.
 
     `foreign` are the references of other requests: a transfer that carries one belongs to that request. `by_hand` says
-    that the merchant accepted the transaction as it is.
+    that the merchant accepted the transaction as it is. `names_ours` and `names_others` say whose quotes the
+    transaction names; where both, it can't be told whose swap it is. With `delivery` it is asked for that alone.
     """
 
     reference: bytes | None
     proofs: tuple[Proof, ...] = ()
     foreign: frozenset[bytes] = frozenset()
     by_hand: bool = False
+    names_ours: bool = False
+    names_others: bool = False
+    delivery: Delivery | None = None
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The transfers that belong to a request, and by what; ambiguous where one carries two requests' references."""
+    """The transfers that belong to a request, and by what."""
 
     transfers: tuple[Transfer, ...]
     by: Payment.BoundBy
-    is_ambiguous: bool = False
 
     @property
     def amount(self) -> int:
@@ -53,24 +74,79 @@ class Bound:
         return sum(transfer.amount for transfer in self.transfers)
 
 
-def bind(arrived: Sequence[Transfer], claims: Claims, mined_at: datetime) -> Bound | None:
-    """Return those of the transfers that `claims` tie to the request, or None. A reference beats a proof."""
+@dataclass(frozen=True)
+class Unbound:
+    """Nothing that arrived can be counted for the request; why, for programs and for people."""
+
+    code: FailureCode
+    message: str
+
+
+UNBOUND = Unbound(
+    FailureCode.TRANSACTION_NOT_BOUND,
+    "The transaction does not carry this request's reference, so it can't be told whose payment it is.",
+)
+_AMBIGUOUS = Unbound(
+    FailureCode.TRANSACTION_AMBIGUOUS,
+    "The transaction ties one movement of money to several requests, so it can't be told whose it is.",
+)
+AMBIGUOUS_SWAP = Unbound(
+    FailureCode.TRANSACTION_AMBIGUOUS,
+    "The transaction names the swaps of several requests, so it can't be told whose payment it is.",
+)
+_FOREIGN_DELIVERY = Unbound(
+    FailureCode.TRANSACTION_NOT_BOUND, "What it brought to the recipient belongs to another payment."
+)
+_TAKEN_DELIVERY = Unbound(
+    FailureCode.TRANSACTION_ALREADY_USED, "What it brought to the recipient was credited already."
+)
+_SEVERAL_DELIVERIES = Unbound(
+    FailureCode.TRANSACTION_AMBIGUOUS,
+    "It brought several amounts to the recipient, none of them what the provider says that it delivered.",
+)
+
+
+def bind(arrived: Sequence[Transfer], claims: Claims, mined_at: datetime) -> Bound | Unbound:
+    """Return those of the transfers that `claims` tie to the request. A reference beats a proof, both beat a quote."""
+    if claims.delivery is not None:
+        return _delivered(arrived, claims.delivery, claims.foreign, mined_at)
     referenced = tuple(
         t for t in arrived if claims.reference is not None and claims.reference in t.references
     )
     if any(claims.foreign.intersection(transfer.references) for transfer in referenced):
-        return Bound(referenced, BoundBy.REFERENCE, is_ambiguous=True)
+        return _AMBIGUOUS
     unclaimed = [t for t in arrived if t not in referenced and not claims.foreign.intersection(t.references)]
-    proved = tuple(t for t in unclaimed if _is_proved(t, claims.proofs, mined_at))
-    if referenced or proved:
-        return Bound(referenced + proved, BoundBy.REFERENCE if referenced else BoundBy.PAYER)
+    # What carries another request's quote is no longer covered by a proof (contract 7).
+    proofs = () if claims.names_others else claims.proofs
+    proved = tuple(t for t in unclaimed if any(proof.covers(t, mined_at) for proof in proofs))
+    is_our_swap = claims.names_ours and not claims.names_others
+    swapped = tuple(t for t in unclaimed if t not in proved) if is_our_swap else ()
+    if referenced or proved or swapped:
+        by = BoundBy.REFERENCE if referenced else BoundBy.PAYER if proved else BoundBy.PROVIDER
+        return Bound(referenced + proved + swapped, by)
     if claims.by_hand and unclaimed:
         return Bound(tuple(unclaimed), BoundBy.MANUAL)
-    return None
+    return AMBIGUOUS_SWAP if claims.names_ours and unclaimed else UNBOUND
 
 
-def _is_proved(transfer: Transfer, proofs: Sequence[Proof], mined_at: datetime) -> bool:
-    return any(
-        transfer.sender == proof.address and proof.not_before - CLOCK_ALLOWANCE <= mined_at <= proof.not_after
-        for proof in proofs
-    )
+def _delivered(
+    arrived: Sequence[Transfer], delivery: Delivery, foreign: frozenset[bytes], mined_at: datetime
+) -> Bound | Unbound:
+    """Return the one transfer that is the delivery: the one of the reported amount, else the only one that there is."""
+    own = [
+        transfer
+        for transfer in arrived
+        if not foreign.intersection(transfer.references)
+        and not any(proof.covers(transfer, mined_at) for proof in delivery.others)
+    ]
+    if not own:
+        return _FOREIGN_DELIVERY
+    free = [transfer for transfer in own if transfer.slot not in delivery.taken]
+    if not free:
+        return _TAKEN_DELIVERY
+    reported = [transfer for transfer in free if transfer.amount == delivery.reported]
+    if reported:
+        return Bound((reported[0],), BoundBy.PROVIDER)
+    if len(own) > 1:
+        return _SEVERAL_DELIVERIES
+    return Bound((free[0],), BoundBy.PROVIDER)

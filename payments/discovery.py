@@ -51,7 +51,8 @@ def _watched(now: datetime) -> QuerySet[PaymentRequest]:
     """Return the requests that a transaction of ours may still pay."""
     recently = now - AFTERWARDS
     ended = Q(completed_at__gt=recently) | Q(expired_at__gt=recently) | Q(cancelled_at__gt=recently)
-    built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False)
+    # A swap's transaction carries its provider's id, and no reference.
+    built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
     open_or_ended = Q(status=PaymentRequest.Status.ACTIVE) | ended
     return PaymentRequest.objects.filter(open_or_ended, Exists(built), references=True)
 

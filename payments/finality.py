@@ -7,13 +7,14 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from chains.clients import get_client
-from chains.clients.base import ChainClient, ChainError, Head, TransactionFacts
+from chains.clients.base import Block, ChainClient, ChainError, Head, TransactionFacts
 from chains.models import Chain
 from payments import announcements
 from payments.judging import Finality
@@ -36,36 +37,37 @@ def check_finality(
     *, client: Callable[[Chain], ChainClient] = get_client, now: Callable[[], datetime] = timezone.now
 ) -> int:
     """Look at the completed payments whose time has come; return how many."""
-    by_chain: dict[int, list[Payment]] = defaultdict(list)
+    by_chain: dict[Chain, list[Payment]] = defaultdict(list)
     claimed = _claim(now())
     for payment in claimed:
-        by_chain[payment.chain_id].append(payment)
-    for payments in by_chain.values():
+        by_chain[payment.counted_chain].append(payment)
+    for chain, payments in by_chain.items():
         try:
-            _check_on_chain(payments, client(payments[0].chain), now())
+            _check_on_chain(payments, client(chain), now())
         except ChainError:
             continue  # the lease brings them back
         except Exception:
-            logger.exception("the look at finality on chain %s stopped", payments[0].chain_id)
+            logger.exception("the look at finality on chain %s stopped", chain.pk)
     return len(claimed)
 
 
 def _claim(now: datetime) -> list[Payment]:
     due = Payment.objects.filter(is_simulated=False, finality_check_at__lte=now).order_by("finality_check_at")
     with transaction.atomic():
-        payments = list(due.select_for_update(skip_locked=True, of=("self",)).select_related("chain")[:BATCH])
+        free = due.select_for_update(skip_locked=True, of=("self",))
+        payments = list(free.select_related("chain", "request__chain")[:BATCH])
         ids = [payment.pk for payment in payments]
         Payment.objects.filter(pk__in=ids).update(finality_check_at=now + LEASE)
     return payments
 
 
 def _check_on_chain(payments: Sequence[Payment], client: ChainClient, now: datetime) -> None:
-    hashes = sorted({payment.transaction_hash for payment in payments})
+    hashes = sorted({payment.counted_hash for payment in payments})
     snapshot = client.look_up(hashes, with_finality=True)
     for payment in payments:
-        if payment.transaction_hash in snapshot.contradicted:
+        if payment.counted_hash in snapshot.contradicted:
             continue  # no usable answer: the lease brings it back
-        _settle(payment, snapshot.transactions.get(payment.transaction_hash), snapshot.head, now)
+        _settle(payment, snapshot.transactions.get(payment.counted_hash), snapshot.head, now)
 
 
 def _settle(payment: Payment, facts: TransactionFacts | None, head: Head, now: datetime) -> None:
@@ -74,11 +76,7 @@ def _settle(payment: Payment, facts: TransactionFacts | None, head: Head, now: d
         Payment.objects.filter(pk=payment.pk).update(finality_check_at=None if waited else now + PAUSE)
     elif facts is not None and facts.block is not None and _still_holds(payment, facts):
         Payment.objects.filter(pk=payment.pk).update(
-            finality_check_at=None,
-            unanswered_looks=0,
-            block_number=facts.block.number,
-            block_hash=facts.block.hash,
-            block_time=facts.block.time,
+            finality_check_at=None, unanswered_looks=0, **_stands_in(payment, facts.block)
         )
     elif payment.unanswered_looks + 1 < LOOKS_BEFORE_ALARM:
         # One node's blank answer is no alarm: it has to be gone several times in a row.
@@ -87,6 +85,12 @@ def _settle(payment: Payment, facts: TransactionFacts | None, head: Head, now: d
         )
     else:
         flag_reorged(payment)
+
+
+def _stands_in(payment: Payment, block: Block) -> dict[str, Any]:
+    """Return the columns that tell where the money stands: in a swap's delivery, or in the payment's own."""
+    side = "destination_block" if payment.has_delivery else "block"
+    return {f"{side}_number": block.number, f"{side}_hash": block.hash, f"{side}_time": block.time}
 
 
 def _still_holds(payment: Payment, facts: TransactionFacts) -> bool:
@@ -100,12 +104,15 @@ def _still_holds(payment: Payment, facts: TransactionFacts) -> bool:
 
 def _is_final(payment: Payment, facts: TransactionFacts | None, head: Head) -> bool:
     """Whether the height of the payment's block, where it stands now or stood when it was counted, is final."""
-    height = facts.block.number if facts and facts.block else payment.block_number or 0
+    counted_at = payment.destination_block_number if payment.has_delivery else payment.block_number
+    height = facts.block.number if facts and facts.block else counted_at or 0
     if facts is not None and facts.commitment is not None:
         return facts.commitment == "finalized"
     if head.finalized is not None:
         return head.finalized >= height
-    needed = Finality.parse(payment.chain.confirmations).confirmations or _DEEP_ENOUGH_WITHOUT_A_NUMBER
+    needed = (
+        Finality.parse(payment.counted_chain.confirmations).confirmations or _DEEP_ENOUGH_WITHOUT_A_NUMBER
+    )
     return head.latest - height + 1 >= DEPTHS * needed
 
 

@@ -10,18 +10,33 @@ from datetime import datetime
 
 from chains.amounts import display_amount
 from chains.clients.base import Block, Head, TransactionFacts, Transfer
-from payments.binding import CLOCK_ALLOWANCE, Bound, Claims, bind
+from payments.binding import AMBIGUOUS_SWAP, CLOCK_ALLOWANCE, UNBOUND, Bound, Claims, Unbound, bind
 from payments.models.payment import FailureCode
 
 _COMMITMENTS = ("confirmed", "finalized")
 
 
 WRONG_CHAIN = "The transaction is on another network than the one asked for."
+NOT_OUR_SWAP = (
+    "The transaction is on another network than the one asked for, and is none of the swaps that were offered for this "
+    "request, so it can't be told whose payment it is."
+)
+_NOTHING_CAME = frozenset(
+    {
+        FailureCode.WRONG_TOKEN,
+        FailureCode.WRONG_RECIPIENT,
+        FailureCode.WRONG_AMOUNT,
+        FailureCode.NOT_VERIFIABLE,
+    }
+)
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a request asks for, and what ties a transfer to it. `known_tokens` names the catalogue's, for messages."""
+    """What a request asks for, and what ties a transfer to it. `known_tokens` names the catalogue's, for messages.
+
+    `created_at` is when the request was made; of a swap's delivery, the time before which it can't have been made.
+    """
 
     chain_id: int
     token: str
@@ -82,12 +97,20 @@ class NotFound:
 
 @dataclass(frozen=True)
 class NotYet:
-    """It is there, but can't be counted yet. `amount` is what will count once it is deep enough."""
+    """It is there, but can't be counted yet. `bound` is what will count once it is deep enough."""
 
     detail: str
     block: Block | None = None
     confirmations: int = 0
-    amount: int | None = None
+    bound: Bound | None = None
+
+
+@dataclass(frozen=True)
+class Departed:
+    """A swap of the request has begun with this transaction. What it delivers is not in it: its provider is asked."""
+
+    block: Block
+    confirmations: int
 
 
 Verdict = Paid | Refused | NotFound | NotYet
@@ -101,14 +124,9 @@ def judge(
         return Refused(FailureCode.WRONG_CHAIN, WRONG_CHAIN)
     if facts is None:
         return NotFound()
-    if facts.block is None:
-        return NotYet("Seen by the network, not in a block yet.")
-    if not facts.succeeded:
-        return Refused(
-            FailureCode.TRANSACTION_REVERTED, "The transaction failed on the chain, so nothing was paid."
-        )
-    if facts.block.time < terms.created_at - CLOCK_ALLOWANCE:
-        return Refused(FailureCode.TRANSACTION_TOO_OLD, "The transaction is older than the payment request.")
+    block = _mined(terms, facts)
+    if not isinstance(block, Block):
+        return block
     arrived = [
         t
         for t in facts.transfers
@@ -116,19 +134,60 @@ def judge(
     ]
     if not arrived:
         return _nothing_arrived(terms, facts)
-    bound = bind(arrived, terms.claims, facts.block.time)
-    if bound is None:
-        message = "The transaction does not carry this request's reference, so it can't be told whose payment it is."
-        return Refused(FailureCode.TRANSACTION_NOT_BOUND, message, sum(t.amount for t in arrived))
-    if bound.is_ambiguous:
-        message = (
-            "The transaction ties one movement of money to several requests, so it can't be told whose it is."
-        )
-        return Refused(FailureCode.TRANSACTION_AMBIGUOUS, message)
-    confirmations = depth(facts.block, head)
+    bound = bind(arrived, terms.claims, block.time)
+    if isinstance(bound, Unbound):
+        is_unclaimed = bound.code == FailureCode.TRANSACTION_NOT_BOUND
+        return Refused(bound.code, bound.message, sum(t.amount for t in arrived) if is_unclaimed else None)
+    confirmations = depth(block, head)
     if not finality.is_reached(facts, head):
-        return NotYet(_waiting(finality, confirmations), facts.block, confirmations, bound.amount)
-    return Paid(bound, facts.block, confirmations)
+        return NotYet(_waiting(finality, confirmations), block, confirmations, bound)
+    return Paid(bound, block, confirmations)
+
+
+def judge_departure(terms: Terms, facts: TransactionFacts | None, head: Head) -> Departed | Verdict:
+    """Return whether a swap of the request has begun with the transaction `facts` on a chain that was not asked for.
+
+    Nothing is credited by it, so that its depth does not matter: the delivery has to lie deep, wherever it is made.
+    """
+    if facts is None:
+        return NotFound()
+    block = _mined(terms, facts)
+    if not isinstance(block, Block):
+        return block
+    if not terms.claims.names_ours:
+        return Refused(UNBOUND.code, NOT_OUR_SWAP)
+    if terms.claims.names_others:
+        return Refused(AMBIGUOUS_SWAP.code, AMBIGUOUS_SWAP.message)
+    return Departed(block, depth(block, head))
+
+
+def departed_here(
+    terms: Terms, verdict: Verdict, facts: TransactionFacts | None, head: Head
+) -> Departed | Verdict:
+    """Return what `verdict` means for a transaction on the requested chain, which may be a swap's beginning as well.
+
+    A swap on one chain mostly delivers in its own transaction. Where nothing came by that, its provider may do it by
+    another one.
+    """
+    claims = terms.claims
+    nothing_came = isinstance(verdict, Refused) and verdict.code in _NOTHING_CAME
+    if not (nothing_came and claims.names_ours and claims.delivery is None):
+        return verdict
+    return judge_departure(terms, facts, head)
+
+
+def _mined(terms: Terms, facts: TransactionFacts) -> Block | Refused | NotYet:
+    """Return the block of a transaction that may count, or what there is to say of it before its money is looked at."""
+    if facts.block is None:
+        return NotYet("Seen by the network, not in a block yet.")
+    if not facts.succeeded:
+        return Refused(
+            FailureCode.TRANSACTION_REVERTED, "The transaction failed on the chain, so nothing was paid."
+        )
+    if facts.block.time < terms.created_at - CLOCK_ALLOWANCE:
+        older_than = "payment request" if terms.claims.delivery is None else "swap that it is said to deliver"
+        return Refused(FailureCode.TRANSACTION_TOO_OLD, f"The transaction is older than the {older_than}.")
+    return facts.block
 
 
 def depth(block: Block, head: Head) -> int:

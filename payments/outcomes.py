@@ -5,6 +5,7 @@ happen one after the other.
 """
 
 import uuid
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,16 +14,16 @@ from django.db import IntegrityError, transaction
 from chains.amounts import display_amount
 from chains.clients.base import TransactionFacts, Transfer
 from payments import announcements
+from payments.binding import Bound
 from payments.judging import Finality, NotYet, Paid
-from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest
+from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest, Quote
+from payments.patience import is_over
 from payments.requests import lock_request
 from payments.transitions import move_payment, move_request
 
 Status = Payment.Status
 RequestStatus = PaymentRequest.Status
 
-# After this long without an answer, or without enough depth, the payment fails, and may be retried (contract 6).
-LONGEST_WAIT = timedelta(hours=24)
 # When a completed payment is looked at once more, to see whether its block became final (contract 6).
 FIRST_FINALITY_LOOK = timedelta(minutes=2)
 _FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
@@ -30,6 +31,10 @@ _FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
 
 class ClaimLost(Exception):
     """Another worker holds the payment now; nothing of this one's work may stand."""
+
+
+class DeliveryTaken(Exception):
+    """Another payment was credited with this delivery meanwhile; nothing was written."""
 
 
 def _actor(payment: Payment) -> str:
@@ -43,16 +48,21 @@ def complete(
     facts: TransactionFacts | None,
     finality: Finality,
     now: datetime,
+    *,
+    quote: Quote | None = None,
 ) -> bool:
     """Consume the transfers, complete the payment and, if it is then paid in full, the request.
 
-    Returns False, with nothing written, when the claim was lost. When other payments have consumed every transfer, the
-    payment fails as `transaction_already_used`.
+    `quote` is the one that the transaction names. Returns False, with nothing written, when the claim was lost. When
+    other payments have consumed every transfer, the payment fails as `transaction_already_used`; where the transfers
+    are a delivery, DeliveryTaken is raised instead.
     """
     try:
         with transaction.atomic():
             request = lock_request(payment.request_id)
             consumed = [transfer for transfer in verdict.bound.transfers if _consume(payment, transfer)]
+            if not consumed and payment.has_delivery:
+                raise DeliveryTaken
             if not consumed:
                 message = "What this transaction paid was credited to another request already."
                 return _fail(payment, request, claim_id, FailureCode.TRANSACTION_ALREADY_USED, message, now)
@@ -62,24 +72,20 @@ def complete(
                 Status.COMPLETED,
                 actor=_actor(payment),
                 held_by=claim_id,
-                amount=received,
                 amount_received=received,
-                token=request.token,
-                from_address=facts.sender if facts else consumed[0].sender,
                 bound_by=verdict.bound.by,
                 carries_others=_carries_others(request, facts),
                 unanswered_looks=0,
-                block_number=verdict.block.number,
-                block_hash=verdict.block.hash,
-                block_time=verdict.block.time,
-                confirmations=verdict.confirmations,
-                confirmations_required=finality.confirmations,
                 is_in_flight=False,
+                is_bridging=False,
                 status_detail=_verified(payment, request, received),
                 completed_at=now,
                 next_check_at=None,
                 finality_check_at=None if payment.is_simulated else now + FIRST_FINALITY_LOOK,
                 **_FREE,
+                **_paid_with(payment, request, verdict.bound, received, quote),
+                **_stands_in(payment, verdict, finality),
+                **({"from_address": facts.sender} if facts and not payment.has_delivery else {}),
             )
             if not moved:
                 raise ClaimLost
@@ -87,6 +93,50 @@ def complete(
     except ClaimLost:
         return False
     return True
+
+
+def _paid_with(
+    payment: Payment, request: PaymentRequest, bound: Bound, received: int, quote: Quote | None
+) -> dict[str, Any]:
+    """Return the columns that tell what was paid with: for a swap the route's token, else what was received."""
+    if payment.has_delivery:
+        return {}
+    if bound.by == Payment.BoundBy.PROVIDER and quote is not None:
+        return swap_columns(quote)
+    return {"amount": received, "token": request.token}
+
+
+def swap_columns(quote: Quote) -> dict[str, Any]:
+    """Return the columns of a payment that is the swap of this quote."""
+    return {
+        "type": Payment.Type.SWAP,
+        "quote": quote,
+        "route": quote.route,
+        "provider": quote.provider,
+        "token": quote.route.token,
+        "amount": quote.amount_in,
+        "bound_by": Payment.BoundBy.PROVIDER,
+    }
+
+
+def _stands_in(payment: Payment, verdict: Paid | NotYet, finality: Finality) -> dict[str, Any]:
+    """Return the columns that tell where the money stands on the chain: in a delivery, or in the payment's own."""
+    block = verdict.block
+    number, hash_, time = (block.number, block.hash, block.time) if block else (None, "", None)
+    if payment.has_delivery:
+        return {
+            "destination_block_number": number,
+            "destination_block_hash": hash_,
+            "destination_block_time": time,
+            "destination_confirmations": verdict.confirmations,
+        }
+    return {
+        "block_number": number,
+        "block_hash": hash_,
+        "block_time": time,
+        "confirmations": verdict.confirmations,
+        "confirmations_required": finality.confirmations,
+    }
 
 
 def _carries_others(request: PaymentRequest, facts: TransactionFacts | None) -> bool:
@@ -118,14 +168,17 @@ def fail(
     *,
     facts: TransactionFacts | None = None,
     arrived: int | None = None,
+    columns: Mapping[str, Any] | None = None,
 ) -> bool:
     """Fail the payment and tell the merchant; False when the claim was lost.
 
-    What is known of the transaction is kept: `facts`, and `arrived` base units that reached the recipient.
+    What is known of the transaction is kept: `facts`, and `arrived` base units that reached the recipient. `columns`
+    are written as well.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
-        return _fail(payment, request, claim_id, code, message, now, **_known(facts, arrived, request))
+        known = {**_known(facts, arrived, request), **(columns or {})}
+        return _fail(payment, request, claim_id, code, message, now, **known)
 
 
 def _known(facts: TransactionFacts | None, arrived: int | None, request: PaymentRequest) -> dict[str, Any]:
@@ -153,7 +206,7 @@ def fail_as_not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> b
 
 def look_again_for_missing(payment: Payment, claim_id: uuid.UUID, next_look: datetime) -> None:
     """Use one retry: healthy nodes answered, and the transaction is not there (or is no longer)."""
-    _postpone(
+    postpone(
         payment,
         claim_id,
         next_look,
@@ -171,11 +224,11 @@ def look_again_for_missing(payment: Payment, claim_id: uuid.UUID, next_look: dat
 
 def keep_unanswered(payment: Payment, claim_id: uuid.UUID, *, next_look: datetime, now: datetime) -> None:
     """Wait for the network's nodes to answer, for 24 hours at most."""
-    if _waited_too_long(payment, now):
+    if is_over(payment, now):
         _time_out(payment, claim_id, now)
         return
     since = payment.unanswered_since or now
-    _postpone(
+    postpone(
         payment,
         claim_id,
         next_look,
@@ -194,28 +247,31 @@ def keep_waiting(
     *,
     next_look: datetime,
     now: datetime,
+    quote: Quote | None = None,
 ) -> None:
-    """Note how far the transaction has come, for 24 hours at most."""
-    if _waited_too_long(payment, now):
+    """Note how far the transaction has come, for 24 hours at most. `quote` is the one that it names."""
+    if is_over(payment, now):
         _time_out(payment, claim_id, now)
         return
-    block = verdict.block
-    _postpone(
+    known: dict[str, Any] = {}
+    if not payment.has_delivery:
+        known = {
+            "from_address": facts.sender if facts else payment.from_address,
+            "nonce": facts.nonce if facts else payment.nonce,
+            "is_in_flight": verdict.block is not None,
+            "amount": verdict.bound.amount if verdict.bound else None,
+        }
+        if verdict.bound is not None and verdict.bound.by == Payment.BoundBy.PROVIDER and quote is not None:
+            known |= swap_columns(quote)
+    postpone(
         payment,
         claim_id,
         next_look,
         unanswered_looks=0,
         unanswered_since=None,
-        from_address=facts.sender if facts else payment.from_address,
-        nonce=facts.nonce if facts else payment.nonce,
-        amount=verdict.amount,
-        block_number=block.number if block else None,
-        block_hash=block.hash if block else "",
-        block_time=block.time if block else None,
-        confirmations=verdict.confirmations,
-        confirmations_required=finality.confirmations,
-        is_in_flight=block is not None,
         status_detail=verdict.detail,
+        **known,
+        **_stands_in(payment, verdict, finality),
     )
 
 
@@ -224,8 +280,8 @@ def _consume(payment: Payment, transfer: Transfer) -> bool:
     try:
         with transaction.atomic():
             ConsumedTransfer.objects.create(
-                chain_id=payment.chain_id,
-                transaction_hash=payment.transaction_hash,
+                chain=payment.counted_chain,
+                transaction_hash=payment.counted_hash,
                 slot=transfer.slot,
                 payment=payment,
                 amount=transfer.amount,
@@ -279,6 +335,7 @@ def _fail(
         failure_message=message,
         status_detail=f"Simulated, no money moved. {message}" if payment.is_simulated else message,
         is_in_flight=False,
+        is_bridging=False,
         failed_at=now,
         next_check_at=None,
         **_FREE,
@@ -294,11 +351,7 @@ def _time_out(payment: Payment, claim_id: uuid.UUID, now: datetime) -> bool:
     return fail(payment, claim_id, FailureCode.VERIFICATION_TIMED_OUT, message, now)
 
 
-def _waited_too_long(payment: Payment, now: datetime) -> bool:
-    return now - payment.verifying_since >= LONGEST_WAIT
-
-
-def _postpone(payment: Payment, claim_id: uuid.UUID, next_look: datetime, **fields: Any) -> None:
+def postpone(payment: Payment, claim_id: uuid.UUID, next_look: datetime, **fields: Any) -> None:
     """Give the claim back and look again at `next_look`; nothing is written once the claim is lost."""
     Payment.objects.filter(pk=payment.pk, claim_id=claim_id, status=Status.PROCESSING).update(
         next_check_at=next_look, **_FREE, **fields

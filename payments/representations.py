@@ -61,7 +61,7 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
     destination_confirmations = serializers.IntegerField(
         read_only=True,
         allow_null=True,
-        help_text="How many blocks deep the delivery lies; null until it is seen, and where no other transaction delivers.",
+        help_text="How many blocks deep the delivery lies; null until seen, and where no other transaction delivers.",
     )
     destination_confirmations_required = serializers.SerializerMethodField(
         help_text="How deep it has to lie; null where the chain's finality decides, or no other transaction delivers."

@@ -106,7 +106,8 @@ def _lockable() -> QuerySet[PaymentRequest]:
 def is_held(request: PaymentRequest, now: datetime) -> bool:
     """Whether a payment under way keeps `request` from expiring or being cancelled (contract 5).
 
-    A mined and bound transaction holds it until it is decided. Transactions in no block hold it for 15 minutes in all,
+    A mined and bound transaction holds it until it is decided, and so does a swap that has begun, for 24 hours at most.
+    Transactions in no block hold it for 15 minutes in all,
     counted from the first of them, and never beyond `expires_at` + 15 minutes.
     """
     payments = list(request.payments.all())
@@ -159,8 +160,8 @@ def expire_request(request: PaymentRequest, now: datetime, *, actor: str) -> boo
 
 def covering_payment(request: PaymentRequest, now: datetime) -> Payment | None:
     """Return an open payment that would cover the rest: mined with enough, or submitted within the last 15 minutes."""
-    open_payments = [payment for payment in request.payments.all() if payment.is_open]
-    seen = sum(payment.amount or 0 for payment in open_payments if payment.is_in_flight)
+    open_payments = [payment for payment in request.payments.select_related("quote") if payment.is_open]
+    seen = sum(payment.expected_amount for payment in open_payments if payment.is_in_flight)
     for payment in open_payments:
         if payment.is_in_flight and seen >= request.amount_remaining:
             return payment

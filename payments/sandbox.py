@@ -39,12 +39,14 @@ from chains.models import ChainType
 from config.api.errors import ApiError, ErrorCode
 from payments import outcomes
 from payments.binding import Claims, Proof
+from payments.claims import Case
 from payments.finality import flag_reorged
 from payments.judging import Finality, Terms
+from payments.looks import Look
 from payments.models import FailureCode, Payment, PaymentRequest
 from payments.requests import expire_request, is_held, lock_request
 from payments.transitions import move_payment, note_creation
-from payments.verification import LEASE, Look, settle
+from payments.verification import LEASE, settle
 
 ACTOR = "sandbox"
 HASH_PREFIX = b"sandbox-payment-"
@@ -247,7 +249,7 @@ def _attempt(
 
 def _settle(request: PaymentRequest, attempt: _Attempt) -> Payment:
     """Have the engine judge what the look shows. No simulated payment may be left open: nobody would take it up."""
-    settle(attempt.payment, _terms(request, attempt.facts.sender, attempt.look.now), attempt.look)
+    settle(attempt.payment, Case(_terms(request, attempt.facts.sender, attempt.look.now)), attempt.look)
     if attempt.payment.is_open:
         raise RuntimeError(f"{attempt.payment.id} was simulated, and not decided")
     return attempt.payment

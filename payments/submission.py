@@ -11,6 +11,7 @@ from config.api.errors import ApiError, ErrorCode
 from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest, Route
 from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
 from payments.requests import lock_request
+from payments.swap_outcomes import NO_DELIVERY
 from payments.transitions import move_payment, note_creation
 
 MAX_OPEN_PAYMENTS = 5
@@ -95,7 +96,10 @@ def record_found(request: PaymentRequest, *, chain: Chain, transaction_hash: str
 
 
 def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
-    """Have the failed payment looked at anew, its attempts reset. Inside a transaction that holds the request."""
+    """Have the failed payment looked at anew, its attempts reset. Inside a transaction that holds the request.
+
+    A swap begins again with its customer's transaction.
+    """
     now = timezone.now()
     move_payment(
         payment,
@@ -113,6 +117,9 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
         next_check_at=now,
         claim_id=None,
         lease_until=None,
+        is_bridging=False,
+        bridge_looks=0,
+        **NO_DELIVERY,
         **fields,
     )
 
@@ -131,7 +138,7 @@ def demand_room(request: PaymentRequest) -> None:
 
 
 def _reopen_by_submission(payment: Payment, actor: str) -> None:
-    if payment.status != Payment.Status.FAILED or room_for_more(payment.request) == 0:
+    if payment.status != Payment.Status.FAILED or payment.is_simulated or room_for_more(payment.request) == 0:
         return
     may_once = payment.failure_code in RETRYABLE_FAILURES and not payment.reopened_publicly
     if _was_proved_since(payment):

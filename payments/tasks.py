@@ -1,14 +1,29 @@
 """What Celery nudges. Each task is safe to run twice, late or never: the database says what is due."""
 
+from functools import cache
+
 from celery import shared_task
 
 from payments import discovery, figures, finality, requests, verification
+from payments.followers import Followers
+
+
+@cache
+def _followers() -> Followers:
+    """Return this process's followers, made in the process that uses them (threads do not survive a fork)."""
+    return Followers()
 
 
 @shared_task
 def verify_due() -> int:
     """Look at the due payments."""
     return verification.verify_due()
+
+
+@shared_task
+def follow_swaps() -> int:
+    """Begin to ask the routing providers about the swaps that are due."""
+    return _followers().nudge()
 
 
 @shared_task

@@ -6,80 +6,98 @@
 4. Write: one transaction for each payment, guarded by the claim id. A worker that was too slow changes nothing.
 
 A crash at any point leaves a row whose lease runs out; the next sweep asks again.
+
+A swap is looked up twice: its customer's transaction, which leads to its provider (`payments.swaps`), and the delivery
+that the provider names, on the chain of the request and by the rules of every payment.
 """
 
 import logging
-import random
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chains.clients import get_client
-from chains.clients.base import ChainClient, ChainError, Snapshot
+from chains.clients.base import ChainClient, ChainError
 from chains.models import Chain
-from payments import outcomes
-from payments.claims import terms_of
-from payments.judging import WRONG_CHAIN, Finality, NotFound, NotYet, Paid, Refused, Terms, judge
-from payments.models import FailureCode, Payment
+from payments import outcomes, patience, swap_outcomes
+from payments.claims import Case, cases_of
+from payments.deliveries import settle_delivery
+from payments.judging import (
+    WRONG_CHAIN,
+    Departed,
+    Finality,
+    NotFound,
+    NotYet,
+    Paid,
+    Refused,
+    Verdict,
+    departed_here,
+    judge,
+    judge_departure,
+)
+from payments.looks import Look
+from payments.models import FailureCode, Payment, Quote
+from payments.swap_claims import pinned_contracts, quotes_of
+from payments.swap_status import provider_name
 from payments.transitions import start_processing
 
 logger = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=90)
 BATCH = 400
-MAX_NOT_FOUND_RETRIES = 10
-FIRST_RETRY_SECONDS = 5
-LONGEST_UNANSWERED_PAUSE_SECONDS = 300
-SHORTEST_LOOK_SECONDS = 1.0
 
 Client = Callable[[Chain], ChainClient]
-
-
-@dataclass(frozen=True)
-class Look:
-    """One look at a chain: the claim under which results are written, what was seen, and when."""
-
-    claim_id: uuid.UUID
-    snapshot: Snapshot
-    finality: Finality
-    now: datetime
 
 
 def verify_due(*, client: Client = get_client, now: Callable[[], datetime] = timezone.now) -> int:
     """Look at every payment that is due; return how many. `client` gives the chain's client, `now` the time."""
     claim_id, claimed = claim_due(now())
-    by_chain: dict[int, list[Payment]] = defaultdict(list)
+    by_chain: dict[Chain, list[Payment]] = defaultdict(list)
     for payment in claimed:
-        by_chain[payment.chain_id].append(payment)
-    for payments in by_chain.values():
+        by_chain[payment.counted_chain].append(payment)
+    for chain, payments in by_chain.items():
         try:
-            verify_on_chain(payments, claim_id, client=client, now=now)
+            verify_on_chain(chain, payments, claim_id, client=client, now=now)
         except SoftTimeLimitExceeded:
             raise
         except Exception:
             # One chain's trouble must not keep the others waiting; the leases bring its payments back.
-            logger.exception("verification on chain %s stopped", payments[0].chain_id)
+            logger.exception("verification on chain %s stopped", chain.pk)
     return len(claimed)
 
 
 def claim_due(now: datetime) -> tuple[uuid.UUID, list[Payment]]:
-    """Return the due payments, leased under one new claim id. Their verification has then started."""
-    claim_id = uuid.uuid4()
+    """Return the due payments, leased under one new claim id. Their verification has then started.
+
+    Those are left out whose next word is not a chain's but a routing provider's.
+    """
+    return claim(due_payments(now).exclude(at_the_provider()), now, BATCH)
+
+
+def due_payments(now: datetime) -> QuerySet[Payment]:
+    """Return the payments to be looked at now that nobody looks at, the longest due first."""
     free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
-    due = Payment.objects.filter(
-        free, is_simulated=False, status__in=Payment.OPEN, next_check_at__lte=now
-    ).order_by("next_check_at")
+    due = Payment.objects.filter(free, is_simulated=False, status__in=Payment.OPEN, next_check_at__lte=now)
+    return due.order_by("next_check_at")
+
+
+def at_the_provider() -> Q:
+    """Return the condition on swaps under way whose provider has not named a delivery yet."""
+    return Q(is_bridging=True, destination_transaction_hash="")
+
+
+def claim(due: QuerySet[Payment], now: datetime, most: int) -> tuple[uuid.UUID, list[Payment]]:
+    """Return up to `most` of the due payments, leased under one new claim id; what others claim is passed over."""
+    claim_id = uuid.uuid4()
+    related = ("chain", "request__chain")
     with transaction.atomic():
-        payments = list(
-            due.select_for_update(skip_locked=True, of=("self",)).select_related("chain", "request")[:BATCH]
-        )
+        payments = list(due.select_for_update(skip_locked=True, of=("self",)).select_related(*related)[:most])
         Payment.objects.filter(pk__in=[payment.pk for payment in payments]).update(
             claim_id=claim_id, lease_until=now + LEASE
         )
@@ -88,32 +106,36 @@ def claim_due(now: datetime) -> tuple[uuid.UUID, list[Payment]]:
 
 
 def verify_on_chain(
-    payments: Sequence[Payment], claim_id: uuid.UUID, *, client: Client, now: Callable[[], datetime]
+    chain: Chain,
+    payments: Sequence[Payment],
+    claim_id: uuid.UUID,
+    *,
+    client: Client,
+    now: Callable[[], datetime],
 ) -> None:
-    """Look up, judge and write these claimed payments of one chain."""
-    chain = payments[0].chain
-    for payment in payments:
-        if payment.request.chain_id != chain.pk:
-            # Known without asking anybody, and said at once (contract 6).
-            outcomes.fail(payment, claim_id, FailureCode.WRONG_CHAIN, WRONG_CHAIN, now())
-    payments = [payment for payment in payments if payment.request.chain_id == chain.pk]
+    """Look up, judge and write these claimed payments, whose transactions are to be looked up on `chain`."""
+    quotes = quotes_of({payment.request_id for payment in payments}, chain)
+    payments = _without_strays(payments, claim_id, quotes.values(), now)
     if not payments:
         return
     finality = Finality.parse(chain.confirmations)
-    hashes = sorted({payment.transaction_hash for payment in payments})
+    hashes = sorted({payment.counted_hash for payment in payments})
     try:
         asked = client(chain)
         # Nonces first: a transaction mined between the two questions must not be called replaced by itself.
         used_up = _with_used_up_nonces(asked, payments)
-        look = Look(claim_id, asked.look_up(hashes, with_finality=finality.tag is not None), finality, now())
+        snapshot = asked.look_up(
+            hashes, with_finality=finality.tag is not None, mentioning=pinned_contracts(chain)
+        )
+        look = Look(claim_id, snapshot, finality, now())
     except ChainError as error:
         for payment in payments:
             postpone_unanswered(payment, claim_id, error, now())
         return
-    terms = terms_of(payments, look.snapshot)
+    cases = cases_of(payments, chain, look.snapshot, quotes)
     for payment in payments:
         try:
-            settle(payment, terms[payment.pk], look, is_replaced=payment.pk in used_up)
+            settle(payment, cases[payment.pk], look, is_replaced=payment.pk in used_up)
         except SoftTimeLimitExceeded:
             raise
         except Exception:
@@ -121,17 +143,41 @@ def verify_on_chain(
             logger.exception("payment %s could not be settled", payment.pk)
 
 
-def settle(payment: Payment, terms: Terms, look: Look, *, is_replaced: bool = False) -> None:
+def _without_strays(
+    payments: Sequence[Payment], claim_id: uuid.UUID, quotes: Iterable[Quote], now: Callable[[], datetime]
+) -> list[Payment]:
+    """Fail what lies on another chain than the one asked for and can be no swap either; return the others.
+
+    It is known without asking anybody, and said at once (contract 6).
+    """
+    may_swap = {quote.route.request_id for quote in quotes}
+    others = []
+    for payment in payments:
+        if payment.crosses_chains and not payment.has_delivery and payment.request_id not in may_swap:
+            outcomes.fail(payment, claim_id, FailureCode.WRONG_CHAIN, WRONG_CHAIN, now())
+        else:
+            others.append(payment)
+    return others
+
+
+def settle(payment: Payment, case: Case, look: Look, *, is_replaced: bool = False) -> None:
     """Judge one payment by what the chain said, and write what follows."""
-    if payment.transaction_hash in look.snapshot.contradicted:
+    if payment.counted_hash in look.snapshot.contradicted:
         error = ChainError("the nodes contradict each other")
         postpone_unanswered(payment, look.claim_id, error, look.now)
         return
+    if payment.has_delivery:
+        settle_delivery(payment, case.terms, look)
+        return
     facts = look.snapshot.transactions.get(payment.transaction_hash)
-    verdict = judge(terms, payment.chain_id, facts, look.snapshot.head, look.finality)
-    match verdict:
+    match verdict := _verdict(payment, case, look):
+        case Departed() if case.quote is not None:
+            name = provider_name(case.quote.provider)
+            swap_outcomes.depart(payment, look.claim_id, verdict, facts, case.quote, name, look.now)
         case Paid():
-            outcomes.complete(payment, look.claim_id, verdict, facts, look.finality, look.now)
+            outcomes.complete(
+                payment, look.claim_id, verdict, facts, look.finality, look.now, quote=case.quote
+            )
         case Refused():
             outcomes.fail(
                 payment,
@@ -148,11 +194,25 @@ def settle(payment: Payment, terms: Terms, look: Look, *, is_replaced: bool = Fa
         case NotFound():
             _not_found(payment, look.claim_id, look.now)
         case NotYet():
-            pause = max(payment.chain.block_time_ms / 1000, SHORTEST_LOOK_SECONDS)
-            next_look = look.now + timedelta(seconds=pause)
+            next_look = look.now + patience.about_a_block(payment.chain.block_time_ms)
             outcomes.keep_waiting(
-                payment, look.claim_id, verdict, facts, look.finality, next_look=next_look, now=look.now
+                payment,
+                look.claim_id,
+                verdict,
+                facts,
+                look.finality,
+                next_look=next_look,
+                now=look.now,
+                quote=case.quote,
             )
+
+
+def _verdict(payment: Payment, case: Case, look: Look) -> Verdict | Departed:
+    facts, head = look.snapshot.transactions.get(payment.transaction_hash), look.snapshot.head
+    if payment.crosses_chains:
+        return judge_departure(case.terms, facts, head)
+    verdict = judge(case.terms, payment.chain_id, facts, head, look.finality)
+    return departed_here(case.terms, verdict, facts, head)
 
 
 def _with_used_up_nonces(client: ChainClient, payments: Sequence[Payment]) -> set[str]:
@@ -163,7 +223,7 @@ def _with_used_up_nonces(client: ChainClient, payments: Sequence[Payment]) -> se
     missed = {
         payment.pk: (payment.from_address, payment.nonce)
         for payment in payments
-        if payment.nonce is not None and payment.attempts >= 1
+        if payment.nonce is not None and payment.attempts >= 1 and not payment.has_delivery
     }
     if not missed:
         return set()
@@ -176,15 +236,13 @@ def _with_used_up_nonces(client: ChainClient, payments: Sequence[Payment]) -> se
 
 def _not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> None:
     """Use one of the retries of spec 3.2, or give up after the last."""
-    if payment.attempts >= MAX_NOT_FOUND_RETRIES:
+    if payment.attempts >= patience.MAX_RETRIES_OF_LOOKS:
         outcomes.fail_as_not_found(payment, claim_id, now)
         return
-    pause = FIRST_RETRY_SECONDS * 2**payment.attempts * random.uniform(1, 1.1)  # noqa: S311 - jitter
-    outcomes.look_again_for_missing(payment, claim_id, now + timedelta(seconds=pause))
+    outcomes.look_again_for_missing(payment, claim_id, now + patience.before_next_try(payment.attempts))
 
 
 def postpone_unanswered(payment: Payment, claim_id: uuid.UUID, error: ChainError, now: datetime) -> None:
     """Ask again later without using a retry: a node's fault is never the payment's."""
-    pause = min(2 ** min(payment.unanswered_looks, 16), LONGEST_UNANSWERED_PAUSE_SECONDS)
-    pause_seconds = max(pause, min(error.retry_after or 0, LONGEST_UNANSWERED_PAUSE_SECONDS))
-    outcomes.keep_unanswered(payment, claim_id, next_look=now + timedelta(seconds=pause_seconds), now=now)
+    pause = patience.before_asking_again(payment.unanswered_looks, error.retry_after)
+    outcomes.keep_unanswered(payment, claim_id, next_look=now + pause, now=now)

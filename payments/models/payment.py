@@ -250,6 +250,6 @@ class Payment(models.Model):
     @property
     def retries_left(self) -> int:
         """How often a failed payment may still be looked at anew; 0 where looking again can't help."""
-        if self.failure_code and self.failure_code not in RETRYABLE_FAILURES:
+        if self.failure_code and (self.is_simulated or self.failure_code not in RETRYABLE_FAILURES):
             return 0
         return max(MAX_RETRIES - self.retries, 0)

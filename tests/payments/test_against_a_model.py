@@ -6,7 +6,7 @@ every step the service has to agree. `SEQUENCES=2000` in the environment tries t
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -67,7 +67,9 @@ class FakeChain:
                 sent.where = "dropped" if drop else "pool"
         self.height -= 1
 
-    def look_up(self, hashes: Sequence[str], *, with_finality: bool) -> Snapshot:
+    def look_up(
+        self, hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
+    ) -> Snapshot:
         return Snapshot(Head(self.height), {wanted: self._facts(wanted) for wanted in hashes})
 
     def transaction_counts(self, senders: Sequence[str]) -> Mapping[str, int]:

@@ -40,8 +40,8 @@ def test_a_result_without_the_claim_is_dropped_whole(
     class Slow:
         """A client whose answer comes after another worker has taken the payment over."""
 
-        def look_up(self, hashes: Any, *, with_finality: bool) -> Any:
-            snapshot = get_client(request.chain).look_up(hashes, with_finality=with_finality)
+        def look_up(self, hashes: Any, **options: Any) -> Any:
+            snapshot = get_client(request.chain).look_up(hashes, **options)
             Payment.objects.filter(pk=payment.pk).update(claim_id=uuid.uuid4())
             return snapshot
 

@@ -1,7 +1,7 @@
 """T-12: a thousand made-up hashes cost no more looks than the few payments that may be open at once."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from chains.clients import get_client
@@ -20,9 +20,11 @@ class Counting:
         self.asked = 0
         self._client = get_client(chain)
 
-    def look_up(self, hashes: Sequence[str], *, with_finality: bool) -> Snapshot:
+    def look_up(
+        self, hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
+    ) -> Snapshot:
         self.asked += len(hashes)
-        return self._client.look_up(hashes, with_finality=with_finality)
+        return self._client.look_up(hashes, with_finality=with_finality, mentioning=mentioning)
 
 
 def test_a_thousand_random_hashes(request_for: Callable[..., PaymentRequest], chain: Chain) -> None:

@@ -1,0 +1,122 @@
+"""Which quote a transaction names (contract 7): pure functions over what pinned contracts were told and have logged.
+
+A provider's id is 32 bytes that the server itself obtained for one route. It counts anywhere in a call that the payer
+signed to a pinned contract, and as a whole word of such a contract's log. Some calls carry its first 8 bytes alone:
+they count directly after an EVM call's selector, as a word of their own in a log, and in a Solana instruction.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from uuid import UUID
+
+from chains.clients.base import Mention, TransactionFacts
+from payments.binding import CLOCK_ALLOWANCE
+
+ID_BYTES = 32
+PREFIX_BYTES = 8
+_WORD = 32
+_SELECTOR = 4
+_AFTER_PREFIX = bytes(_WORD - PREFIX_BYTES)
+
+
+class Naming(Enum):
+    """Whose quote a transaction names, seen from one request."""
+
+    NOBODYS = "nobody's"
+    OURS = "ours"
+    ANOTHERS = "another's"
+    SEVERAL = "several requests'"
+
+
+@dataclass(frozen=True)
+class BuiltQuote:
+    """A quote whose transaction was handed out; `made_at` is when the provider made it."""
+
+    pk: int
+    request_id: UUID
+    bound_by: bytes
+    made_at: datetime
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a transaction names, seen from one request; `quote` is that request's own, if it alone is named."""
+
+    naming: Naming
+    quote: BuiltQuote | None = None
+
+
+NOTHING_NAMED = Named(Naming.NOBODYS)
+
+
+def named_quote(
+    facts: TransactionFacts, request_id: UUID, quotes: Iterable[BuiltQuote], *, is_solana: bool
+) -> Named:
+    """Return which of the built `quotes` of this chain the mined transaction names, seen from the request.
+
+    A transaction older than a quote can't have been made of it. Where it names several of the request's own, the one
+    that was made last counts.
+    """
+    block = facts.block
+    if block is None:
+        return NOTHING_NAMED
+    named = [
+        quote
+        for quote in quotes
+        if block.time >= quote.made_at - CLOCK_ALLOWANCE
+        and any(names(mention, quote.bound_by, is_solana=is_solana) for mention in facts.mentions)
+    ]
+    own = [quote for quote in named if quote.request_id == request_id]
+    if not named:
+        return NOTHING_NAMED
+    if not own:
+        return Named(Naming.ANOTHERS)
+    if len(own) < len(named):
+        return Named(Naming.SEVERAL)
+    return Named(Naming.OURS, max(own, key=lambda quote: (quote.made_at, quote.pk)))
+
+
+def names(mention: Mention, bound_by: bytes, *, is_solana: bool) -> bool:
+    """Whether one call or log names the quote with this id, by the whole of it or by its first 8 bytes."""
+    if len(bound_by) != ID_BYTES or not any(bound_by[:PREFIX_BYTES]):
+        return False
+    prefix = bound_by[:PREFIX_BYTES]
+    if mention.is_log:
+        return any(word in (bound_by, prefix + _AFTER_PREFIX) for word in _words(mention.data))
+    if bound_by in mention.data:
+        return True
+    return prefix in mention.data if is_solana else _packed(mention.data) == prefix
+
+
+def possible_ids(mentions: Sequence[Mention], *, is_solana: bool) -> tuple[set[bytes], set[bytes]]:
+    """Return the ids and the beginnings of ids that may stand in what was said, to look for their owners by.
+
+    Ids are looked for where calls put them: at each fourth byte, as arguments within arguments lie, and at the end.
+    """
+    ids: set[bytes] = set()
+    prefixes: set[bytes] = set()
+    for mention in mentions:
+        if mention.is_log:
+            words = set(_words(mention.data))
+            ids |= words
+            prefixes |= {word[:PREFIX_BYTES] for word in words if word[PREFIX_BYTES:] == _AFTER_PREFIX}
+            continue
+        places = [*range(0, len(mention.data) - ID_BYTES + 1, _SELECTOR), len(mention.data) - ID_BYTES]
+        ids |= {mention.data[place : place + ID_BYTES] for place in places if place >= 0}
+        prefixes |= set(_windows(mention.data)) if is_solana else {_packed(mention.data)}
+    return ids, {prefix for prefix in prefixes if len(prefix) == PREFIX_BYTES and any(prefix)}
+
+
+def _packed(data: bytes) -> bytes:
+    """Return what stands where packed calls have the beginning of the id: directly after the selector."""
+    return data[_SELECTOR : _SELECTOR + PREFIX_BYTES]
+
+
+def _windows(data: bytes) -> Iterator[bytes]:
+    return (data[place : place + PREFIX_BYTES] for place in range(len(data) - PREFIX_BYTES + 1))
+
+
+def _words(data: bytes) -> Iterator[bytes]:
+    return (data[place : place + _WORD] for place in range(0, len(data) - _WORD + 1, _WORD))

@@ -1,0 +1,161 @@
+"""What a provider's word on a swap means: pure. Nothing that it says completes a payment; it says where to look."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from chains.addresses import HashError, normalise_transaction_hash
+from chains.fields import UINT256_MAX
+from payments.models.payment import FailureCode
+from payments.routing.base import SwapState, SwapStatus
+
+_NAMES = {"lifi": "LI.FI", "relay": "Relay"}
+_LONGEST_URL = 500
+_LONGEST_WORD = 64
+
+# How soon a provider is asked again, in seconds, for how many looks (routing practice of LI.FI's reference client).
+_PAUSES = ((10, 6), (30, 6), (60, 12))
+_LAST_PAUSE = 120
+_LONGEST_ADVICE = 300
+
+
+@dataclass(frozen=True)
+class Journey:
+    """Where a swap goes, for whoever reads of it. `chain_id` and `chain_type` are those of the chain asked for."""
+
+    provider: str
+    from_chain: str
+    to_chain: str
+    chain_id: int
+    chain_type: str
+    symbol: str
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """No end yet. `ask_source`: the provider may not have seen the customer's transaction, so the chain is asked."""
+
+    detail: str
+    ask_source: bool = False
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """The provider says that it has delivered: by this canonical hash, so many base units if it says how many."""
+
+    transaction_hash: str
+    amount: int | None
+
+
+@dataclass(frozen=True)
+class Unproved:
+    """The provider says that it has delivered, in a way that no node can bear out."""
+
+    code: FailureCode
+    message: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """By the provider's word nothing will be delivered as asked."""
+
+    code: FailureCode
+    message: str
+
+
+Word = UnderWay | Delivered | Unproved | Ended
+
+
+def provider_name(key: str) -> str:
+    """Return what people call a provider."""
+    return _NAMES.get(key, key)
+
+
+def read_status(status: SwapStatus, journey: Journey) -> Word:
+    """Return what the provider's word means for a payment."""
+    name = journey.provider
+    match status.state:
+        case SwapState.UNKNOWN:
+            return UnderWay(
+                f"Sent on {journey.from_chain}; {name} has not taken notice of it yet.", ask_source=True
+            )
+        case SwapState.AWAITING_SOURCE:
+            return UnderWay(
+                f"Sent; {name} waits until {journey.from_chain} has confirmed it.", ask_source=True
+            )
+        case SwapState.BRIDGING:
+            return UnderWay(f"{name} is bringing the {journey.symbol} to {journey.to_chain}.")
+        case SwapState.REFUNDING:
+            return UnderWay(f"{name} could not deliver, and is sending the money back to the payer.")
+        case SwapState.DELIVERED:
+            return _delivered(status, journey)
+        case SwapState.DELIVERED_OTHER_TOKEN:
+            return Ended(
+                FailureCode.SWAP_PARTIAL,
+                f"{name} could not make the last exchange, and delivered another token than {journey.symbol} to the "
+                "merchant's wallet. Nothing was counted: please contact the merchant, who can see it there.",
+            )
+        case SwapState.REFUNDED:
+            return Ended(
+                FailureCode.SWAP_REFUNDED,
+                f"{name} could not deliver, and has sent the money back to the wallet that paid, on "
+                f"{journey.from_chain}. The payment can be made again.",
+            )
+        case SwapState.NEEDS_CLAIM:
+            return Ended(
+                FailureCode.SWAP_FAILED,
+                f"{name} could not deliver, and keeps the money until the customer claims it back there. Once that is "
+                "done, the payment can be made again.",
+            )
+        case SwapState.FAILED:
+            return Ended(
+                FailureCode.SWAP_FAILED,
+                f"{name} says that the swap has failed. Look there whether the money has come back before the payment "
+                "is made again.",
+            )
+
+
+def _delivered(status: SwapStatus, journey: Journey) -> Delivered | Unproved:
+    name = journey.provider
+    if status.destination_chain_id not in (None, journey.chain_id):
+        message = f"{name} says that it delivered on another network than {journey.to_chain}."
+        return Unproved(FailureCode.WRONG_CHAIN, message)
+    if not status.destination_hash:
+        return Unproved(
+            FailureCode.TRANSACTION_NOT_FOUND, f"{name} says that it delivered, and not by which transaction."
+        )
+    try:
+        canonical = normalise_transaction_hash(journey.chain_type, status.destination_hash)
+    except HashError:
+        message = f"{name} says that it delivered, by what is no transaction of {journey.to_chain}."
+        return Unproved(FailureCode.TRANSACTION_NOT_FOUND, message)
+    amount = status.destination_amount
+    is_amount = amount is not None and 0 < amount <= UINT256_MAX
+    return Delivered(canonical, amount if is_amount else None)
+
+
+def pause_seconds(looks: int, advice: float | None) -> float:
+    """Return how long to wait after so many looks before the provider is asked again; its own advice comes first."""
+    if advice is not None and advice > 0:
+        return min(max(advice, 1.0), _LONGEST_ADVICE)
+    for pause, times in _PAUSES:
+        if looks < times:
+            return pause
+        looks -= times
+    return _LAST_PAUSE
+
+
+def shown_url(url: str | None) -> str:
+    """Return a provider's link if a page may show it: https, with a host and no credentials, of sane length."""
+    if not url or len(url) > _LONGEST_URL or not url.isascii() or not url.isprintable() or " " in url:
+        return ""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    is_plain = parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
+    return url if is_plain else ""
+
+
+def shown_word(raw: str) -> str:
+    """Return a provider's own status as it may be kept and shown."""
+    return "".join(letter for letter in raw if letter.isprintable())[:_LONGEST_WORD]
