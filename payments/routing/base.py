@@ -170,7 +170,10 @@ class ListedToken:
 
 
 class RoutingProvider(Protocol):
-    """One routing provider. Every method raises ProviderDown when no usable answer came."""
+    """One routing provider. Every method raises ProviderDown when no usable answer came.
+
+    One that answers alike whatever is wanted most has `has_orders = False`, so that it is not asked twice.
+    """
 
     key: str
 

@@ -16,7 +16,7 @@ from payments.routing import reading
 from payments.routing.base import Fee, NoOffer, NoOfferCode, Offer, ProviderDown, Side, Tool
 from payments.routing.calldata import DepositCall, Unreadable, read_call
 from payments.routing.relay_chains import chain_named, chain_numbered
-from payments.routing.relay_order import OrderUnknown, RelayOrder, bytes_of, read_order
+from payments.routing.relay_order import SOLVERS, OrderUnknown, RelayOrder, bytes_of, read_order
 
 logger = logging.getLogger(__name__)
 
@@ -234,6 +234,8 @@ def _order(said: Json, now: float) -> RelayOrder:
         raise _refused(str(unknown)) from unknown
     if order.id != reading.bytes32(second.get("orderId"), "order's id"):
         raise _refused("its order has another id than it says")
+    if order.solver not in SOLVERS:
+        raise _refused("its order is for a solver that is not Relay's")
     if order.calls_out:
         raise _refused("its order makes calls at the destination")
     if order.deadline < now + SHORTEST_ORDER_SECONDS:

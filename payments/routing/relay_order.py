@@ -96,6 +96,9 @@ _SECOND_TYPES: _Types = {
     "Fee": _FEE,
 }
 _TYPES = {"v1": _FIRST_TYPES, "v2": _SECOND_TYPES}
+# Who alone may fill an order that we pay for, or refund its deposit: Relay's own solver, as its documentation names it
+# ("Contract Addresses"; the same on every chain). An order may let its solver refund as little as nothing.
+SOLVERS = frozenset({"0xf70da97812cb96acdf810712aa562db8dfa3dbef"})
 _EVM_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}")
 _MOST_ITEMS = 20
@@ -110,11 +113,12 @@ class OrderUnknown(ValueError):
 class RelayOrder:
     """One payment for another: `id` is worked out from the rest. Chains by Relay's names, addresses as raw bytes.
 
-    `refunded` are all accounts that may get the deposit back. `deadline` is in seconds of Unix time. `calls_out` is how
-    many calls go with the payment.
+    `solver` (lower-case hex) is who may fill it. `refunded` are all accounts that may get the deposit back. `deadline`
+    is in seconds of Unix time. `calls_out` is how many calls go with the payment.
     """
 
     id: bytes
+    solver: str
     source_chain: str
     source_currency: bytes
     source_amount: int
@@ -145,6 +149,7 @@ def _first(identifier: bytes, order: Mapping[str, Any]) -> RelayOrder:
     refunds = inputs[0]["refunds"]
     return RelayOrder(
         identifier,
+        order["solver"].lower(),
         payment["chainId"],
         payment["currency"],
         payment["amount"],
@@ -162,6 +167,7 @@ def _second(identifier: bytes, order: Mapping[str, Any]) -> RelayOrder:
     payment, fill = order["input"], order["output"]["fill"]
     return RelayOrder(
         identifier,
+        order["relayer"].lower(),
         payment["chainId"],
         payment["currency"],
         payment["amount"],

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from payments.routing.base import ProviderDown
-from payments.routing.relay_order import OrderUnknown, bytes_of, read_order
+from payments.routing.relay_order import SOLVERS, OrderUnknown, bytes_of, read_order
 from tests.routing.offers import MERCHANT, PAYER, USDC_HERE, USDC_THERE, WANTED
 from tests.routing.relay_world import AMOUNT_IN, AMOUNT_OUT, NOW, order_data
 
@@ -23,6 +23,7 @@ def test_the_id_is_the_one_that_relay_itself_gives(vector: dict[str, Any]) -> No
 
 def test_an_order_says_who_pays_what_and_who_gets_what_for_it() -> None:
     order = read_order(order_data(WANTED))
+    assert order.solver in SOLVERS
     assert (order.source_chain, order.source_currency) == ("arbitrum", bytes_of(USDC_HERE))
     assert order.source_amount == AMOUNT_IN
     assert (order.target_chain, order.target_currency) == ("base", bytes_of(USDC_THERE))
@@ -34,6 +35,7 @@ def test_an_order_says_who_pays_what_and_who_gets_what_for_it() -> None:
 def test_an_order_of_the_second_version_says_the_same_things() -> None:
     order = read_order(VECTORS[1]["order"])
     merchant = bytes_of("0x8B5E4dB198FfC7f69f8F11F6592f682717dF1D92")
+    assert order.solver == "0xfd073a9ccb34f8a13c466eb16dff990d6178a5ef"
     assert (order.source_chain, order.source_amount) == ("solana", 100_000_000)
     assert (order.target_chain, order.recipient, order.minimum) == ("base", merchant, 25 * 10**15)
     assert order.refunded == {bytes_of("7EaP2zkxDLo86x4rnNwwLhB593PsbMva41dqfrfxhsb1"), merchant}
@@ -106,6 +108,11 @@ def test_an_order_that_makes_no_sense_is_no_answer(path: tuple[str | int, ...], 
         return
     # What still reads as an order is another one than it was.
     assert read.id != read_order(order).id
+
+
+@pytest.mark.parametrize("vector", VECTORS[2:], ids=lambda vector: vector["source"])
+def test_the_solver_of_relays_own_answers_is_the_one_that_is_pinned(vector: dict[str, Any]) -> None:
+    assert read_order(vector["order"]).solver in SOLVERS
 
 
 @pytest.mark.parametrize("version", ["v3", "V1", "v1 "])

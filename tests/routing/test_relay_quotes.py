@@ -349,6 +349,7 @@ REFUSED: dict[str, Change] = {
     ),
     "an order of an unknown version": lambda body: body["protocol"]["v2"]["orderData"].update(version="v3"),
     "calls at the destination": _order(lambda order: order["output"].update(calls=["0x00"])),
+    "an order that somebody else may fill": _order(lambda order: order.update(solver=STRANGER)),
     "a refund to somebody else": _order(
         lambda order: order["inputs"][0]["refunds"][0].update(recipient=STRANGER)
     ),
