@@ -93,6 +93,7 @@ def web_environment(memory: Memory, at: Addresses) -> dict[str, str]:
         "ROUTING_PROVIDERS": "lifi",
         "LIFI_API_URL": at.aggregator,
         "LIFI_API_KEY": "",  # a real one has no business there
+        "ROUTING_QUOTE_LIMIT": "off",
         "DEMO_WALLET_KEY": anvil.WALLET_KEY,
         **_solana_environment(at),
     }

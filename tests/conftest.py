@@ -11,6 +11,7 @@ from chains.models import Chain, Token
 from demo.services import anvil, surfnet
 from merchants.models import ApiKey, Merchant
 from merchants.services import issue_key
+from payments.routing import providers
 from tests.chain import LocalChain
 from tests.solana.ledger import LocalLedger
 
@@ -281,5 +282,6 @@ def order(usdc: Token, local_chain: LocalChain) -> Callable[..., dict[str, Any]]
 
 @pytest.fixture(autouse=True)
 def _empty_cache() -> None:
-    """No test meets another's rate limits."""
+    """No test meets another's rate limits, nor what another found out about a provider's health."""
     cache.clear()
+    providers.forget()

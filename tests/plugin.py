@@ -30,6 +30,7 @@ _SETTINGS = {
     "LOG_LEVEL": "WARNING",
     # No test asks a provider of the real world; those of swaps have one of their own.
     "ROUTING_PROVIDERS": "off",
+    "ROUTING_QUOTE_LIMIT": "off",
     # All tests call from one address; those of the limits set their own.
     "RATE_LIMIT_API": "off",
     "RATE_LIMIT_PUBLIC": "off",

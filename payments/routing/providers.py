@@ -26,6 +26,12 @@ def providers_in_order() -> list[RoutingProvider]:
     return [get_provider(key) for key in settings.ROUTING_PROVIDERS]
 
 
+def forget() -> None:
+    """Make each provider anew at its next use; what this process knew of how well it answers is forgotten."""
+    _made_lifi.cache_clear()
+    _made_relay.cache_clear()
+
+
 def check_settings() -> None:
     """Stop the start by the name of a setting that no provider can be made of."""
     unknown = [key for key in settings.ROUTING_PROVIDERS if key not in _MAKERS]
