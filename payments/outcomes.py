@@ -73,7 +73,6 @@ def complete(
                 actor=_actor(payment),
                 held_by=claim_id,
                 amount_received=received,
-                bound_by=verdict.bound.by,
                 carries_others=_carries_others(request, facts),
                 unanswered_looks=0,
                 is_in_flight=False,
@@ -98,12 +97,12 @@ def complete(
 def _paid_with(
     payment: Payment, request: PaymentRequest, bound: Bound, received: int, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the columns that tell what was paid with: for a swap the route's token, else what was received."""
+    """Return the columns that tell what was paid with, and what bound it: for a swap its quote's, else what came."""
     if payment.has_delivery:
-        return {}
+        return {"bound_by": bound.by}
     if bound.by == Payment.BoundBy.PROVIDER and quote is not None:
         return swap_columns(quote)
-    return {"amount": received, "token": request.token}
+    return {"amount": received, "token": request.token, "bound_by": bound.by}
 
 
 def swap_columns(quote: Quote) -> dict[str, Any]:
