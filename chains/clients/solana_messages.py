@@ -19,6 +19,11 @@ from chains.clients.solana_accounts import SYSTEM
 MOST_BYTES = 1232
 """The largest transaction that the network carries."""
 COMPUTE_BUDGET = "ComputeBudget111111111111111111111111111111"
+_VERIFIERS = {
+    "Ed25519SigVerify111111111111111111111111111",
+    "KeccakSecp256k11111111111111111111111111111",
+    "Secp256r1SigVerify1111111111111111111111111",
+}
 _SIGNATURE_FEE = 5_000
 MOST_UNITS = 1_400_000
 """The compute units that any transaction may use."""
@@ -157,16 +162,21 @@ def programs_called(message: SolanaMessage) -> frozenset[str]:
 
 
 def highest_fee(message: SolanaMessage) -> int:
-    """Return what the network charges at most, in lamports: for the signatures, and the price of compute units."""
-    units, price = MOST_UNITS, 0
+    """Return what the network charges at most, in lamports: for the signatures, and the price of compute units.
+
+    Signatures that the network's own programs are told to verify cost as much as the signers'.
+    """
+    signatures, units, price = len(message.signers), MOST_UNITS, 0
     for instruction in message.instructions:
-        if instruction.program == COMPUTE_BUDGET and instruction.data:
+        if instruction.program in _VERIFIERS:
+            signatures += sum(instruction.data[:1])
+        elif instruction.program == COMPUTE_BUDGET and instruction.data:
             value = int.from_bytes(instruction.data[1:], "little")
             if instruction.data[0] == _UNIT_LIMIT:
                 units = min(value, MOST_UNITS)
             elif instruction.data[0] == _UNIT_PRICE:
                 price = value
-    return len(message.signers) * _SIGNATURE_FEE + -(-units * price // _MICRO)
+    return signatures * _SIGNATURE_FEE + -(-units * price // _MICRO)
 
 
 def rests_on_nonce(message: SolanaMessage) -> bool:

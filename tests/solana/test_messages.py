@@ -106,6 +106,8 @@ def test_what_the_network_charges_at_most() -> None:
     assert fee(set_compute_unit_price(1_000_000)) == 5_000 + 1_400_000
     assert fee(set_compute_unit_limit(2**32 - 1), set_compute_unit_price(1_000_000)) == 5_000 + 1_400_000
     assert fee(call((OTHER.pubkey(), True, False))) == 10_000
+    verifier = Pubkey.from_string("Ed25519SigVerify111111111111111111111111111")
+    assert fee(Instruction(verifier, b"\x02" + bytes(9), []), Instruction(verifier, b"", [])) == 15_000
 
 
 @pytest.mark.parametrize("kind", ["version 0", "legacy"])
