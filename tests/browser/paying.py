@@ -1,5 +1,6 @@
 """What the browser tests share: a request made by the API, and the way through the page up to the wallet."""
 
+import re
 from typing import Any
 
 import requests
@@ -49,6 +50,39 @@ def connect_demo_wallet(page: Page, request: dict[str, Any]) -> Locator:
     panel.get_by_role("button", name="Demo Wallet").click()
     page.get_by_test_id("demo-wallet-confirm").click()
     return panel
+
+
+def chain_named(world: World, name: str) -> dict[str, Any]:
+    """Return the chain of this name from the world's public catalogue."""
+    chains = requests.get(f"{world.api}/api/public/chains", timeout=10).json()
+    return dict(next(chain for chain in chains if chain["name"] == name))
+
+
+def token_row(panel: Locator, symbol: str, chain: str) -> Locator:
+    """Return the token's row in the list of what the wallet can pay with."""
+    rows = panel.locator(".token")
+    return rows.filter(has_text=re.compile(rf"{symbol}.*on {chain}", re.DOTALL)).filter(
+        has=panel.page.get_by_text(symbol, exact=True)
+    )
+
+
+def choose_token(panel: Locator, symbol: str, chain: str) -> None:
+    """Go from the review of the direct payment to the list of tokens, and take one of them."""
+    panel.get_by_role("button", name="Pay with another token").click()
+    token_row(panel, symbol, chain).click()
+
+
+def choose_route(panel: Locator, tag: str = "Fastest") -> None:
+    """Take one of two routes, up to its review."""
+    panel.get_by_role("button", name=tag).click()
+
+
+def turn_switches(world: World, **positions: Any) -> None:
+    """Have the world's aggregator do this from now on; without positions what it should."""
+    url = world.aggregator.removesuffix("/v1") + "/switches"
+    requests.delete(url, timeout=10).raise_for_status()
+    if positions:
+        requests.post(url, json=positions, timeout=10).raise_for_status()
 
 
 def build_transaction(world: World, request: dict[str, Any], wallet: str) -> dict[str, Any]:
