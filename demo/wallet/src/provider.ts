@@ -198,7 +198,8 @@ export class DemoWalletProvider {
     }
     if (!chain.rpcUrl) throw chainDisconnected(chain.name);
     const prepared = await prepare(chain, this.#account.address, asked);
-    const summary = await summarise(chain, this.#account.address, prepared);
+    const nameOf = (id: number) => this.#chains.get(id)?.name ?? `chain ${id}`;
+    const summary = await summarise(chain, this.#account.address, prepared, nameOf);
     await confirm({ kind: "transaction", account: this.#account.address, network: chain.name, summary });
     const nonce = asked.nonce ?? (await ask(chain, "eth_getTransactionCount", [this.#account.address, "pending"]));
     const { to, value, data, gas, maxFeePerGas, maxPriorityFeePerGas } = prepared;

@@ -82,6 +82,7 @@ h2 { margin: 0; font-size: 19px; line-height: 1.3; font-weight: 650; letter-spac
   font-variant-numeric: tabular-nums;
   overflow-wrap: anywhere;
 }
+.amount.long { font-size: 22px; letter-spacing: -0.01em; }
 .amount small { font-size: 17px; font-weight: 600; letter-spacing: 0; color: var(--soft); }
 
 dl { margin: 16px 0 0; border-top: 1px solid var(--line); }

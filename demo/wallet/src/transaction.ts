@@ -1,6 +1,7 @@
 import { formatUnits, getAddress, hexToBigInt, hexToString, isAddress, slice, size, type Address, type Hex } from "viem";
 import { invalidParams } from "./errors";
 import { ask, type Chain } from "./node";
+import { readRouterCall, type RouterCall } from "./router-call";
 import type { Summary } from "./window";
 
 const TRANSFER = "0xa9059cbb";
@@ -94,12 +95,21 @@ async function suggestedTip(chain: Chain): Promise<bigint> {
   }
 }
 
-/** Read a transaction as a person would want it read out. */
-export async function summarise(chain: Chain, account: Address, transaction: Prepared): Promise<Summary> {
+/** Read a transaction as a person would want it read out; `nameOf` names the chains that the wallet knows. */
+export async function summarise(
+  chain: Chain,
+  account: Address,
+  transaction: Prepared,
+  nameOf: (chainId: number) => string,
+): Promise<Summary> {
   const cost = (wei: bigint) => `${shorten(wei, 18)} ${chain.nativeSymbol}`;
   const { likelyFee, highestFee, warning } = transaction;
   const fee = { value: `about ${cost(likelyFee)}`, detail: `${cost(highestFee)} at most` };
-  return { ...(await summariseMove(chain, account, transaction)), fee, warning };
+  const call = transaction.to && readRouterCall(transaction.data);
+  const move = call
+    ? await summariseRouterCall(chain, account, transaction, call, nameOf)
+    : await summariseMove(chain, account, transaction);
+  return { ...move, fee, warning };
 }
 
 type Move = Omit<Summary, "fee" | "warning">;
@@ -125,13 +135,52 @@ async function summariseMove(chain: Chain, account: Address, transaction: Prepar
   };
 }
 
-async function summariseTokenCall(chain: Chain, account: Address, token: Address, data: Hex, isTransfer: boolean): Promise<Move> {
+async function summariseRouterCall(
+  chain: Chain,
+  account: Address,
+  { to, value }: Prepared,
+  call: RouterCall,
+  nameOf: (chainId: number) => string,
+): Promise<Move> {
+  const { title, token, amount, receiver, targetChainId } = call;
+  const { symbol, places, balance } = await readHolding(chain, account, token);
+  const bridgeFee = value - (token === null ? amount : 0n);
+  const on = targetChainId === null ? chain.name : nameOf(Number(targetChainId));
+  return {
+    title,
+    amount: readable(amount, places),
+    symbol,
+    counterparty: to ? { label: "Contract", address: to } : null,
+    contract: token,
+    arrives: { at: receiver, on, bridgeFee: bridgeFee > 0n ? `${readable(bridgeFee, 18)} ${chain.nativeSymbol}` : null },
+    balance: balance === null ? null : `${shorten(balance, places)} ${symbol}`,
+    isShort: balance !== null && balance < amount,
+    reference: null,
+  };
+}
+
+interface Holding {
+  symbol: string;
+  places: number;
+  balance: bigint | null;
+}
+
+/** What the account has of a token, or of the chain's own coin. */
+async function readHolding(chain: Chain, account: Address, token: Address | null): Promise<Holding> {
+  if (token === null) {
+    const balance = hexToBigInt(await ask(chain, "eth_getBalance", [account, "latest"]));
+    return { symbol: chain.nativeSymbol, places: 18, balance };
+  }
   const [symbol, decimals, balance] = await Promise.all([
     readSymbol(chain, token),
     readNumber(chain, token, DECIMALS),
     readNumber(chain, token, `${BALANCE_OF}${account.slice(2).toLowerCase().padStart(64, "0")}`),
   ]);
-  const places = decimals === null ? 0 : Number(decimals);
+  return { symbol, places: decimals === null ? 0 : Number(decimals), balance };
+}
+
+async function summariseTokenCall(chain: Chain, account: Address, token: Address, data: Hex, isTransfer: boolean): Promise<Move> {
+  const { symbol, places, balance } = await readHolding(chain, account, token);
   const amount = hexToBigInt(slice(data, 36, 68));
   return {
     title: isTransfer ? "Send" : "Allow spending",

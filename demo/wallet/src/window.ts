@@ -10,6 +10,8 @@ export interface Summary {
   counterparty: { label: string; address: string } | null;
   /** The token's contract or mint. */
   contract: string | null;
+  /** Whom the contract that is called pays in turn, on which chain, and what it takes of the coin on top. */
+  arrives?: { at: string; on: string; bridgeFee: string | null };
   balance: string | null;
   /** The account holds less than the amount. */
   isShort: boolean;
@@ -21,6 +23,9 @@ export interface Summary {
   /** Why the node thinks that it would fail, or null. */
   warning: string | null;
 }
+
+/** Digits beyond which an amount is written smaller, so that it stays on one line. */
+const LONG_AMOUNT = 12;
 
 interface Row {
   label: string;
@@ -131,12 +136,12 @@ function questionParts({ rows, text, note }: Question): HTMLElement[] {
 function transactionParts({ summary }: TransactionQuestion): HTMLElement[] {
   const parts: HTMLElement[] = [];
   if (summary.amount !== null) {
-    const amount = paragraph("amount", summary.amount);
+    const amount = paragraph(summary.amount.length > LONG_AMOUNT ? "amount long" : "amount", summary.amount);
     amount.append(" ", element("small", summary.symbol ?? ""));
     amount.dataset.testid = "demo-wallet-amount";
     parts.push(amount);
   }
-  const { counterparty, contract, reference, fee, deposit, balance } = summary;
+  const { counterparty, contract, arrives, reference, fee, deposit, balance } = summary;
   const rows: (Row | false)[] = [
     counterparty !== null && {
       label: counterparty.label,
@@ -145,6 +150,9 @@ function transactionParts({ summary }: TransactionQuestion): HTMLElement[] {
       testId: "demo-wallet-recipient",
     },
     contract !== null && { label: "Token", value: contract, isCode: true },
+    arrives !== undefined && { label: "Arrives at", value: arrives.at, isCode: true, testId: "demo-wallet-receiver" },
+    arrives !== undefined && { label: "Arrives on", value: arrives.on },
+    arrives !== undefined && arrives.bridgeFee !== null && { label: "Bridge fee", value: arrives.bridgeFee },
     reference !== null && { label: "Reference", value: reference, isCode: true },
     { label: "Network fee", ...fee, testId: "demo-wallet-fee" },
     deposit !== undefined && { label: "Deposit", value: deposit, detail: "opens the recipient’s token account" },
