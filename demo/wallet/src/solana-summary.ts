@@ -1,6 +1,7 @@
 import type { Message } from "../../../checkout/frontend/src/solana/message";
 import { highestFee, type SolanaPayment } from "../../../checkout/frontend/src/solana/payment";
 import { ask, type Chain } from "./node";
+import { readMoves, type Moves } from "./solana-moves";
 import { readable } from "./transaction";
 import type { Summary } from "./window";
 
@@ -38,8 +39,51 @@ export async function summarise(
   };
 }
 
-/** Name the programs of a transaction that is more than a payment: what they do is for the node's trial run to tell. */
-export async function summarisePrograms(chain: Chain, message: Message, transaction: Uint8Array): Promise<Summary> {
+/** Read a transaction that is more than one payment: what it moves, or else the programs that it runs. */
+export async function summariseOther(
+  chain: Chain,
+  symbols: Record<string, string>,
+  message: Message,
+  transaction: Uint8Array,
+): Promise<Summary> {
+  const moves = readMoves(message);
+  return moves
+    ? summariseMoves(chain, symbols, message, moves, transaction)
+    : summarisePrograms(chain, message, transaction);
+}
+
+async function summariseMoves(
+  chain: Chain,
+  symbols: Record<string, string>,
+  message: Message,
+  { token, coins, note }: Moves,
+  transaction: Uint8Array,
+): Promise<Summary> {
+  const inCoins = (lamports: bigint) => `${readable(lamports, 9)} ${chain.nativeSymbol}`;
+  const symbol = token ? (symbols[token.mint] ?? "unknown token") : chain.nativeSymbol;
+  const { amount, decimals } = token ?? { amount: coins?.lamports ?? 0n, decimals: 9 };
+  const [balance, warning] = await Promise.all([
+    token ? tokenBalance(chain, message.payer, token.mint) : coinBalance(chain, message.payer),
+    tryOut(chain, transaction),
+  ]);
+  return {
+    title: "Send",
+    amount: readable(amount, decimals),
+    symbol,
+    counterparty: token ? { label: "To account", address: token.to } : coins && { label: "To", address: coins.to },
+    contract: token?.mint ?? null,
+    ...(token && coins ? { besides: { value: inCoins(coins.lamports), to: coins.to } } : {}),
+    ...(note ? { note } : {}),
+    balance: `${readable(balance, decimals)} ${symbol}`,
+    isShort: balance < amount,
+    reference: null,
+    fee: { value: inCoins(highestFee(message.instructions)) },
+    warning,
+  };
+}
+
+/** Name the programs of a transaction: what they do is for the node's trial run to tell. */
+async function summarisePrograms(chain: Chain, message: Message, transaction: Uint8Array): Promise<Summary> {
   const programs = message.instructions.map(({ program }) => program).filter((program) => program !== BUDGET);
   const [balance, warning] = await Promise.all([coinBalance(chain, message.payer), tryOut(chain, transaction)]);
   const coins = (lamports: bigint) => `${readable(lamports, 9)} ${chain.nativeSymbol}`;

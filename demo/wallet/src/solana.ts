@@ -6,7 +6,7 @@ import { readPayment, type SolanaPayment } from "../../../checkout/frontend/src/
 import type { SolanaConfig } from "./config";
 import { invalidParams, unauthorized } from "./errors";
 import { ask } from "./node";
-import { summarise, summarisePrograms } from "./solana-summary";
+import { summarise, summariseOther } from "./solana-summary";
 import { confirm } from "./window";
 
 interface Account {
@@ -102,7 +102,7 @@ class DemoSolanaWallet {
     if (payer !== this.#account.address) throw unauthorized();
     const summary = payment
       ? await summarise(chain, symbols, payment, transaction)
-      : await summarisePrograms(chain, asked, transaction);
+      : await summariseOther(chain, symbols, asked, transaction);
     await confirm({ ...this.#asking, kind: "transaction", summary });
     const message = transaction.slice(1 + SIGNATURE);
     const signature = ed25519.sign(message, this.#key);

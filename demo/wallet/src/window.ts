@@ -12,6 +12,10 @@ export interface Summary {
   contract: string | null;
   /** Whom the contract that is called pays in turn, on which chain, and what it takes of the coin on top. */
   arrives?: { at: string; on: string; bridgeFee: string | null };
+  /** What is sent beside the amount, and whom to. */
+  besides?: { value: string; to: string };
+  /** What the transaction leaves on the chain to be read. */
+  note?: string;
   balance: string | null;
   /** The account holds less than the amount. */
   isShort: boolean;
@@ -141,7 +145,7 @@ function transactionParts({ summary }: TransactionQuestion): HTMLElement[] {
     amount.dataset.testid = "demo-wallet-amount";
     parts.push(amount);
   }
-  const { counterparty, contract, arrives, reference, fee, deposit, balance } = summary;
+  const { counterparty, contract, arrives, besides, note, reference, fee, deposit, balance } = summary;
   const rows: (Row | false)[] = [
     counterparty !== null && {
       label: counterparty.label,
@@ -153,6 +157,8 @@ function transactionParts({ summary }: TransactionQuestion): HTMLElement[] {
     arrives !== undefined && { label: "Arrives at", value: arrives.at, isCode: true, testId: "demo-wallet-receiver" },
     arrives !== undefined && { label: "Arrives on", value: arrives.on },
     arrives !== undefined && arrives.bridgeFee !== null && { label: "Bridge fee", value: arrives.bridgeFee },
+    besides !== undefined && { label: "Also sent", value: besides.value, detail: `to ${besides.to}` },
+    note !== undefined && { label: "Note", value: note },
     reference !== null && { label: "Reference", value: reference, isCode: true },
     { label: "Network fee", ...fee, testId: "demo-wallet-fee" },
     deposit !== undefined && { label: "Deposit", value: deposit, detail: "opens the recipient’s token account" },
