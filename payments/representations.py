@@ -52,11 +52,14 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
     destination_chain_id = serializers.IntegerField(
         source="request.chain_id", read_only=True, help_text="The chain that the request asks for."
     )
-    destination_transaction_hash = serializers.SerializerMethodField(
+    destination_transaction_hash = serializers.CharField(
+        source="delivered_by",
+        read_only=True,
+        allow_null=True,
         help_text=(
             "The transaction that delivered: once completed, the same one for a direct payment. Until a swap is "
             "completed, the one that its provider names; null before."
-        )
+        ),
     )
     destination_confirmations = serializers.IntegerField(
         read_only=True,
@@ -187,11 +190,6 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
         """Return what counts, in the requested token, once verified."""
         received = payment.amount_received
         return None if received is None else amount_object(received, payment.request.token.decimals)
-
-    def get_destination_transaction_hash(self, payment: Payment) -> str | None:
-        """Return the delivering transaction; where no other one delivered, that is its own, once completed."""
-        is_completed = payment.status == Payment.Status.COMPLETED
-        return (payment.counted_hash if is_completed else payment.destination_transaction_hash) or None
 
     def get_destination_confirmations_required(self, payment: Payment) -> int | None:
         """Return how deep the delivery has to lie, if another transaction delivers and a number decides."""

@@ -40,6 +40,9 @@ _OBJECT: dict[str, Any] = {
     "token": _TOKEN,
     "chain_id": 8453,
     "transaction_hash": "0x1674e0fa8c5ef411b67eeea593c73d514b2bda129634cbf60a4dc2a9bcb3427f",
+    "type": "direct",
+    "source_chain_id": 8453,
+    "destination_transaction_hash": "0x1674e0fa8c5ef411b67eeea593c73d514b2bda129634cbf60a4dc2a9bcb3427f",
     "amount_details": _SUM,
     "request_amount": _SUM,
     "amount_paid": _SUM,
@@ -180,7 +183,23 @@ class EventObjectSerializer(serializers.Serializer[Any]):
     token = EventTokenSerializer(read_only=True, help_text="The requested token.")
     chain_id = serializers.IntegerField(read_only=True, help_text="The chain that was asked for.")
     transaction_hash = serializers.CharField(
-        read_only=True, allow_null=True, help_text="The payment's transaction; null if nobody tried."
+        read_only=True, allow_null=True, help_text="The customer's transaction; null if nobody tried."
+    )
+    type = serializers.ChoiceField(
+        (("direct", "Direct"), ("swap", "Swap")),
+        read_only=True,
+        allow_null=True,
+        help_text="`swap` where a routing provider delivered, `direct` else; null if nobody tried.",
+    )
+    source_chain_id = serializers.IntegerField(
+        read_only=True,
+        allow_null=True,
+        help_text="The chain of `transaction_hash`, which of a swap may be another one; null if nobody tried.",
+    )
+    destination_transaction_hash = serializers.CharField(
+        read_only=True,
+        allow_null=True,
+        help_text="The transaction that delivered on `chain_id`: once it succeeded, the same one unless it is a swap.",
     )
     amount_details = AmountSerializer(read_only=True, help_text="`amount`, exact in every language.")
     request_amount = AmountSerializer(read_only=True, help_text="What the whole request asks for.")

@@ -241,6 +241,12 @@ class Payment(models.Model):
         return self.destination_transaction_hash or self.transaction_hash
 
     @property
+    def delivered_by(self) -> str | None:
+        """The transaction that delivered or, until that is verified, that a swap's provider names."""
+        is_completed = self.status == self.Status.COMPLETED
+        return (self.counted_hash if is_completed else self.destination_transaction_hash) or None
+
+    @property
     def expected_amount(self) -> int:
         """What may be counted on, in base units of the requested token, while it is in flight."""
         if self.quote is not None:
