@@ -18,6 +18,7 @@ from decimal import Decimal
 from typing import Any
 
 import requests
+from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
 from config.api.nesting import is_deeper_than
@@ -80,6 +81,8 @@ class JsonApi:
         self._request_id_header = request_id_header
         self._session = requests.Session()
         self._session.trust_env = False
+        for scheme in ("https://", "http://"):
+            self._session.mount(scheme, HTTPAdapter(pool_maxsize=AT_ONCE))
         self._session.headers.update({"Accept": "application/json", "User-Agent": "Quittance/1"})
         self._session.headers.update(headers or {})
         # A call can't be interrupted while a name is looked up or headers trickle in: one that outlives its caller's

@@ -134,7 +134,10 @@ def whole(value: Any, what: str, *, most: int) -> int:
 
 def chain_id(value: Any, what: str = "chain id") -> int:
     """Return a chain id that can stand in the catalogue."""
-    return whole(value, what, most=LARGEST_CHAIN_ID)
+    found = whole(value, what, most=LARGEST_CHAIN_ID)
+    if not found:
+        raise malformed(what)
+    return found
 
 
 def seconds(value: Any, what: str, *, most: int) -> int | None:

@@ -194,6 +194,36 @@ def test_a_connection_that_breaks_off_is_no_answer() -> None:
         answer_to(break_off)
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9.6\r\n",
+        b"HTTP/9.9 abc\r\n\r\n",
+        b"HTTP/1.1 99999 Much\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n{}\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nnot gzip at all",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\nnot brotli",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\n\r\nnot zstd",
+        b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 500 + b"\r\n{}",
+        b"HTTP/1.1 200 OK\r\nx: " + b"y" * 100_000 + b"\r\n\r\n{}",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        b"HTTP/1.1 200 \xff\xfe\r\n\xff: \xff\r\n\r\n\xff",
+    ],
+)
+def test_what_is_not_http_is_no_answer(sent: bytes) -> None:
+    def say(exchange: Exchange) -> None:
+        exchange.write(sent)
+        exchange.hang_up()
+
+    with pytest.raises(ProviderDown):
+        answer_to(say)
+
+
 def test_nobody_listening_is_no_answer() -> None:
     with serving(lambda exchange: exchange.reply({})) as provider:
         api = api_of(provider)
