@@ -1,5 +1,6 @@
 """The aggregator's honest answers, in the shapes of LI.FI's interface document. Amounts are strings, as there."""
 
+import base64
 from decimal import Decimal
 from typing import Any
 
@@ -122,7 +123,7 @@ def status(swap: Swap, places: Places) -> Json:
         if swap.delivery
         else {"chainId": swap.to_token.chain_id},
         "feeCosts": _fees(swap, source),
-        "lifiExplorerLink": f"https://explorer.example/tx/{swap.taken_by}",
+        "lifiExplorerLink": f"tx/{swap.taken_by}",  # at the aggregator's own address
         "fromAddress": _lowered(source, swap.sender),
         "toAddress": _lowered(places[swap.to_token.chain_id], swap.recipient),
         "tool": swap.tool,
@@ -134,9 +135,32 @@ def status(swap: Swap, places: Places) -> Json:
     return answer
 
 
+def in_words(swap: Swap, places: Places) -> str:
+    """What became of a swap, for people."""
+    lines = [
+        f"Quote {swap.step_id}, by {_tool(swap).name}",
+        f"Taken      {_amount(swap.amount_in, swap.from_token, places)} from {swap.sender}",
+        f"           by {swap.taken_by}",
+    ]
+    if swap.delivery:
+        given, of = swap.delivery, swap.delivery.token
+        lines += [
+            f"{swap.kind.capitalize():10} {_amount(given.amount, of, places)} to {given.recipient}",
+            f"           by {given.hash}",
+        ]
+    else:
+        promised = _amount(swap.amount_out, swap.to_token, places)
+        lines.append(f"Not yet delivered: {promised} to {swap.recipient}")
+    return "\n".join(lines) + "\n"
+
+
 def usd(value: Decimal) -> str:
     """A value in US dollars, as the interface writes it."""
     return f"{value:.4f}"
+
+
+def _amount(units: int, of: Token, places: Places) -> str:
+    return f"{Decimal(units).scaleb(-of.decimals):f} {of.symbol} on {places[of.chain_id].name}"
 
 
 def _words(swap: Swap) -> tuple[str, str]:
@@ -224,8 +248,6 @@ def _fee(name: str, about: str, share: Decimal, of: Token, amount: int, *, is_in
 
 def _transaction(swap: Swap, source: Place, gas_price: int) -> Json:
     if source.kind != EVM:
-        import base64
-
         return {"data": base64.b64encode(swap.data).decode()}
     value = swap.bridge_fee + (swap.amount_in if swap.from_token.is_native else 0)
     return {

@@ -149,7 +149,17 @@ def create_app(places: Places, book: Book, switches: Switches, calls: Calls) -> 
         positions = switches()
         _stand_in_the_way(positions.status, positions)
         swap = book.by_hash(request.args.get("txHash", ""))
-        return _json(faults.told_status(swap, request.args.get("txHash", ""), book, places, positions))
+        answer = faults.told_status(swap, request.args.get("txHash", ""), book, places, positions)
+        if "lifiExplorerLink" in answer:
+            answer["lifiExplorerLink"] = request.host_url + answer["lifiExplorerLink"]
+        return _json(answer)
+
+    @app.get("/tx/<hash>")
+    def explore(hash: str) -> Response:
+        swap = book.by_hash(hash)
+        if swap is None or swap.taken_by is None:
+            return Response("The aggregator knows of no such swap.\n", 404, content_type="text/plain")
+        return Response(answers.in_words(swap, places), content_type="text/plain; charset=utf-8")
 
     def _stand_in_the_way(fault: str, positions: Positions) -> None:
         if fault == "hang":

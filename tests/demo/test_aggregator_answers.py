@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+import requests
 
 from demo.aggregator.places import EVM_NATIVE
 from demo.aggregator.server import Aggregator
 from demo.services import surfnet
 from tests.chain import LocalChain
-from tests.demo.paying import ask, ask_for_quote, send
+from tests.demo.paying import ask, ask_for_quote, pay, send
 
 Shape = Callable[[Any], bool]
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}")
@@ -201,6 +202,16 @@ def test_a_status_is_as_documented_before_and_after_the_delivery(
     done = ask(aggregator, "/status", txHash=sent, fromChain=31337, toChain=31338).json()
     assert misfits(done, {**STATUS, "receiving": SIDE}) == []
     assert (done["status"], done["substatus"]) == ("DONE", "COMPLETED")
+
+
+def test_the_explorer_tells_a_swap_in_words(aggregator: Aggregator, local_chain: LocalChain) -> None:
+    sent = pay(local_chain, ask_for_quote(aggregator, local_chain).json())
+    delivery = aggregator.delivered(sent).delivery
+    assert delivery is not None
+    told = ask(aggregator, "/status", txHash=sent).json()
+    page = requests.get(told["lifiExplorerLink"], timeout=10).text
+    assert sent in page
+    assert delivery.hash in page
 
 
 def test_answers_carry_an_id_and_the_rate_limit(aggregator: Aggregator) -> None:
