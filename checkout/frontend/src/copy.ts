@@ -78,6 +78,8 @@ export const copy = {
   differenceText: (usdIn: string, usdOut: string) => `${usdIn} leaves, ${usdOut} arrives`,
   swapHelp: (wallet: string) =>
     `${wallet} will ask you to confirm a call to this contract. The money goes through it to the merchant; Quittance never holds it.`,
+  swapHelpSolana: (wallet: string, amount: string) =>
+    `${wallet} will ask you to confirm. Check there that no more than ${amount} leaves it, beside the fees. Quittance never holds the money.`,
   swapAllowHelp: (wallet: string, amount: string) =>
     `${wallet} may first ask you to allow exactly ${amount} to be taken, then to pay.`,
   amount: "Amount",
@@ -94,6 +96,8 @@ export const copy = {
     `${wallet} is asking you to send ${amount} to this address. Keep this page open until you have confirmed.`,
   confirmingSwapHelp: (amount: string, wallet: string) =>
     `${wallet} is asking you to pay ${amount} by this contract. Keep this page open until you have confirmed.`,
+  confirmingSolanaHelp: (amount: string, wallet: string) =>
+    `${wallet} is asking you to pay ${amount}. Keep this page open until you have confirmed.`,
   approving: (wallet: string) => `Allow in ${wallet}`,
   approvingHelp: {
     reset: (wallet: string, token: string) =>
@@ -211,7 +215,7 @@ export const copy = {
     verification_timed_out: "Don’t pay twice: check again in a few minutes, or contact the merchant and name the transaction below.",
     swap_refunded: "Once the money is back in your wallet, you can pay again.",
     swap_partial: "Don’t pay again: another token than the requested one was delivered. Contact the merchant and name the transaction below.",
-    swap_failed: "Don’t pay again before you know where your money is. Contact the merchant and name the transaction below.",
+    swap_failed: "Look below where your money is before you pay again. If you can’t find it, contact the merchant and name the transaction.",
     wrong_token: "Don’t pay again: contact the merchant and name the transaction below.",
     transaction_already_used: "This transaction has already paid for something else. Contact the merchant if that looks wrong.",
     other: "If money left your wallet, contact the merchant and name the transaction below. Otherwise you can pay again.",

@@ -79,7 +79,14 @@ export class Holdings {
       isEnough: true,
     };
     const others = options.filter(({ isRequested, balance }) => !isRequested && balance && !isZero(balance));
-    others.sort((one, other) => Number(other.isEnough) - Number(one.isEnough) || larger(one.usd, other.usd));
+    const isHere = (option: Option): number => Number(option.chainId === chainId);
+    others.sort(
+      (one, other) =>
+        Number(other.isEnough) - Number(one.isEnough) ||
+        larger(one.usd, other.usd) ||
+        isHere(other) - isHere(one) ||
+        one.token.symbol.localeCompare(other.token.symbol),
+    );
     return canHoldRequested ? [requested, ...others] : others;
   }
 

@@ -6,6 +6,7 @@ import { copy } from "./copy";
 import { Countdown, localTime, ServerClock } from "./countdown";
 import { Delivery } from "./delivery";
 import { byId, el, enableCopyButtons, initial, webUrl } from "./dom";
+import { Embedding } from "./embedding";
 import { Flow } from "./flow";
 import { isTransactionHash } from "./hashes";
 import { plain } from "./money";
@@ -40,6 +41,7 @@ class CheckoutPage {
   private readonly poll: StatusPoll;
   private readonly delivery: Delivery;
   private readonly countdown: Countdown;
+  private readonly embedding: Embedding;
 
   private wallets: Wallet[] = [];
   private walletsSettled = false;
@@ -90,9 +92,15 @@ class CheckoutPage {
       this.poll.now();
       this.render();
     });
+    this.embedding = new Embedding(checkout.id, embedOrigins(), {
+      panel: byId("panel"),
+      url: checkout.payment_url,
+    });
   }
 
   start(): void {
+    // A shop's page around this one goes on by itself, or by its customer's hand.
+    this.mayLeave = !this.embedding.isFramed;
     const announce = (text: string): void => this.panel.announce(text);
     enableCopyButtons(this.root, copy.copied, announce);
     replaceBrokenLogo(this.checkout.merchant.name);
@@ -217,6 +225,7 @@ class CheckoutPage {
     this.panel.show(screen);
     this.root.dataset.state = this.state();
     this.root.dataset.screen = screen.name;
+    this.embedding.tell(this.state(), this.outbox.promptWasLeftOpen || this.outbox.unsent.length > 0);
     this.runCountdown();
   }
 
@@ -307,6 +316,11 @@ class CheckoutPage {
       this.render();
     });
   }
+}
+
+/** The origins that the merchant has registered: what happens here is told to no other. */
+function embedOrigins(): string[] {
+  return document.getElementById("embed-origins")?.dataset.value?.split(" ") ?? [];
 }
 
 function replaceBrokenLogo(merchant: string): void {

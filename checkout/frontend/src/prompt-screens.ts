@@ -53,8 +53,8 @@ export function confirmingScreen(step: Reviewed & { plan: Plan }, context: PayCo
   const { wallet, route } = step;
   const isDirect = route.type === "direct";
   const amount = isDirect ? money(route.from.amount, context.checkout) : costOf(route);
-  const help = isDirect ? copy.confirmingHelp : copy.confirmingSwapHelp;
   const address = isDirect ? context.checkout.recipient_address : contractOf(route);
+  const help = isDirect ? copy.confirmingHelp : address ? copy.confirmingSwapHelp : copy.confirmingSolanaHelp;
   return screen("confirming", copy.confirming(wallet.name), [
     step.plan.asks.length > 1 ? planList(step, context) : spinner(),
     paragraph(help(amount, wallet.name)),

@@ -97,6 +97,7 @@ function swapFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElemen
 
 function advice({ wallet, route }: Reviewed): Child[] {
   if (route.type === "direct") return [smallPrint(copy.reviewHelp(wallet.name))];
+  if (wallet.family === "solana") return [smallPrint(copy.swapHelpSolana(wallet.name, costOf(route)))];
   const isAllowed = wallet.family === "evm" && Boolean(route.from.token.contract_address);
   return [
     isAllowed && smallPrint(copy.swapAllowHelp(wallet.name, `${plain(route.from.amount)} ${route.from.token.symbol}`)),

@@ -1,0 +1,98 @@
+/**
+ * What the page does inside a shop's page: it says how the payment stands, to a registered origin that greeted it
+ * and to nobody else; it lets its links lead the shop's window; and it offers a way out to a tab of its own, since
+ * many wallets stay away from pages in frames.
+ */
+
+import { el } from "./dom";
+import { type Hello, isMessage, type Told, VERSION } from "./messages";
+
+type News = { [Type in Told["type"]]: Omit<Extract<Told, { type: Type }>, "quittance"> }[Told["type"]];
+
+const PAYABLE = ["active", "partly_paid"];
+
+export const embeddingCopy = {
+  hint: "Is your wallet missing, or does it not answer? Many wallets stay away from pages inside other pages.",
+  ownTab: "Pay in a tab of its own",
+};
+
+export class Embedding {
+  readonly isFramed = window.parent !== window;
+  private greeter: string | null = null;
+  private isClosable = false;
+  private status: { status: string; is_busy: boolean } | null = null;
+  private told = "";
+  private height = 0;
+  private readonly wayOut: HTMLElement | null = null;
+
+  constructor(
+    private readonly requestId: string,
+    private readonly origins: readonly string[],
+    page: { panel: HTMLElement; url: string },
+  ) {
+    if (!this.isFramed) return;
+    document.documentElement.dataset.framed = "";
+    this.wayOut = wayOut(page.url);
+    page.panel.after(this.wayOut);
+    window.addEventListener("message", (event) => this.greeted(event));
+    document.addEventListener("click", (event) => this.lead(event));
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && !event.defaultPrevented) this.askToClose();
+    });
+    new ResizeObserver(() => this.measure()).observe(document.body);
+  }
+
+  /** Tells the shop's page how the payment stands. `isBusy`: the page should live on, for a wallet has yet to answer. */
+  tell(status: string, isBusy: boolean): void {
+    this.status = { status, is_busy: isBusy };
+    if (this.wayOut) this.wayOut.hidden = !PAYABLE.includes(status);
+    this.sendStatus();
+  }
+
+  private greeted(event: MessageEvent<unknown>): void {
+    if (event.source !== window.parent || !this.origins.includes(event.origin)) return;
+    if (!isMessage(event.data) || event.data.type !== "hello") return;
+    this.greeter = event.origin;
+    this.isClosable = (event.data as Hello).closable === true;
+    this.told = "";
+    this.height = 0;
+    this.sendStatus();
+    this.measure();
+  }
+
+  private sendStatus(): void {
+    const now = JSON.stringify(this.status);
+    if (!this.greeter || !this.status || now === this.told) return;
+    this.told = now;
+    this.send({ type: "status", payment_request_id: this.requestId, ...this.status });
+  }
+
+  private measure(): void {
+    const height = Math.ceil(document.body.getBoundingClientRect().height);
+    if (!this.greeter || height === this.height) return;
+    this.height = height;
+    this.send({ type: "height", height });
+  }
+
+  private askToClose(): boolean {
+    if (this.greeter && this.isClosable) this.send({ type: "close" });
+    return this.isClosable;
+  }
+
+  /** Giving up closes what stands over the shop's page; other ways to the shop take its window along. */
+  private lead(event: MouseEvent): void {
+    const link = (event.target as Element).closest<HTMLAnchorElement>("a[href]");
+    if (!link || link.target || event.defaultPrevented) return;
+    if (link.id === "cancel" && this.askToClose()) event.preventDefault();
+    else if (/^https?:$/.test(link.protocol) && link.origin !== location.origin) link.target = "_top";
+  }
+
+  private send(news: News): void {
+    if (this.greeter) window.parent.postMessage({ quittance: VERSION, ...news }, this.greeter);
+  }
+}
+
+function wayOut(url: string): HTMLElement {
+  const link = el("a", { id: "own-tab", href: url, target: "_blank", rel: "noopener" }, embeddingCopy.ownTab);
+  return el("p", { class: "own-tab" }, embeddingCopy.hint, " ", link);
+}

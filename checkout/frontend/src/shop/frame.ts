@@ -1,0 +1,149 @@
+/** The checkout in a frame: what comes out of it, and whether it came up at all. */
+
+import { type Hello, isMessage, type Told, VERSION } from "../messages";
+
+const SILENT_MS = 1500;
+const SLOW_MS = 6000;
+
+export interface Progress {
+  paymentRequestId: string;
+  /** `active`, `partly_paid`, `processing`, `completed`, `expired` or `cancelled`; there may be more one day. */
+  status: string;
+}
+
+export interface Options {
+  /** `payment_url` of the payment request. */
+  paymentUrl: string;
+  onStatus?: (progress: Progress) => void;
+  /** Told once. The page may thank; only the webhook proves. */
+  onCompleted?: (progress: Progress) => void;
+  onClosed?: (progress: Progress | null) => void;
+  /** Words for other languages than English. */
+  labels?: Partial<Labels>;
+}
+
+export interface Labels {
+  title: string;
+  close: string;
+  opening: string;
+  openPage: string;
+}
+
+const LABELS: Labels = {
+  title: "Payment",
+  close: "Close the payment",
+  opening: "Opening the payment…",
+  openPage: "Open the payment’s own page",
+};
+
+export interface FrameEvents {
+  /** The checkout is there and speaks to this page. */
+  ready(): void;
+  /** It is taking long to come. */
+  slow(): void;
+  /** It came, but says nothing: this origin may not frame it, most likely. */
+  refused(): void;
+  height(pixels: number): void;
+  close(): void;
+  /** A wallet's answer is no longer waited for. */
+  idle(): void;
+}
+
+export class CheckoutFrame {
+  readonly element = document.createElement("iframe");
+  readonly labels: Labels;
+  progress: Progress | null = null;
+  isBusy = false;
+  private readonly url: URL;
+  private isReady = false;
+  private isCompleted = false;
+  private timer = 0;
+  private readonly listener = (event: MessageEvent<unknown>): void => this.heard(event);
+
+  constructor(
+    private readonly options: Options,
+    private readonly events: FrameEvents,
+    private readonly closable: boolean,
+  ) {
+    this.url = webAddress(options.paymentUrl);
+    this.labels = { ...LABELS, ...options.labels };
+    this.element.title = this.labels.title;
+    this.element.allow = "clipboard-write";
+    this.element.referrerPolicy = "no-referrer";
+    this.element.addEventListener("load", () => this.loaded());
+    window.addEventListener("message", this.listener);
+  }
+
+  get address(): string {
+    return this.url.href;
+  }
+
+  /** Begins to load; the element has to be in the page by now. */
+  start(): void {
+    this.element.src = this.url.href;
+    this.timer = window.setTimeout(() => this.events.slow(), SLOW_MS);
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    window.removeEventListener("message", this.listener);
+    this.element.remove();
+  }
+
+  private loaded(): void {
+    if (!this.element.isConnected || !this.element.src) return;
+    const hello: Hello = { quittance: VERSION, type: "hello", closable: this.closable };
+    this.element.contentWindow?.postMessage(hello, this.url.origin);
+    if (this.isReady) return;
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.events.refused(), SILENT_MS);
+  }
+
+  private heard(event: MessageEvent<unknown>): void {
+    if (event.source !== this.element.contentWindow || event.origin !== this.url.origin) return;
+    if (!isMessage(event.data)) return;
+    const told = event.data as Told;
+    if (told.type === "status") this.take(told);
+    else if (told.type === "height") this.events.height(Number(told.height) || 0);
+    else if (told.type === "close") this.events.close();
+  }
+
+  private take(told: { payment_request_id: string; status: string; is_busy: boolean }): void {
+    if (!this.isReady) {
+      this.isReady = true;
+      clearTimeout(this.timer);
+      this.events.ready();
+    }
+    const wasBusy = this.isBusy;
+    this.isBusy = told.is_busy === true;
+    if (wasBusy && !this.isBusy) this.events.idle();
+    const progress = { paymentRequestId: String(told.payment_request_id), status: String(told.status) };
+    if (progress.status === this.progress?.status) return;
+    this.progress = progress;
+    tell(this.options.onStatus, progress);
+    if (progress.status !== "completed" || this.isCompleted) return;
+    this.isCompleted = true;
+    tell(this.options.onCompleted, progress);
+  }
+}
+
+/** Calls the shop's function by itself: what it throws is reported, and stops nothing here. */
+export function tell<Told>(listener: ((told: Told) => void) | undefined, told: Told): void {
+  if (listener) void Promise.resolve(told).then(listener);
+}
+
+function webAddress(text: unknown): URL {
+  const url = parsed(String(text));
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError("Quittance: paymentUrl should be the payment request's payment_url");
+  }
+  return url;
+}
+
+function parsed(text: string): URL | null {
+  try {
+    return new URL(text);
+  } catch {
+    return null;
+  }
+}

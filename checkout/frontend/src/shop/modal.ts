@@ -1,0 +1,120 @@
+/** The checkout over the shop's page: a dialog that keeps the keyboard to itself and gives it back. */
+
+import { type CheckoutFrame, type FrameEvents, type Options, tell } from "./frame";
+import { shadow } from "./style";
+import { waiting } from "./waiting";
+
+let current: Modal | null = null;
+
+export class Modal {
+  private readonly frame: CheckoutFrame;
+  private readonly host = document.createElement("div");
+  private readonly dialog = document.createElement("dialog");
+  private readonly closer = document.createElement("button");
+  private readonly before = document.activeElement;
+  private readonly unlock: () => void;
+  private isOpen = true;
+
+  constructor(
+    makeFrame: (events: FrameEvents) => CheckoutFrame,
+    private readonly options: Options,
+  ) {
+    const body = document.createElement("div");
+    body.className = "body opening";
+    this.frame = makeFrame({
+      ready: () => {
+        body.classList.remove("opening");
+        wait.element.remove();
+        if (this.isOpen && this.hasFocus()) this.frame.element.focus();
+      },
+      slow: () => wait.offerLink(),
+      refused: () => this.leave(),
+      height: () => undefined,
+      close: () => this.close(),
+      idle: () => this.tidy(),
+    });
+    const wait = waiting(this.frame);
+    current?.close();
+    current = this;
+    body.append(this.frame.element, wait.element);
+    this.dialog.setAttribute("aria-label", this.frame.labels.title);
+    this.dialog.append(this.bar(), body);
+    this.dialog.addEventListener("cancel", (event) => {
+      event.preventDefault();
+      this.close();
+    });
+    this.dialog.addEventListener("close", () => this.close());
+    shadow(this.host, "modal").append(this.dialog);
+    document.body.append(this.host);
+    this.unlock = lockScrolling();
+    this.show();
+  }
+
+  /** Takes the checkout away. A wallet that was asked and has not answered is waited for, out of sight. */
+  close(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    if (current === this) current = null;
+    if (this.dialog.open) this.dialog.close();
+    this.unlock();
+    if (this.before instanceof HTMLElement && this.before.isConnected) this.before.focus({ preventScroll: true });
+    this.tidy();
+    tell(this.options.onClosed, this.frame.progress);
+  }
+
+  private show(): void {
+    if (typeof this.dialog.showModal !== "function") return this.leave();
+    this.dialog.showModal();
+    this.frame.start();
+  }
+
+  private tidy(): void {
+    if (this.isOpen || this.frame.isBusy) return;
+    this.frame.stop();
+    this.host.remove();
+  }
+
+  /** To the checkout's own page, as if there were no such script. */
+  private leave(): void {
+    if (this.isOpen) location.assign(this.frame.address);
+  }
+
+  private hasFocus(): boolean {
+    return this.host.shadowRoot?.activeElement === this.closer;
+  }
+
+  private bar(): HTMLElement {
+    const bar = document.createElement("div");
+    bar.className = "bar";
+    this.closer.type = "button";
+    this.closer.setAttribute("aria-label", this.frame.labels.close);
+    this.closer.append(cross());
+    this.closer.addEventListener("click", () => this.close());
+    bar.append(this.closer);
+    return bar;
+  }
+}
+
+/** Keeps the page behind from scrolling, and from jumping when its scroll bar goes. */
+function lockScrolling(): () => void {
+  const { style, clientWidth } = document.documentElement;
+  const { overflow, paddingRight } = style;
+  const bar = window.innerWidth - clientWidth;
+  style.overflow = "hidden";
+  if (bar > 0) style.paddingRight = `${bar}px`;
+  return () => {
+    style.overflow = overflow;
+    style.paddingRight = paddingRight;
+  };
+}
+
+function cross(): SVGElement {
+  const space = "http://www.w3.org/2000/svg";
+  const picture = document.createElementNS(space, "svg");
+  picture.setAttribute("viewBox", "0 0 20 20");
+  picture.setAttribute("aria-hidden", "true");
+  const strokes = document.createElementNS(space, "path");
+  strokes.setAttribute("d", "M5 5l10 10M15 5L5 15");
+  picture.append(strokes);
+  return picture;
+}

@@ -1,0 +1,54 @@
+/** The checkout inside an element of the shop's page, as high as its content. */
+
+import { type CheckoutFrame, type FrameEvents, type Options, tell } from "./frame";
+import { shadow } from "./style";
+import { pageLink, waiting } from "./waiting";
+
+const LEAST_PX = 320;
+
+export class Place {
+  private readonly frame: CheckoutFrame;
+  private readonly host = document.createElement("div");
+  private isThere = true;
+
+  constructor(
+    place: Element,
+    makeFrame: (events: FrameEvents) => CheckoutFrame,
+    private readonly options: Options,
+  ) {
+    const body = document.createElement("div");
+    body.className = "opening";
+    this.frame = makeFrame({
+      ready: () => {
+        body.classList.remove("opening");
+        wait.element.remove();
+      },
+      slow: () => wait.offerLink(),
+      refused: () => {
+        const instead = document.createElement("div");
+        instead.className = "waiting";
+        instead.append(pageLink(this.frame));
+        body.replaceChildren(instead);
+      },
+      height: (pixels) => {
+        this.frame.element.style.height = `${Math.max(pixels, LEAST_PX)}px`;
+      },
+      close: () => undefined,
+      idle: () => undefined,
+    });
+    const wait = waiting(this.frame);
+    body.append(this.frame.element, wait.element);
+    shadow(this.host, "place").append(body);
+    place.replaceChildren(this.host);
+    this.frame.start();
+  }
+
+  /** Takes the checkout out of the page. */
+  unmount(): void {
+    if (!this.isThere) return;
+    this.isThere = false;
+    this.frame.stop();
+    this.host.remove();
+    tell(this.options.onClosed, this.frame.progress);
+  }
+}
