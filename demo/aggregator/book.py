@@ -44,6 +44,8 @@ class Swap:
     made_at: float
     taken_by: str | None = None
     taken_at: int = 0
+    """By the source chain's clock; `seen_at` is by ours."""
+    seen_at: float = 0.0
     delivery: Delivery | None = None
     kind: str = ""
 
@@ -67,6 +69,8 @@ class Book:
     def change(self, swap: Swap, **fields: Any) -> Swap:
         """Keep what became of a swap, and tell who waits; the row as it is now."""
         changed = replace(swap, **fields)
+        if changed.taken_by and not changed.seen_at:
+            changed = replace(changed, seen_at=time.time())
         self._store(changed)
         return changed
 

@@ -123,7 +123,7 @@ class Executor(threading.Thread):
     def _serve(self, swap: Swap, positions: Positions) -> None:
         """Deliver as the switch says; what fails is tried again in the next round."""
         how = positions.delivery
-        if how == "none" or (how == "late" and time.time() - swap.taken_at < positions.delay_seconds):
+        if how == "none" or (how == "late" and time.time() - swap.seen_at < positions.delay_seconds):
             return
         if how == "refund":
             token, receiver, amount = swap.from_token, swap.sender, swap.amount_in

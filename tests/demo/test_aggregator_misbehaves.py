@@ -1,6 +1,7 @@
 """Each switch of the local aggregator does on the chains, or says over HTTP, what its name promises."""
 
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -58,6 +59,15 @@ def test_nothing_is_delivered_until_the_switch_is_turned_back(
     aggregator.set(delivery="honest")
     aggregator.delivered(sent)
     assert anvil_b.token_balance(anvil_b.usdc, anvil_b.recipient) > before
+
+
+def test_a_late_delivery_comes_after_its_delay(aggregator: Aggregator, local_chain: LocalChain) -> None:
+    aggregator.set(delivery="late", delay_seconds=0.7)
+    sent = pay(local_chain, ask_for_quote(aggregator, local_chain).json())
+    taken = aggregator.taken(sent)
+    assert words(told(aggregator, sent)) == "PENDING/WAIT_DESTINATION_TRANSACTION"
+    aggregator.delivered(sent)
+    assert time.time() - taken.seen_at >= 0.7
 
 
 def test_less_arrives_than_was_guaranteed(
