@@ -58,7 +58,9 @@ def items(value: Any, what: str, *, most: int) -> list[Any]:
 
 def text(value: Any, what: str, *, most: int = 500) -> str:
     """Return a text that is not empty and has at most `most` characters, none of them a control."""
-    if not isinstance(value, str) or not 0 < len(value) <= most or has_unsafe_characters(value):
+    if not isinstance(value, str) or not 0 < len(value) <= most:
+        raise malformed(what)
+    if not _is_plain(value) and has_unsafe_characters(value):
         raise malformed(what)
     return value
 
@@ -74,9 +76,16 @@ def shown(value: Any, *, most: int) -> str:
     """Return what may be shown of a text: one line without controls, `most` characters of it; never refuses."""
     if not isinstance(value, str):
         return ""
-    kept = "".join(" " if c in "\t\r\n" else c for c in value[: 4 * most])
-    kept = "".join(c for c in kept if not has_unsafe_characters(c) and unicodedata.category(c) != "Cf")
+    kept = value[: 4 * most]
+    if not _is_plain(kept):
+        kept = "".join(" " if c in "\t\r\n" else c for c in kept)
+        kept = "".join(c for c in kept if not has_unsafe_characters(c) and unicodedata.category(c) != "Cf")
     return " ".join(kept.split())[:most].strip()
+
+
+def _is_plain(value: str) -> bool:
+    """Whether all of it is visible ASCII or blanks, as nearly everything is: the many tokens of a list are read so."""
+    return value.isascii() and value.isprintable()
 
 
 def flag(value: Any, what: str) -> bool:
