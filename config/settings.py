@@ -139,6 +139,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "find unsubmitted": {"task": "payments.tasks.discover_due", "schedule": 5.0, "options": {"expires": 10}},
     "expire due requests": {"task": "payments.tasks.expire_due", "schedule": 2.0, "options": {"expires": 10}},
+    "keep token lists": {
+        "task": "payments.tasks.keep_token_lists",
+        "schedule": 60.0,
+        "options": {"expires": 50},
+    },
     "keep figures": {"task": "payments.tasks.keep_figures", "schedule": 60.0, "options": {"expires": 50}},
     "purge idempotency keys": {
         "task": "merchants.tasks.purge_idempotency_keys",

@@ -6,6 +6,7 @@ from celery import shared_task
 
 from payments import discovery, figures, finality, requests, verification
 from payments.followers import Followers
+from payments.routing import token_list
 
 
 @cache
@@ -42,6 +43,12 @@ def discover_due() -> int:
 def expire_due() -> int:
     """Expire the requests whose time is over."""
     return requests.expire_due()
+
+
+@shared_task
+def keep_token_lists() -> None:
+    """Begin to ask the routing providers for token lists that will soon be old."""
+    token_list.keep_fresh()
 
 
 @shared_task

@@ -40,6 +40,13 @@ Place = tuple[str, int]
 """Whose list, and of which chain."""
 
 
+def keep_fresh() -> None:
+    """Begin to ask for lists that will soon be old, so that no customer finds them so. Returns at once."""
+    chain_ids = frozenset(Chain.objects.filter(is_active=True).values_list("pk", flat=True))
+    if chain_ids:
+        _shelf.begin_to_renew(providers_in_order(), chain_ids)
+
+
 def listed_tokens(chain_ids: Sequence[int]) -> list[ListedToken]:
     """Return what the providers list on these chains, each token once: the first provider's word counts.
 
@@ -121,14 +128,27 @@ class _Shelf:
         places = [(provider.key, chain_id) for provider in providers for chain_id in chain_ids]
         held = self._at_hand(places)
         for provider in providers:
-            ages = [self._age(held.get((provider.key, chain_id))) for chain_id in chain_ids]
-            if max(ages, default=0.0) >= FRESH_SECONDS:
+            age = self._age_of_oldest(held, provider, chain_ids)
+            if age >= FRESH_SECONDS:
                 refresh = self._refresh(provider, chain_ids)
                 # Whoever has an older list is served from it at once.
-                if refresh and max(ages) == float("inf"):
+                if refresh and age == float("inf"):
                     _wait(refresh)
                     held |= self._at_hand(places)
         return {place: kept.tokens for place, kept in held.items()}
+
+    def begin_to_renew(self, providers: Sequence[RoutingProvider], chain_ids: frozenset[int]) -> None:
+        """Have each provider asked whose lists have done half of their time."""
+        held = self._at_hand([(provider.key, chain_id) for provider in providers for chain_id in chain_ids])
+        for provider in providers:
+            if self._age_of_oldest(held, provider, chain_ids) >= FRESH_SECONDS / 2:
+                self._refresh(provider, chain_ids)
+
+    def _age_of_oldest(
+        self, held: Mapping[Place, _Kept], provider: RoutingProvider, chain_ids: frozenset[int]
+    ) -> float:
+        ages = (self._age(held.get((provider.key, chain_id))) for chain_id in chain_ids)
+        return max(ages, default=0.0)
 
     def _age(self, kept: _Kept | None) -> float:
         return float("inf") if kept is None else max(time.time() - kept.made_at, 0.0)

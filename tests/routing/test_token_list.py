@@ -189,6 +189,28 @@ def test_an_older_list_serves_while_a_new_one_is_fetched(
     until(lambda: token_list.price(HERE, USDC) == 2)
 
 
+def test_lists_are_renewed_before_a_customer_finds_them_old(
+    listing: Listing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Chain.objects.create(id=HERE, name="Here", chain_type="evm", native_symbol="ETH")
+    (lister,) = listing(Lister("lifi", [usdc("1")]))
+    token_list.keep_fresh()
+    until(lambda: token_list.price(HERE, USDC) == 1)
+    token_list.keep_fresh()
+    age(token_list.FRESH_SECONDS / 2, monkeypatch)
+    assert lister.asked == [[HERE]]
+    lister.tokens_now = [usdc("2")]
+    token_list.keep_fresh()
+    until(lambda: token_list.price(HERE, USDC) == 2)
+    assert lister.asked == [[HERE], [HERE]]
+
+
+def test_where_no_chain_is_active_nobody_is_asked(listing: Listing) -> None:
+    (lister,) = listing(Lister("lifi", [usdc()]))
+    token_list.keep_fresh()
+    assert lister.asked == []
+
+
 def test_an_older_list_serves_through_an_outage_of_a_day(
     listing: Listing, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
