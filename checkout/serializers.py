@@ -70,15 +70,14 @@ class ChainIdsField(serializers.ListField):
         super().__init__(child=WholeNumberField(), allow_empty=False, max_length=MOST_CHAINS, **options)
 
     def to_internal_value(self, data: Any) -> list[int]:
-        """Return the ids, or say what is wrong with the list, or with its first wrong member."""
+        """Return the ids, or say what is wrong with the list, or with each wrong member."""
         if not isinstance(data, list):
             raise invalid(f"This should be an array of chain ids; got {kind_of(data)}.")
         if not 0 < len(data) <= MOST_CHAINS:
             raise invalid(
                 f"This should hold 1 to {MOST_CHAINS} chain ids; got {len(data)}. Leave it out for all chains."
             )
-        child = WholeNumberField()
-        return [child.to_internal_value(number) for number in data]
+        return list(super().to_internal_value(data))
 
 
 @described(

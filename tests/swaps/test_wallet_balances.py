@@ -173,7 +173,7 @@ def test_chain_ids_choose_the_chains(customer: Customer, swap_world: SwapWorld) 
         ({"chain_ids": []}, "parameter_invalid", "chain_ids"),
         ({"chain_ids": [31337] * 101}, "parameter_invalid", "chain_ids"),
         ({"chain_ids": 31337}, "parameter_invalid", "chain_ids"),
-        ({"chain_ids": ["31337"]}, "parameter_invalid", "chain_ids"),
+        ({"chain_ids": ["31337"]}, "parameter_invalid", "chain_ids.0"),
         ({"chain_ids": {"31337": True}}, "parameter_invalid", "chain_ids"),
         ({"wallet_address": SOLANA_WALLET, "chain_ids": [31337]}, "address_invalid", "wallet_address"),
         ({"wallet_address": "0x12"}, "address_invalid", "wallet_address"),
