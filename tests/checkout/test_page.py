@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from chains.models import Chain
 from merchants.models import Merchant
-from payments.models import PaymentRequest
+from payments.models import FailureCode, Payment, PaymentRequest
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.payments.world import Clock, look, look_until_decided, pay, submit
@@ -49,6 +50,66 @@ def test_a_payment_on_its_way_is_told(public: Api, checkout: Checkout, local_cha
     request = PaymentRequest.objects.get(pk=order["id"])
     submit(request, pay(local_chain, request))
     assert "Payment on its way" in page(public, order).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [
+        ({}, "Seen on Far Chain"),
+        ({"provider_status": "PENDING"}, "On its way to Local Chain"),
+        ({"destination_transaction_hash": "0x" + "56" * 32}, "Delivery on Local Chain"),
+    ],
+)
+def test_a_payment_across_chains_is_told(
+    public: Api, checkout: Checkout, far_chain: Chain, change: dict[str, Any], shown: str
+) -> None:
+    order = checkout()
+    _cross(order, far_chain, status="processing", **change)
+    text = page(public, order).content.decode()
+    assert "Your transaction on Far Chain" in text
+    assert shown in text
+
+
+def test_a_payment_that_was_sent_back_is_told(public: Api, checkout: Checkout, far_chain: Chain) -> None:
+    order = checkout()
+    _cross(
+        order,
+        far_chain,
+        status="failed",
+        failure_code=FailureCode.SWAP_REFUNDED,
+        failure_message="It was sent back.",
+        failed_at=timezone.now(),
+    )
+    assert "Your last payment did not go through. It was sent back." in page(public, order).content.decode()
+
+
+def test_the_page_knows_the_networks_that_one_may_pay_from(
+    public: Api, checkout: Checkout, far_chain: Chain
+) -> None:
+    Chain.objects.filter(pk=far_chain.pk).update(is_active=False)
+    resting = page(public, order := checkout()).content.decode()
+    Chain.objects.filter(pk=far_chain.pk).update(is_active=True)
+    assert "Far Chain" not in resting
+    assert "Far Chain" in page(public, order).content.decode()
+
+
+@pytest.fixture
+def far_chain(db: None) -> Chain:
+    return Chain.objects.create(
+        id=777, name="Far Chain", chain_type="evm", rpc_urls=["http://127.0.0.1:1"], native_symbol="FAR"
+    )
+
+
+def _cross(order: dict[str, Any], chain: Chain, **different: Any) -> None:
+    """Record a payment from another chain, as far as `different` says it has come."""
+    Payment.objects.create(
+        request_id=order["id"],
+        chain=chain,
+        transaction_hash="0x" + "34" * 32,
+        type="swap",
+        provider="lifi",
+        **different,
+    )
 
 
 def test_an_unknown_code_is_a_404_page(public: Api, db: None) -> None:

@@ -4,7 +4,7 @@ export const copy = {
   pay: (amount: string) => `Pay ${amount}`,
   payWithWallet: "Pay with your wallet",
   chooseWallet: (amount: string, chain: string) => `Choose a wallet to pay ${amount} on ${chain}.`,
-  chooseAnyWallet: (amount: string) => `Choose a wallet to pay ${amount}, with that or with another token it holds.`,
+  chooseAnyWallet: (amount: string) => `Choose a wallet to pay ${amount}. You can also pay with another token that it holds.`,
   lookingForWallets: "Looking for wallets in this browser…",
   browserWallet: "Browser wallet",
   noWallet: "No wallet found in this browser",
@@ -128,6 +128,7 @@ export const copy = {
     rejectedApproval: "You declined the permission. No money has moved.",
     approvalFailed: "The network refused the permission. No money has moved. You can try again.",
     approvalUnseen: "The permission is on its way, but can’t be seen yet. Try again in a moment: it will not be asked for twice.",
+    stoppedWaiting: "The permission is still on its way. Once it has arrived, you can pay without being asked for it again.",
     priceChanged: (isAllowed: boolean) =>
       isAllowed
         ? "The price has moved. Please look again. Where it costs more now, your wallet will ask for a new permission."

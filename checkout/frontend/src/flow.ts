@@ -131,7 +131,8 @@ export class Flow {
       step.at === "confirming" || step.at === "proving" || step.at === "approving" || step.at === "switching";
     if (!isAsking) return;
     this.turn += 1;
-    this.review(step, info(copy.notices.leftOpen[step.at]));
+    const isMining = step.at === "approving" && step.isMining;
+    this.review(step, info(isMining ? copy.notices.stoppedWaiting : copy.notices.leftOpen[step.at]));
   }
 
   /** Routes for what was chosen, of which one is to be reviewed. */

@@ -103,6 +103,7 @@ function tokenRow(option: Option, context: PayContext): HTMLElement {
       "span",
       { class: "token__what" },
       el("bdi", { class: "token__symbol" }, symbol),
+      " ",
       option.isRequested && el("span", { class: "tag" }, copy.noConversion),
       el("small", {}, copy.onChain(chain)),
     ),
