@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from decimal import Decimal
+from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 
 import requests
@@ -81,6 +82,7 @@ class JsonApi:
         self._request_id_header = request_id_header
         self._session = requests.Session()
         self._session.trust_env = False
+        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         for scheme in ("https://", "http://"):
             self._session.mount(scheme, HTTPAdapter(pool_maxsize=AT_ONCE))
         self._session.headers.update({"Accept": "application/json", "User-Agent": "Quittance/1"})

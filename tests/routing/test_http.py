@@ -80,6 +80,14 @@ def test_what_only_a_lenient_parser_takes_is_no_answer(text: str | bytes) -> Non
         answer_to(saying(text))
 
 
+def test_nothing_of_one_customers_call_is_carried_into_anothers() -> None:
+    with serving(lambda exchange: exchange.reply({}, Set_Cookie="customer=1; Path=/")) as provider:
+        api = api_of(provider)
+        for _ in range(2):
+            api.get("/quote", {})
+        assert [heard.headers.get("cookie") for heard in provider.heard] == [None, None]
+
+
 @pytest.mark.parametrize("status", [424, 500, 502, 503, 504])
 def test_a_failing_server_is_down(status: int) -> None:
     with pytest.raises(ProviderDown, match=str(status)) as down:
