@@ -80,6 +80,9 @@ def take_proof(
 def _unbound(request: PaymentRequest, wallet_address: str) -> list[Payment]:
     """Return what failed for want of a binding: first what this wallet sent, then the newest."""
     failed = Payment.objects.filter(
-        request=request, status=Payment.Status.FAILED, failure_code=FailureCode.TRANSACTION_NOT_BOUND
+        request=request,
+        chain=request.chain,
+        status=Payment.Status.FAILED,
+        failure_code=FailureCode.TRANSACTION_NOT_BOUND,
     )
     return sorted(failed.order_by("-created_at", "-id"), key=lambda each: each.from_address != wallet_address)

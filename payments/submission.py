@@ -150,7 +150,7 @@ def _reopen_by_submission(payment: Payment, actor: str) -> None:
 
 def _was_proved_since(payment: Payment) -> bool:
     """Whether a wallet was proved after the payment had failed as unbound: the 5 that were open then came first."""
-    if payment.failure_code != FailureCode.TRANSACTION_NOT_BOUND:
+    if payment.failure_code != FailureCode.TRANSACTION_NOT_BOUND or payment.crosses_chains:
         return False
     return payment.request.payer_proofs.filter(verified_at__gte=payment.failed_at).exists()
 

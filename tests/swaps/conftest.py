@@ -6,10 +6,14 @@ from typing import Any
 import pytest
 
 from chains.models import Token
+from demo.aggregator.contracts import ROUTER
+from merchants.models import Merchant
 from payments.routing import providers
 from tests.chain import RECIPIENT
 from tests.conftest import Api
+from tests.payments.world import Clock
 from tests.swaps.paying import Customer
+from tests.swaps.scripted import PINNED, Script, Scripted
 from tests.swaps.world import SwapWorld
 
 NewCustomer = Callable[..., Customer]
@@ -45,3 +49,11 @@ def new_customer(api: Api, public: Api, swap_world: SwapWorld) -> NewCustomer:
         return Customer(public, response.json(), wallet or swap_world.first.payer)
 
     return create
+
+
+@pytest.fixture
+def scripted(swap_world: SwapWorld, merchant: Merchant) -> Scripted:
+    """Swaps whose provider says what the test has written down."""
+    swap_world.first_row.routers = {"lifi": [PINNED, ROUTER], "relay": []}
+    swap_world.first_row.save(update_fields=["routers"])
+    return Scripted(swap_world, merchant, Script(), Clock())

@@ -1,0 +1,157 @@
+"""Which quote a transaction names, by the whole of its id or its first eight bytes: a pure function over bytes."""
+
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chains.clients.base import Block, Mention, TransactionFacts
+from payments.swap_binding import BuiltQuote, Naming, named_quote, names, possible_ids
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+ID = bytes(range(1, 33))
+PREFIX = ID[:8]
+OTHER_ID = bytes(range(101, 133))
+SELECTOR = bytes.fromhex("4666fc80")
+ROUTER = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"
+OURS, ANOTHERS = uuid.UUID(int=1), uuid.UUID(int=2)
+
+
+def call(data: bytes) -> Mention:
+    return Mention(ROUTER, data)
+
+
+def log(*words: bytes) -> Mention:
+    return Mention(ROUTER, b"".join(words), is_log=True)
+
+
+@pytest.mark.parametrize(
+    "mention",
+    [
+        call(SELECTOR + ID),
+        call(SELECTOR + bytes(32) + ID + bytes(5)),
+        call(SELECTOR + bytes(7) + ID),
+        call(SELECTOR + PREFIX),
+        call(SELECTOR + PREFIX + b"and anything after it"),
+        log(bytes(32), ID),
+        log(ID, bytes(64)),
+        log(bytes(32), PREFIX + bytes(24)),
+    ],
+)
+def test_it_is_named(mention: Mention) -> None:
+    assert names(mention, ID, is_solana=False)
+
+
+@pytest.mark.parametrize(
+    "mention",
+    [
+        call(b""),
+        call(SELECTOR),
+        call(ID[1:]),
+        call(SELECTOR + b"\0" + ID[:-1]),
+        call(PREFIX + ID[9:]),
+        call(SELECTOR + b"\0" + PREFIX),
+        call(bytes(32) + PREFIX),
+        log(bytes(32), bytes(1) + ID[:31]),
+        log(bytes(16) + ID + bytes(16)),
+        log(PREFIX + b"\1" + bytes(23)),
+        log(bytes(24) + PREFIX),
+        log(ID[:31]),
+    ],
+)
+def test_it_is_not_named(mention: Mention) -> None:
+    assert not names(mention, ID, is_solana=False)
+
+
+def test_a_solana_instruction_may_hold_the_beginning_anywhere() -> None:
+    assert names(call(b"discrim!" + PREFIX), ID, is_solana=True)
+    assert names(call(b"x" + PREFIX + b"y"), ID, is_solana=True)
+    assert not names(call(b"x" + PREFIX[:7] + b"y"), ID, is_solana=True)
+
+
+@pytest.mark.parametrize("weak", [bytes(32), bytes(8) + ID[:24], ID[:31], b""])
+def test_an_id_that_begins_with_nothing_or_is_none_binds_nothing(weak: bytes) -> None:
+    for mention in (call(SELECTOR + bytes(200)), log(bytes(32)), call(SELECTOR + weak.ljust(32, b"\0"))):
+        assert not names(mention, weak, is_solana=False)
+
+
+def mined(*mentions: Mention, after: timedelta = timedelta(minutes=1)) -> TransactionFacts:
+    return TransactionFacts("0x1", "0x2", 0, Block(1, "0x3", NOW + after), True, (), mentions=mentions)
+
+
+def quote(
+    bound_by: bytes = ID, request: uuid.UUID = OURS, pk: int = 1, made: timedelta = timedelta()
+) -> BuiltQuote:
+    return BuiltQuote(pk, request, bound_by, NOW + made)
+
+
+def seen(facts: TransactionFacts, *quotes: BuiltQuote) -> tuple[Naming, int | None]:
+    named = named_quote(facts, OURS, quotes, is_solana=False)
+    return named.naming, named.quote.pk if named.quote else None
+
+
+def test_whose_it_is() -> None:
+    ours, anothers = quote(), quote(OTHER_ID, ANOTHERS, 2)
+    assert seen(mined(call(SELECTOR + bytes(64))), ours, anothers) == (Naming.NOBODYS, None)
+    assert seen(mined(call(SELECTOR + ID)), ours, anothers) == (Naming.OURS, 1)
+    assert seen(mined(call(SELECTOR + OTHER_ID)), ours, anothers) == (Naming.ANOTHERS, None)
+    assert seen(mined(call(SELECTOR + ID), log(OTHER_ID)), ours, anothers) == (Naming.SEVERAL, None)
+    assert seen(mined(call(SELECTOR + ID + OTHER_ID)), ours, anothers) == (Naming.SEVERAL, None)
+
+
+def test_of_several_quotes_of_one_request_the_last_made_counts() -> None:
+    first, last = quote(), quote(OTHER_ID, OURS, 2, timedelta(seconds=30))
+    assert seen(mined(call(SELECTOR + ID + OTHER_ID)), last, first) == (Naming.OURS, 2)
+
+
+def test_a_transaction_older_than_the_quote_does_not_name_it() -> None:
+    """Beyond the allowance for the clocks of whoever makes blocks."""
+    facts = mined(call(SELECTOR + ID), after=timedelta())
+    assert seen(facts, quote(made=timedelta(seconds=30))) == (Naming.OURS, 1)
+    assert seen(facts, quote(made=timedelta(seconds=31))) == (Naming.NOBODYS, None)
+    stale = quote(OTHER_ID, ANOTHERS, 2, timedelta(hours=1))
+    assert seen(mined(call(SELECTOR + ID + OTHER_ID)), quote(), stale) == (Naming.OURS, 1)
+
+
+def test_what_is_in_no_block_names_nobody() -> None:
+    facts = TransactionFacts("0x1", "0x2", 0, None, False, (), mentions=(call(SELECTOR + ID),))
+    assert seen(facts, quote()) == (Naming.NOBODYS, None)
+
+
+@given(before=st.binary(max_size=90), after=st.binary(max_size=70), is_log=st.booleans())
+def test_whatever_is_named_where_calls_put_ids_is_found_by_what_is_looked_for(
+    before: bytes, after: bytes, is_log: bool
+) -> None:
+    unit = 32 if is_log else 4
+    data = before[: len(before) // unit * unit] + ID + after
+    mention = Mention(ROUTER, data, is_log)
+    assert names(mention, ID, is_solana=False)
+    assert ID in possible_ids([mention], is_solana=False)[0]
+
+
+@pytest.mark.parametrize(
+    ("mention", "is_solana"),
+    [
+        (call(SELECTOR + PREFIX), False),
+        (log(PREFIX + bytes(24)), False),
+        (call(b"abc" + PREFIX + b"d"), True),
+    ],
+)
+def test_beginnings_are_looked_for_where_they_count(mention: Mention, is_solana: bool) -> None:
+    assert PREFIX in possible_ids([mention], is_solana=is_solana)[1]
+
+
+def test_what_ends_in_the_id_is_found_wherever_it_lies() -> None:
+    assert ID in possible_ids([call(SELECTOR + b"\1\2\3" + ID)], is_solana=False)[0]
+
+
+@given(st.binary(max_size=40))
+def test_no_bytes_break_it(data: bytes) -> None:
+    for mention in (call(data), Mention(ROUTER, data, is_log=True)):
+        for is_solana in (True, False):
+            names(mention, ID, is_solana=is_solana)
+            ids, prefixes = possible_ids([mention], is_solana=is_solana)
+            assert all(len(found) == 32 for found in ids)
+            assert all(len(found) == 8 and any(found) for found in prefixes)
