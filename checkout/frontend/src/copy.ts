@@ -66,7 +66,7 @@ export const copy = {
   expected: (amount: string) => `about ${amount} expected`,
   worthAbout: (usd: string) => `worth about ${usd}`,
   fees: "Fees",
-  feeOnTop: "on top",
+  feeOnTop: "on top, at most a tenth more",
   feeIncluded: "included",
   noFees: "none",
   time: "Time",

@@ -6,6 +6,8 @@ import type { Option } from "./holdings";
 import type { Checkout, Route } from "./types";
 
 const MARGIN_MS = 5_000;
+/** What bridges take on top moves with every block; the review says so. */
+const MOST_GROWTH_PERCENT = 10n;
 
 /** Routes, the recommended one first; or, in words, why there are none. */
 export type Found = Route[] | string;
@@ -62,9 +64,7 @@ export function spenderOf(route: Route): string | null {
 
 /** The most of its chain's own coin that the route takes beside the network's fee, in base units. */
 export function mostCoins(route: Route): bigint {
-  const isCoin = !route.from.token.contract_address;
-  return route.fees.reduce(
-    (sum, { included, amount }) => (included || !amount ? sum : sum + BigInt(amount.raw)),
-    isCoin ? BigInt(route.from.amount.raw) : 0n,
-  );
+  const paid = route.from.token.contract_address ? 0n : BigInt(route.from.amount.raw);
+  const onTop = route.fees.reduce((sum, { included, amount }) => (included ? sum : sum + BigInt(amount?.raw ?? 0)), 0n);
+  return paid + (onTop * (100n + MOST_GROWTH_PERCENT)) / 100n;
 }
