@@ -55,6 +55,9 @@ class Executor(threading.Thread):
                     is_busy = self._round()
             except (requests.RequestException, ChainRefusal, LedgerRefusal) as error:
                 log.warning("The executor could not go on: %s", error)
+            except Exception:  # whatever one swap holds, the others are still to be delivered
+                log.exception("The executor could not go on")
+                is_busy = True
             if is_busy:
                 self._stopping.wait(self._pause)
             else:
@@ -93,7 +96,8 @@ class Executor(threading.Thread):
 
     def _look_at_router(self, place: Place) -> None:
         head = int(rpc(place.url, "eth_blockNumber"), 16)
-        first = max(0, self._seen.blocks.get(place.id, head - 100) - REORGANISATION)
+        # A chain that was set back has less blocks than were read.
+        first = max(0, min(head, self._seen.blocks.get(place.id, head - 100)) - REORGANISATION)
         wanted = {"address": contracts.ROUTER, "fromBlock": hex(first), "toBlock": hex(head)}
         for entry in rpc(place.url, "eth_getLogs", wanted):
             self._read_log(place, entry)
