@@ -2,10 +2,12 @@
 
 One click of a customer costs at most two quotes, however many providers there are (their quotas are small). The first
 provider is asked for its cheapest way and, if that is sound, for its fastest. The next provider is asked only where the
-one before it has no way, no sound one, or does not answer.
+one before it has no way, no sound one, or does not answer; where there is no next one, an answer that got lost at once
+is asked for again.
 """
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -19,6 +21,7 @@ MOST_QUOTES = 2
 # A way that takes so much longer than the fastest is not the one to recommend, though it be cheaper.
 _FAR_SLOWER_FACTOR = 5
 _FAR_SLOWER_SECONDS = 600
+_QUICK_SECONDS = 2.0
 # Which reason says most, first: what a customer can do something about comes before what nobody can.
 _TELLING = (
     NoOfferCode.AMOUNT_TOO_LOW,
@@ -51,14 +54,26 @@ def ask(wanted: Wanted, *, providers: Sequence[RoutingProvider], accept: Accept)
     most telling reason where some provider answered, and ProviderDown where none did.
     """
     failures: list[NoOffer | ProviderDown] = []
-    for provider in providers[:MOST_QUOTES]:
+    began = time.monotonic()
+    turns = list(providers[:MOST_QUOTES])
+    while turns:
+        provider = turns.pop(0)
         try:
             cheapest = _quote(provider, replace(wanted, order=Order.CHEAPEST), accept)
         except (NoOffer, ProviderDown) as failure:
             failures.append(failure)
+            is_alone = len(providers) == len(failures) == 1
+            if is_alone and _is_worth_repeating(failure, time.monotonic() - began):
+                turns.append(provider)
             continue
         return _tagged([cheapest, *_faster(provider, wanted, accept, MOST_QUOTES - 1 - len(failures))])
     raise _outcome(failures)
+
+
+def _is_worth_repeating(failure: NoOffer | ProviderDown, seconds: float) -> bool:
+    """Whether a failure came at once and may be over by now: no answer, and no word of when there will be one."""
+    is_lost = isinstance(failure, ProviderDown) and failure.retry_after is None
+    return is_lost and seconds < _QUICK_SECONDS
 
 
 def _quote(provider: RoutingProvider, wanted: Wanted, accept: Accept) -> Choice:

@@ -30,11 +30,9 @@ from payments.routing.lifi_status import is_invalid, status_from
 logger = logging.getLogger(__name__)
 
 QUOTE_SECONDS = 10.0
-QUOTING_SECONDS = 12.0
 LIST_SECONDS = 20.0
 MOST_LIST_BYTES = 32 * 1024 * 1024
 CHAINS_KNOWN_SECONDS = 3600.0
-_LEAST_SECONDS_FOR_ANOTHER = 3.0
 _CHAIN_TYPES = "EVM,SVM"
 _ORDERS = {Order.CHEAPEST: "CHEAPEST", Order.FASTEST: "FASTEST"}
 
@@ -60,12 +58,12 @@ class LifiProvider:
     def quote(self, wanted: Wanted) -> Offer:
         """Return one executable offer that guarantees `wanted.amount` at the least, by LI.FI's own words.
 
-        Asks within 12 s once, or twice where the first call got lost or the price moved meanwhile. Raises NoOffer, and
-        ProviderDown, at once where the quota is spent.
+        One call, within 10 s. Raises NoOffer, and ProviderDown, at once where the quota is spent.
         """
         if not self._may_serve(wanted.source.chain_id, wanted.target.chain_id):
             raise NoOffer(NoOfferCode.NO_ROUTE)
-        answer = self._quoted(self._question(wanted))
+        spend_quote(PROVIDER)
+        answer = self._api.get("/quote/toAmount", self._question(wanted), seconds=QUOTE_SECONDS)
         if answer.status < 300:
             return offer_from(answer.body)
         raise _refusal(answer)
@@ -113,24 +111,6 @@ class LifiProvider:
             "integrator": self._integrator,
         }
 
-    def _quoted(self, query: Mapping[str, str]) -> Answer:
-        """Return LI.FI's answer to a quote; to a second call where the first is worth repeating."""
-        ends_at = time.monotonic() + QUOTING_SECONDS
-        try:
-            answer = self._quoted_once(query, ends_at)
-        except ProviderDown as error:
-            if error.retry_after is not None or ends_at - time.monotonic() < _LEAST_SECONDS_FOR_ANOTHER:
-                raise
-        else:
-            if not _is_moved(answer):
-                return answer
-        return self._quoted_once(query, ends_at)
-
-    def _quoted_once(self, query: Mapping[str, str], ends_at: float) -> Answer:
-        spend_quote(PROVIDER)
-        seconds = min(QUOTE_SECONDS, max(ends_at - time.monotonic(), 0.1))
-        return self._api.get("/quote/toAmount", query, seconds=seconds)
-
     def _may_serve(self, *chain_ids: int) -> bool:
         """Whether LI.FI serves these chains, as far as is known without asking it."""
         return self._served is None or self._served[0].issuperset(chain_ids)
@@ -175,7 +155,7 @@ def _refusal(answer: Answer) -> NoOffer | ProviderDown:
         logger.error("LI.FI does not accept this deployment's key")
         return ProviderDown("/quote/toAmount is not open to us")
     if _is_moved(answer):
-        return NoOffer(NoOfferCode.NO_ROUTE)
+        return ProviderDown("the price moved while /quote/toAmount looked for a way")
     is_no_way = code in _NO_WAY or (code not in _DOWN and answer.status in _NO_WAY_STATUSES)
     if is_no_way and isinstance(answer.body, dict):
         return no_offer_from(answer.body)

@@ -106,6 +106,31 @@ def test_the_second_is_asked_with_what_is_left_where_the_first_fails(failure: An
     assert _ways(choices) == [("second", 10_050_000, ("recommended", "cheapest", "fastest"))]
 
 
+class Stumbling(Scripted):
+    """A provider whose first answer gets lost."""
+
+    def quote(self, wanted: Wanted) -> Offer:
+        if not self.asked:
+            self.asked.append(wanted)
+            raise _down()
+        return super().quote(wanted)
+
+
+def test_a_lone_provider_is_asked_again_where_its_answer_got_lost_at_once() -> None:
+    alone = Stumbling("alone", CHEAP, FAST)
+    choices = ask(WANTED, providers=[alone], accept=_accept_all)
+    assert [asked.order for asked in alone.asked] == [Order.CHEAPEST, Order.CHEAPEST]
+    assert _ways(choices) == [("alone", 10_050_000, ("recommended", "cheapest", "fastest"))]
+
+
+@pytest.mark.parametrize("failure", [_nothing(), _down(30)], ids=["no offer", "told when to come back"])
+def test_a_lone_provider_is_not_asked_again_where_that_can_not_help(failure: Answer) -> None:
+    alone = Scripted("alone", failure)
+    with pytest.raises((NoOffer, ProviderDown)):
+        ask(WANTED, providers=[alone], accept=_accept_all)
+    assert len(alone.asked) == 1
+
+
 def test_the_second_is_asked_where_the_first_offers_what_is_refused() -> None:
     def accept(offer: Offer, wanted: Wanted) -> None:
         if offer.provider == "first":
