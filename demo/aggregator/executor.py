@@ -7,6 +7,7 @@ nothing else.
 import logging
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 
 import requests
@@ -24,6 +25,8 @@ REORGANISATION = 8
 """Blocks that are read again, since they may have been replaced."""
 _TO_AMOUNT = slice(6 * 32, 7 * 32)
 """Where a completed swap's log tells what was given."""
+
+MOST_FAILURES = 5
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +48,7 @@ class Executor(threading.Thread):
         self._stopping = threading.Event()
         self._working = threading.Lock()
         self._seen = _Seen()
+        self._failures: Counter[bytes] = Counter()
 
     def run(self) -> None:
         """Look and deliver until it is told to stop; a node that does not answer is asked again."""
@@ -55,7 +59,7 @@ class Executor(threading.Thread):
                     is_busy = self._round()
             except (requests.RequestException, ChainRefusal, LedgerRefusal) as error:
                 log.warning("The executor could not go on: %s", error)
-            except Exception:  # whatever one swap holds, the others are still to be delivered
+            except Exception:  # the thread must not end by it: nothing would be delivered any more
                 log.exception("The executor could not go on")
                 is_busy = True
             if is_busy:
@@ -80,9 +84,13 @@ class Executor(threading.Thread):
         for place in self._places.all:
             if any(swap.from_token.chain_id == place.id for swap in quoted):
                 self._look(place)
-        waiting = [swap for swap in self._book.all() if swap.taken_by and not swap.delivery]
+        waiting = [
+            swap
+            for swap in self._book.all()
+            if swap.taken_by and not swap.delivery and self._failures[swap.id] < MOST_FAILURES
+        ]
         for swap in waiting:
-            self._serve(swap, self._switches())
+            self._try_to_serve(swap)
         return bool(quoted or waiting)
 
     def _look(self, place: Place) -> None:
@@ -124,8 +132,16 @@ class Executor(threading.Thread):
         kind = "delivered" if delivery else ""
         self._book.change(swap, taken_by=taken_by, taken_at=moment, delivery=delivery, kind=kind)
 
+    def _try_to_serve(self, swap: Swap) -> None:
+        """Deliver; a delivery that fails holds no other up, and is given up after a while."""
+        try:
+            self._serve(swap, self._switches())
+        except (requests.RequestException, ChainRefusal, LedgerRefusal) as error:
+            self._failures[swap.id] += 1
+            log.warning("%s could not be delivered: %s", swap.step_id, error)
+
     def _serve(self, swap: Swap, positions: Positions) -> None:
-        """Deliver as the switch says; what fails is tried again in the next round."""
+        """Deliver as the switch says."""
         how = positions.delivery
         if how == "none" or (how == "late" and time.time() - swap.seen_at < positions.delay_seconds):
             return
