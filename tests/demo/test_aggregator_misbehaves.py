@@ -149,6 +149,16 @@ def test_coin_is_delivered_by_an_inner_call(
     assert holdings(anvil_b, EVM_NATIVE, anvil_b.recipient) - before == delivery.amount
 
 
+def test_a_recipient_that_refuses_coin_holds_nobody_else_up(
+    aggregator: Aggregator, local_chain: LocalChain, anvil_b: LocalChain
+) -> None:
+    coin = {"fromToken": "DAI", "toToken": EVM_NATIVE, "toAmount": 10**16}
+    refusing = ask_for_quote(aggregator, local_chain, toAddress=anvil_b.usdc, **coin).json()
+    refused = pay(local_chain, refusing)
+    aggregator.delivered(pay(local_chain, ask_for_quote(aggregator, local_chain, **coin).json()))
+    assert words(told(aggregator, refused)) == "PENDING/WAIT_DESTINATION_TRANSACTION"
+
+
 @pytest.mark.parametrize("target", [31337, 31338], ids=["one-chain", "two-chains"])
 def test_a_reverting_transaction_reverts(
     aggregator: Aggregator, local_chain: LocalChain, target: int
