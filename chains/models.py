@@ -77,9 +77,14 @@ class Token(models.Model):
         return self.contract_address == ""
 
     @property
+    def is_only_listed(self) -> bool:
+        """Whether it never came from the catalogue: good to pay with, and not to be asked for."""
+        return not self.is_active and LISTED in self.tags
+
+    @property
     def is_payable(self) -> bool:
-        """Whether customers may pay with it: one of the catalogue is switched off there, and then they may not."""
-        return self.is_active or LISTED in self.tags
+        """Whether customers may pay with it: what is switched off in the catalogue is for nobody."""
+        return self.is_active or self.is_only_listed
 
 
 class ChainStatus(models.Model):

@@ -19,6 +19,9 @@ from payments.swap_tokens import listed_as_token
 
 STABLECOIN = "stablecoin"
 
+Place = tuple[int, str]
+"""A chain's id, and a token's address on it."""
+
 
 @dataclass(frozen=True)
 class Held:
@@ -49,31 +52,37 @@ def essential(request: PaymentRequest, wallet: Wallet) -> Found:
     Each stands there even if the wallet has none of it, but where its contract gave no sound answer. The requested one
     comes first, the others by value.
     """
-    tokens = [token for token in _catalogue(wallet.chains) if _is_essential(token, request)]
+    tokens = {place: token for place, token in _rows(wallet).items() if _is_essential(token, request)}
     holdings = _look_at(wallet, tokens)
     prices = _Prices([*wallet.chains, request.chain])
     due = prices.value(request.token, request.amount_remaining)
     held = []
-    for token, balance in _found(tokens, holdings):
+    for place, balance in _found(holdings):
+        token = tokens[place]
         usd = prices.value(token, balance)
         is_requested = token.pk == request.token_id
         enough = balance >= request.amount_remaining if is_requested else _would_do(balance, usd, due)
         held.append(Held(token, balance, usd, is_requested=is_requested, is_sufficient=enough))
-    return Found(
-        sorted(held, key=lambda each: (not each.is_requested, _by_value(each))), holdings.unavailable
-    )
+    held.sort(key=lambda each: (not each.is_requested, _by_value(each)))
+    return Found(held, holdings.unavailable)
 
 
 def discover(wallet: Wallet) -> Found:
-    """Return every token of the catalogue and of the providers' lists that the wallet has some of, by value."""
-    prices = _Prices(wallet.chains)
-    tokens = _payable(wallet.chains, prices.listed.values())
-    holdings = _look_at(wallet, tokens)
-    held = [
-        Held(token, balance, prices.value(token, balance), prices.of(token))
-        for token, balance in _found(tokens, holdings)
-        if balance > 0
-    ]
+    """Return every token of the catalogue and of the providers' lists that the wallet has some of, by value.
+
+    A token that is switched off in the catalogue is left out, whoever lists it. What a list alone has is asked about by
+    its address, and becomes a token without a row where the wallet has some: lists are long.
+    """
+    prices, rows = _Prices(wallet.chains), _rows(wallet)
+    chains = {chain.pk: chain for chain in wallet.chains}
+    tokens = {place: token for place, token in rows.items() if token.is_payable}
+    beyond = prices.listed.keys() - rows.keys()
+    holdings = _look_at(wallet, [*tokens, *beyond])
+    held = []
+    for place, balance in _found(holdings):
+        if balance > 0:
+            token = tokens.get(place) or _listed(chains[place[0]], prices.listed[place])
+            held.append(Held(token, balance, prices.value(token, balance), prices.of(token)))
     return Found(sorted(held, key=_by_value), holdings.unavailable)
 
 
@@ -96,46 +105,34 @@ class _Prices:
 
 
 def _is_essential(token: Token, request: PaymentRequest) -> bool:
-    return token.pk == request.token_id or token.is_native or STABLECOIN in token.tags
+    return token.is_active and (token.pk == request.token_id or token.is_native or STABLECOIN in token.tags)
 
 
 def _would_do(balance: int, usd: Decimal | None, due: Decimal | None) -> bool:
     return balance > 0 and (usd is None or due is None or usd >= due)
 
 
-def _catalogue(chains: Sequence[Chain]) -> list[Token]:
-    """Return the chains' active tokens, each with its chain."""
-    return list(Token.objects.filter(chain__in=chains, is_active=True).select_related("chain"))
+def _rows(wallet: Wallet) -> dict[Place, Token]:
+    """Return all tokens that have a row on the wallet's chains, whether they can be paid with or not."""
+    rows = Token.objects.filter(chain__in=wallet.chains).select_related("chain")
+    return {(token.chain_id, token.contract_address): token for token in rows}
 
 
-def _payable(chains: Sequence[Chain], listed: Iterable[ListedToken]) -> list[Token]:
-    """Return all that can be paid with on these chains: the catalogue's tokens, and what the providers list beyond it.
-
-    The latter have no row before the first route is kept. A token that is switched off in the catalogue is left out.
-    """
-    rows = list(Token.objects.filter(chain__in=chains).select_related("chain"))
-    known = {(token.chain_id, token.contract_address) for token in rows}
-    by_id = {chain.pk: chain for chain in chains}
-    beyond = [
-        listed_as_token(by_id[each.chain_id], each, each.decimals)
-        for each in listed
-        if each.chain_id in by_id and (each.chain_id, each.token) not in known
-    ]
-    return [*(token for token in rows if token.is_payable), *beyond]
+def _listed(chain: Chain, listed: ListedToken) -> Token:
+    return listed_as_token(chain, listed, listed.decimals)
 
 
-def _look_at(wallet: Wallet, tokens: Iterable[Token]) -> Holdings:
-    asked: dict[Chain, list[str]] = {chain: [] for chain in wallet.chains}
-    for token in tokens:
-        asked[token.chain].append(token.contract_address)
-    return look_at(wallet.address, {chain: addresses for chain, addresses in asked.items() if addresses})
+def _look_at(wallet: Wallet, places: Iterable[Place]) -> Holdings:
+    asked: dict[int, list[str]] = {}
+    for chain_id, address in places:
+        asked.setdefault(chain_id, []).append(address)
+    return look_at(wallet.address, {chain: asked[chain.pk] for chain in wallet.chains if chain.pk in asked})
 
 
-def _found(tokens: Iterable[Token], holdings: Holdings) -> Iterator[tuple[Token, int]]:
-    for token in tokens:
-        balance = holdings.balances.get(token.chain_id, {}).get(token.contract_address)
-        if balance is not None:
-            yield token, balance
+def _found(holdings: Holdings) -> Iterator[tuple[Place, int]]:
+    for chain_id, balances in holdings.balances.items():
+        for address, balance in balances.items():
+            yield (chain_id, address), balance
 
 
 def _by_value(held: Held) -> tuple[Decimal, bool, int, str]:

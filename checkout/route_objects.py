@@ -27,7 +27,7 @@ def route_object(route: Route) -> dict[str, Any]:
 def token_object(token: Token) -> dict[str, Any]:
     """Return a token with its chain; `id` is null where it is not in the catalogue, and named by its address alone."""
     shown = {**TokenSerializer(token).data, "chain_id": token.chain_id}
-    return shown if token.is_active else {**shown, "id": None}
+    return {**shown, "id": None} if token.is_only_listed else shown
 
 
 def usd_text(value: Decimal | None) -> str | None:

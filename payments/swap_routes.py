@@ -147,7 +147,7 @@ def _asked_again(route: Route) -> Offer:
     try:
         offer = get_provider(route.provider).quote(wanted)
         judge(offer, wanted)
-    except (NoOffer, OfferRefused) as none:
+    except (NoOffer, OfferRefused, KeyError) as none:  # KeyError: a provider that there is no more
         logger.info("%s does not offer route %s again: %s", route.provider, route.pk, none)
         raise expired("This way is not offered any more; ask for routes again.") from none
     except ProviderDown as down:

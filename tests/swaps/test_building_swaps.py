@@ -110,6 +110,14 @@ def test_a_new_quote_is_judged_like_the_first(
     assert Quote.objects.get(route_id=route["id"]).built_at is None
 
 
+def test_an_aged_route_of_a_provider_that_there_is_no_more_has_expired(
+    customer: Customer, route: dict[str, Any]
+) -> None:
+    age_quotes()
+    Route.objects.filter(pk=route["id"]).update(provider="gone")
+    assert code(customer.build(route), 409) == "route_expired"
+
+
 def test_while_the_provider_is_down_an_aged_route_waits_and_a_fresh_one_is_built(
     customer: Customer, route: dict[str, Any], swap_world: SwapWorld
 ) -> None:
@@ -157,6 +165,19 @@ def test_without_the_token_it_says_how_much_of_it_is_missing(
     answer = customer.build(route)
     assert code(answer, 409) == "insufficient_gas"
     assert "ETH for the network's fee" in answer.json()["error"]["message"]
+
+
+def test_without_the_coin_it_says_how_much_of_it_is_missing(
+    new_customer: NewCustomer, swap_world: SwapWorld
+) -> None:
+    poor = Account.create().address
+    customer = new_customer(swap_world.token(swap_world.second_row, "USDC"), wallet=poor)
+    route = customer.routes(swap_world.token(swap_world.first_row, "ETH"))[0]
+    answer = customer.build(route)
+    assert code(answer, 409) == "insufficient_funds"
+    assert "ETH on Local Chain" in answer.json()["error"]["message"]
+    swap_world.first.transfer("", poor, int(route["from"]["amount"]["raw"]))
+    assert code(customer.build(route), 409) == "insufficient_gas"
 
 
 def test_without_the_approval_it_says_that_this_comes_first(

@@ -11,6 +11,10 @@ from chains.models import Chain, Token
 from demo.aggregator.contracts import ROUTER
 from demo.aggregator.switches import QUOTES
 from payments.models import Quote, Route
+from payments.routing.actions import from_json
+from payments.routing.asking import Choice
+from payments.routing.base import Offer
+from payments.swap_quotes import keep_route, wanted_from
 from tests.conftest import Api
 from tests.swaps.conftest import NewCustomer
 from tests.swaps.paying import code, quotes_asked
@@ -107,6 +111,32 @@ def test_each_route_has_a_quote_of_its_own_and_five_minutes(
         assert route.quotes.get().amount_in == route.amount
         assert route.amount_due == 10_500_000
         assert route.quotes.get().built_at is None
+
+
+def test_an_id_that_was_there_before_makes_no_route(
+    new_customer: NewCustomer, usdc_there: Token, dai_here: Token
+) -> None:
+    customer = new_customer(usdc_there)
+    customer.routes(dai_here)
+    quote = Quote.objects.all()[0]
+    request = quote.route.request
+    wanted = wanted_from(request, customer.wallet, dai_here)
+    again = Offer(
+        provider="lifi",
+        quote_id="another",
+        bound_by=bytes(quote.bound_by),
+        source=wanted.source,
+        target=wanted.target,
+        amount_in=1,
+        amount_out=1,
+        amount_out_min=1,
+        action=from_json(quote.action),
+        action_chain_id=dai_here.chain_id,
+        spender=None,
+    )
+    routes, quotes = Route.objects.count(), Quote.objects.count()
+    assert keep_route(request, dai_here, Choice(again, wanted), timezone.now()) is None
+    assert (Route.objects.count(), Quote.objects.count()) == (routes, quotes)
 
 
 def test_nobody_is_asked_for_a_quote_before_a_token_is_chosen(
