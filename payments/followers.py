@@ -36,6 +36,12 @@ class Followers:
             begun += 1
         return begun
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether any provider is being asked."""
+        with self._lock:
+            return bool(self._busy)
+
     def _work(self, key: str) -> None:
         try:
             while self._follow(key):
