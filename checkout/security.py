@@ -1,8 +1,13 @@
 """The headers that keep the checkout's page from running or being framed by anything foreign (reliability: T-65)."""
 
+import re
 import secrets
+from collections.abc import Iterable
 
 from django.http import HttpRequest, HttpResponse
+
+# What `parse_origin` gives; nothing else may get into the header, wherever it came from.
+_ORIGIN = re.compile(r"https?://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
 
 def allow_nonce(request: HttpRequest) -> str:
@@ -12,9 +17,16 @@ def allow_nonce(request: HttpRequest) -> str:
     return str(nonce)
 
 
-def page_policy(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Return `response` with a policy that allows our own files and this answer's nonce, and nothing else."""
+def page_policy(
+    request: HttpRequest, response: HttpResponse, *, framed_by: Iterable[str] = ()
+) -> HttpResponse:
+    """Return `response` with a policy that allows our own files and this answer's nonce, and nothing else.
+
+    `framed_by` are the origins that may show the page in a frame, each of its ancestors; without any, nobody may.
+    """
     nonce = allow_nonce(request)
+    origins = [origin for origin in framed_by if _ORIGIN.fullmatch(origin)]
+    framers = " ".join(origins) or "'none'"
     response["Content-Security-Policy"] = "; ".join(
         (
             "default-src 'none'",
@@ -26,9 +38,14 @@ def page_policy(request: HttpRequest, response: HttpResponse) -> HttpResponse:
             "form-action 'self'",
             "base-uri 'none'",
             "object-src 'none'",
-            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            f"frame-ancestors {framers}",
         )
     )
+    # X-Frame-Options can't name origins: it would say no where the policy says yes.
+    response.xframe_options_exempt = bool(origins)
+    # The address is the capability: no other site is told it, nor that a payment page was left.
+    response["Referrer-Policy"] = "same-origin"
     response["Cache-Control"] = "no-store"
     response["Permissions-Policy"] = "camera=(), microphone=(), geolocation=(), payment=()"
     return response

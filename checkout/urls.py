@@ -1,6 +1,7 @@
 from django.urls import path
 
 from checkout.front import front_page
+from checkout.shop_script import shop_script
 from checkout.views import CheckoutViewSet, logo, pay_page
 from checkout.wallet_views import WalletViewSet
 from config.api.public_limits import never_refused
@@ -30,6 +31,7 @@ urlpatterns = [
     path("api/public/check-approval", wallet.as_view({"post": "approval"}), name="check-approval"),
     path("api/public/build-transaction", checkout.as_view({"post": "build"}), name="build-transaction"),
     path("", front_page, name="front"),
+    path("quittance.js", shop_script, name="shop-script"),
     path("pay/<str:shortcode>", pay_page, name="pay"),
     path("pay/<str:shortcode>/logo", logo, name="logo"),
 ]

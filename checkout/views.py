@@ -268,9 +268,11 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         "paid_display": display_amount(found.amount_paid, decimals),
         "qr_svg": checkout_qr(checkout["payment_url"]),
         "logo_path": _logo_path(found),
+        "embed_origins": found.merchant.embed_origins,
         "chains": [representations.chain_object(chain) for chain in Chain.objects.filter(is_active=True)],
     }
-    return page_policy(request, render(request, "checkout/pay.html", context))
+    response = render(request, "checkout/pay.html", context)
+    return page_policy(request, response, framed_by=found.merchant.embed_origins)
 
 
 @only_read

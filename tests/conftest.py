@@ -12,12 +12,15 @@ from demo.services import anvil, surfnet
 from merchants.models import ApiKey, Merchant
 from merchants.services import issue_key
 from payments.routing import providers
+from tests.browsing import browser, playwright
 from tests.chain import LocalChain
 from tests.solana.ledger import LocalLedger
 
 if TYPE_CHECKING:
     from demo.aggregator.server import Aggregator
     from tests.swaps.world import SwapWorld
+
+__all__ = ["browser", "playwright"]  # fixtures of every test
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,23 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
-from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import Browser, Page
 
+from tests.browsing import DESKTOP, PHONE
 from tests.processes import REPOSITORY, eventually
-
-# Chromium's own background traffic is of no use here, and offline it only fills the log.
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-DESKTOP = {"width": 1280, "height": 900}
-PHONE = {"width": 390, "height": 844}
 
 
 @dataclass(frozen=True)
@@ -85,26 +71,6 @@ def _told(text: str) -> World:
     key = re.search(r"key (quitt_[0-9a-f]{40})", text)
     assert key, text
     return World(after("Shop"), after("API"), key[1], after("Chain"), after("Aggregator"))
-
-
-@pytest.fixture(scope="session")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as started:
-        yield started
-
-
-@pytest.fixture(scope="session")
-def browser(playwright: Playwright) -> Iterator[Browser]:
-    """System Chromium if there is one, else Playwright's own; skipped without either, never in CI."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    try:
-        started = playwright.chromium.launch(executable_path=path, args=list(QUIET))
-    except PlaywrightError as error:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(f"no Chromium here: install the chromium package, or run `make browser` ({error})")
-    yield started
-    started.close()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from demo.services import anvil
-from tests.browser.conftest import DESKTOP, PHONE, World
+from tests.browser.conftest import World
 from tests.browser.paying import (
     chain_named,
     choose_route,
@@ -20,6 +20,7 @@ from tests.browser.paying import (
     token_row,
     turn_switches,
 )
+from tests.browsing import DESKTOP, PHONE
 
 ON_DESKTOP = pytest.mark.parametrize("page", [DESKTOP], ids=["desktop"], indirect=True)
 ON_PHONE = pytest.mark.parametrize("page", [PHONE], ids=["phone"], indirect=True)

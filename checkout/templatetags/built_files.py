@@ -1,0 +1,23 @@
+"""How templates name our own built files: with the digests that browsers check."""
+
+import json
+
+from django import template
+from django.utils.safestring import SafeString, mark_safe
+
+from checkout import integrity as digests
+
+register = template.Library()
+_ESCAPED = {ord("<"): "\\u003C", ord(">"): "\\u003E", ord("&"): "\\u0026"}
+
+
+@register.simple_tag
+def integrity(name: str) -> str:
+    """Give the `integrity` attribute's value for a static file."""
+    return digests.integrity(name)
+
+
+@register.simple_tag
+def import_map() -> SafeString:
+    """Give the import map's JSON, in which nothing can end the script element."""
+    return mark_safe(json.dumps(digests.import_map()).translate(_ESCAPED))  # noqa: S308 - escaped just here

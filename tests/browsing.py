@@ -1,0 +1,48 @@
+"""One real Chromium for all tests that ask for one: its driver can be started but once in a process."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Playwright
+
+# Chromium's own background traffic is of no use here, and offline it only fills the log.
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+DESKTOP = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="session")
+def playwright() -> "Iterator[Playwright]":
+    from playwright.sync_api import sync_playwright  # here, since most tests need no browser
+
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: "Playwright") -> "Iterator[Browser]":
+    """System Chromium if there is one, else Playwright's own; skipped without either, never in CI."""
+    from playwright.sync_api import Error
+
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    try:
+        started = playwright.chromium.launch(executable_path=path, args=list(QUIET))
+    except Error as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"no Chromium here: install the chromium package, or run `make browser` ({error})")
+    yield started
+    started.close()

@@ -1,0 +1,86 @@
+"""A shop's web pages, on an origin of their own."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+# As strict as a careful shop's: our script needs its own address and the frame, and nothing else.
+POLICY = (
+    "default-src 'none'; script-src 'nonce-shop' {checkout}; frame-src {checkout}; style-src 'nonce-shop'; "
+    "img-src 'self' data:; connect-src 'none'; base-uri 'none'"
+)
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Alice's Bakery</title><link rel="icon" href="data:,">
+<style nonce="shop">
+  body {{ margin: 0 auto; max-width: 60rem; padding: 2rem; background: #fbf7ef; font: 1.25rem/1.6 Georgia, serif; }}
+  a, iframe {{ color: #a33; }} button {{ font: inherit; }} .long {{ height: 150vh; }}
+</style>
+<script nonce="shop" src="{checkout}/quittance.js"></script></head>
+<body><h1>Two loaves of rye</h1>
+<p><a id="terms" href="#terms">Our terms</a></p>
+<p><a id="pay" href="{payment_url}">Pay with crypto</a></p>
+<div id="here"></div>
+<p class="long">We bake at night.</p>
+<script nonce="shop">
+  window.told = [];
+  const note = (name) => (progress) => told.push([name, progress]);
+  window.options = {{
+    paymentUrl: document.getElementById("pay").href,
+    onStatus: note("status"), onCompleted: note("completed"), onClosed: note("closed"),
+  }};
+  document.getElementById("pay").addEventListener("click", (event) => {{
+    event.preventDefault();
+    window.opened = Quittance.open(options);
+  }});
+</script></body></html>"""
+
+
+class Shop:
+    """Serves pages by path."""
+
+    def __init__(self, port: int) -> None:
+        self.origin = f"http://127.0.0.1:{port}"
+        self.pages: dict[str, tuple[str, str]] = {}
+
+    def put(self, path: str, html: str, policy: str = "") -> str:
+        """Serve `html` at `path`; return its address."""
+        self.pages[path] = (html, policy)
+        return self.origin + path
+
+    def sell(self, payment_url: str) -> str:
+        """Serve a page that offers this payment; return its address."""
+        checkout = payment_url.split("/pay/")[0]
+        page = PAGE.format(checkout=checkout, payment_url=payment_url)
+        return self.put("/rye", page, POLICY.format(checkout=checkout))
+
+
+@contextmanager
+def open_shop() -> Iterator[Shop]:
+    """Serve a shop on a free port until the end."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            html, policy = shop.pages.get(self.path.split("?")[0], ("", ""))
+            self.send_response(200 if html else 404)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            if policy:
+                self.send_header("Content-Security-Policy", policy)
+            self.end_headers()
+            self.wfile.write(html.encode())
+
+        def log_message(self, *_arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    shop = Shop(server.server_address[1])
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield shop
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
