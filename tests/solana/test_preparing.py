@@ -15,7 +15,7 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 from spl.token import instructions as spl
 from spl.token.constants import TOKEN_PROGRAM_ID
-from spl.token.models import CloseAccountParams, SyncNativeParams
+from spl.token.models import CloseAccountParams, SyncNativeParams, TransferCheckedParams
 
 from chains.clients.base import (
     Action,
@@ -30,6 +30,7 @@ from chains.clients.solana_accounts import WRAPPED_SOL
 from demo.solana import ledger as node_of
 from tests.solana.actions import bare, make_table, memo, whole
 from tests.solana.ledger import LocalLedger, new_address, token_account
+from tests.solana.programs import smuggled
 
 SOL = 10**9
 UNIT = 10**6
@@ -150,6 +151,48 @@ def test_sol_is_wrapped_spent_and_unwrapped(
     assert "lamports" in beyond.note
 
 
+def test_a_route_of_the_shape_that_real_ones_have(
+    client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
+) -> None:
+    """As LI.FI serialises a bridge from SOL: wrapped, swapped by one opaque call, unwrapped, and a fee beside it."""
+    _make_wrapped_sol(local_ledger)
+    wrapped, owner, program = Pubkey.from_string(WRAPPED_SOL), wallet.pubkey(), TOKEN_PROGRAM_ID
+    own, pool = token_account(str(owner), WRAPPED_SOL), Keypair().pubkey()
+    open_own = spl.create_idempotent_associated_token_account(owner, owner, wrapped, program)
+    open_pool = spl.create_idempotent_associated_token_account(owner, pool, wrapped, program)
+    local_ledger.send([open_own, open_pool], wallet)
+    paid = SOL // 10 - 875_000
+    swap = spl.transfer_checked(
+        TransferCheckedParams(
+            program_id=program,
+            source=own,
+            mint=wrapped,
+            dest=token_account(str(pool), WRAPPED_SOL),
+            owner=owner,
+            amount=paid,
+            decimals=9,
+        )
+    )
+    close = CloseAccountParams(program_id=program, account=own, dest=owner, owner=owner)
+    moves = [
+        set_compute_unit_limit(1_400_000),
+        set_compute_unit_price(200_000),
+        spl.create_idempotent_associated_token_account(owner, Keypair().pubkey(), wrapped, program),
+        open_own,
+        _coins(owner, own, paid),
+        spl.sync_native(SyncNativeParams(program_id=program, account=own)),
+        smuggled(local_ledger, swap, bytes(8)),
+        spl.close_account(close),
+        _coins(owner, Keypair().pubkey(), 0),
+        _coins(owner, local_ledger.key.pubkey(), SOL // 10 - paid),
+    ]
+    action = whole(moves, wallet)
+    built = prepared(client, action, wallet, token="", amount=SOL // 10)
+    assert "lamports" in refused(client, action, wallet, token="", amount=SOL // 10 - 1).note
+    local_ledger.sign_and_send(built, wallet)
+    assert local_ledger.token_balance(str(pool), WRAPPED_SOL) == paid
+
+
 def test_more_than_the_wallet_has(client: ChainClient, local_ledger: LocalLedger, wallet: Keypair) -> None:
     moves = local_ledger.token_move(new_address(), 51 * UNIT, sender=wallet)
     spending: dict[str, Any] = {"token": local_ledger.usdc, "amount": 51 * UNIT}
@@ -223,6 +266,10 @@ def test_a_call_to_a_contract_is_nothing_here(client: ChainClient, wallet: Keypa
         refused(client, EvmCall("0x" + "11" * 20, b""), wallet, token="", amount=1).refusal
         == "transaction_would_fail"
     )
+
+
+def _coins(source: Pubkey, target: Pubkey, lamports: int) -> Instruction:
+    return transfer(TransferParams(from_pubkey=source, to_pubkey=target, lamports=lamports))
 
 
 def _make_wrapped_sol(ledger: LocalLedger) -> None:
