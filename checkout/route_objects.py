@@ -52,7 +52,7 @@ def _direct(route: Route) -> dict[str, Any]:
 
 
 def _swap(route: Route) -> dict[str, Any]:
-    """Return a provider's route, as it stands in the newest quote that was accepted."""
+    """Return a provider's route, as it stood in the quote that it was made of."""
     told, request = route.details, route.request
     arriving = _side(request.chain, request.token, int(told["amount_out"]), _dollars(told["usd_out"]))
     least = amount_object(int(told["amount_out_min"]), request.token.decimals)

@@ -83,12 +83,10 @@ def keep_route(request: PaymentRequest, token: Token, choice: Choice, asked_at: 
 
 
 def keep_quote(route: Route, offer: Offer, asked_at: datetime) -> Quote | None:
-    """Keep an accepted offer as the route's newest quote, with what its customer is shown; None as `keep_route`."""
+    """Keep an accepted offer as the route's newest quote; what its customer was shown stays. None as `keep_route`."""
     try:
         with transaction.atomic():
             quote = _save_quote(route, offer, asked_at)
-            route.details = {**route.details, **details_of(offer)}
-            route.save(update_fields=["details"])
     except (IntegrityError, DataError):
         logger.exception("an offer of %s can't be kept: is its id that of an earlier one?", offer.provider)
         return None

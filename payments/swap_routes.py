@@ -90,6 +90,11 @@ def build_swap(route: Route, binding: str | None, client: Client) -> Built:
         raise no_node(request.chain) from error
     quote = _fresh_quote(route)
     transaction = _prepared(route, quote, client(route.chain))
+    # Provider and nodes took their time, in which the request may have been paid.
+    if not PaymentRequest.objects.filter(
+        pk=request.pk, status=request.status, amount_paid=request.amount_paid
+    ):
+        raise expired()
     now = timezone.now()
     # Before the customer has it: what was handed out binds, whatever becomes of this answer.
     Quote.objects.filter(pk=quote.pk).update(built_at=now)
@@ -113,10 +118,15 @@ def _prepared(route: Route, quote: Quote, client: ChainClient) -> dict[str, Any]
 
 def _spending(route: Route, quote: Quote, action: Action) -> Spending:
     """Return what the quote's transaction may take from the wallet."""
-    extra = int(route.details["extra_native"])
+    extra = _most_extra(route)
     if isinstance(action, EvmCall):
         extra = action.value - (quote.amount_in if route.token.is_native else 0)
     return Spending(route.token.contract_address, quote.amount_in, extra)
+
+
+def _most_extra(route: Route) -> int:
+    """Return how much native coin the route may take on top, by what its customer was shown."""
+    return int(route.details["extra_native"]) * (100 + MOST_EXTRA_GROWTH_PERCENT) // 100
 
 
 def _fresh_quote(route: Route) -> Quote:
@@ -128,8 +138,7 @@ def _fresh_quote(route: Route) -> Quote:
         return newest
     asked_at = timezone.now()
     offer = _asked_again(route)
-    most_extra = int(route.details["extra_native"]) * (100 + MOST_EXTRA_GROWTH_PERCENT) // 100
-    if offer.amount_in > route.amount or extra_native(offer) > most_extra:
+    if offer.amount_in > route.amount or extra_native(offer) > _most_extra(route):
         raise expired("The price has moved since this route was offered; ask for routes again.")
     if (offer.spender, contract_called(offer.action)) != (route.details["spender"], route.details["calls"]):
         raise expired("This way has changed since it was offered; ask for routes again.")

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 from eth_account import Account
 
+from chains.clients.evm import EvmClient
 from chains.models import Chain, Token
 from demo.aggregator.contracts import ROUTER
 from payments.models import PaymentRequest, Quote, Route
@@ -127,6 +128,22 @@ def test_while_the_provider_is_down_an_aged_route_waits_and_a_fresh_one_is_built
     answer = customer.build(route)
     assert code(answer, 503) == "routing_unavailable"
     assert int(answer["Retry-After"]) > 0
+
+
+def test_a_request_that_is_paid_while_the_provider_is_asked_gets_no_transaction(
+    customer: Customer, route: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare = EvmClient.prepare
+
+    def paid_meanwhile(*arguments: Any, **named: Any) -> Any:
+        PaymentRequest.objects.filter(pk=customer.order["id"]).update(
+            amount_paid=10_500_000, status="completed"
+        )
+        return prepare(*arguments, **named)
+
+    monkeypatch.setattr(EvmClient, "prepare", paid_meanwhile)
+    assert code(customer.build(route), 409) == "route_expired"
+    assert Quote.objects.get(route_id=route["id"]).built_at is None
 
 
 def test_a_route_that_no_longer_fits_what_remains(customer: Customer, route: dict[str, Any]) -> None:
