@@ -188,7 +188,8 @@ class EvmClient:
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
         calls = [call for contract in addresses for call in evm_tokens.metadata_calls(contract)]
-        return self._rpc.batch(calls, evm_tokens.metadata)
+        # Read outside the batch: a contract that is no token is not the node's fault.
+        return evm_tokens.metadata(self._answers(calls))
 
     def recipient_problem(self, recipient: str) -> str | None:  # noqa: ARG002 - the interface
         """Return None: any address can hold coins and tokens, and what can't was refused by its form."""

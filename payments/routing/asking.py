@@ -22,6 +22,7 @@ MOST_QUOTES = 2
 _FAR_SLOWER_FACTOR = 5
 _FAR_SLOWER_SECONDS = 600
 _QUICK_SECONDS = 2.0
+_SLOW_SECONDS = 6.0
 # Which reason says most, first: what a customer can do something about comes before what nobody can.
 _TELLING = (
     NoOfferCode.AMOUNT_TOO_LOW,
@@ -66,7 +67,10 @@ def ask(wanted: Wanted, *, providers: Sequence[RoutingProvider], accept: Accept)
             if is_alone and _is_worth_repeating(failure, time.monotonic() - began):
                 turns.append(provider)
             continue
-        return _tagged([cheapest, *_faster(provider, wanted, accept, MOST_QUOTES - 1 - len(failures))])
+        # Nobody waits for a choice longer than it takes to have one way at all.
+        is_slow = time.monotonic() - began > _SLOW_SECONDS
+        quotes_left = 0 if is_slow else MOST_QUOTES - 1 - len(failures)
+        return _tagged([cheapest, *_faster(provider, wanted, accept, quotes_left)])
     raise _outcome(failures)
 
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from payments.routing import asking
 from payments.routing.acceptance import OfferRefused
 from payments.routing.asking import Choice, ask
 from payments.routing.base import (
@@ -104,6 +105,14 @@ def test_the_second_is_asked_with_what_is_left_where_the_first_fails(failure: An
     assert [asked.order for asked in first.asked] == [Order.CHEAPEST]
     assert [asked.order for asked in second.asked] == [Order.CHEAPEST]
     assert _ways(choices) == [("second", 10_050_000, ("recommended", "cheapest", "fastest"))]
+
+
+def test_a_choice_is_not_waited_for_where_the_first_way_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "_SLOW_SECONDS", -1.0)
+    slow = Scripted("slow", CHEAP, FAST)
+    choices = ask(WANTED, providers=[slow], accept=_accept_all)
+    assert [asked.order for asked in slow.asked] == [Order.CHEAPEST]
+    assert _ways(choices) == [("slow", 10_050_000, ("recommended", "cheapest", "fastest"))]
 
 
 class Stumbling(Scripted):
