@@ -85,7 +85,8 @@ class Retry(PaymentAction):
     def explanation(self, row: Payment) -> str:
         """Return what it means."""
         return (
-            "The chain is asked anew about this transaction, and what it says decides. "
+            "The chain is asked anew about this transaction (of a swap, its provider too, and then the chain of the "
+            "delivery), and what is seen there decides. "
             f"{row.retries_left} of {MAX_RETRIES} times are left."
         )
 

@@ -30,6 +30,8 @@ def of_request(request: PaymentRequest, payments: Sequence[Payment], now: dateti
         )
     if request.amount_overpaid:
         more = in_token(request.amount_overpaid, request.token)
+        if request.status == Status.COMPLETED and _is_one_swap(payments):
+            return Diagnosis(f"Paid in full; the swap brought {more} more than was asked for.", "success")
         return Diagnosis(f"{more} more came than was asked for. The merchant decides on a refund.", "warning")
     if request.status == Status.COMPLETED:
         late = ", after the time to pay was over" if request.paid_late else ""
@@ -42,6 +44,12 @@ def of_request(request: PaymentRequest, payments: Sequence[Payment], now: dateti
             "warning",
         )
     return _unpaid(request, payments, now)
+
+
+def _is_one_swap(payments: Sequence[Payment]) -> bool:
+    """Whether a single swap has paid: they are made so that a little more arrives rather than less."""
+    completed = [payment for payment in payments if payment.status == Payment.Status.COMPLETED]
+    return [payment.type for payment in completed] == [Payment.Type.SWAP]
 
 
 def _unpaid(request: PaymentRequest, payments: Sequence[Payment], now: datetime) -> Diagnosis:

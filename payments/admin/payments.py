@@ -20,6 +20,7 @@ from payments.admin.filters import PaymentAttention
 from payments.admin.records import (
     PAYMENT_COLOURS,
     address_link,
+    delivery_url,
     in_token,
     together,
     transaction_cell,
@@ -28,6 +29,7 @@ from payments.admin.records import (
 from payments.admin.search import matching_payments
 from payments.admin.timeline import named, story_of_payment
 from payments.models import Payment
+from payments.swap_status import provider_name
 
 COLUMNS = (
     Column("id", lambda payment: payment.pk),
@@ -50,6 +52,10 @@ COLUMNS = (
     Column("paid_with", lambda payment: payment.token.symbol if payment.token else ""),
     Column("amount", lambda payment: decimal(payment.amount, payment.token)),
     Column("bound_by", lambda payment: payment.bound_by),
+    Column("provider", lambda payment: payment.provider),
+    Column("provider_status", lambda payment: payment.provider_status),
+    Column("destination_chain_id", lambda payment: payment.request.chain_id),
+    Column("destination_transaction_hash", lambda payment: payment.delivered_by or ""),
     Column("accepted_by", lambda payment: payment.accepted_by),
     Column("accepted_reason", lambda payment: payment.accepted_reason),
     Column("confirmations", lambda payment: payment.confirmations),
@@ -113,6 +119,19 @@ class PaymentAdmin(WithActions, CsvExport, Records):
             },
         ),
         ("Block", {"fields": ("block_number", "block_hash", "block_time")}),
+        (
+            "Delivery of a swap",
+            {
+                "fields": (
+                    "quote",
+                    "bridge_looks",
+                    "reported_amount",
+                    "destination_block_number",
+                    "destination_block_hash",
+                    "destination_block_time",
+                )
+            },
+        ),
     )
 
     def found(self, rows: QuerySet[Payment], text: str) -> QuerySet[Payment]:
@@ -158,11 +177,46 @@ class PaymentAdmin(WithActions, CsvExport, Records):
             ("Sent", in_token(payment.amount, payment.token)),
             ("Confirmations", self.depth(payment)),
             ("Bound by", _BOUND_BY.get(payment.bound_by, NOTHING)),
+            *self._swap_facts(payment),
             ("Submitted", f"{exact(payment.created_at)}, {ago(payment.created_at)}"),
         ]
         if payment.accepted_by:
             facts.append(("Accepted", f"by {named(payment.accepted_by)}: {payment.accepted_reason}"))
         return facts
+
+    def _swap_facts(self, payment: Payment) -> list[tuple[str, object]]:
+        """Return who brings a swap and what they say, and where it was delivered or is said to have been."""
+        if payment.type != Payment.Type.SWAP:
+            return []
+        said = payment.provider_status or "not asked yet"
+        at_provider = portal.link(payment.provider_url, said) if payment.provider_url else said
+        facts: list[tuple[str, object]] = [
+            ("Swapped by", provider_name(payment.provider)),
+            ("It says", at_provider),
+        ]
+        if payment.has_delivery:
+            url = delivery_url(payment)
+            verified = payment.status == Payment.Status.COMPLETED
+            where = f"{payment.request.chain}, {self.delivery_depth(payment)}"
+            facts += [
+                (
+                    "Delivered by" if verified else "Said to be delivered by",
+                    portal.link(url, payment.destination_transaction_hash)
+                    if url
+                    else payment.destination_transaction_hash,
+                ),
+                ("Delivered on", where),
+            ]
+        return facts
+
+    def delivery_depth(self, payment: Payment) -> str:
+        """Return how deep a swap's delivery lies, of how deep it has to."""
+        rule = payment.request.chain.confirmations
+        if payment.destination_confirmations is None:
+            return "not seen yet"
+        if not rule.isdigit():
+            return rule if payment.status == Payment.Status.COMPLETED else f"waits until {rule}"
+        return f"{min(payment.destination_confirmations, int(rule))} of {rule} confirmations"
 
     @admin.display(description="Payment")
     def code(self, payment: Payment) -> str:
@@ -198,9 +252,8 @@ class PaymentAdmin(WithActions, CsvExport, Records):
     def transaction(self, payment: Payment) -> str:
         """Return the transaction's ends, as a link to the explorer, its chain, and how deep its block lies."""
         depth = self.depth(payment)
-        return two_lines(
-            transaction_cell(payment), f"{payment.chain} · {depth}" if depth != NOTHING else payment.chain
-        )
+        where = f"{payment.chain} → {payment.request.chain}" if payment.crosses_chains else str(payment.chain)
+        return two_lines(transaction_cell(payment), f"{where} · {depth}" if depth != NOTHING else where)
 
     @admin.display(description="Confirmations")
     def depth(self, payment: Payment) -> str:

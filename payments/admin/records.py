@@ -28,6 +28,13 @@ def transaction_url(payment: Payment) -> str:
     return outside(payment.chain.explorer_url, f"tx/{payment.transaction_hash}")
 
 
+def delivery_url(payment: Payment) -> str:
+    """Return the page of a swap's delivery on the explorer of its chain, where the catalogue names one."""
+    if not payment.has_delivery:
+        return ""
+    return outside(payment.request.chain.explorer_url, f"tx/{payment.destination_transaction_hash}")
+
+
 def address_link(chain: Chain, address: str) -> str:
     """Return an address, as a link to the chain's explorer where the catalogue names one."""
     url = outside(chain.explorer_url, f"address/{address}")

@@ -66,6 +66,7 @@ def _requests_named(text: str) -> Iterator[Q]:
         yield _paid_by(Payment.objects.filter(pk__startswith=text))
     if spellings := hashes(text):
         yield _paid_by(Payment.objects.filter(transaction_hash__in=spellings))
+        yield _paid_by(_delivered_by(spellings))
     if wallet := address(text):
         yield Q(recipient_address=wallet)
         yield _paid_by(Payment.objects.filter(from_address=wallet).order_by("-created_at"))
@@ -73,6 +74,13 @@ def _requests_named(text: str) -> Iterator[Q]:
 
 def _paid_by(payments: QuerySet[Payment]) -> Q:
     return Q(pk__in=list(payments.values_list("request_id", flat=True)[:FOUND_AT_MOST]))
+
+
+def _delivered_by(spellings: list[str]) -> QuerySet[Payment]:
+    """Return the swaps that were delivered so. The index holds what has a delivery alone."""
+    return Payment.objects.filter(destination_transaction_hash__in=spellings).exclude(
+        destination_transaction_hash=""
+    )
 
 
 def matching_payments(rows: QuerySet[Payment], text: str) -> QuerySet[Payment]:
@@ -85,6 +93,7 @@ def _payments_named(text: str) -> Iterator[Q]:
         yield Q(pk__startswith=text)
     if spellings := hashes(text):
         yield Q(transaction_hash__in=spellings)
+        yield Q(destination_transaction_hash__in=spellings) & ~Q(destination_transaction_hash="")
     if wallet := address(text):
         yield Q(from_address=wallet)
         yield Q(request__recipient_address=wallet)

@@ -84,7 +84,8 @@ def _credits(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[
         bound = f"Bound by {payment.bound_by}" if payment.bound_by else ""
         title = f"{in_token(row.amount, request.token)} credited"
         where = f"transfer {row.slot}" if row.slot.isdigit() else row.slot
-        detail = " · ".join(part for part in (bound, where) if part)
+        delivery = f"Delivered by {ends(row.transaction_hash, 10)}" if payment.has_delivery else ""
+        detail = " · ".join(part for part in (bound, delivery, where) if part)
         yield Entry(row.created_at, "toll", title, "success", detail, **_subject(payment))
 
 
