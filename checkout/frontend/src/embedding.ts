@@ -13,7 +13,7 @@ const PAYABLE = ["active", "partly_paid"];
 
 export const embeddingCopy = {
   hint: "Is your wallet missing, or does it not answer? Many wallets stay away from pages inside other pages.",
-  ownTab: "Pay in a tab of its own",
+  ownTab: "Pay in a new tab",
 };
 
 export class Embedding {
@@ -39,7 +39,7 @@ export class Embedding {
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && !event.defaultPrevented) this.askToClose();
     });
-    new ResizeObserver(() => this.measure()).observe(document.body);
+    new ResizeObserver(() => this.measure()).observe(document.body, { box: "border-box" });
   }
 
   /** Tells the shop's page how the payment stands. `isBusy`: the page should live on, for a wallet has yet to answer. */
@@ -93,6 +93,7 @@ export class Embedding {
 }
 
 function wayOut(url: string): HTMLElement {
-  const link = el("a", { id: "own-tab", href: url, target: "_blank", rel: "noopener" }, embeddingCopy.ownTab);
-  return el("p", { class: "own-tab" }, embeddingCopy.hint, " ", link);
+  const look = "button button--secondary";
+  const link = el("a", { id: "own-tab", class: look, href: url, target: "_blank", rel: "noopener" }, embeddingCopy.ownTab);
+  return el("div", { class: "own-tab" }, el("p", {}, embeddingCopy.hint), link);
 }

@@ -78,6 +78,11 @@ export class CheckoutFrame {
     return this.url.href;
   }
 
+  /** Whose page it is: a frame has no address bar to read it from. */
+  get host(): string {
+    return this.url.host;
+  }
+
   /** Begins to load; the element has to be in the page by now. */
   start(): void {
     this.element.src = this.url.href;

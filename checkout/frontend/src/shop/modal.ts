@@ -90,7 +90,9 @@ export class Modal {
     this.closer.setAttribute("aria-label", this.frame.labels.close);
     this.closer.append(cross());
     this.closer.addEventListener("click", () => this.close());
-    bar.append(this.closer);
+    const host = document.createElement("bdi");
+    host.textContent = this.frame.host;
+    bar.append(host, this.closer);
     return bar;
   }
 }

@@ -17,7 +17,8 @@ const MODAL = `
 dialog{position:fixed;inset:0;margin:auto;padding:0;border:0;overflow:hidden;display:none;flex-direction:column;width:min(30rem,100vw - 2rem);height:min(46rem,100vh - 2rem);height:min(46rem,100dvh - 2rem);max-width:none;max-height:none;border-radius:1rem;background:var(--page);color:var(--text);box-shadow:0 24px 80px -16px rgb(0 0 0/45%);overscroll-behavior:contain}
 dialog[open]{display:flex}
 dialog::backdrop{background:rgb(12 14 20/55%)}
-.bar{display:flex;flex:none;justify-content:flex-end;border-bottom:1px solid var(--line)}
+.bar{display:flex;flex:none;align-items:center;justify-content:space-between;padding-left:1.25rem;border-bottom:1px solid var(--line);font:.8125rem/1.4 system-ui,sans-serif;color:var(--text)}
+bdi{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 button{display:grid;place-items:center;width:2.75rem;height:2.75rem;padding:0;border:0;background:none;color:inherit;cursor:pointer}
 button:focus-visible{outline-offset:-5px;border-radius:.625rem}
 svg{width:1.25rem;height:1.25rem;fill:none;stroke:currentColor;stroke-width:1.75;stroke-linecap:round}
