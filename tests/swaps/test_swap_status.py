@@ -1,0 +1,124 @@
+"""What a provider's word means, and what of it may be kept and shown: pure functions."""
+
+import pytest
+
+from payments.models import FailureCode
+from payments.routing.base import SwapState, SwapStatus
+from payments.swap_status import (
+    Delivered,
+    Ended,
+    Journey,
+    UnderWay,
+    Unproved,
+    pause_seconds,
+    provider_name,
+    read_status,
+    shown_url,
+    shown_word,
+)
+
+EVM = Journey("Relay", "Ethereum", "Base", 8453, "evm", "USDC")
+SOLANA = Journey("LI.FI", "Base", "Solana", 1151111081099710, "solana", "USDC")
+HASH = "0x" + "Ab" * 32
+SIGNATURE = "5" * 87
+
+
+@pytest.mark.parametrize("state", SwapState)
+def test_every_state_means_something_for_people(state: SwapState) -> None:
+    word = read_status(SwapStatus(state, "raw", destination_hash=HASH), EVM)
+    match word:
+        case UnderWay():
+            assert word.detail.endswith(".")
+            assert "Relay" in word.detail
+        case Ended():
+            assert word.code in (FailureCode.SWAP_PARTIAL, FailureCode.SWAP_REFUNDED, FailureCode.SWAP_FAILED)
+            assert word.message.startswith("Relay")
+            assert len(word.message) <= 500
+        case Delivered():
+            assert state == SwapState.DELIVERED
+        case Unproved():
+            raise AssertionError(word)
+
+
+@pytest.mark.parametrize("state", [SwapState.UNKNOWN, SwapState.AWAITING_SOURCE])
+def test_before_the_provider_has_seen_it_the_source_is_asked(state: SwapState) -> None:
+    word = read_status(SwapStatus(state, "raw"), EVM)
+    assert isinstance(word, UnderWay)
+    assert word.ask_source
+
+
+def delivered(journey: Journey = EVM, **said: object) -> object:
+    return read_status(SwapStatus(SwapState.DELIVERED, "DONE", **{"destination_hash": HASH, **said}), journey)  # type: ignore[arg-type]
+
+
+def test_a_deliverys_hash_is_made_canonical() -> None:
+    assert delivered(destination_amount=7) == Delivered("0x" + "ab" * 32, 7)
+    assert delivered(SOLANA, destination_hash=SIGNATURE) == Delivered(SIGNATURE, None)
+    assert delivered(SOLANA) == Unproved(
+        FailureCode.TRANSACTION_NOT_FOUND,
+        "LI.FI says that it delivered, by what is no transaction of Solana.",
+    )
+
+
+@pytest.mark.parametrize("amount", [None, 0, -1, 2**256])
+def test_an_amount_that_is_none_is_not_taken_for_one(amount: int | None) -> None:
+    assert delivered(destination_amount=amount) == Delivered("0x" + "ab" * 32, None)
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ({"destination_chain_id": 1}, FailureCode.WRONG_CHAIN),
+        ({"destination_hash": None}, FailureCode.TRANSACTION_NOT_FOUND),
+        ({"destination_hash": ""}, FailureCode.TRANSACTION_NOT_FOUND),
+        ({"destination_hash": "0x12"}, FailureCode.TRANSACTION_NOT_FOUND),
+        ({"destination_hash": SIGNATURE}, FailureCode.TRANSACTION_NOT_FOUND),
+    ],
+)
+def test_what_no_node_can_bear_out(said: dict[str, object], code: FailureCode) -> None:
+    word = delivered(**said)
+    assert isinstance(word, Unproved)
+    assert word.code == code
+
+
+def test_the_pauses_grow_and_the_providers_advice_comes_first_within_bounds() -> None:
+    assert [pause_seconds(looks, None) for looks in (0, 5, 6, 11, 12, 23, 24, 10_000)] == [
+        *(10, 10, 30, 30, 60, 60, 120, 120)
+    ]
+    assert [pause_seconds(0, advice) for advice in (45.0, 0.01, 1e9, 0, -5)] == [45, 1, 300, 10, 10]
+
+
+@pytest.mark.parametrize("url", ["https://scan.li.fi/tx/0xabc", "https://relay.link/transaction/0x1?a=b#c"])
+def test_links_that_may_be_shown(url: str) -> None:
+    assert shown_url(url) == url
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        None,
+        "",
+        "http://scan.li.fi/tx",
+        "javascript:alert(1)",
+        "https:///tx",
+        "https://",
+        "https://user:password@scan.li.fi/",
+        "https://scan.li.fi/a b",
+        "https://scan.li.fi/\n",
+        "https://scаn.li.fi/",
+        "https://[::1",
+        "//scan.li.fi/tx",
+        "https://scan.li.fi/" + "a" * 500,
+    ],
+)
+def test_links_that_may_not(url: str | None) -> None:
+    assert shown_url(url) == ""
+
+
+def test_a_providers_word_is_kept_short_and_printable() -> None:
+    assert shown_word("DONE/COMPLETED") == "DONE/COMPLETED"
+    assert shown_word("a\x00b\u202ec\n" + "d" * 100) == "abc" + "d" * 61
+
+
+def test_providers_have_names() -> None:
+    assert [provider_name(key) for key in ("lifi", "relay", "third")] == ["LI.FI", "Relay", "third"]
