@@ -4,7 +4,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from chains.clients.base import Snapshot
 from chains.models import Chain, Token
@@ -13,6 +13,9 @@ from payments.judging import Terms, all_references
 from payments.models import Payment, PaymentRequest, Quote
 from payments.swap_binding import NOTHING_NAMED, Naming
 from payments.swap_claims import deliveries_of, named_by, quotes_named_in, standing_proofs
+
+# By how much the clocks of two chains may differ.
+BETWEEN_CHAINS = timedelta(minutes=2)
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,9 @@ def _terms(request: PaymentRequest, claims: Claims, symbols: dict[str, str], not
 
 
 def _not_before(payment: Payment, request: PaymentRequest) -> datetime:
-    """Return when the request was made or, of a delivery, when the customer's transaction was mined."""
+    """Return when the request was made or, of a delivery, when the customer's transaction was mined, by its chain."""
     if payment.has_delivery and payment.block_time is not None:
-        return max(request.created_at, payment.block_time)
+        return max(request.created_at, payment.block_time - BETWEEN_CHAINS)
     return request.created_at
 
 

@@ -44,9 +44,10 @@ class Process:
         self._log.close()
 
 
-def worker(log: Path) -> Process:
+def worker(log: Path, **more: str) -> Process:
     """Start a Celery worker with two processes."""
-    return Process(log, "celery", "-A", "config", "worker", "--concurrency", "2", "--loglevel", "WARNING")
+    command = ("celery", "-A", "config", "worker", "--concurrency", "2", "--loglevel", "WARNING")
+    return Process(log, *command, **more)
 
 
 def beat(log: Path) -> Process:

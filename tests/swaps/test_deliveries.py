@@ -85,11 +85,25 @@ def test_a_transaction_that_failed(scripted: Scripted) -> None:
 def test_a_transfer_older_than_the_swap(scripted: Scripted) -> None:
     by = scripted.deliver(ASKED)
     first = scripted.world.first
-    ahead = int(first.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16) + 120
+    ahead = int(first.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16) + 300
     before = first.rpc("evm_snapshot")
     first.rpc("evm_setNextBlockTimestamp", ahead)
     try:
         refuted(scripted, by, "transaction_too_old", "older than the swap that it is said to deliver")
+    finally:
+        first.rpc("evm_revert", before)
+
+
+def test_a_chain_whose_clock_is_two_minutes_behind_is_believed(scripted: Scripted) -> None:
+    by = scripted.deliver(ASKED)
+    first = scripted.world.first
+    ahead = int(first.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16) + 120
+    before = first.rpc("evm_snapshot")
+    first.rpc("evm_setNextBlockTimestamp", ahead)
+    try:
+        payment = scripted.depart(scripted.request())
+        scripted.provider.says(delivered(by, ASKED))
+        assert scripted.decide(payment).status == "completed"
     finally:
         first.rpc("evm_revert", before)
 
