@@ -131,6 +131,14 @@ def test_bytes_after_the_end_are_no_part_of_it() -> None:
         read_message(sample() + b"\0")
 
 
+def test_a_key_that_stands_there_twice_does_not_fit_together() -> None:
+    instruction = call((PAYER.pubkey(), True, True), (STRANGER, False, True))
+    serialized = whole([instruction], PAYER).serialized
+    assert read_message(serialized)
+    with pytest.raises(ValueError, match="fit together"):
+        read_message(serialized.replace(bytes(STRANGER), bytes(PAYER.pubkey())))
+
+
 def test_another_version_is_not_read() -> None:
     data = bytearray(sample())
     place = 1 + 2 * 64

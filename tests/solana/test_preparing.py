@@ -22,6 +22,7 @@ from chains.clients.base import (
     ChainClient,
     EvmCall,
     Refusal,
+    SolanaInstructions,
     SolanaTransaction,
     Spending,
     TransferRefused,
@@ -34,6 +35,8 @@ from tests.solana.programs import smuggled
 
 SOL = 10**9
 UNIT = 10**6
+LEAST = 890_880
+"""Lamports without which an account of no data can't be kept."""
 
 
 @pytest.fixture
@@ -176,7 +179,7 @@ def test_a_route_of_the_shape_that_real_ones_have(
     close = CloseAccountParams(program_id=program, account=own, dest=owner, owner=owner)
     moves = [
         set_compute_unit_limit(1_400_000),
-        set_compute_unit_price(200_000),
+        set_compute_unit_price(1_000),
         spl.create_idempotent_associated_token_account(owner, Keypair().pubkey(), wrapped, program),
         open_own,
         _coins(owner, own, paid),
@@ -234,6 +237,33 @@ def test_what_would_leave_the_wallet_too_little_to_be_kept(
         error = refused(client, action, poor, token="", amount=SOL - 100_000)
         assert error.refusal == Refusal.INSUFFICIENT_GAS
         assert error.missing > 0
+
+
+def test_what_only_the_fee_for_compute_units_is_missing_for(
+    client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
+) -> None:
+    """The trial of bare instructions offers nothing for compute units; what is handed out does."""
+
+    def leaving(lamports: int) -> SolanaInstructions:
+        return bare([_coins(wallet.pubkey(), local_ledger.key.pubkey(), SOL - 5_000 - lamports)])
+
+    error = refused(client, leaving(LEAST), wallet, token="", amount=SOL - 5_000 - LEAST)
+    assert error.refusal == Refusal.INSUFFICIENT_GAS
+    assert 0 < error.missing < 1_000
+    more = LEAST + 1_000
+    built = prepared(client, leaving(more), wallet, token="", amount=SOL - 5_000 - more)
+    local_ledger.sign_and_send(built, wallet)
+    assert LEAST < local_ledger.balance(str(wallet.pubkey())) < more
+
+
+def test_frozen_tokens_cannot_be_spent(
+    client: ChainClient, local_ledger: LocalLedger, wallet: Keypair
+) -> None:
+    frozen = {"state": "frozen"}
+    local_ledger.rpc("surfnet_setTokenAccount", str(wallet.pubkey()), local_ledger.usdc, frozen)
+    moves = local_ledger.token_move(new_address(), UNIT, sender=wallet)
+    error = refused(client, whole(moves, wallet), wallet, token=local_ledger.usdc, amount=UNIT)
+    assert (error.refusal, error.missing) == (Refusal.INSUFFICIENT_FUNDS, UNIT)
 
 
 def test_a_transaction_that_would_fail_says_why(
