@@ -100,9 +100,10 @@ def packed_data(identifier: bytes = ID) -> bytes:
     return bytes.fromhex("1a2b3c4d") + identifier[:8] + bytes.fromhex(MERCHANT[2:]) + b"\x00" * 24
 
 
-def calling(offer: Offer, data: bytes, **changes: Any) -> Offer:
-    """Return the offer with another call."""
+def calling(offer: Offer, data: bytes | None = None, **changes: Any) -> Offer:
+    """Return the offer with another call: other data, or other fields of `EvmCall`."""
     assert isinstance(offer.action, EvmCall)
+    data = offer.action.data if data is None else data
     return replace(offer, action=replace(offer.action, data=data, **changes))
 
 

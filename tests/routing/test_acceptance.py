@@ -103,10 +103,10 @@ PROMISES: dict[str, tuple[Callable[[Offer], Offer], str]] = {
     "a short id": (lambda o: replace(o, bound_by=ID[:8]), "no id of its own"),
     "an id of zeros": (lambda o: replace(o, bound_by=bytes(32)), "no id of its own"),
     "an id that its call does not carry": (lambda o: replace(o, bound_by=OTHER_ID), "does not carry its id"),
-    "an unknown contract": (lambda o: calling(o, o.action.data, to=STRANGER), "does not pin"),  # type: ignore[union-attr]
-    "the token as contract": (lambda o: calling(o, o.action.data, to=o.source.token), "does not pin"),  # type: ignore[union-attr]
+    "an unknown contract": (lambda o: calling(o, to=STRANGER), "does not pin"),
+    "the token as contract": (lambda o: calling(o, to=o.source.token), "does not pin"),
     "an unknown spender": (lambda o: replace(o, spender=STRANGER), "not pinned either"),
-    "native coin that nobody spoke of": (lambda o: calling(o, o.action.data, value=1), "value is not"),  # type: ignore[union-attr]
+    "native coin that nobody spoke of": (lambda o: calling(o, value=1), "value is not"),
     "a fee in a token on top": (
         lambda o: replace(o, fees=(replace(NATIVE_FEE, token=USDC_HERE),)),
         "a fee that its transaction can't pay",
