@@ -1,8 +1,13 @@
-"""How well two colours stand apart (WCAG 2.2, relative luminance)."""
+"""How well two colours stand apart (WCAG 2.2, relative luminance), and colours that stand apart well enough."""
+
+from collections.abc import Iterable
 
 _CARD = "#ffffff"
 # WCAG 1.4.11: what a customer has to find, such as the pay button on the white card.
 ENOUGH_FOR_CONTROLS = 3.0
+# WCAG 1.4.3: text of usual size.
+ENOUGH_FOR_TEXT = 4.5
+_STEPS = 50
 
 
 def contrast_ratio(one: str, other: str) -> float:
@@ -19,6 +24,36 @@ def check_accent(colour: str) -> None:
             f"{colour} is too pale for buttons on white: its contrast is {ratio:.1f} : 1, and 3 : 1 is needed. "
             "Choose a darker shade."
         )
+
+
+def readable_on(ground: str) -> str:
+    """Return black or white, whichever reads better on `ground`: 4.5 : 1 at least, on any colour (WCAG 1.4.3)."""
+    return max("#000000", "#ffffff", key=lambda ink: contrast_ratio(ink, ground))
+
+
+def set_apart(colour: str, grounds: Iterable[str], ratio: float, towards: str) -> str:
+    """Return `colour`, led as little as need be towards black or white until it stands apart from all `grounds`.
+
+    `towards` has to stand apart from them itself.
+    """
+    grounds = list(grounds)
+    for step in range(_STEPS):
+        led = blend(colour, towards, step / _STEPS)
+        if all(contrast_ratio(led, ground) >= ratio for ground in grounds):
+            return led
+    return towards
+
+
+def darken(colour: str, luminance: float) -> str:
+    """Return `colour`, led as little as need be towards black until its luminance is at most this, of 0 to 1."""
+    steps = (blend(colour, "#000000", step / _STEPS) for step in range(_STEPS))
+    return next((led for led in steps if _luminance(led) <= luminance), "#000000")
+
+
+def blend(colour: str, other: str, share: float) -> str:
+    """Return `colour` with this share, of 0 to 1, of `other` in it."""
+    pairs = ((int(colour[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(one + (two - one) * share):02x}" for one, two in pairs)
 
 
 def _luminance(colour: str) -> float:

@@ -1,0 +1,15 @@
+"""The merchant's colours, for a style element that carries the answer's nonce."""
+
+from typing import Any
+
+from django import template
+
+from checkout.theme import theme_css
+
+register = template.Library()
+
+
+@register.simple_tag
+def theme(merchant: dict[str, Any]) -> str:
+    """Return the style rules of the merchant's theme; nothing in them is for HTML to read."""
+    return theme_css(merchant.get("accent_colour"), merchant.get("background_colour"))
