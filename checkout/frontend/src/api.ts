@@ -1,6 +1,7 @@
 /** The public API of one payment request. Same origin, no credentials. */
 
 import { copy } from "./copy";
+import { told } from "./language";
 import type {
   Approval,
   BuiltTransaction,
@@ -109,7 +110,7 @@ async function answer<T>(response: Response): Promise<T> {
   if (response.ok && body !== null) return body as T;
   const error = (body as { error?: { code?: unknown; message?: unknown } } | null)?.error;
   const code = typeof error?.code === "string" ? error.code : "unknown";
-  const message = typeof error?.message === "string" && error.message ? error.message : copy.errors.server;
+  const message = told("refusal", code, typeof error?.message === "string" ? error.message : "") || copy.errors.server;
   throw new ApiError(response.ok ? 502 : response.status, code, message, retryAfter(response));
 }
 

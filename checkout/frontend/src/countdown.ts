@@ -69,15 +69,3 @@ function remaining(seconds: number): string {
   if (hours > 0) return copy.hoursAndMinutes(hours, minutes);
   return `${minutes}:${String(seconds % 60).padStart(2, "0")}`;
 }
-
-/** An instant in the customer's own time zone, which it names. */
-export function localTime(instant: string): string {
-  const format = new Intl.DateTimeFormat(document.documentElement.lang || undefined, {
-    day: "numeric",
-    month: "short",
-    hour: "numeric",
-    minute: "2-digit",
-    timeZoneName: "short",
-  });
-  return format.format(new Date(instant));
-}

@@ -4,17 +4,13 @@
  * many wallets stay away from pages in frames.
  */
 
+import { copy } from "./copy";
 import { el } from "./dom";
 import { type Hello, isMessage, type Told, VERSION } from "./messages";
 
 type News = { [Type in Told["type"]]: Omit<Extract<Told, { type: Type }>, "quittance"> }[Told["type"]];
 
 const PAYABLE = ["active", "partly_paid"];
-
-export const embeddingCopy = {
-  hint: "Is your wallet missing, or does it not answer? Many wallets stay away from pages inside other pages.",
-  ownTab: "Pay in a new tab",
-};
 
 export class Embedding {
   readonly isFramed = window.parent !== window;
@@ -94,6 +90,6 @@ export class Embedding {
 
 function wayOut(url: string): HTMLElement {
   const look = "button button--secondary";
-  const link = el("a", { id: "own-tab", class: look, href: url, target: "_blank", rel: "noopener" }, embeddingCopy.ownTab);
-  return el("div", { class: "own-tab" }, el("p", {}, embeddingCopy.hint), link);
+  const link = el("a", { id: "own-tab", class: look, href: url, target: "_blank", rel: "noopener" }, copy.embedded.ownTab);
+  return el("div", { class: "own-tab" }, el("p", {}, copy.embedded.hint), link);
 }

@@ -3,12 +3,13 @@
 import { Api } from "./api";
 import { readChains, type Chains } from "./chains";
 import { copy } from "./copy";
-import { Countdown, localTime, ServerClock } from "./countdown";
+import { Countdown, ServerClock } from "./countdown";
 import { Delivery } from "./delivery";
 import { byId, el, enableCopyButtons, initial, webUrl } from "./dom";
 import { Embedding } from "./embedding";
 import { Flow } from "./flow";
 import { isTransactionHash } from "./hashes";
+import { localTime } from "./language";
 import { plain } from "./money";
 import { Outbox } from "./outbox";
 import * as outcomes from "./outcomes";

@@ -3,6 +3,7 @@
 import type { Chains } from "./chains";
 import { copy } from "./copy";
 import { button, el, linkButton, webUrl, type Child } from "./dom";
+import { told } from "./language";
 import { isZero, plain } from "./money";
 import type { Screen } from "./panel";
 import { actions, money, noticeBox, paragraph, screen, smallPrint } from "./parts";
@@ -67,7 +68,7 @@ function overpaidNote(over: string, paid: Payment[], merchant: string): Child {
 
 export function failedScreen(payment: Payment, checkout: Checkout, chains: Chains, after: AfterFailure): Screen {
   const code = payment.failure_code ?? "other";
-  const what = payment.failure_message || payment.status_detail || copy.failedDefault;
+  const what = told("failure", code, payment.failure_message || payment.status_detail || "") || copy.failedDefault;
   const canPay = !NEVER_PAY_AGAIN.has(code);
   const canCheck = CHECK_AGAIN.has(code) && payment.retries_left > 0;
   // Who was refunded knows so from the wallet: paying again is what helps.

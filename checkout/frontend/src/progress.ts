@@ -3,6 +3,7 @@
 import type { Chains } from "./chains";
 import { copy } from "./copy";
 import { el, externalLink, webUrl, type Child } from "./dom";
+import { told } from "./language";
 import type { Screen } from "./panel";
 import { noticeBox, paragraph, partialBox, screen, smallPrint } from "./parts";
 import { providerName } from "./route-screen";
@@ -51,7 +52,7 @@ export function processingScreen(payment: Payment, following: Following): Screen
       partialBox(checkout),
       paragraph(isCrossing(payment) ? copy.crossingHelp(from, to) : copy.processingHelp),
       stepList(steps),
-      payment.status_detail ? smallPrint(payment.status_detail) : null,
+      payment.status_detail ? smallPrint(detailOf(payment, payment.status_detail)) : null,
       isLong && noticeBox({ tone: "info", text: copy.takingLong }),
       isLong && supportLine(checkout.merchant),
       ...transactionBoxes(payment, chains),
@@ -81,6 +82,12 @@ export function supportLine({ name, support_url: url, support_email: email }: Me
     ? externalLink(url, copy.support(name))
     : el("a", { href: `mailto:${encodeURIComponent(email ?? "").replace("%40", "@")}` }, email ?? "");
   return el("p", { class: "help help--small support" }, isWeb ? null : copy.supportNamed(name), link);
+}
+
+function detailOf(payment: Payment, sentence: string): string {
+  const isSeen = payment.confirmations > 0 || Boolean(payment.provider_status);
+  const state = !isSeen ? "looking" : isCrossing(payment) ? "crossing" : "seen";
+  return told("detail", state, sentence);
 }
 
 type StepRow = [string, StepState, string?];

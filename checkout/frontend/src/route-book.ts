@@ -3,6 +3,7 @@
 import type { Api } from "./api";
 import { copy } from "./copy";
 import type { Option } from "./holdings";
+import { told } from "./language";
 import type { Checkout, Route } from "./types";
 
 const MARGIN_MS = 5_000;
@@ -43,7 +44,7 @@ export class RouteBook {
 
   private async ask(account: string, option: Option): Promise<Found> {
     const { routes, reason } = await this.api.routes(account, option.chainId, option.token);
-    return routes.length > 0 ? routes : reason?.message || copy.notices.noRoute;
+    return routes.length > 0 ? routes : told("refusal", reason?.code ?? "", reason?.message ?? "") || copy.notices.noRoute;
   }
 }
 

@@ -48,7 +48,7 @@ export function tokenScreen(step: Connected & { notice?: Notice }, context: PayC
 }
 
 function routingNotice({ checkout }: PayContext, isNative: boolean): Notice {
-  const wanted = `${checkout.token.symbol} on ${checkout.chain.name}`;
+  const wanted = copy.tokenOnChain(checkout.token.symbol, checkout.chain.name);
   return { tone: "info", text: isNative ? copy.routingDownDirect(wanted) : copy.routingDown };
 }
 

@@ -1,0 +1,117 @@
+"""The checkout's languages: which one a page is in, and its messages, which the page's script takes from the page.
+
+The words stand in `checkout/messages/`, a file a language. Placeholders go by name; a message with forms has one for
+each plural category of its language (Unicode CLDR), told apart by `count`. What a file lacks is said in English.
+"""
+
+import json
+import re
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from babel import Locale
+from babel.dates import format_skeleton, get_datetime_format
+from django.http import HttpRequest
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation.trans_real import parse_accept_lang_header
+
+from merchants.languages import ENGLISH, LANGUAGES, known_language
+
+_FOLDER = Path(__file__).parent / "messages"
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_ON_THE_SERVER_ALONE = "page."
+# Keep what is put into a text in one piece and in its own direction (Unicode's FIRST STRONG ISOLATE and its end).
+_ISOLATE, _ISOLATE_END = "\u2068", "\u2069"
+
+Message = str | dict[str, str]
+
+
+class Language:
+    """One language and all its messages."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self.locale = Locale.parse(tag, sep="-")
+        self.messages: dict[str, Message] = {**read_messages(ENGLISH), **read_messages(tag)}
+
+    @property
+    def direction(self) -> str:
+        """Where lines begin: "ltr" or "rtl", as `dir` takes it."""
+        return self.locale.text_direction
+
+    @property
+    def script_messages(self) -> dict[str, Message]:
+        """The messages that the page's script needs."""
+        return {key: text for key, text in self.messages.items() if not key.startswith(_ON_THE_SERVER_ALONE)}
+
+    def say(self, key: str, values: dict[str, Any] | None = None) -> SafeString:
+        """Return a message as HTML, its placeholders filled in; raises KeyError where there is no such message.
+
+        Values are escaped unless they are safe already.
+        """
+        given = values or {}
+        found = self.messages[key]
+        text = found if isinstance(found, str) else self._form(found, int(given["count"]))
+
+        def filled(match: re.Match[str]) -> str:
+            value = conditional_escape(given[match[1]])
+            return f"{_ISOLATE}{value}{_ISOLATE_END}" if self.direction == "rtl" else value
+
+        return mark_safe(_PLACEHOLDER.sub(filled, conditional_escape(text)))  # noqa: S308 - every part is escaped
+
+    def told(self, kind: str, code: str | None, sentence: str | None) -> str:
+        """Return what the server says by a code; its own sentence, which is English, names more on an English page."""
+        known = self.messages.get(f"{kind}.{code}")
+        return sentence or "" if self.tag == ENGLISH or not isinstance(known, str) else known
+
+    def when(self, instant: datetime) -> str:
+        """Return a day and a time of day in UTC, in western digits."""
+        day, time = (
+            format_skeleton(skeleton, instant, tzinfo=UTC, locale=self.locale) for skeleton in ("MMMd", "Hm")
+        )
+        pattern = str(get_datetime_format("medium", locale=self.locale)).replace("'", "")
+        return f"{pattern.format(time, day)} UTC"
+
+    def _form(self, forms: dict[str, str], count: int) -> str:
+        return forms.get(self.locale.plural_form(count)) or forms["other"]
+
+
+@cache
+def read_messages(tag: str) -> dict[str, Message]:
+    """Return the messages of a language's own file, by name."""
+    messages: dict[str, Message] = json.loads((_FOLDER / f"{tag}.json").read_text())
+    return messages
+
+
+@cache
+def language(tag: str) -> Language:
+    """Return the language with this tag, one of `merchants.languages.LANGUAGES`."""
+    return Language(tag)
+
+
+def language_of(request: HttpRequest, default: str = "") -> Language:
+    """Return the language to answer in: the address's `lang`, else the browser's, else `default`, else English."""
+    wanted = [request.GET.get("lang", ""), *_accepted(request), default]
+    tags = (known_language(tag) for tag in wanted if tag)
+    return language(next((tag for tag in tags if tag), ENGLISH))
+
+
+def switch(request: HttpRequest, current: Language) -> list[dict[str, Any]]:
+    """Return the links to the same page in each language."""
+    query = request.GET.copy()
+    links = []
+    for tag, name in LANGUAGES.items():
+        query["lang"] = tag
+        links.append(
+            {"tag": tag, "name": name, "href": f"?{query.urlencode()}", "is_current": tag == current.tag}
+        )
+    return links
+
+
+def _accepted(request: HttpRequest) -> list[str]:
+    """Return what the browser asks for, the most wanted first."""
+    header = request.headers.get("Accept-Language", "")
+    return [tag for tag, quality in parse_accept_lang_header(header) if quality > 0 and tag != "*"]

@@ -1,0 +1,93 @@
+"""What pages need to speak the customer's language: found by the request, and by the `merchant` of the context."""
+
+from typing import Any
+
+from django import template
+from django.template import Context
+from django.utils.dateparse import parse_datetime
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from checkout import languages
+from checkout.languages import Language
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def say(context: Context, key: str, **values: Any) -> SafeString:
+    """Give a message."""
+    return _language(context).say(key, values)
+
+
+@register.simple_tag(takes_context=True)
+def told(context: Context, kind: str, code: str | None, sentence: str | None) -> str:
+    """Give what the server says by a code, for people."""
+    return _language(context).told(kind, code, sentence)
+
+
+@register.simple_tag(takes_context=True)
+def when(context: Context, timestamp: str) -> str:
+    """Give an instant of the API's as a day and a time."""
+    instant = parse_datetime(timestamp)
+    return _language(context).when(instant) if instant else timestamp
+
+
+@register.simple_tag(takes_context=True)
+def language_attributes(context: Context) -> SafeString:
+    """Give the attributes of the `html` element."""
+    current = _language(context)
+    return format_html('lang="{}" dir="{}"', current.tag, current.direction)
+
+
+@register.simple_tag(takes_context=True)
+def language_links(context: Context) -> list[dict[str, Any]]:
+    """Give the links to this page in each language."""
+    return languages.switch(context["request"], _language(context))
+
+
+@register.simple_tag(takes_context=True)
+def script_messages(context: Context) -> dict[str, languages.Message]:
+    """Give the messages that the page's script takes."""
+    return _language(context).script_messages
+
+
+@register.simple_tag(takes_context=True)
+def chain_name(context: Context, chain_id: int) -> str:
+    """Give the name of one of the page's chains."""
+    return next((chain["name"] for chain in context["chains"] if chain["id"] == chain_id), str(chain_id))
+
+
+@register.filter
+def of(amount: str, token: dict[str, Any]) -> str:
+    """Give an amount with its token's symbol, as people say it."""
+    return f"{amount} {token['symbol']}"
+
+
+@register.filter
+def strong(text: str) -> SafeString:
+    """Give a text that stands out from the message around it."""
+    return format_html("<strong>{}</strong>", text)
+
+
+@register.filter
+def named(token: dict[str, Any]) -> SafeString:
+    """Give a token's name with its symbol."""
+    return format_html("<bdi>{}</bdi> ({})", token["name"], token["symbol"])
+
+
+@register.filter
+def link(text: str, url: str) -> SafeString:
+    """Give a link, as a part of a message."""
+    return format_html('<a href="{}">{}</a>', url, text)
+
+
+@register.filter
+def mail_link(address: str) -> SafeString:
+    """Give an e-mail address that opens a letter."""
+    return format_html('<a href="mailto:{0}">{0}</a>', address)
+
+
+def _language(context: Context) -> Language:
+    merchant = context.get("merchant") or {}
+    return languages.language_of(context["request"], merchant.get("default_language", ""))

@@ -1,0 +1,35 @@
+"""The languages that customers can be met in: a merchant's default is one of them."""
+
+# By tag, each by its own name, in the order of the switch.
+LANGUAGES = {
+    "en": "English",
+    "es": "Español",
+    "pt-BR": "Português (Brasil)",
+    "fr": "Français",
+    "de": "Deutsch",
+    "it": "Italiano",
+    "tr": "Türkçe",
+    "ru": "Русский",
+    "ja": "日本語",
+    "ko": "한국어",
+    "zh-Hans": "简体中文",
+    "ar": "العربية",
+}
+ENGLISH = "en"
+_BY_LOWER_CASE = {tag.lower(): tag for tag in LANGUAGES}
+# Other names of the same, and what their readers can be expected to read.
+_ALSO = {"pt": "pt-BR", "zh": "zh-Hans", "zh-cn": "zh-Hans", "zh-sg": "zh-Hans"}
+
+
+def known_language(tag: str) -> str | None:
+    """Return the language that serves a reader of `tag`, such as "de" for "de-AT"; None where there is none.
+
+    Who reads Traditional Chinese is not taken for a reader of Simplified Chinese.
+    """
+    wanted = tag.lower()
+    exact = _BY_LOWER_CASE.get(wanted) or _ALSO.get(wanted)
+    if exact or "-" not in wanted:
+        return exact
+    if wanted.startswith("zh-") and not wanted.startswith("zh-hans"):
+        return None
+    return known_language(wanted.rpartition("-")[0])
