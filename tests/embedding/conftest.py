@@ -50,6 +50,7 @@ def running_shop() -> Iterator[Shop]:
 def shop(running_shop: Shop, merchant: Merchant) -> Shop:
     """Alice's shop, whose origin is registered."""
     running_shop.pages.clear()
+    running_shop.referrers.clear()
     Merchant.objects.filter(pk=merchant.pk).update(
         embed_origins=["https://other.example", running_shop.origin]
     )

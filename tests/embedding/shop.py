@@ -43,6 +43,7 @@ class Shop:
     def __init__(self, port: int) -> None:
         self.origin = f"http://127.0.0.1:{port}"
         self.pages: dict[str, tuple[str, str]] = {}
+        self.referrers: dict[str, str | None] = {}
 
     def put(self, path: str, html: str, policy: str = "") -> str:
         """Serve `html` at `path`; return its address."""
@@ -62,6 +63,7 @@ def open_shop() -> Iterator[Shop]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            shop.referrers[self.path.split("?")[0]] = self.headers["Referer"]
             html, policy = shop.pages.get(self.path.split("?")[0], ("", ""))
             self.send_response(200 if html else 404)
             self.send_header("Content-Type", "text/html; charset=utf-8")
