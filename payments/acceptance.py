@@ -34,5 +34,5 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
 def is_acceptable(payment: Payment) -> bool:
     """Whether the payment failed for want of a binding alone, and its own transaction is what paid the merchant."""
     is_unbound = payment.failure_code == FailureCode.TRANSACTION_NOT_BOUND
-    is_here = not payment.crosses_chains and not payment.has_delivery
+    is_here = not payment.crosses_chains and (payment.names_itself or not payment.has_delivery)
     return payment.status == Payment.Status.FAILED and is_unbound and is_here

@@ -36,11 +36,13 @@ class Delivery:
     """The transaction is what a provider says it delivered by, of `reported` base units if it says how much.
 
     `taken` are the slots in it that were credited before, `others` the proofs that other requests may claim it by.
+    `is_own`: it is the customer's own transaction, into which anybody may have brought somebody else's money.
     """
 
     reported: int | None
     taken: frozenset[str] = frozenset()
     others: tuple[Proof, ...] = ()
+    is_own: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class Claims:
 
     `foreign` are the references of other requests: a transfer that carries one belongs to that request. `by_hand` says
     that the merchant accepted the transaction as it is. `names_ours` and `names_others` say whose quotes the
-    transaction names; where both, it can't be told whose swap it is. With `delivery` it is asked for that alone.
+    transaction names; where both, it can't be told whose swap it is. `routers` are the contracts that the chain pins:
+    what a swap brings in its own transaction comes from one of them. With `delivery` it is asked for that alone.
     """
 
     reference: bytes | None
@@ -58,6 +61,7 @@ class Claims:
     by_hand: bool = False
     names_ours: bool = False
     names_others: bool = False
+    routers: frozenset[str] = frozenset()
     delivery: Delivery | None = None
 
 
@@ -80,6 +84,8 @@ class Unbound:
 
     code: FailureCode
     message: str
+    may_be_delivery: bool = False
+    """Whether it may have been delivered by the request's own swap, which its provider would know."""
 
 
 UNBOUND = Unbound(
@@ -99,6 +105,15 @@ _FOREIGN_DELIVERY = Unbound(
 )
 _TAKEN_DELIVERY = Unbound(
     FailureCode.TRANSACTION_ALREADY_USED, "What it brought to the recipient was credited already."
+)
+_CAME_OTHERWISE = Unbound(
+    FailureCode.TRANSACTION_NOT_BOUND,
+    "What it brought to the recipient did not come from the swap's contract, so it can't be told whose payment it is.",
+    may_be_delivery=True,
+)
+_NOT_REPORTED = Unbound(
+    FailureCode.TRANSACTION_NOT_BOUND,
+    "What it brought to the recipient is not what the provider says that it delivered.",
 )
 _SEVERAL_DELIVERIES = Unbound(
     FailureCode.TRANSACTION_AMBIGUOUS,
@@ -120,13 +135,17 @@ def bind(arrived: Sequence[Transfer], claims: Claims, mined_at: datetime) -> Bou
     proofs = () if claims.names_others else claims.proofs
     proved = tuple(t for t in unclaimed if any(proof.covers(t, mined_at) for proof in proofs))
     is_our_swap = claims.names_ours and not claims.names_others
-    swapped = tuple(t for t in unclaimed if t not in proved) if is_our_swap else ()
+    swapped = (
+        tuple(t for t in unclaimed if t not in proved and t.sender in claims.routers) if is_our_swap else ()
+    )
     if referenced or proved or swapped:
         by = BoundBy.REFERENCE if referenced else BoundBy.PAYER if proved else BoundBy.PROVIDER
         return Bound(referenced + proved + swapped, by)
     if claims.by_hand and unclaimed:
         return Bound(tuple(unclaimed), BoundBy.MANUAL)
-    return AMBIGUOUS_SWAP if claims.names_ours and unclaimed else UNBOUND
+    if not (claims.names_ours and unclaimed):
+        return UNBOUND
+    return AMBIGUOUS_SWAP if claims.names_others else _CAME_OTHERWISE
 
 
 def _delivered(
@@ -147,6 +166,8 @@ def _delivered(
     reported = [transfer for transfer in free if transfer.amount == delivery.reported]
     if reported:
         return Bound((reported[0],), BoundBy.PROVIDER)
+    if delivery.is_own:
+        return _NOT_REPORTED
     if len(own) > 1:
         return _SEVERAL_DELIVERIES
     return Bound((free[0],), BoundBy.PROVIDER)

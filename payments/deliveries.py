@@ -43,5 +43,4 @@ def settle_delivery(payment: Payment, terms: Terms, look: Look) -> None:
 def _refute(payment: Payment, code: FailureCode, message: str, look: Look) -> None:
     name, chain = provider_name(payment.provider), payment.counted_chain
     why = Unproved(code, f"{name} names {payment.counted_hash} on {chain.name} as the delivery. {message}")
-    is_own = not payment.crosses_chains and payment.counted_hash == payment.transaction_hash
-    swap_outcomes.refute(payment, look.claim_id, why, look.now, is_final=is_own)
+    swap_outcomes.refute(payment, look.claim_id, why, look.now, is_final=payment.names_itself)

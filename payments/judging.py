@@ -83,11 +83,15 @@ class Paid:
 
 @dataclass(frozen=True)
 class Refused:
-    """A no that can't change. `arrived` is what reached the recipient all the same, for whoever may accept it."""
+    """A no that can't change. `arrived` is what reached the recipient all the same, for whoever may accept it.
+
+    With `may_be_delivery` it is none yet where the request's own swap began with the transaction.
+    """
 
     code: FailureCode
     message: str
     arrived: int | None = None
+    may_be_delivery: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,7 +141,8 @@ def judge(
     bound = bind(arrived, terms.claims, block.time)
     if isinstance(bound, Unbound):
         is_unclaimed = bound.code == FailureCode.TRANSACTION_NOT_BOUND
-        return Refused(bound.code, bound.message, sum(t.amount for t in arrived) if is_unclaimed else None)
+        amount = sum(t.amount for t in arrived) if is_unclaimed else None
+        return Refused(bound.code, bound.message, amount, bound.may_be_delivery)
     confirmations = depth(block, head)
     if not finality.is_reached(facts, head):
         return NotYet(_waiting(finality, confirmations), block, confirmations, bound)
@@ -166,12 +171,12 @@ def departed_here(
 ) -> Departed | Verdict:
     """Return what `verdict` means for a transaction on the requested chain, which may be a swap's beginning as well.
 
-    A swap on one chain mostly delivers in its own transaction. Where nothing came by that, its provider may do it by
-    another one.
+    A swap on one chain mostly delivers in its own transaction, out of its own contract. Where nothing came by that, its
+    provider may do it by another one; what came otherwise is the swap's if its provider knows of it.
     """
     claims = terms.claims
-    nothing_came = isinstance(verdict, Refused) and verdict.code in _NOTHING_CAME
-    if not (nothing_came and claims.names_ours and claims.delivery is None):
+    is_open = isinstance(verdict, Refused) and (verdict.code in _NOTHING_CAME or verdict.may_be_delivery)
+    if not (is_open and claims.names_ours and claims.delivery is None):
         return verdict
     return judge_departure(terms, facts, head)
 

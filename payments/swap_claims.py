@@ -97,6 +97,7 @@ def deliveries_of(payments: Sequence[Payment], chain: Chain, snapshot: Snapshot)
                 and row.recipient_address == payment.request.recipient_address
                 and row.token_id == payment.request.token_id
             ),
+            payment.names_itself,
         )
         for payment in awaiting
     }

@@ -20,7 +20,7 @@ _LONGEST_ADVICE = 300
 
 @dataclass(frozen=True)
 class Journey:
-    """Where a swap goes, for whoever reads of it. `chain_id` and `chain_type` are those of the chain asked for."""
+    """Where a swap goes: onto which chain, in which token (its contract, empty for native coin), to whose account."""
 
     provider: str
     from_chain: str
@@ -28,6 +28,8 @@ class Journey:
     chain_id: int
     chain_type: str
     symbol: str
+    token: str
+    recipient: str
 
 
 @dataclass(frozen=True)
@@ -89,11 +91,7 @@ def read_status(status: SwapStatus, journey: Journey) -> Word:
         case SwapState.DELIVERED:
             return _delivered(status, journey)
         case SwapState.DELIVERED_OTHER_TOKEN:
-            return Ended(
-                FailureCode.SWAP_PARTIAL,
-                f"{name} could not make the last exchange, and delivered another token than {journey.symbol} to the "
-                "merchant's wallet. Nothing was counted: please contact the merchant, who can see it there.",
-            )
+            return _other_token(journey)
         case SwapState.REFUNDED:
             return Ended(
                 FailureCode.SWAP_REFUNDED,
@@ -114,11 +112,29 @@ def read_status(status: SwapStatus, journey: Journey) -> Word:
             )
 
 
-def _delivered(status: SwapStatus, journey: Journey) -> Delivered | Unproved:
+def _other_token(journey: Journey) -> Ended:
+    return Ended(
+        FailureCode.SWAP_PARTIAL,
+        f"{journey.provider} could not make the last exchange, and delivered another token than {journey.symbol} to "
+        "the merchant's wallet. Nothing was counted: please contact the merchant, who can see it there.",
+    )
+
+
+def _delivered(status: SwapStatus, journey: Journey) -> Word:
+    """Return what a delivery's own words say of it.
+
+    One transaction may deliver for many. So a thief's swap to the thief, delivered together with somebody else's
+    payment to the merchant, must not be paid by that: what is said to have gone elsewhere is not looked for.
+    """
     name = journey.provider
     if status.destination_chain_id not in (None, journey.chain_id):
         message = f"{name} says that it delivered on another network than {journey.to_chain}."
         return Unproved(FailureCode.WRONG_CHAIN, message)
+    if status.destination_account not in (None, journey.recipient):
+        message = f"{name} says that it delivered to another recipient than {journey.recipient}."
+        return Unproved(FailureCode.WRONG_RECIPIENT, message)
+    if status.destination_token not in (None, journey.token):
+        return _other_token(journey)
     if not status.destination_hash:
         return Unproved(
             FailureCode.TRANSACTION_NOT_FOUND, f"{name} says that it delivered, and not by which transaction."

@@ -137,4 +137,6 @@ def _journey(payment: Payment) -> Journey:
         chain_id=chain.pk,
         chain_type=chain.chain_type,
         symbol=payment.request.token.symbol,
+        token=payment.request.token.contract_address,
+        recipient=payment.request.recipient_address,
     )

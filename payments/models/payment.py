@@ -241,6 +241,11 @@ class Payment(models.Model):
         return self.destination_transaction_hash or self.transaction_hash
 
     @property
+    def names_itself(self) -> bool:
+        """Whether the transaction that is said to deliver is the customer's own, as of a swap on one chain."""
+        return not self.crosses_chains and self.destination_transaction_hash == self.transaction_hash
+
+    @property
     def delivered_by(self) -> str | None:
         """The transaction that delivered or, until that is verified, that a swap's provider names."""
         is_completed = self.status == self.Status.COMPLETED

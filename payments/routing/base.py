@@ -152,6 +152,7 @@ class SwapStatus:
     destination_hash: str | None = None
     destination_token: str | None = None
     destination_amount: int | None = None
+    destination_account: str | None = None
     explorer_url: str | None = None
     retry_after: float | None = None
 

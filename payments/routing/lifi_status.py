@@ -1,13 +1,11 @@
 """LI.FI's word on a swap turned into ours. Source: the StatusResponse of its OpenAPI document, and its status page."""
 
-import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from payments.routing import reading
 from payments.routing.base import SwapState, SwapStatus
-
-logger = logging.getLogger(__name__)
 
 Json = Mapping[str, Any]
 
@@ -49,8 +47,9 @@ def status_from(body: Any, tracking: Json, source_hash: str) -> SwapStatus:
     explorer_url = reading.web_address(said.get("lifiExplorerLink"))
     if state not in (SwapState.DELIVERED, SwapState.DELIVERED_OTHER_TOKEN):
         return SwapStatus(state, raw, explorer_url=explorer_url)
-    _note_recipient(said, tracking)
-    return _delivered(state, raw, said.get("receiving"), explorer_url)
+    return replace(
+        _delivered(state, raw, said.get("receiving"), explorer_url), destination_account=_recipient(said)
+    )
 
 
 def _state(status: str, substatus: str) -> SwapState:
@@ -78,11 +77,10 @@ def _is_of(said: Json, tracking: Json, source_hash: str) -> bool:
     return found == ours or found.ljust(32, b"\0") == ours[:8].ljust(32, b"\0")
 
 
-def _note_recipient(said: Json, tracking: Json) -> None:
-    """Tell the operator of a delivery to somebody else; whether it is one, our own node decides."""
+def _recipient(said: Json) -> str | None:
+    """Return whom LI.FI says that it delivered to; None where it does not say."""
     told = said.get("toAddress")
-    if isinstance(told, str) and told.lower() != str(tracking["to_address"]).lower():
-        logger.warning("LI.FI tells of a delivery to another recipient than was asked for")
+    return None if told is None else reading.account(told, "recipient")
 
 
 def _delivered(state: SwapState, raw: str, receiving: Any, explorer_url: str | None) -> SwapStatus:

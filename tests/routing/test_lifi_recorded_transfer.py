@@ -40,6 +40,7 @@ def test_its_status_is_a_delivery_of_what_arrived() -> None:
         destination_hash=RECORDED["destination"]["receipt"]["transactionHash"],
         destination_token="",
         destination_amount=DELIVERED,
+        destination_account="0x770569f85346B971114e11E4Bb5F7aC776673469",
         explorer_url="https://scan.li.fi/tx/" + SOURCE_HASH,
     )
     assert int(RECORDED["requested"]["amount"]) <= DELIVERED

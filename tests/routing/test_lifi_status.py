@@ -11,6 +11,7 @@ from tests.routing.lifi_world import (
     DELIVERY_HASH,
     ID,
     KEY,
+    MERCHANT,
     NATIVE,
     SOLANA,
     SOURCE_HASH,
@@ -122,6 +123,7 @@ def test_a_delivery_is_told_with_its_place() -> None:
         destination_hash=DELIVERY_HASH,
         destination_token=USDC,
         destination_amount=12_541_000,
+        destination_account=MERCHANT,
         explorer_url=EXPLORER,
     )
 
@@ -190,15 +192,14 @@ def test_hashes_compare_as_their_chain_writes_them() -> None:
         told(other_case, tracking, SIGNATURE)
 
 
-def test_a_delivery_to_somebody_else_is_passed_on_as_the_claim_it_is_and_noted(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """Whether the merchant got it is what the chain says; told here would be told by the provider."""
-    stranger = "0x000000000000000000000000000000000000dead"
-    found = told(changed(status("DONE", "COMPLETED"), "toAddress", stranger))
-    assert found.state == SwapState.DELIVERED
-    assert "another recipient" in caplog.text
-    assert stranger not in caplog.text
+def test_whom_it_was_delivered_to_is_passed_on() -> None:
+    assert told(status("DONE", "COMPLETED")).destination_account == MERCHANT
+    stranger = "0x000000000000000000000000000000000000dEaD"
+    found = told(changed(status("DONE", "COMPLETED"), "toAddress", stranger.lower()))
+    assert (found.state, found.destination_account) == (SwapState.DELIVERED, stranger)
+    assert told(changed(status("DONE", "COMPLETED"), "toAddress", None)).destination_account is None
+    with pytest.raises(ProviderDown):
+        told(changed(status("DONE", "COMPLETED"), "toAddress", "merchant.eth"))
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,8 @@ def test_a_delivery_that_is_none(paid: Paid, delivery: str, code: str) -> None:
     [
         ("unknown_hash", "transaction_not_found"),
         ("other_chain", "wrong_chain"),
+        ("other_token", "swap_partial"),
+        ("other_recipient", "wrong_recipient"),
         ("FAILED/NOT_PROCESSABLE_REFUND_NEEDED", "swap_failed"),
         ("FAILED/UNKNOWN_ERROR", "swap_failed"),
         ("FAILED/REFUNDED", "swap_refunded"),
@@ -115,12 +117,11 @@ def test_a_provider_that_turns_to_and_fro(paid: Paid) -> None:
     assert paid.decide(payment).status == "completed"
 
 
-@pytest.mark.parametrize("status", ["less", "other_token", "other_recipient"])
-def test_what_is_said_of_an_honest_delivery_matters_little(paid: Paid, status: str) -> None:
+def test_how_much_is_said_to_have_come_of_an_honest_delivery_matters_little(paid: Paid) -> None:
     """Our own node sees what came, and there is one transfer alone that it can be."""
     payment = paid.pay()
     paid.settled()
-    paid.world.aggregator.set(status=status)
+    paid.world.aggregator.set(status="less")
     assert paid.decide(payment).status == "completed"
     request = PaymentRequest.objects.get(pk=payment.request_id)
     assert request.status == "completed"

@@ -17,8 +17,11 @@ from payments.swap_status import (
     shown_word,
 )
 
-EVM = Journey("Relay", "Ethereum", "Base", 8453, "evm", "USDC")
-SOLANA = Journey("LI.FI", "Base", "Solana", 1151111081099710, "solana", "USDC")
+USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+MERCHANT = "0x9965507D1a55bcC2695C58ba16FB37d819B0A4dc"
+MINT, OWNER = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", "7YttLkHDoNj9wyDur5pM1ejNaAvT9X4eqaYcHQqtj2G5"
+EVM = Journey("Relay", "Ethereum", "Base", 8453, "evm", "USDC", USDC, MERCHANT)
+SOLANA = Journey("LI.FI", "Base", "Solana", 1151111081099710, "solana", "USDC", MINT, OWNER)
 HASH = "0x" + "Ab" * 32
 SIGNATURE = "5" * 87
 
@@ -79,6 +82,18 @@ def test_what_no_node_can_bear_out(said: dict[str, object], code: FailureCode) -
     word = delivered(**said)
     assert isinstance(word, Unproved)
     assert word.code == code
+
+
+def test_what_is_said_to_have_gone_to_somebody_else_is_no_delivery() -> None:
+    assert isinstance(delivered(destination_account=MERCHANT, destination_token=USDC), Delivered)
+    elsewhere = delivered(destination_account=OWNER)
+    assert isinstance(elsewhere, Unproved)
+    assert (elsewhere.code, "another recipient" in elsewhere.message) == (FailureCode.WRONG_RECIPIENT, True)
+
+
+def test_what_is_said_to_be_another_token_is_as_good_as_said_outright() -> None:
+    other = delivered(destination_token="")
+    assert other == read_status(SwapStatus(SwapState.DELIVERED_OTHER_TOKEN, "raw"), EVM)
 
 
 def test_the_pauses_grow_and_the_providers_advice_comes_first_within_bounds() -> None:

@@ -1,0 +1,115 @@
+"""Money of one customer that moves in the same transaction as a thief's swap stays that customer's.
+
+Much that pays a merchant can be sent on by anybody: a bridge's message, a relayer's fill, a smart wallet's signed
+operation. So a thief can have it arrive in a transaction of the thief's own, which names a swap of the thief's request.
+"""
+
+from collections.abc import Sequence
+
+import pytest
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
+
+from demo.aggregator.contracts import ROUTER
+from demo.contracts import deploy
+from payments.acceptance import accept_payment
+from payments.models import ConsumedTransfer, PaymentRequest
+from tests.payments.world import make_request, submit
+from tests.swaps.following import assert_nothing_counted
+from tests.swaps.scripted import NATIVE, USDC_UNIT, Scripted, delivered, under_way
+
+ASKED = 10 * USDC_UNIT
+STRANGER = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
+
+
+def test_a_fill_of_the_thiefs_own_swap_takes_nothing_of_what_is_filled_with_it(scripted: Scripted) -> None:
+    """The thief has the swap pay the thief, and fills it together with the victim's, for the same amount."""
+    thief, victim = scripted.request(), scripted.request()
+    stolen = scripted.depart(thief)
+    by = scripted.deliver(ASKED)
+    scripted.provider.says(delivered(by, ASKED, destination_account=STRANGER))
+    assert_nothing_counted(scripted.decide(stolen), "wrong_recipient")
+    scripted.provider.says(delivered(by, ASKED, destination_account=victim.recipient_address))
+    assert scripted.decide(scripted.depart(victim)).status == "completed"
+
+
+def test_a_swap_to_a_worthless_token_is_not_paid_by_what_arrives_with_it(scripted: Scripted) -> None:
+    thief, victim = scripted.request(), scripted.request()
+    stolen = scripted.depart(thief)
+    by = scripted.deliver(ASKED)
+    scripted.provider.says(delivered(by, ASKED, destination_token=scripted.world.second.dai))
+    assert_nothing_counted(scripted.decide(stolen), "swap_partial")
+    scripted.provider.says(delivered(by, ASKED, destination_token=scripted.world.second.usdc))
+    assert scripted.decide(scripted.depart(victim)).status == "completed"
+
+
+# --- on one chain -------------------------------------------------------------------------------------------------
+
+
+_MOVES = ["(address,uint256,bytes,bool)[]"]
+_SWAP = "(address,address,address,address,uint256,bytes,bool)"
+_SWAPPING = ("bytes32", "string", "string", "address", "uint256", _SWAP)
+
+
+def named_together(scripted: Scripted, bound_by: bytes, to: str, *amounts: int) -> str:
+    """Have a thief's contract swap one unit by the router, naming this id, and send these amounts; the hash."""
+    chain = scripted.world.first
+    contract = deploy.deploy_contract(chain.url, "BatchPayer", key=chain.payer_key)
+    deploy.mint(chain.url, chain.usdc, contract, 10**3 * USDC_UNIT)
+    deploy.mint(chain.url, chain.usdc, ROUTER, USDC_UNIT)
+    swap = (ROUTER, chain.usdc, NATIVE, chain.usdc, 0, encode(["uint256"], [1]), False)
+    swapping = calling(
+        f"swapTokensSingleV3NativeToERC20({','.join(_SWAPPING)})",
+        _SWAPPING,
+        (bound_by, "", "", STRANGER, 1, swap),
+    )
+    calls = [(ROUTER, 0, swapping, False)]
+    for amount in amounts:
+        moved = calling("transfer(address,uint256)", ("address", "uint256"), (to, amount))
+        calls.append((chain.usdc, 0, moved, False))
+    return scripted.send_call(contract, calling(f"run({_MOVES[0]})", _MOVES, (calls,)))
+
+
+def calling(name: str, types: Sequence[str], arguments: Sequence[object]) -> bytes:
+    return keccak(text=name)[:4] + encode(types, arguments)
+
+
+@pytest.fixture
+def here(scripted: Scripted) -> PaymentRequest:
+    """A request for USDC on the first chain."""
+    usdc = scripted.world.token(scripted.world.first_row, "USDC")
+    return make_request(scripted.merchant, usdc, "10", scripted.world.first.recipient)
+
+
+def test_what_arrives_in_the_transaction_of_a_swap_on_one_chain_and_not_by_it_is_not_its(
+    scripted: Scripted, here: PaymentRequest
+) -> None:
+    quote = scripted.quote(here)
+    sent = named_together(scripted, bytes(quote.bound_by), here.recipient_address, ASKED)
+    payment = submit(here, sent, scripted.world.first_row)
+    scripted.provider.says(under_way(), delivered(sent, 1, destination_account=STRANGER))
+    assert_nothing_counted(scripted.decide(payment), "wrong_recipient")
+
+
+def test_not_even_if_the_swap_pays_the_merchant_something_else(
+    scripted: Scripted, here: PaymentRequest
+) -> None:
+    quote = scripted.quote(here)
+    sent = named_together(scripted, bytes(quote.bound_by), here.recipient_address, ASKED)
+    payment = submit(here, sent, scripted.world.first_row)
+    scripted.provider.says(delivered(sent, 1, destination_account=here.recipient_address))
+    assert_nothing_counted(scripted.decide(payment), "transaction_not_bound")
+    accept_payment(payment, reason="I know them", actor="test")
+    assert scripted.decide(payment).bound_by == "manual"
+
+
+def test_what_its_provider_says_that_it_delivered_otherwise_is_its(
+    scripted: Scripted, here: PaymentRequest
+) -> None:
+    quote = scripted.quote(here)
+    sent = named_together(scripted, bytes(quote.bound_by), here.recipient_address, ASKED, 7)
+    payment = submit(here, sent, scripted.world.first_row)
+    scripted.provider.says(delivered(sent, ASKED))
+    scripted.decide(payment)
+    assert (payment.status, payment.bound_by, payment.amount_received) == ("completed", "provider", ASKED)
+    assert ConsumedTransfer.objects.get().transaction_hash == sent
