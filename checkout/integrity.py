@@ -15,7 +15,7 @@ from django.templatetags.static import static
 
 _BUILT = Path(__file__).parent / "static" / "checkout"
 # Loaded by a tag with a digest of its own, or by shops.
-_NOT_IMPORTED = ("checkout.js", "quittance.js")
+_NOT_IMPORTED = ("checkout.js", "quittance.js", "sheet.js")
 
 
 def integrity(name: str) -> str:

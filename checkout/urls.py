@@ -1,6 +1,8 @@
 from django.urls import path
 
+from checkout.by_hand import by_hand_page, take_hash
 from checkout.front import front_page
+from checkout.receipt import receipt_page
 from checkout.shop_script import shop_script
 from checkout.views import CheckoutViewSet, logo, pay_page
 from checkout.wallet_views import WalletViewSet
@@ -34,4 +36,7 @@ urlpatterns = [
     path("quittance.js", shop_script, name="shop-script"),
     path("pay/<str:shortcode>", pay_page, name="pay"),
     path("pay/<str:shortcode>/logo", logo, name="logo"),
+    path("pay/<str:shortcode>/by-hand", by_hand_page, name="by-hand"),
+    path("pay/<str:shortcode>/by-hand/sent", never_refused(take_hash), name="by-hand-sent"),
+    path("pay/<str:shortcode>/receipt", receipt_page, name="receipt"),
 ]

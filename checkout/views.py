@@ -2,28 +2,24 @@
 
 import hashlib
 import json
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from chains.addresses import HashError, normalise_transaction_hash
-from chains.amounts import display_amount
-from chains.models import Chain
 from checkout import representations
 from checkout.built_reference import BuiltTransactionSerializer, PayerProofAnswerSerializer
-from checkout.logos import known_logo, logo_answer, version
+from checkout.logos import known_logo, logo_answer
 from checkout.lookup import chain_of, find_request, find_route, token_of, validated, wallet_of
-from checkout.qr import checkout_qr
+from checkout.pages import RENEWED_EVERY_SECONDS, link_context, missing, page_context, shown
+from checkout.payment_links import binds
+from checkout.qr import qr_code
 from checkout.reference import CheckoutSerializer
 from checkout.route_objects import route_object
 from checkout.route_reference import RoutesAnswerSerializer
-from checkout.security import allow_nonce, page_policy
 from checkout.serializers import (
     BuildTransactionSerializer,
     PayerProofSerializer,
@@ -35,9 +31,8 @@ from config.api.methods import only_read
 from config.api.public_limits import count_expensive
 from config.api.schema import operation
 from config.api.serializers import timestamp
-from payments.models import PaymentRequest
 from payments.proofs import take_proof
-from payments.representations import PaymentSerializer
+from payments.representations import PaymentSerializer, payment_url
 from payments.routes import NoRoute, build_transaction, find_routes
 from payments.submission import submit_hash
 
@@ -251,28 +246,17 @@ class CheckoutViewSet(viewsets.ViewSet):
 @only_read
 def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     """Show the checkout in whatever state the request is in, readable without scripts."""
-    allow_nonce(request)
     try:
         found = find_request(shortcode)
     except Http404:
-        response = render(request, "checkout/not_found.html", {"merchant": {}}, status=404)
-        return page_policy(request, response)
-    checkout = representations.with_server_time(representations.checkout_object(found))
-    decimals = found.token.decimals
-    context: dict[str, Any] = {
-        "checkout": checkout,
-        "state": representations.page_state(checkout),
-        "merchant": checkout["merchant"],
-        "amount_display": display_amount(found.amount, decimals),
-        "remaining_display": display_amount(found.amount_remaining, decimals),
-        "paid_display": display_amount(found.amount_paid, decimals),
-        "qr_svg": checkout_qr(checkout["payment_url"]),
-        "logo_path": _logo_path(found),
-        "embed_origins": found.merchant.embed_origins,
-        "chains": [representations.chain_object(chain) for chain in Chain.objects.filter(is_active=True)],
-    }
-    response = render(request, "checkout/pay.html", context)
-    return page_policy(request, response, framed_by=found.merchant.embed_origins)
+        return missing(request)
+    context = {**page_context(found), "qr_svg": qr_code(payment_url(found))}
+    if context["is_payable"] and binds(found):
+        context |= link_context(found)
+    # Without scripts the page renews itself while something may have come in, unless its reader would have it still.
+    awaits = context["state"] == "processing" or "link" in context
+    context |= {"awaits": awaits, "is_still": "still" in request.GET, "renewed_every": RENEWED_EVERY_SECONDS}
+    return shown(request, found, "checkout/pay.html", context)
 
 
 @only_read
@@ -282,10 +266,3 @@ def logo(request: HttpRequest, shortcode: str) -> HttpResponse:  # noqa: ARG001 
     if known is None:
         raise Http404
     return logo_answer(known)
-
-
-def _logo_path(found: PaymentRequest) -> str | None:
-    """Return where the page finds the logo, if it is here."""
-    if known_logo(found.merchant) is None:
-        return None
-    return f"{reverse('logo', args=(found.shortcode,))}?v={version(found.merchant)}"

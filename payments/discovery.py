@@ -1,7 +1,7 @@
 """Finding payments whose page was closed before the hash was submitted: one search per chain and tick (contract 8).
 
-Only transactions that the service itself built carry a reference, so only requests with a built route are looked for,
-while they are active and for a day after.
+Only transactions that the service itself built carry a reference, and those that a wallet made from a payment link. So
+only requests with a built route or a shown link are looked for, while they are active and for a day after.
 """
 
 import logging
@@ -43,6 +43,13 @@ def discover_due(
     return found
 
 
+def expect_by_link(request: PaymentRequest) -> None:
+    """Have the request's reference looked for from now on: its payment link is about to be shown."""
+    unseen = PaymentRequest.objects.filter(pk=request.pk, link_shown_at__isnull=True)
+    if request.link_shown_at is None:
+        unseen.update(link_shown_at=timezone.now())
+
+
 def _chains_to_watch(now: datetime) -> set[int]:
     return set(_watched(now).values_list("chain_id", flat=True).distinct())
 
@@ -54,7 +61,8 @@ def _watched(now: datetime) -> QuerySet[PaymentRequest]:
     # A swap's transaction carries its provider's id, and no reference.
     built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
     open_or_ended = Q(status=PaymentRequest.Status.ACTIVE) | ended
-    return PaymentRequest.objects.filter(open_or_ended, Exists(built), references=True)
+    handed_out = Q(link_shown_at__isnull=False) | Exists(built)
+    return PaymentRequest.objects.filter(open_or_ended, handed_out, references=True)
 
 
 def _claim(chain: Chain, now: datetime) -> DiscoveryCursor | None:

@@ -34,6 +34,7 @@ class PaymentRequest(models.Model):
 
     `status`, `amount_paid` and the times of the changes are written by `payments.transitions` alone.
     `expiry_check_at` is when the expiry sweep looks next; a payment in flight moves it beyond `expires_at`.
+    `link_shown_at` is when a payment link with its reference was first shown: since then a wallet may use it.
     """
 
     class Status(models.TextChoices):
@@ -51,6 +52,7 @@ class PaymentRequest(models.Model):
         max_length=REFERENCE_BYTES, unique=True, default=new_reference, editable=False
     )
     references = models.BooleanField(default=True)
+    link_shown_at = models.DateTimeField(null=True, editable=False)
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.ACTIVE)
 
     amount = BaseUnitsField()

@@ -1,0 +1,85 @@
+"""Paying without connecting a wallet: where to send by hand, and a form for the hash, both without scripts."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from chains.addresses import HashError, normalise_transaction_hash
+from checkout.lookup import chain_of, find_request
+from checkout.pages import link_context, missing, page_context, shown
+from checkout.payment_links import binds
+from config.api.errors import ApiError, ErrorCode
+from config.api.methods import only_read
+from payments.models import PaymentRequest
+from payments.submission import submit_hash
+
+_FORM = "application/x-www-form-urlencoded"
+_LONGEST_SHOWN = 200
+_CHAIN_ID_DIGITS = 20
+
+
+@only_read
+def by_hand_page(request: HttpRequest, shortcode: str) -> HttpResponse:
+    """Show how to send by hand, after what that means; and the form for what was sent already."""
+    try:
+        found = find_request(shortcode)
+    except Http404:
+        return missing(request)
+    return shown(request, found, "checkout/by_hand.html", _context(found))
+
+
+# No cookie is read here, so another site's form has nothing to act with: whoever knows the request's address may submit
+# any hash for it, as by the public endpoint, and a hash alone pays nothing.
+@csrf_exempt
+@require_http_methods(["GET", "HEAD", "POST"])
+def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
+    """Take the form's hash and lead to the page that follows it; what is wrong is said beside what was typed."""
+    try:
+        found = find_request(shortcode)
+    except Http404:
+        return missing(request)
+    if request.method != "POST":
+        return redirect("by-hand", found.shortcode)
+    # Only plain forms are read: an upload would be written to disk before anybody looked at it.
+    typed = request.POST if request.content_type == _FORM else {}
+    hash_text, chain_text = (str(typed.get(name, "")) for name in ("transaction_hash", "chain_id"))
+    try:
+        _submit(found, hash_text, chain_text or str(found.chain_id))
+    except ApiError as error:
+        refused = {
+            "error": error.problems[0].message,
+            "typed": hash_text[:_LONGEST_SHOWN],
+            "typed_chain": chain_text,
+        }
+        answer = shown(
+            request, found, "checkout/by_hand.html", {**_context(found), **refused}, error.status_code
+        )
+        if error.retry_after is not None:
+            answer["Retry-After"] = str(error.retry_after)
+        return answer
+    response = redirect("pay", found.shortcode)
+    response.status_code = 303
+    return response
+
+
+def _submit(found: PaymentRequest, hash_text: str, chain_text: str) -> None:
+    is_number = chain_text.isascii() and chain_text.isdecimal() and len(chain_text) <= _CHAIN_ID_DIGITS
+    if not is_number:
+        raise ApiError(ErrorCode.CHAIN_UNKNOWN, "Choose one of the networks.", "chain_id")
+    chain = chain_of(int(chain_text), active_only=False)
+    try:
+        transaction_hash = normalise_transaction_hash(chain.chain_type, hash_text)
+    except HashError as error:
+        raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
+    submit_hash(found, chain=chain, transaction_hash=transaction_hash, actor="checkout")
+
+
+def _context(found: PaymentRequest) -> dict[str, Any]:
+    """Return what the page shows; the link that a wallet scans only where sending by hand is what it stands for."""
+    context = {**page_context(found), "is_bound": binds(found)}
+    if context["is_payable"] and not context["is_bound"]:
+        context |= link_context(found)
+    return context

@@ -1,0 +1,76 @@
+"""What the pages of one request share: its data as text, and which instructions may still be shown."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from chains.amounts import display_amount
+from chains.models import Chain
+from checkout import representations
+from checkout.logos import known_logo, version
+from checkout.payment_links import binds, payment_link
+from checkout.qr import qr_code
+from checkout.security import allow_nonce, page_policy
+from payments.discovery import expect_by_link
+from payments.models import PaymentRequest
+
+RENEWED_EVERY_SECONDS = 15
+
+
+def page_context(found: PaymentRequest) -> dict[str, Any]:
+    """Return what every page of a request shows."""
+    checkout = representations.with_server_time(representations.checkout_object(found))
+    state = representations.page_state(checkout)
+    decimals = found.token.decimals
+    return {
+        "checkout": checkout,
+        "state": state,
+        "is_payable": _is_payable(found, state),
+        "is_time_up": found.status == PaymentRequest.Status.ACTIVE and found.is_past_expiry(timezone.now()),
+        "merchant": checkout["merchant"],
+        "amount_display": display_amount(found.amount, decimals),
+        "remaining_display": display_amount(found.amount_remaining, decimals),
+        "paid_display": display_amount(found.amount_paid, decimals),
+        "overpaid_display": display_amount(found.amount_overpaid, decimals),
+        "logo_path": logo_path(found),
+        "embed_origins": found.merchant.embed_origins,
+        "chains": [representations.chain_object(chain) for chain in Chain.objects.filter(is_active=True)],
+    }
+
+
+def link_context(found: PaymentRequest) -> dict[str, Any]:
+    """Return the request's payment link and its code; from now on a transfer with its reference is looked for."""
+    if binds(found):
+        expect_by_link(found)
+    link = payment_link(found)
+    return {"link": link, "link_qr": qr_code(link)}
+
+
+def shown(
+    request: HttpRequest, found: PaymentRequest, template: str, context: dict[str, Any], status: int = 200
+) -> HttpResponse:
+    """Return the page, under the policy that holds for all pages of this request."""
+    allow_nonce(request)
+    response = render(request, template, context, status=status)
+    return page_policy(request, response, framed_by=found.merchant.embed_origins)
+
+
+def missing(request: HttpRequest) -> HttpResponse:
+    """Return the page for a code that no request has."""
+    return page_policy(request, render(request, "checkout/not_found.html", {"merchant": {}}, status=404))
+
+
+def logo_path(found: PaymentRequest) -> str | None:
+    """Return where the page finds the logo, if it is here."""
+    if known_logo(found.merchant) is None:
+        return None
+    return f"{reverse('logo', args=(found.shortcode,))}?v={version(found.merchant)}"
+
+
+def _is_payable(found: PaymentRequest, state: str) -> bool:
+    """Whether a customer may be told where to send money: nothing ended, nothing under way, the chain in service."""
+    in_service = found.chain.is_active and found.token.is_active
+    return in_service and state in ("active", "partly_paid") and not found.is_past_expiry(timezone.now())

@@ -1,0 +1,56 @@
+"""The receipt of a completed request: a page to print, with all that is needed to check it on the chain."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from chains.amounts import display_amount
+from chains.clients.solana_references import reference_key
+from chains.models import ChainType
+from checkout.lookup import find_request
+from checkout.pages import missing, page_context, shown
+from config.api.methods import only_read
+from payments.models import Payment, PaymentRequest
+
+
+@only_read
+def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
+    """Show the receipt; before the request is completed there is none, and its page is shown instead."""
+    try:
+        found = find_request(shortcode)
+    except Http404:
+        return missing(request)
+    if found.status != PaymentRequest.Status.COMPLETED:
+        return redirect("pay", found.shortcode)
+    context = {**page_context(found), "lines": [_line(payment) for payment in _counted(found)]}
+    return shown(request, found, "checkout/receipt.html", context)
+
+
+def _counted(found: PaymentRequest) -> list[Payment]:
+    """Return the payments that make up what was paid, oldest first."""
+    payments = found.payments.filter(status=Payment.Status.COMPLETED)
+    return list(payments.select_related("chain", "token", "request__token", "request__chain").order_by("id"))
+
+
+def _line(payment: Payment) -> dict[str, Any]:
+    """Return one payment as the receipt shows it; `proof` is the transaction in which the merchant's money arrived."""
+    request = payment.request
+    sent = payment.token or request.token
+    return {
+        "payment": payment,
+        "received": display_amount(payment.amount_received or 0, request.token.decimals),
+        "received_raw": payment.amount_received or 0,
+        "sent": None if payment.amount is None else display_amount(payment.amount, sent.decimals),
+        "sent_symbol": sent.symbol,
+        "proof": payment.counted_hash,
+        "reference": _reference(request) if payment.bound_by == Payment.BoundBy.REFERENCE else "",
+    }
+
+
+def _reference(request: PaymentRequest) -> str:
+    """Return the reference as it stands on the chain."""
+    reference = bytes(request.reference)
+    if request.chain.chain_type == ChainType.SOLANA:
+        return reference_key(reference)
+    return "0x" + reference.hex()
