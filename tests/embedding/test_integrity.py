@@ -5,10 +5,12 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.staticfiles import finders
+from django.core.management import call_command
 from playwright.sync_api import Page, Route, expect
 
 from tests.conftest import Api
@@ -19,8 +21,11 @@ IMPORT = f"import('{SOLANA}').then(() => 'ran', () => 'refused')"
 
 
 def digest(name: str) -> str:
-    with open(finders.find(name), "rb") as file:
-        return "sha384-" + base64.b64encode(hashlib.sha384(file.read()).digest()).decode()
+    return digest_of(Path(finders.find(name)))
+
+
+def digest_of(file: Path) -> str:
+    return "sha384-" + base64.b64encode(hashlib.sha384(file.read_bytes()).digest()).decode()
 
 
 @pytest.mark.parametrize("path", ["/pay/{shortcode}", "/pay/nonesuch2345", "/"])
@@ -73,3 +78,25 @@ def test_an_altered_style_is_not_applied(page: Page, create: Create) -> None:
     page.route("**/checkout.css", altered)
     page.goto(create()["payment_url"])
     assert page.evaluate("document.styleSheets[0].href") is None  # only the theme's own, inline
+
+
+def test_fingerprinted_files_are_held_to_their_own_digests(
+    public: Api, api: Api, order: Create, settings: Any, tmp_path: Path
+) -> None:
+    settings.STATIC_ROOT, settings.COLLECTED = tmp_path, True
+    manifest = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": manifest}}
+    others = ["admin/*", "unfold/*", "drf_spectacular_sidecar/*", "merchants/*", "payments/*"]
+    call_command("collectstatic", "--no-input", verbosity=0, ignore_patterns=others)
+
+    request = api.post("/api/payment-requests", order()).json()
+    text = public.get(f"/pay/{request['shortcode']}").content.decode()
+    named = dict(re.findall(r'(?:src|href)="/static/(\S+\.(?:js|css))" integrity="([^"]+)"', text))
+    (told,) = re.findall(r'type="importmap">(.+?)</script>', text)
+    named |= {name.removeprefix("/static/"): told for name, told in json.loads(told)["integrity"].items()}
+    assert len(named) >= 3
+    for name, told in named.items():
+        assert re.search(r"\.[0-9a-f]{12}\.(js|css)$", name)
+        assert told == digest_of(tmp_path / name)
+    script = public.get("/quittance.js").content
+    assert script == (tmp_path / "checkout/quittance.js").read_bytes()
