@@ -2,6 +2,7 @@
 
 import { copy } from "./copy";
 import { el, type Child } from "./dom";
+import { isolated } from "./language";
 import type { Notice } from "./notices";
 import { isZero, plain } from "./money";
 import type { Screen } from "./panel";
@@ -14,7 +15,7 @@ export function screen(name: string, heading: string, nodes: Child[], spoken?: s
 
 /** An amount with its symbol, as people say it. */
 export function money(amount: Amount, checkout: Checkout): string {
-  return `${plain(amount)} ${checkout.token.symbol}`;
+  return isolated(`${plain(amount)} ${checkout.token.symbol}`);
 }
 
 export function noticeBox(notice: Notice | undefined): HTMLElement | null {

@@ -3,6 +3,7 @@
 import { copy } from "./copy";
 import { button, el, type Child } from "./dom";
 import type { Flow } from "./flow";
+import { isolated } from "./language";
 import { about, costs, dollars, plain } from "./money";
 import type { Notice } from "./notices";
 import type { Screen } from "./panel";
@@ -42,7 +43,7 @@ function directWaysOn(flow: Flow): Child[] {
 
 /** What leaves the wallet, short enough for a button. */
 export function costOf({ from }: Route): string {
-  return `${costs(from.amount)} ${from.token.symbol}`;
+  return isolated(`${costs(from.amount)} ${from.token.symbol}`);
 }
 
 function directFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElement {
@@ -61,7 +62,7 @@ function swapFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElemen
   const contract = contractOf(route);
   const spender = spenderOf(route);
   const isExact = to.amount.raw === to.amount_min.raw;
-  const least = `${plain(to.amount_min)} ${to.token.symbol}`;
+  const least = isolated(`${plain(to.amount_min)} ${to.token.symbol}`);
   const addresses = facts(addressFact(copy.recipient, checkout.recipient_address), addressFact(copy.payer, account));
   return el(
     "div",
@@ -70,7 +71,7 @@ function swapFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElemen
       fact(
         copy.youPay,
         stacked(
-          el("strong", {}, `${plain(from.amount)} ${from.token.symbol}`),
+          el("strong", {}, isolated(`${plain(from.amount)} ${from.token.symbol}`)),
           copy.onChain(chains.name(from.chain_id)),
           from.usd ? copy.worthAbout(dollars(from.usd)) : null,
         ),
@@ -113,7 +114,7 @@ function networkFee({ gas, from }: Route): string {
 
 function feeList(fees: RouteFee[]): HTMLElement {
   const items = fees.map(({ name, amount, token, usd, included }) => {
-    const cost = amount ? `${about(amount)} ${token.symbol}` : "";
+    const cost = amount ? isolated(`${about(amount)} ${token.symbol}`) : "";
     const note = included ? copy.feeIncluded : copy.feeOnTop;
     return el(
       "li",

@@ -4,6 +4,7 @@ import { copy } from "./copy";
 import { button, el, initial, type Child } from "./dom";
 import type { Flow } from "./flow";
 import type { Option } from "./holdings";
+import { isolated } from "./language";
 import { dollars, held, plain } from "./money";
 import type { Notice } from "./notices";
 import type { Screen } from "./panel";
@@ -110,8 +111,8 @@ function tokenRow(option: Option, context: PayContext): HTMLElement {
     el(
       "span",
       { class: "token__held" },
-      option.balance ? held(option.balance) : el("small", {}, copy.balanceUnknown),
-      el("small", {}, reason ?? dollars(option.usd)),
+      option.balance ? isolated(held(option.balance)) : el("small", {}, copy.balanceUnknown),
+      el("small", {}, reason ?? isolated(dollars(option.usd))),
     ),
     isForeign && el("small", { class: "token__address" }, copy.outsideCatalogue, " ", el("code", {}, address)),
   ];
