@@ -68,6 +68,7 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
         "native_symbol",
         "confirmations",
         "explorer_url",
+        "wallet_rpc_url",
         *settings_of_nodes,
     )
     fields: ClassVar[Any] = ("name", "is_active", "block_time_ms", *readonly_fields)

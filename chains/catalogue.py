@@ -18,12 +18,14 @@ from config.api.nesting import is_deeper_than
 from config.api.serializers import has_unsafe_characters
 
 _CHAIN_FIELDS = {
-    "id", "name", "chain_type", "network", "is_active", "rpc_urls", "explorer_url", "native_symbol",
-    "confirmations", "block_time_ms", "routers", "tokens",
+    "id", "name", "chain_type", "network", "is_active", "rpc_urls", "wallet_rpc_url", "explorer_url",
+    "native_symbol", "confirmations", "block_time_ms", "routers", "tokens",
 }  # fmt: skip
 _TOKEN_FIELDS = {"symbol", "name", "decimals", "contract_address", "is_active", "tags", "trailing_data"}
 _TAGS = {ChainType.EVM: ("safe", "finalized"), ChainType.SOLANA: ("confirmed", "finalized")}
 _ENV_URL = re.compile(r"env:[A-Z][A-Z0-9_]*")
+_SHORTEST_KEY = 20
+_OWN_MACHINE = ("localhost", "127.0.0.1")
 _MOST_DECIMALS = 36
 _LONGEST_URL = 500
 _LONGEST_WORD = 32
@@ -138,6 +140,7 @@ def _checked_chain(entry: Any) -> dict[str, Any]:
         "network": _text(entry, "network", where, default=""),
         "is_active": _flag(entry, "is_active", where),
         "rpc_urls": _node_urls(entry.get("rpc_urls", []), where),
+        "wallet_rpc_url": _public_node(entry, where),
         "explorer_url": _explorer(entry, where),
         "native_symbol": _text(entry, "native_symbol", where, longest=16),
         "confirmations": _confirmations(entry.get("confirmations", "finalized"), chain_type, where),
@@ -228,6 +231,20 @@ def _node_urls(urls: Any, where: str) -> list[str]:
         if not isinstance(url, str) or not (_ENV_URL.fullmatch(url) or _is_web_address(url)):
             raise CatalogueError(f"{where}: an rpc_url should be http(s)://… or env:NAME")
     return urls
+
+
+def _public_node(entry: Mapping[str, Any], where: str) -> str:
+    """Return the node that customers' wallets may be told of, or nothing: never one that could hold a key."""
+    url = _text(entry, "wallet_rpc_url", where, default="", longest=_LONGEST_URL)
+    parts = urlsplit(url) if _is_web_address(url) else None
+    is_open = parts is not None and not (parts.query or parts.fragment or "@" in parts.netloc)
+    has_key = parts is not None and any(len(word) >= _SHORTEST_KEY for word in parts.path.split("/"))
+    is_safe = parts is not None and (parts.scheme == "https" or parts.hostname in _OWN_MACHINE)
+    if url and (has_key or not (is_open and is_safe)):
+        raise CatalogueError(
+            f"{where}: wallet_rpc_url is shown to everybody: it should be https://… without credentials, key or query"
+        )
+    return url
 
 
 def _explorer(entry: Mapping[str, Any], where: str) -> str:

@@ -16,7 +16,8 @@ class Chain(models.Model):
 
     `confirmations` is a number of blocks, or the tag whose block has to be reached: `safe` or `finalized` on EVM,
     `confirmed` or `finalized` on Solana. `rpc_urls` are tried in order; `env:NAME` is read from the environment.
-    `routers` holds, per routing provider, the only contracts that its transactions may call here.
+    `routers` holds, per routing provider, the only contracts that its transactions may call here. `wallet_rpc_url` is
+    the one node that everybody may be told of: wallets that don't know the network are offered it.
     """
 
     id = models.BigIntegerField(primary_key=True)
@@ -25,6 +26,7 @@ class Chain(models.Model):
     network = models.CharField(max_length=32, blank=True, default="")
     is_active = models.BooleanField(default=True)
     rpc_urls = ArrayField(models.CharField(max_length=500), default=list, blank=True)
+    wallet_rpc_url = models.CharField(max_length=500, blank=True, default="", db_default="")
     explorer_url = models.CharField(max_length=500, blank=True, default="")
     native_symbol = models.CharField(max_length=16)
     confirmations = models.CharField(max_length=16, default="finalized")

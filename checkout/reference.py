@@ -19,6 +19,7 @@ CHAIN: dict[str, Any] = {
     "network": "",
     "native_symbol": "ETH",
     "explorer_url": "https://basescan.org",
+    "wallet_rpc_url": "https://mainnet.base.org",
 }
 _MERCHANT: dict[str, Any] = {
     "name": "Harbour Coffee",
@@ -67,9 +68,12 @@ class CheckoutChainSerializer(ChainSerializer):
     """The answer of `chain_object`."""
 
     explorer_url = text("Its block explorer; null if none is known.", allow_null=True)
+    wallet_rpc_url = text(
+        "A public node, for wallets that don't know the network yet; null if none is named.", allow_null=True
+    )
 
     class Meta(ChainSerializer.Meta):
-        fields = ("id", "name", "chain_type", "network", "native_symbol", "explorer_url")
+        fields = ("id", "name", "chain_type", "network", "native_symbol", "explorer_url", "wallet_rpc_url")
         read_only_fields = fields
         extra_kwargs = {
             **ChainSerializer.Meta.extra_kwargs,

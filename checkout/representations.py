@@ -83,6 +83,7 @@ def chain_object(chain: Chain) -> dict[str, Any]:
         "network": chain.network,
         "native_symbol": chain.native_symbol,
         "explorer_url": chain.explorer_url or None,
+        "wallet_rpc_url": chain.wallet_rpc_url or None,
     }
 
 
