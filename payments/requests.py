@@ -106,9 +106,9 @@ def _lockable() -> QuerySet[PaymentRequest]:
 def is_held(request: PaymentRequest, now: datetime) -> bool:
     """Whether a payment under way keeps `request` from expiring or being cancelled (contract 5).
 
-    A mined and bound transaction holds it until it is decided, and so does a swap that has begun, for 24 hours at most.
-    Transactions in no block hold it for 15 minutes in all,
-    counted from the first of them, and never beyond `expires_at` + 15 minutes.
+    A mined and bound transaction holds it until it is decided, and so does a swap that its provider knows of, for 24
+    hours at most. Transactions in no block hold it for 15 minutes in all, counted from the first of them, and never
+    beyond `expires_at` + 15 minutes; each swap that its provider has not taken notice of for as long, too.
     """
     payments = list(request.payments.all())
     open_payments = [payment for payment in payments if payment.is_open]

@@ -9,6 +9,7 @@ from payments import outcomes
 from payments.judging import Departed
 from payments.models import FailureCode, Payment, Quote
 from payments.patience import MAX_RETRIES_OF_LOOKS, before_next_try, is_over
+from payments.requests import UNMINED_HOLD
 from payments.routing.base import SwapStatus
 from payments.swap_status import Delivered, Ended, UnderWay, Unproved, shown_url, shown_word
 
@@ -47,7 +48,7 @@ def depart(
         block_time=verdict.block.time,
         confirmations=verdict.confirmations,
         confirmations_required=_CONFIRMATIONS_OF_A_DEPARTURE,
-        is_in_flight=True,
+        is_in_flight=payment.is_in_flight or payment.bridge_looks == 0,
         is_bridging=True,
         unanswered_looks=0,
         unanswered_since=None,
@@ -77,6 +78,7 @@ def keep_following(
         next_look,
         **_said(payment, status),
         is_bridging=not word.ask_source,
+        is_in_flight=not word.ask_source or _is_new(payment, now),
         status_detail=word.detail,
     )
 
@@ -151,6 +153,14 @@ def keep_silent(
         unanswered_since=since,
         status_detail=f"{name} has not answered since {since:%H:%M} UTC; asking again.",
     )
+
+
+def _is_new(payment: Payment, now: datetime) -> bool:
+    """Whether a swap that its provider knows nothing of may still hold its request open: as long as an unmined one may.
+
+    Anybody can name a quote in a call that pays for nothing, and a price is no free option.
+    """
+    return now < min(payment.created_at, payment.request.expires_at) + UNMINED_HOLD
 
 
 def time_out(payment: Payment, claim_id: uuid.UUID, name: str, now: datetime) -> None:

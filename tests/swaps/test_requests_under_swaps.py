@@ -40,6 +40,36 @@ def test_expiry_waits_for_it_and_comes_when_it_fails(scripted: Scripted) -> None
     assert (request.status, request.amount_paid) == ("expired", 0)
 
 
+@pytest.mark.parametrize("state", [SwapState.UNKNOWN, SwapState.AWAITING_SOURCE])
+def test_a_call_that_names_a_quote_and_pays_for_nothing_is_no_free_option(
+    scripted: Scripted, state: SwapState
+) -> None:
+    request = scripted.request(lifetime=timedelta(minutes=1))
+    scripted.provider.says(under_way(state))
+    payment = scripted.bridge(scripted.depart(request))
+    assert expire_due(request.expires_at) == 0, "it may be a swap that has only begun"
+    scripted.clock.forward(minutes=16)
+    for _ in range(4):
+        scripted.step(payment)
+    assert covering_payment(request, scripted.clock()) is None
+    assert expire_due(scripted.clock()) == 1
+    scripted.provider.says(delivered(scripted.deliver(ASKED), ASKED))
+    assert scripted.decide(payment).status == "completed", "money that arrives is never denied"
+    request.refresh_from_db()
+    assert (request.status, request.amount_paid) == ("completed", ASKED)
+
+
+def test_a_swap_that_its_provider_knows_of_late_holds_its_request_again(scripted: Scripted) -> None:
+    request = scripted.request(lifetime=timedelta(minutes=1))
+    scripted.provider.says(under_way(SwapState.UNKNOWN))
+    payment = scripted.bridge(scripted.depart(request))
+    scripted.clock.forward(minutes=16)
+    scripted.step(payment)
+    scripted.provider.says(under_way())
+    scripted.until(payment, lambda: payment.is_in_flight)
+    assert expire_due(scripted.clock()) == 0
+
+
 def test_what_is_delivered_after_the_end_of_the_time_is_paid_late(scripted: Scripted) -> None:
     request = scripted.request()
     payment = bridging(scripted, request)
