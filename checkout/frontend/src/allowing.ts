@@ -59,7 +59,8 @@ export class Allowing {
   ): Promise<Approval | null> {
     const { flow } = this;
     const { wallet, account } = reviewed;
-    flow.go({ ...reviewed, at: "approving", plan, isMining: false });
+    const signed = wallet.read(transaction, this.shown(reviewed, before, plan.asks[plan.at] ?? "allow"));
+    flow.go({ ...reviewed, at: "approving", plan, isMining: false, signed });
     let hash: string;
     try {
       hash = await wallet.send(account, transaction);
@@ -68,7 +69,7 @@ export class Allowing {
       return null;
     }
     if (!current()) return null;
-    flow.go({ ...reviewed, at: "approving", plan, isMining: true });
+    flow.go({ ...reviewed, at: "approving", plan, isMining: true, signed });
     const mined = await this.mined(reviewed, hash, before, current);
     if (!current()) return null;
     if (mined === "failed") flow.review(reviewed, bad(copy.notices.approvalFailed));

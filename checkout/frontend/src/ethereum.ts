@@ -1,7 +1,9 @@
 /** An Ethereum wallet (EIP-1193, EIP-3326) behind the interface that the flow knows. */
 
-import { matchesShown } from "./evm-review";
-import { understood, WalletError } from "./refusals";
+import { webUrl } from "./dom";
+import { matchesShown, readTransaction } from "./evm-review";
+import { inTime, refusalOf, understood, WalletError } from "./refusals";
+import type { Chain } from "./types";
 import type { Wallet, WalletFace } from "./wallet";
 
 export interface Provider {
@@ -13,10 +15,13 @@ export interface Provider {
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
 const HASH = /^0x[0-9a-f]{64}$/i;
 const SIGNATURE = /^0x([0-9a-f]{2})+$/i;
+const SETTLING_MS = 200;
+const SETTLING_CHECKS = 10;
 
 export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
   const ask = (method: string, params?: unknown[]): Promise<unknown> => call(provider, method, params);
-  const chain = async (): Promise<number> => Number(await ask("eth_chainId"));
+  const know = (method: string, params?: unknown[]): Promise<unknown> => inTime(ask(method, params));
+  const chain = async (): Promise<number> => Number(await know("eth_chainId"));
   return {
     ...face,
     family: "evm",
@@ -26,11 +31,24 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
       if (!account) throw new WalletError("unauthorized", "");
       return account;
     },
-    async switchTo(chainId) {
-      await ask("wallet_switchEthereumChain", [{ chainId: `0x${chainId.toString(16)}` }]);
-      return chain();
+    async accounts() {
+      return addresses(await know("eth_accounts"));
+    },
+    async switchTo(chainId, known) {
+      const wanted = [{ chainId: `0x${chainId.toString(16)}` }];
+      try {
+        await ask("wallet_switchEthereumChain", wanted);
+      } catch (error) {
+        const added = MAY_BE_UNKNOWN.includes(refusalOf(error)) ? addition(known) : null;
+        if (!added) throw error;
+        await ask("wallet_addEthereumChain", [added]);
+        // To have added it does not promise to have changed to it.
+        if ((await chain()) !== chainId) await ask("wallet_switchEthereumChain", wanted);
+      }
+      return settled(chain, chainId);
     },
     matches: (transaction, shown) => typeof transaction === "object" && matchesShown(transaction, shown),
+    read: (transaction, shown) => (typeof transaction === "object" ? readTransaction(transaction, shown) : null),
     async sign(account, message) {
       return bytesOf(await ask("personal_sign", [hexOf(message), account]), SIGNATURE);
     },
@@ -39,26 +57,56 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
       return bytesOf(await ask("eth_sendTransaction", [Object.fromEntries(given)]), HASH);
     },
     async outcome(hash) {
-      const receipt = (await ask("eth_getTransactionReceipt", [hash])) as { status?: unknown } | null;
+      const receipt = (await know("eth_getTransactionReceipt", [hash])) as { status?: unknown } | null;
       return receipt ? Number(receipt.status) === 1 : null;
     },
-    watch(accountChanged, chainChanged) {
-      const accounts = (value: unknown): void => accountChanged(firstAccount(value));
-      const chainId = (value: unknown): void => chainChanged(Number(value));
-      provider.on?.("accountsChanged", accounts);
-      provider.on?.("chainChanged", chainId);
-      return () => {
-        provider.removeListener?.("accountsChanged", accounts);
-        provider.removeListener?.("chainChanged", chainId);
-      };
+    watch(changes) {
+      const listeners: [string, (value: unknown) => void][] = [
+        ["accountsChanged", (value) => changes.account(firstAccount(value))],
+        ["chainChanged", (value) => changes.chain(Number(value))],
+        ["disconnect", () => changes.offline()],
+      ];
+      for (const [event, listener] of listeners) provider.on?.(event, listener);
+      return () => listeners.forEach(([event, listener]) => provider.removeListener?.(event, listener));
     },
   };
 }
 
-/** The first address of an `eth_accounts` answer or an `accountsChanged` event. */
+/** Wallets that don't know a network say so in many ways, some in words alone. */
+const MAY_BE_UNKNOWN = ["unknown_chain", "unsupported", "other"];
+
+/** What a wallet is told of a network that it doesn't know (EIP-3085); null where no public node is named. */
+function addition(chain: Chain | null): object | null {
+  if (!chain?.wallet_rpc_url) return null;
+  const symbol = chain.native_symbol;
+  const explorer = webUrl(chain.explorer_url);
+  return {
+    chainId: `0x${chain.id.toString(16)}`,
+    chainName: chain.name,
+    nativeCurrency: { name: symbol, symbol, decimals: 18 },
+    rpcUrls: [chain.wallet_rpc_url],
+    ...(explorer ? { blockExplorerUrls: [explorer] } : {}),
+  };
+}
+
+/** Some wallets answer before they have changed. */
+async function settled(chain: () => Promise<number>, wanted: number): Promise<number> {
+  let now = await chain();
+  for (let check = 0; check < SETTLING_CHECKS && now !== wanted; check += 1) {
+    await new Promise((resolve) => setTimeout(resolve, SETTLING_MS));
+    now = await chain();
+  }
+  return now;
+}
+
+/** The addresses of an `eth_accounts` answer or an `accountsChanged` event. */
+function addresses(accounts: unknown): string[] {
+  const given: unknown[] = Array.isArray(accounts) ? accounts : [];
+  return given.filter((one): one is string => typeof one === "string" && ADDRESS.test(one));
+}
+
 function firstAccount(accounts: unknown): string | null {
-  const first: unknown = Array.isArray(accounts) ? accounts[0] : null;
-  return typeof first === "string" && ADDRESS.test(first) ? first : null;
+  return addresses(accounts)[0] ?? null;
 }
 
 function bytesOf(answer: unknown, shape: RegExp): string {

@@ -1,7 +1,7 @@
 /** Whether an Ethereum transaction does what the customer was shown. Pure: nobody is asked. */
 
 import type { EvmTransaction } from "./types";
-import type { Shown } from "./wallet";
+import type { Shown, Signed } from "./wallet";
 
 const TRANSFER = "0xa9059cbb";
 const APPROVE = "0x095ea7b3";
@@ -27,6 +27,23 @@ export function matchesShown(transaction: EvmTransaction, shown: Shown): boolean
       return same(transaction.to, shown.token.contract_address) && value === 0n && data.startsWith(call);
     }
   }
+}
+
+/** What the transaction's own bytes say, of one that matches what was shown. */
+export function readTransaction(transaction: EvmTransaction, shown: Shown): Signed {
+  const { to, value, data = "0x" } = transaction;
+  const chainId = Number(transaction.chainId);
+  const coins = BigInt(value ?? "0x0").toString();
+  if (shown.kind === "call") return { chainId, party: null, contract: to, rawAmount: coins };
+  const [selector, known] = shown.kind === "allowance" ? [APPROVE, shown.spender] : [TRANSFER, shown.recipient];
+  if (!data.toLowerCase().startsWith(selector)) return { chainId, party: spelt(to, known), contract: null, rawAmount: coins };
+  const party = spelt(`0x${data.slice(34, 74)}`, known);
+  return { chainId, party, contract: to, rawAmount: BigInt(`0x${data.slice(74, 138)}`).toString() };
+}
+
+/** The address with the capitals that people compare by, where it is the known one. */
+function spelt(address: string, known: string): string {
+  return same(address, known) ? known : address;
 }
 
 function tokenCall(selector: string, account: string, rawAmount: string): string {

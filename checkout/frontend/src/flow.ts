@@ -6,13 +6,16 @@ import { copy } from "./copy";
 import { Holdings, type Option } from "./holdings";
 import { bad, connectionNotice, info, type Notice } from "./notices";
 import { Paying } from "./paying";
+import { refusalOf } from "./refusals";
 import { RouteBook } from "./route-book";
-import { NEXT, type Chosen, type Connected, type Reviewed, type Step } from "./states";
+import { NEXT, type At, type Chosen, type Connected, type Reviewed, type Step } from "./states";
 import type { Checkout, Route, SentTransaction } from "./types";
 import type { Wallet } from "./wallet";
 
 export interface FlowEvents {
   changed(): void;
+  /** A wallet was connected; null: it was left. */
+  connected(wallet: Wallet | null): void;
   promptOpened(): void;
   promptAnswered(): void;
   sent(transaction: SentTransaction): void;
@@ -32,6 +35,10 @@ export interface Means {
   siblingOf: (wallet: Wallet) => Wallet | null;
 }
 
+/** Once a wallet has kept its owner waiting for so long, the page says where its question may be hiding. */
+const SLOW_AFTER_MS = 15_000;
+const ASKING: readonly At[] = ["connecting", "switching", "approving", "proving", "confirming"];
+
 export class Flow {
   step: Step = { at: "choose" };
   holdings: Holdings | null = null;
@@ -39,10 +46,13 @@ export class Flow {
   isRoutingDown = false;
   /** What the customer has typed to find a token. */
   filter = "";
+  /** Whether a wallet has been asking for long. */
+  isSlow = false;
   readonly book: RouteBook;
   private readonly paying: Paying;
   private turn = 0;
   private unwatch: (() => void) | null = null;
+  private slowness: ReturnType<typeof setTimeout> | null = null;
 
   constructor(readonly means: Means) {
     this.book = new RouteBook(means.api, means.checkout, means.now);
@@ -54,6 +64,7 @@ export class Flow {
     this.turn += 1;
     this.unwatch?.();
     this.unwatch = null;
+    this.means.events.connected(null);
     this.go({ at: "choose", ...(notice ? { notice } : {}) });
   }
 
@@ -63,12 +74,19 @@ export class Flow {
     this.go({ at: "connecting", wallet });
     try {
       const account = await wallet.connect();
-      if (!current()) return;
-      this.watch(wallet);
-      await this.look({ wallet, account }, current);
+      if (current()) await this.enter({ wallet, account }, current);
     } catch (error) {
-      if (current()) this.restart(connectionNotice(error, wallet));
+      if (!current()) return;
+      this.restart(connectionNotice(error, wallet));
+      if (refusalOf(error) === "already_asking") this.awaitOldQuestion(wallet);
     }
+  }
+
+  /** Goes on with the wallet that was connected before the page was loaded anew, if it still shows an account. */
+  async resume(wallet: Wallet): Promise<void> {
+    const current = this.begin();
+    const [account] = await wallet.accounts().catch(() => []);
+    if (account && current() && this.step.at === "choose") await this.enter({ wallet, account }, current);
   }
 
   /** To the same wallet's account on the other family of networks. */
@@ -173,7 +191,19 @@ export class Flow {
     const isOpen = step.at === "choose" || NEXT[this.step.at].includes(step.at);
     if (!isOpen) throw new Error(`No way from ${this.step.at} to ${step.at}`);
     this.step = step;
+    const isAnswered = ("isMining" in step && step.isMining) || ("isSigned" in step && step.isSigned);
+    this.expectAnswer(ASKING.includes(step.at) && !isAnswered);
     this.means.events.changed();
+  }
+
+  private expectAnswer(isAsked: boolean): void {
+    if (this.slowness !== null) clearTimeout(this.slowness);
+    this.isSlow = false;
+    const tell = (): void => {
+      this.isSlow = true;
+      this.means.events.changed();
+    };
+    this.slowness = isAsked ? setTimeout(tell, SLOW_AFTER_MS) : null;
   }
 
   /** Ends what was under way; whether the answer that is awaited now is still wanted when it comes. */
@@ -198,6 +228,22 @@ export class Flow {
     else this.showTokens(notice);
   }
 
+  private async enter(connected: Connected, current: () => boolean): Promise<void> {
+    this.means.events.connected(connected.wallet);
+    this.watch(connected.wallet);
+    await this.look(connected, current);
+  }
+
+  /** Its owner may answer the question that stood open already: that will do. */
+  private awaitOldQuestion(wallet: Wallet): void {
+    const current = this.begin();
+    this.unwatch = wallet.watch({
+      account: (account) => void (account && current() && this.enter({ wallet, account }, current)),
+      chain: () => undefined,
+      offline: () => undefined,
+    });
+  }
+
   private unquoted(chosen: Chosen, error: unknown): void {
     const { option } = chosen;
     const notice = this.serverNotice(error);
@@ -208,10 +254,20 @@ export class Flow {
 
   private watch(wallet: Wallet): void {
     this.unwatch?.();
-    this.unwatch = wallet.watch(
-      (account) => this.accountChanged(wallet, account),
-      (chainId) => this.chainChanged(chainId),
-    );
+    this.unwatch = wallet.watch({
+      account: (account) => this.accountChanged(wallet, account),
+      chain: (chainId) => this.chainChanged(chainId),
+      offline: () => this.step.at === "review" && this.review(this.step, bad(copy.notices.disconnected)),
+    });
+  }
+
+  /** Before its owner is asked for anything: whether the wallet still shows the account that was reviewed. */
+  async holds({ wallet, account }: Connected, current: () => boolean): Promise<boolean> {
+    const shown = wallet.family === "evm" ? await wallet.accounts() : [account];
+    if (!current()) return false;
+    if (shown.some((one) => one.toLowerCase() === account.toLowerCase())) return true;
+    this.accountChanged(wallet, shown[0] ?? null);
+    return false;
   }
 
   private accountChanged(wallet: Wallet, account: string | null): void {

@@ -14,8 +14,9 @@ import { plain } from "./money";
 import { Outbox } from "./outbox";
 import * as outcomes from "./outcomes";
 import { Panel, type Screen } from "./panel";
-import { partialText } from "./parts";
+import { money, partialText } from "./parts";
 import { isTakingLong, processingScreen, submittingScreen } from "./progress";
+import { RecentWallets } from "./recent";
 import { payScreen } from "./screens";
 import { StatusPoll } from "./status";
 import type { Checkout, SentTransaction } from "./types";
@@ -38,6 +39,7 @@ class CheckoutPage {
   private readonly api: Api;
   private readonly chains: Chains;
   private readonly outbox: Outbox;
+  private readonly recent: RecentWallets;
   private readonly flow: Flow;
   private readonly poll: StatusPoll;
   private readonly delivery: Delivery;
@@ -46,6 +48,8 @@ class CheckoutPage {
 
   private wallets: Wallet[] = [];
   private walletsSettled = false;
+  /** The wallet to go on with after the page was loaded anew, until it has come. */
+  private awaited: string | null = null;
   private isTimeUp = false;
   private wasInFlight = false;
   private dismissedFailure: string | null = null;
@@ -59,6 +63,7 @@ class CheckoutPage {
     this.clock = new ServerClock(checkout.server_time);
     this.api = new Api(checkout.id);
     this.outbox = new Outbox(checkout.id);
+    this.recent = new RecentWallets(checkout.id);
     this.chains = readChains(document.getElementById("chains-data"), checkout);
     this.flow = new Flow({
       api: this.api,
@@ -69,6 +74,7 @@ class CheckoutPage {
       offersSwaps: checkout.pay_with?.is_routed ?? false,
       events: {
         changed: () => this.render(),
+        connected: (wallet) => this.recent.connected(wallet),
         promptOpened: () => this.outbox.promptOpened(),
         promptAnswered: () => this.outbox.promptAnswered(),
         sent: (transaction) => this.send(transaction),
@@ -107,8 +113,13 @@ class CheckoutPage {
     replaceBrokenLogo(this.checkout.merchant.name);
     byId("expires").textContent = localTime(this.checkout.expires_at);
     this.enableFinder();
-    this.outbox.onOtherTab(() => this.poll.now());
+    this.outbox.onOtherTab(() => {
+      this.poll.now();
+      void this.delivery.run();
+    });
     this.wasInFlight = this.isInFlight();
+    if (this.isPayable() && !this.wasInFlight && !this.outbox.promptWasLeftOpen) this.awaited = this.recent.connectedHere;
+    this.stayWhenTouched();
     this.discoverWallets();
     this.render();
     setInterval(() => this.render(), LATE_CHECK_MS);
@@ -129,13 +140,23 @@ class CheckoutPage {
       },
     };
     const found = (wallets: Wallet[], settled: boolean): void => {
-      this.wallets = wallets;
+      this.wallets = this.recent.sorted(wallets);
       this.walletsSettled = settled;
+      this.root.dataset.wallets = wallets.length > 0 ? "some" : "none";
       this.render();
+      this.resume();
     };
     discoverWallets(search, found, () => {
       if (own === "solana") this.flow.restart({ tone: "error", text: copy.notices.pageIncomplete });
     });
+  }
+
+  /** A page that was loaded anew goes on with the wallet that it had, unless its customer was quicker. */
+  private resume(): void {
+    const wallet = this.wallets.find(({ name }) => name === this.awaited);
+    if (!wallet || this.root.dataset.screen !== "choose" || this.flow.step.at !== "choose") return;
+    this.awaited = null;
+    void this.flow.resume(wallet);
   }
 
   private update(next: Checkout): void {
@@ -194,6 +215,7 @@ class CheckoutPage {
       chains,
       wallets: this.wallets,
       walletsSettled: this.walletsSettled,
+      lastUsed: this.recent.last,
       promptWasLeftOpen: this.outbox.promptWasLeftOpen,
       flow: this.flow,
     });
@@ -208,6 +230,7 @@ class CheckoutPage {
         this.flow.step,
         this.flow.holdings?.version,
         this.flow.isRoutingDown,
+        this.flow.isSlow,
         this.checkout.payments.some((payment) => isTakingLong(payment, this.clock.now())),
         this.wallets.map(({ id, sibling }) => [id, sibling !== undefined]),
         this.walletsSettled,
@@ -226,7 +249,8 @@ class CheckoutPage {
     this.panel.show(screen);
     this.root.dataset.state = this.state();
     this.root.dataset.screen = screen.name;
-    this.embedding.tell(this.state(), this.outbox.promptWasLeftOpen || this.outbox.unsent.length > 0);
+    document.title = [screen.heading, money(this.checkout.amount, this.checkout), this.checkout.merchant.name].join(" · ");
+    this.embedding.tell(this.state(), screen.name === "confirming" || this.outbox.unsent.length > 0);
     this.runCountdown();
   }
 
@@ -262,6 +286,8 @@ class CheckoutPage {
   /** Where the customer is led by itself: back to the shop once paid here, or from a cancelled request. */
   private destination(): string | null {
     const { status, redirect_url, cancel_url, amount_paid } = this.checkout;
+    // Whoever paid too much has something to read here.
+    if (outcomes.isPaidTooMuch(this.checkout)) return null;
     if (status === "completed" && (this.wasInFlight || this.outbox.hasSent)) return webUrl(redirect_url);
     // Whoever paid a cancelled request has something to read here.
     return status === "cancelled" && !this.isInFlight() && amount_paid.raw === "0" ? webUrl(cancel_url) : null;
@@ -281,6 +307,16 @@ class CheckoutPage {
       // `replace`, so that the back button does not run into this page and out again.
       location.replace(destination);
     }, 1000);
+  }
+
+  /** Whoever touches the page while it is about to leave wants to read it. */
+  private stayWhenTouched(): void {
+    for (const kind of ["keydown", "pointerdown", "wheel"]) {
+      document.addEventListener(kind, ({ target }) => {
+        const isPress = target instanceof Element && target.closest("a, button") !== null;
+        if (this.secondsLeft !== null && !isPress) this.stay();
+      });
+    }
   }
 
   private stay(): void {

@@ -56,6 +56,13 @@ export function larger(one: string | null, other: string | null): number {
   return a === b ? 0 : a > b ? -1 : 1;
 }
 
+/** An amount from its base units. */
+export function amountOf(raw: string, decimals: number): Amount {
+  const digits = raw.padStart(decimals + 1, "0");
+  const point = digits.length - decimals;
+  return { raw, decimals, formatted: decimals ? `${digits.slice(0, point)}.${digits.slice(point)}` : digits };
+}
+
 export function isZero(amount: Amount): boolean {
   return BigInt(amount.raw) === 0n;
 }

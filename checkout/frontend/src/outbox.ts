@@ -80,6 +80,12 @@ export class Outbox {
       this.memory = this.read();
       callback();
     });
+    // A page that was asleep has heard nothing.
+    window.addEventListener("pageshow", (event) => {
+      if (!event.persisted) return;
+      this.memory = this.read();
+      callback();
+    });
   }
 
   private change(edit: (memory: Memory) => void): void {

@@ -20,6 +20,8 @@ const CHECK_AGAIN = new Set([
 ]);
 const NEVER_PAY_AGAIN = new Set(["transaction_not_bound", "swap_partial", "swap_failed", "wrong_token"]);
 
+const LEAVING_SPOKEN_SECONDS = 3;
+
 /** What the customer can do after a failure. */
 export interface AfterFailure {
   payAgain(): void;
@@ -38,6 +40,12 @@ export function latest(payments: Payment[]): Payment | null {
   );
 }
 
+/** Whether more arrived than was asked for: not the little more that a route brings, which promises a least amount. */
+export function isPaidTooMuch({ status, amount_overpaid, payments }: Checkout): boolean {
+  const paid = payments.filter((payment) => payment.status === "completed");
+  return status === "completed" && !isZero(amount_overpaid) && !(paid.length === 1 && paid[0]?.type === "swap");
+}
+
 export function completedScreen(
   checkout: Checkout,
   chains: Chains,
@@ -48,22 +56,26 @@ export function completedScreen(
   const back = webUrl(checkout.redirect_url);
   const over = isZero(checkout.amount_overpaid) ? null : money(checkout.amount_overpaid, checkout);
   const paid = checkout.payments.filter((payment) => payment.status === "completed");
-  return screen("completed", copy.paid, [
-    tick(),
-    paragraph(copy.paidHelp(money(checkout.amount_paid, checkout), merchant.name)),
-    checkout.paid_late ? paragraph(copy.paidLate) : null,
-    over && overpaidNote(over, paid, merchant.name),
-    back ? actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))) : paragraph(copy.mayClose),
-    leavingNote(merchant.name, secondsLeft, stay),
-    ...paid.flatMap((payment) => transactionBoxes(payment, chains)),
-  ]);
-}
-
-/** A route promises a least amount, and usually brings a little more: nothing that a customer has to see to. */
-function overpaidNote(over: string, paid: Payment[], merchant: string): Child {
-  const [only] = paid;
-  if (paid.length === 1 && only?.type === "swap") return smallPrint(copy.moreThanAsked(over));
-  return noticeBox({ tone: "info", text: copy.overpaid(over, merchant) });
+  const isTooMuch = isPaidTooMuch(checkout);
+  const help = copy.paidHelp(money(checkout.amount_paid, checkout), merchant.name);
+  const excess = over && (isTooMuch ? copy.overpaid(over, merchant.name) : copy.moreThanAsked(over));
+  const leaving = secondsLeft === null ? "" : copy.goingBack(merchant.name, LEAVING_SPOKEN_SECONDS);
+  return screen(
+    "completed",
+    isTooMuch ? copy.overpaidHeading : copy.paid,
+    [
+      tick(),
+      paragraph(help),
+      checkout.paid_late ? paragraph(copy.paidLate) : null,
+      excess && (isTooMuch ? noticeBox({ tone: "info", text: excess }) : smallPrint(excess)),
+      isTooMuch && supportLine(merchant),
+      back ? actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))) : paragraph(copy.mayClose),
+      leavingNote(merchant.name, secondsLeft, stay),
+      ...paid.flatMap((payment) => transactionBoxes(payment, chains)),
+    ],
+    // Said once: a clock that is read out every second is no help.
+    [help, isTooMuch && excess, leaving].filter(Boolean).join(" "),
+  );
 }
 
 export function failedScreen(payment: Payment, checkout: Checkout, chains: Chains, after: AfterFailure): Screen {

@@ -22,10 +22,13 @@ export class Panel {
 
   show(screen: Screen): void {
     const focused = this.root.contains(document.activeElement) ? document.activeElement : null;
+    const isNew = this.name !== "" && screen.name !== this.name;
+    // Nobody's hand is anywhere else on the page, as when a wallet's window took the focus away.
+    const isFree = document.hasFocus() && document.activeElement === document.body;
     const heading = el("h2", { id: "panel-heading", tabindex: "-1" }, screen.heading);
     this.root.replaceChildren(heading, ...screen.nodes);
     this.root.dataset.screen = screen.name;
-    if (focused) this.restoreFocus(screen, focused.id, heading);
+    if (focused || (isNew && isFree)) this.restoreFocus(screen, focused?.id ?? "", heading);
     this.name = screen.name;
     this.say(screen.spoken ?? screen.heading);
   }

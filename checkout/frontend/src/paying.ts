@@ -35,9 +35,9 @@ export class Paying {
     const { wallet, account, option, route } = step;
     const reviewed: Reviewed = { wallet, account, option, route };
     const current = this.flow.begin();
+    this.flow.go({ at: "building", ...reviewed });
     try {
-      if (!(await this.reachNetwork(reviewed, current))) return;
-      this.flow.go({ at: "building", ...reviewed });
+      if (!(await this.flow.holds(reviewed, current)) || !(await this.reachNetwork(reviewed, current))) return;
       const allowed = await this.allowing.run(reviewed, current);
       if (!allowed || !current()) return;
       const built = await this.build(reviewed, allowed, current);
@@ -60,13 +60,13 @@ export class Paying {
     if (!current()) return false;
     this.flow.go({ at: "switching", ...reviewed });
     const notice = await this.trySwitch(wallet, option.chainId, this.chainName(reviewed));
-    if (notice && current()) this.flow.review(reviewed, notice);
+    if (current()) notice ? this.flow.review(reviewed, notice) : this.flow.go({ at: "building", ...reviewed });
     return !notice && current();
   }
 
   private async trySwitch(wallet: Wallet, wanted: number, name: string): Promise<Notice | null> {
     try {
-      return (await wallet.switchTo(wanted)) === wanted ? null : info(copy.notices.rejectedSwitch(name));
+      return (await wallet.switchTo(wanted, this.means.chains.get(wanted))) === wanted ? null : info(copy.notices.rejectedSwitch(name));
     } catch (error) {
       return switchNotice(error, wallet, name, wanted);
     }
@@ -173,7 +173,8 @@ export class Paying {
     const { events } = this.means;
     const { wallet, account, option, route, built } = ready;
     const reviewed: Reviewed = { wallet, account, option, route };
-    flow.go({ at: "confirming", plan, ...reviewed });
+    const signed = wallet.read(built.transaction, this.shown(reviewed));
+    flow.go({ at: "confirming", plan, signed, ...reviewed });
     events.promptOpened();
     try {
       const hash = await wallet.send(account, built.transaction);

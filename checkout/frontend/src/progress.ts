@@ -10,7 +10,10 @@ import { providerName } from "./route-screen";
 import { stepList, type StepState } from "./steps";
 import type { Checkout, Merchant, Payment, SentTransaction } from "./types";
 
-const LONG_MS = 15 * 60_000;
+const LONG_CROSSING_MS = 15 * 60_000;
+const LONG_UNSEEN_MS = 5 * 60_000;
+/** Some networks take a quarter of an hour until nothing can be undone any more. */
+const LONG_CONFIRMING_MS = 30 * 60_000;
 
 export interface Following {
   checkout: Checkout;
@@ -19,9 +22,10 @@ export interface Following {
   now: number;
 }
 
-/** Whether a payment across networks is under way for longer than such payments usually are. */
+/** Whether a payment is under way for longer than such payments usually are. */
 export function isTakingLong(payment: Payment, now: number): boolean {
-  return isCrossing(payment) && now - Date.parse(payment.created_at) > LONG_MS;
+  const usual = isCrossing(payment) ? LONG_CROSSING_MS : payment.confirmations > 0 ? LONG_CONFIRMING_MS : LONG_UNSEEN_MS;
+  return now - Date.parse(payment.created_at) > usual;
 }
 
 /** A hash that only this browser knows yet. */
@@ -45,19 +49,21 @@ export function processingScreen(payment: Payment, following: Following): Screen
   const steps = isCrossing(payment) ? crossingSteps(from, to, payment) : directSteps(payment);
   const isLong = isTakingLong(payment, now);
   const current = steps.find(([, state]) => state === "current")?.[0] ?? copy.stepSent;
+  const isUnseen = !isCrossing(payment) && payment.confirmations === 0;
+  const long = isUnseen ? copy.takingLongUnseen : copy.takingLong;
   return screen(
-    "processing",
-    copy.processing,
+    isLong ? "late" : "processing",
+    isLong ? copy.late : copy.processing,
     [
       partialBox(checkout),
+      isLong && noticeBox({ tone: "info", text: long }),
       paragraph(isCrossing(payment) ? copy.crossingHelp(from, to) : copy.processingHelp),
       stepList(steps),
       payment.status_detail ? smallPrint(detailOf(payment, payment.status_detail)) : null,
-      isLong && noticeBox({ tone: "info", text: copy.takingLong }),
       isLong && supportLine(checkout.merchant),
       ...transactionBoxes(payment, chains),
     ],
-    isLong ? copy.takingLong : current,
+    isLong ? long : current,
   );
 }
 

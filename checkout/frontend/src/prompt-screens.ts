@@ -2,16 +2,27 @@
 
 import { copy } from "./copy";
 import { button, el } from "./dom";
-import { plain } from "./money";
+import type { Flow } from "./flow";
+import { amountOf, costs, plain } from "./money";
 import type { Screen } from "./panel";
-import { actions, money, paragraph, screen, spinner } from "./parts";
+import { actions, addressFact, fact, facts, money, noticeBox, paragraph, screen, spinner } from "./parts";
 import { costOf } from "./review-screen";
-import { contractOf, spenderOf } from "./route-book";
+import { contractOf } from "./route-book";
 import type { PayContext } from "./screens";
 import type { Ask, Plan, Reviewed } from "./states";
 import { stepList, type StepState } from "./steps";
+import type { Signed, Wallet } from "./wallet";
 
-export function approvingScreen(step: Reviewed & { plan: Plan; isMining: boolean }, context: PayContext): Screen {
+const COIN_DECIMALS: Readonly<Record<string, number>> = { evm: 18, solana: 9 };
+
+type Asked = Reviewed & { plan: Plan; signed: Signed | null };
+
+/** Where the question of a wallet that has kept its owner waiting may be hiding. */
+export function slowHint({ wallet }: { wallet: Wallet }, { isSlow }: Flow): HTMLElement | null {
+  return isSlow ? noticeBox({ tone: "info", text: copy.slowWallet(wallet.name) }) : null;
+}
+
+export function approvingScreen(step: Asked & { isMining: boolean }, context: PayContext): Screen {
   const { flow, chains } = context;
   const { wallet, route, plan, isMining } = step;
   const token = route.from.token.symbol;
@@ -25,12 +36,13 @@ export function approvingScreen(step: Reviewed & { plan: Plan; isMining: boolean
     [
       planList(step, context, isMining ? "steps--busy" : ""),
       paragraph(isMining ? copy.miningHelp(chains.name(step.option.chainId)) : help),
-      isMining ? null : addressBox(spenderOf(route) ?? ""),
+      isMining ? null : signedFacts(step, context),
+      slowHint(step, flow),
       actions(
         button("leave-prompt", "quiet", isMining ? copy.stopWaiting : copy.walletClosed, () => flow.leavePrompt()),
       ),
     ],
-    nameOf(plan.asks[plan.at] ?? "pay", step, context),
+    flow.isSlow ? copy.slowWallet(wallet.name) : nameOf(plan.asks[plan.at] ?? "pay", step, context),
   );
 }
 
@@ -43,24 +55,55 @@ export function provingScreen(step: Reviewed & { plan: Plan; isSigned: boolean }
     [
       planList(step, context, isSigned ? "steps--busy" : ""),
       paragraph(isSigned ? copy.checkingProof : copy.provingHelp(name)),
+      slowHint(step, context.flow),
       isSigned ? null : actions(button("leave-prompt", "quiet", copy.walletClosed, () => context.flow.leavePrompt())),
     ],
-    isSigned ? copy.checkingProof : copy.stepProve,
+    isSigned ? copy.checkingProof : context.flow.isSlow ? copy.slowWallet(name) : copy.stepProve,
   );
 }
 
-export function confirmingScreen(step: Reviewed & { plan: Plan }, context: PayContext): Screen {
+export function confirmingScreen(step: Asked, context: PayContext): Screen {
   const { wallet, route } = step;
+  const { flow } = context;
   const isDirect = route.type === "direct";
   const amount = isDirect ? money(route.from.amount, context.checkout) : costOf(route);
   const address = isDirect ? context.checkout.recipient_address : contractOf(route);
   const help = isDirect ? copy.confirmingHelp : address ? copy.confirmingSwapHelp : copy.confirmingSolanaHelp;
-  return screen("confirming", copy.confirming(wallet.name), [
-    step.plan.asks.length > 1 ? planList(step, context) : spinner(),
-    paragraph(help(amount, wallet.name)),
-    address ? addressBox(address) : null,
-    actions(button("leave-prompt", "quiet", copy.walletClosed, () => context.flow.leavePrompt())),
-  ]);
+  return screen(
+    "confirming",
+    copy.confirming(wallet.name),
+    [
+      step.plan.asks.length > 1 ? planList(step, context) : spinner(),
+      paragraph(help(amount, wallet.name)),
+      signedFacts(step, context),
+      slowHint(step, flow),
+      actions(button("leave-prompt", "quiet", copy.walletClosed, () => flow.leavePrompt())),
+    ],
+    flow.isSlow ? copy.slowWallet(wallet.name) : "",
+  );
+}
+
+/** What the transaction in the wallet says, read back from its own bytes. */
+function signedFacts({ signed, route, plan }: Asked, { chains }: PayContext): HTMLElement | null {
+  if (!signed) return null;
+  const { chainId, party, contract, rawAmount } = signed;
+  const { token } = route.from;
+  const isToken = party !== null && contract !== null;
+  const amount = isToken
+    ? `${plain(amountOf(rawAmount, token.decimals))} ${token.symbol}`
+    : `${costs(amountOf(rawAmount, COIN_DECIMALS[chains.get(chainId)?.chain_type ?? ""] ?? 18))} ${route.from.chain.native_symbol}`;
+  const partyName = plan.asks[plan.at] === "pay" ? copy.recipient : copy.spender;
+  return el(
+    "section",
+    { class: "signed" },
+    el("h3", {}, copy.youSign),
+    facts(
+      isToken || rawAmount !== "0" ? fact(copy.amount, el("strong", {}, amount)) : null,
+      fact(copy.network, chains.name(chainId)),
+      party && addressFact(partyName, party),
+      contract && addressFact(isToken ? copy.tokenContract : copy.contract, contract),
+    ),
+  );
 }
 
 function planList(step: Reviewed & { plan: Plan }, context: PayContext, kind = ""): HTMLElement {
@@ -84,8 +127,4 @@ function nameOf(ask: Ask, { route }: Reviewed, { checkout }: PayContext): string
     case "pay":
       return copy.pay(route.type === "direct" ? money(amount, checkout) : costOf(route));
   }
-}
-
-function addressBox(address: string): HTMLElement {
-  return el("code", { class: "address address--boxed" }, address);
 }

@@ -7,6 +7,7 @@ export type Refusal =
   | "unknown_chain"
   | "already_asking"
   | "disconnected"
+  | "silent"
   | "other";
 
 /** A wallet said no, or failed. `detail` is the wallet's own wording: show it as text only. */
@@ -18,6 +19,9 @@ export class WalletError extends Error {
     super(refusal);
   }
 }
+
+/** How long a wallet may take over what it can answer by itself, without its owner. */
+const SILENT_AFTER_MS = 10_000;
 
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   "4001": "rejected",
@@ -56,4 +60,12 @@ export function understood(error: unknown): WalletError {
     queue.push(data, cause, originalError);
   }
   return new WalletError("other", detail);
+}
+
+/** The answer to what no owner has to be asked about, or "silent" from a wallet that gives none. */
+export function inTime<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new WalletError("silent", "")), SILENT_AFTER_MS);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }

@@ -6,8 +6,8 @@ import { button, el, initial, type Child } from "./dom";
 import type { Flow } from "./flow";
 import type { Notice } from "./notices";
 import type { Screen } from "./panel";
-import { actions, money, noticeBox, paragraph, partialBox, screen, spinner } from "./parts";
-import { approvingScreen, confirmingScreen, provingScreen } from "./prompt-screens";
+import { actions, money, noticeBox, paragraph, partialBox, partialText, screen, spinner } from "./parts";
+import { approvingScreen, confirmingScreen, provingScreen, slowHint } from "./prompt-screens";
 import { reviewScreen } from "./review-screen";
 import { routesScreen } from "./route-screen";
 import type { Chosen, Step } from "./states";
@@ -20,6 +20,8 @@ export interface PayContext {
   chains: Chains;
   wallets: Wallet[];
   walletsSettled: boolean;
+  /** The name of the wallet that was used last in this browser. */
+  lastUsed: string | null;
   promptWasLeftOpen: boolean;
   flow: Flow;
 }
@@ -31,7 +33,7 @@ export function payScreen(step: Step, context: PayContext): Screen {
       return chooseScreen(step.notice, context);
     case "connecting": {
       const { name } = step.wallet;
-      return waitScreen("connecting", copy.connecting(name), copy.connectingHelp(name), () => flow.restart());
+      return waitScreen("connecting", copy.connecting(name), copy.connectingHelp(name), () => flow.restart(), slowHint(step, flow));
     }
     case "looking":
       return waitScreen("looking", copy.looking, copy.quotingHelp, () => flow.restart());
@@ -50,9 +52,8 @@ export function payScreen(step: Step, context: PayContext): Screen {
       return reviewScreen(step, context);
     case "switching": {
       const name = chains.name(step.option.chainId);
-      return waitScreen("switching", copy.switching(name), copy.switchingHelp(step.wallet.name, name), () =>
-        flow.leavePrompt(),
-      );
+      const help = copy.switchingHelp(step.wallet.name, name);
+      return waitScreen("switching", copy.switching(name), help, () => flow.leavePrompt(), slowHint(step, flow));
     }
     case "building":
       return waitScreen("building", copy.building, copy.quotingHelp, null);
@@ -76,23 +77,26 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   } else if (wallets.length > 0) {
     const left = money(checkout.amount_remaining, checkout);
     const help = flow.means.offersSwaps ? copy.chooseAnyWallet : copy.chooseWallet;
-    nodes.push(paragraph(help(left, checkout.chain.name)), walletList(wallets, flow));
+    nodes.push(paragraph(help(left, checkout.chain.name)), walletList(wallets, context));
   } else if (walletsSettled) {
     nodes.push(el("h3", {}, copy.noWallet), paragraph(copy.noWalletHelp), copyLinkButton());
   } else if (!notice) {
     nodes.push(paragraph(copy.lookingForWallets));
   }
-  return screen("choose", copy.payWithWallet, nodes, notice?.text);
+  const isPart = partialText(checkout) !== null;
+  const heading = isPart ? copy.payTheRest(money(checkout.amount_remaining, checkout)) : copy.payWithWallet;
+  return screen("choose", heading, nodes, notice?.text);
 }
 
 function isKnownFamily({ chain }: Checkout): boolean {
   return chain.chain_type === "evm" || chain.chain_type === "solana";
 }
 
-function walletList(wallets: Wallet[], flow: Flow): HTMLElement {
+function walletList(wallets: Wallet[], { flow, lastUsed }: PayContext): HTMLElement {
   const items = wallets.map((wallet, index) => {
     const row = el("button", { type: "button", class: "wallet", id: `wallet-${index}` });
     row.append(walletIcon(wallet), el("bdi", { class: "wallet__name" }, wallet.name));
+    if (wallet.name === lastUsed && wallets.length > 1) row.append(el("span", { class: "tag" }, copy.lastUsed));
     row.addEventListener("click", () => void flow.choose(wallet));
     return el("li", {}, row);
   });
@@ -112,9 +116,15 @@ function copyLinkButton(): HTMLElement {
   return actions(el("button", attributes, copy.copyPageLink));
 }
 
-function waitScreen(name: string, heading: string, help: string, goBack: (() => void) | null): Screen {
+function waitScreen(
+  name: string,
+  heading: string,
+  help: string,
+  goBack: (() => void) | null,
+  hint: HTMLElement | null = null,
+): Screen {
   const back = goBack && actions(button("back", "quiet", copy.back, goBack));
-  return screen(name, heading, [spinner(), paragraph(help), back]);
+  return screen(name, heading, [spinner(), paragraph(help), hint, back], hint?.textContent ?? "");
 }
 
 function blockedScreen(step: Chosen & { notice: Notice; canRetry: boolean }, { flow }: PayContext): Screen {

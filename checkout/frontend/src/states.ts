@@ -3,7 +3,7 @@
 import type { Option } from "./holdings";
 import type { Notice } from "./notices";
 import type { Route } from "./types";
-import type { Wallet } from "./wallet";
+import type { Signed, Wallet } from "./wallet";
 
 export interface Connected {
   wallet: Wallet;
@@ -38,24 +38,24 @@ export type Step =
   | ({ at: "review"; notice?: Notice } & Reviewed)
   | ({ at: "switching" } & Reviewed)
   | ({ at: "building" } & Reviewed)
-  | ({ at: "approving"; plan: Plan; isMining: boolean } & Reviewed)
+  | ({ at: "approving"; plan: Plan; isMining: boolean; signed: Signed | null } & Reviewed)
   | ({ at: "proving"; plan: Plan; isSigned: boolean } & Reviewed)
-  | ({ at: "confirming"; plan: Plan } & Reviewed);
+  | ({ at: "confirming"; plan: Plan; signed: Signed | null } & Reviewed);
 
 export type At = Step["at"];
 
 /** "choose" is always open: the customer may go back at any time. */
 export const NEXT: Readonly<Record<At, readonly At[]>> = {
-  choose: ["connecting"],
+  choose: ["connecting", "looking"],
   connecting: ["looking"],
   looking: ["looking", "tokens", "quoting"],
   tokens: ["tokens", "looking", "quoting", "connecting"],
   quoting: ["quoting", "looking", "tokens", "routes", "review", "blocked"],
   blocked: ["looking", "tokens", "quoting"],
   routes: ["looking", "tokens", "quoting", "review"],
-  review: ["review", "looking", "tokens", "quoting", "routes", "switching", "building"],
+  review: ["review", "looking", "tokens", "quoting", "routes", "building"],
   switching: ["review", "looking", "building"],
-  building: ["review", "looking", "quoting", "blocked", "approving", "proving", "confirming"],
+  building: ["switching", "review", "looking", "quoting", "blocked", "approving", "proving", "confirming"],
   approving: ["approving", "building", "review", "looking", "quoting", "blocked"],
   proving: ["proving", "review", "looking", "quoting", "blocked", "confirming"],
   confirming: ["review"],

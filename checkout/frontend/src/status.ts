@@ -28,6 +28,8 @@ export class StatusPoll {
     this.final = first.is_final;
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
     window.addEventListener("online", () => this.visibilityChanged());
+    // Back from another page, or from a wallet's app that had put this one to sleep.
+    window.addEventListener("pageshow", (event) => event.persisted && this.visibilityChanged());
   }
 
   start(): void {

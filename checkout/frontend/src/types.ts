@@ -22,6 +22,8 @@ export interface Chain {
   network: string;
   native_symbol: string;
   explorer_url: string | null;
+  /** A public node, for wallets that don't know the network yet. */
+  wallet_rpc_url?: string | null;
 }
 
 export interface Merchant {

@@ -1,8 +1,11 @@
 /** A wallet of either family, as the flow knows it. */
 
-import type { Token, UnsignedTransaction } from "./types";
+import type { Chain, Token, UnsignedTransaction } from "./types";
 
 const LONGEST_NAME = 40;
+/** In characters of a data URI: a good picture of 96 px takes a tenth of it. */
+const LARGEST_ICON = 100_000;
+const PICTURE = /^data:image\/(png|jpeg|gif|webp|avif|svg\+xml)[;,]/i;
 
 export interface WalletFace {
   id: string;
@@ -17,6 +20,16 @@ export type Shown = { account: string; chainId: number } & (
   | { kind: "call"; contract: string; mostCoins: string }
 );
 
+/** What a transaction says, read back from its own bytes. Amounts are base units. */
+export interface Signed {
+  chainId: number;
+  /** Whom it pays, or whom it allows to take a token; null where it calls a contract to do so. */
+  party: string | null;
+  /** The token, or whatever else it calls; null where it only moves the network's own coin. */
+  contract: string | null;
+  rawAmount: string;
+}
+
 /** A wallet of either family. What goes wrong in it is thrown as a WalletError. */
 export interface Wallet extends WalletFace {
   /** The family of chains that it pays on: `evm` or `solana`. */
@@ -25,20 +38,32 @@ export interface Wallet extends WalletFace {
   sibling?: () => Wallet;
   /** Asks to share an account; its address. */
   connect(): Promise<string>;
+  /** The accounts that it shows this page already, without asking anybody; the chosen one first. */
+  accounts(): Promise<readonly string[]>;
   /** The id of the chain that it is on. */
   chain(): Promise<number>;
-  /** Asks to change to a chain; the id of the one that it is on afterwards. */
-  switchTo(chainId: number): Promise<number>;
+  /** Asks to change to a chain, and to add one that it doesn't know; the id of the one that it is on afterwards. */
+  switchTo(chainId: number, known: Chain | null): Promise<number>;
   /** Whether a built transaction does exactly what was shown, and nothing else that could be told from it. */
   matches(transaction: UnsignedTransaction, shown: Shown): boolean | Promise<boolean>;
+  /** What a transaction that matches says; null where only the wallet's own trial run can tell. */
+  read(transaction: UnsignedTransaction, shown: Shown): Signed | null;
   /** Asks to sign a text; the signature as the server takes it. */
   sign(account: string, message: string): Promise<string>;
   /** Asks to sign and send; the transaction's hash. */
   send(account: string, transaction: UnsignedTransaction): Promise<string>;
   /** Whether a transaction on the wallet's chain has been mined and worked; null while it is in no block. */
   outcome?(hash: string): Promise<boolean | null>;
-  /** Calls back on changes made in the wallet (a null account: disconnected) until the returned function is called. */
-  watch(accountChanged: (account: string | null) => void, chainChanged: (chainId: number) => void): () => void;
+  /** Calls back on changes made in the wallet until the returned function is called. */
+  watch(changes: WalletChanges): () => void;
+}
+
+export interface WalletChanges {
+  /** Null: the page may not see any account any more. */
+  account(account: string | null): void;
+  chain(chainId: number): void;
+  /** The wallet has lost its own connection to the network. */
+  offline(): void;
 }
 
 /** The wallets found so far; `settled` is true once they have had their time to answer. More may come later. */
@@ -47,8 +72,9 @@ export type WalletsFound = (wallets: Wallet[], settled: boolean) => void;
 /** How a wallet presents itself, or null when it gives no usable id or name. */
 export function walletFace(id: unknown, name: unknown, icon: unknown): WalletFace | null {
   if (typeof id !== "string" || typeof name !== "string") return null;
-  const short = name.trim().slice(0, LONGEST_NAME);
+  // Neither line breaks nor marks that turn the direction of what follows.
+  const short = [...name.replace(/\p{C}/gu, "").trim()].slice(0, LONGEST_NAME).join("");
   // Any other scheme would be a request to a third party.
-  const isInline = typeof icon === "string" && icon.startsWith("data:image/");
-  return short ? { id, name: short, icon: isInline ? icon : null } : null;
+  const isPicture = typeof icon === "string" && icon.length <= LARGEST_ICON && PICTURE.test(icon);
+  return short ? { id, name: short, icon: isPicture ? icon : null } : null;
 }

@@ -1,10 +1,10 @@
 /** Solana wallets (Wallet Standard) behind the interface that the flow knows. Loaded once such a wallet is there. */
 
-import { understood, WalletError } from "../refusals";
+import { inTime, understood, WalletError } from "../refusals";
 import type { Chain } from "../types";
 import { walletFace, type Wallet } from "../wallet";
 import { fromBase58, toBase58 } from "./base58";
-import { fromBase64, matchesShown } from "./payment";
+import { fromBase64, matchesShown, readSigned } from "./payment";
 
 interface Account {
   address: string;
@@ -74,13 +74,22 @@ function doingOf(wallet: Registered, networks: ReadonlyMap<number, string>): Doi
     return (Array.isArray(answers) ? answers[0] : null) ?? {};
   }
 
+  function usable(): string[] {
+    const here = accounts.filter(({ address, chains }) => chains.includes(cluster) && fromBase58(address, 32));
+    return here.map(({ address }) => address);
+  }
+
   function take(given: unknown): string | null {
     accounts = Array.isArray(given) ? given : [];
-    const usable = accounts.find(({ address, chains }) => chains.includes(cluster) && fromBase58(address, 32));
-    return usable?.address ?? null;
+    return usable()[0] ?? null;
   }
 
   return {
+    async accounts() {
+      const told = await inTime(ask(CONNECT, { silent: true }));
+      take((told as { accounts?: unknown } | undefined)?.accounts);
+      return usable();
+    },
     chain: async () => chainId,
     async switchTo(wanted) {
       if (networks.has(wanted)) [chainId, cluster] = [wanted, networks.get(wanted) ?? ""];
@@ -94,6 +103,7 @@ function doingOf(wallet: Registered, networks: ReadonlyMap<number, string>): Doi
       return account;
     },
     matches: async (transaction, shown) => typeof transaction === "string" && matchesShown(transaction, shown),
+    read: (transaction, shown) => (typeof transaction === "string" ? readSigned(transaction, shown) : null),
     async sign(account, message) {
       const answer = await askFor(account, SIGN_MESSAGE, { message: new TextEncoder().encode(message) });
       return signature(answer.signature);
@@ -102,10 +112,10 @@ function doingOf(wallet: Registered, networks: ReadonlyMap<number, string>): Doi
       const input = { transaction: fromBase64(String(transaction)), chain: cluster };
       return signature((await askFor(account, SEND, input)).signature);
     },
-    watch(accountChanged) {
+    watch(changes) {
       const listen = features["standard:events"]?.on as ((...given: unknown[]) => unknown) | undefined;
       const stop = listen?.("change", (change: { accounts?: unknown }) => {
-        if (change.accounts) accountChanged(take(change.accounts));
+        if (change.accounts) changes.account(take(change.accounts));
       });
       return () => {
         if (typeof stop === "function") stop();

@@ -1,6 +1,6 @@
 /** What a Solana transaction pays, and whether that is what the customer was shown, and nothing else. */
 
-import type { Shown } from "../wallet";
+import type { Shown, Signed } from "../wallet";
 import { fromBase58, toBase58 } from "./base58";
 import { littleEndian, readPayer, readTransaction, type Instruction } from "./message";
 
@@ -67,6 +67,14 @@ export async function matchesShown(transaction: string, shown: Shown): Promise<b
   if (!mint || !tokenProgram) return to === recipient;
   if (opens && opens.owner !== recipient) return false;
   return isTokenAccountOf(to, recipient, tokenProgram, mint);
+}
+
+/** What a payment that matches says, for people: of a token, the recipient whose account it goes to. */
+export function readSigned(transaction: string, shown: Shown): Signed | null {
+  if (shown.kind !== "transfer") return null;
+  const { mint, amount, to } = readPayment(fromBase64(transaction));
+  const party = mint ? shown.recipient : to;
+  return { chainId: shown.chainId, party, contract: mint, rawAmount: amount.toString() };
 }
 
 export function fromBase64(text: string): Uint8Array {

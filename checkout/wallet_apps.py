@@ -1,0 +1,86 @@
+"""Links that open the checkout in the browsers of well-known wallets' apps, for phones. Pure.
+
+A phone's browser has no wallet in it, while the wallets' apps have browsers of their own. The forms are those that the
+wallets publish; they all lead through the wallet's own https address, which opens the app where it is installed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import quote, urlsplit
+
+from chains.models import ChainType
+
+# The networks beside Solana on which Phantom pays: Ethereum, Polygon and Base.
+_PHANTOM = (1, 137, 8453)
+_TRUST_COINS = {ChainType.EVM: 60, ChainType.SOLANA: 501}
+
+
+@dataclass(frozen=True)
+class WalletApp:
+    """A wallet's app by name, and the link that opens a page in its browser."""
+
+    name: str
+    url: str
+
+
+def wallet_apps(url: str, chain_type: str, chain_id: int) -> list[WalletApp]:
+    """Return the apps that can pay on this chain, each with a link to `url`; none for a page that phones can't reach.
+
+    The apps open https pages alone, and nothing on the machine that a developer works at.
+    """
+    if urlsplit(url).scheme != "https":
+        return []
+    return [
+        WalletApp(name, link(url, ChainType(chain_type)))
+        for name, fits, link in _APPS
+        if fits(ChainType(chain_type), chain_id)
+    ]
+
+
+def _on_evm(family: ChainType, _: int) -> bool:
+    return family == ChainType.EVM
+
+
+def _on_both(_family: ChainType, _: int) -> bool:
+    return True
+
+
+def _phantom_fits(family: ChainType, chain_id: int) -> bool:
+    return family == ChainType.SOLANA or chain_id in _PHANTOM
+
+
+def _metamask(url: str, _: ChainType) -> str:
+    # Without the scheme, and not encoded: MetaMask takes what follows as it stands.
+    return "https://link.metamask.io/dapp/" + url.removeprefix("https://")
+
+
+def _trust(url: str, family: ChainType) -> str:
+    return f"https://link.trustwallet.com/open_url?coin_id={_TRUST_COINS[family]}&url={_encoded(url)}"
+
+
+def _base(url: str, _: ChainType) -> str:
+    return f"https://go.cb-w.com/dapp?cb_url={_encoded(url)}"
+
+
+def _phantom(url: str, _: ChainType) -> str:
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return f"https://phantom.app/ul/browse/{_encoded(url)}?ref={_encoded(origin)}"
+
+
+def _okx(url: str, _: ChainType) -> str:
+    deep = f"okx://wallet/dapp/url?dappUrl={_encoded(url)}"
+    return f"https://web3.okx.com/download?deeplink={_encoded(deep)}"
+
+
+def _encoded(text: str) -> str:
+    return quote(text, safe="")
+
+
+_APPS: tuple[tuple[str, Callable[[ChainType, int], bool], Callable[[str, ChainType], str]], ...] = (
+    ("MetaMask", _on_evm, _metamask),
+    ("Phantom", _phantom_fits, _phantom),
+    ("Base (Coinbase Wallet)", _on_evm, _base),
+    ("Trust Wallet", _on_both, _trust),
+    ("OKX Wallet", _on_both, _okx),
+)
