@@ -1,9 +1,11 @@
 """Paying without connecting a wallet: where to send by hand, and a form for the hash, both without scripts."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
@@ -60,7 +62,8 @@ def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
         if error.retry_after is not None:
             answer["Retry-After"] = str(error.retry_after)
         return answer
-    response = redirect("pay", found.shortcode)
+    chosen = f"?{urlencode({'lang': request.GET['lang']})}" if "lang" in request.GET else ""
+    response = redirect(reverse("pay", args=(found.shortcode,)) + chosen)
     response.status_code = 303
     return response
 
@@ -79,7 +82,7 @@ def _submit(found: PaymentRequest, hash_text: str, chain_text: str) -> None:
 
 def _context(found: PaymentRequest) -> dict[str, Any]:
     """Return what the page shows; the link that a wallet scans only where sending by hand is what it stands for."""
-    context = {**page_context(found), "is_bound": binds(found)}
-    if context["is_payable"] and not context["is_bound"]:
-        context |= link_context(found)
-    return context
+    context = page_context(found)
+    if not context["is_payable"] or binds(found):
+        return {**context, "is_by_hand": False}
+    return {**context, **link_context(found), "is_by_hand": True}

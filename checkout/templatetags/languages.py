@@ -27,6 +27,14 @@ def told(context: Context, kind: str, code: str | None, sentence: str | None) ->
 
 
 @register.simple_tag(takes_context=True)
+def advice(context: Context, failure_code: str) -> SafeString:
+    """Give what to do about a failed payment."""
+    current = _language(context)
+    key = f"advice.{failure_code}"
+    return current.say(key if key in current.messages else "advice.other")
+
+
+@register.simple_tag(takes_context=True)
 def when(context: Context, timestamp: str) -> str:
     """Give an instant of the API's as a day and a time."""
     instant = parse_datetime(timestamp)
@@ -68,6 +76,12 @@ def of(amount: str, token: dict[str, Any]) -> str:
 def strong(text: str) -> SafeString:
     """Give a text that stands out from the message around it."""
     return format_html("<strong>{}</strong>", text)
+
+
+@register.filter
+def in_code(text: str) -> SafeString:
+    """Give an address or a hash as a part of a message."""
+    return format_html("<code>{}</code>", text)
 
 
 @register.filter
