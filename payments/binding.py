@@ -51,8 +51,8 @@ class Claims:
 
     `foreign` are the references of other requests: a transfer that carries one belongs to that request. `by_hand` says
     that the merchant accepted the transaction as it is. `names_ours` and `names_others` say whose quotes the
-    transaction names; where both, it can't be told whose swap it is. `routers` are the contracts that the chain pins:
-    what a swap brings in its own transaction comes from one of them. With `delivery` it is asked for that alone.
+    transaction names; where both, it can't be told whose swap it is. `routers` are the pinned contracts of that swap's
+    provider: what it brings in its own transaction comes from one of them. With `delivery` it is asked for that alone.
     """
 
     reference: bytes | None

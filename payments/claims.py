@@ -12,7 +12,7 @@ from payments.binding import Claims, Proof
 from payments.judging import Terms, all_references
 from payments.models import Payment, PaymentRequest, Quote
 from payments.swap_binding import NOTHING_NAMED, Naming
-from payments.swap_claims import deliveries_of, named_by, pinned_contracts, quotes_named_in, standing_proofs
+from payments.swap_claims import contracts_of, deliveries_of, named_by, quotes_named_in, standing_proofs
 
 # By how much the clocks of two chains may differ.
 BETWEEN_CHAINS = timedelta(minutes=2)
@@ -37,7 +37,6 @@ def cases_of(
     requests = PaymentRequest.objects.filter(pk__in=request_ids).select_related("token").in_bulk()
     proofs = _proofs(request_ids)
     owners = _owners(snapshot)
-    routers = pinned_contracts(chain)
     symbols = dict(Token.objects.filter(chain=chain).values_list("contract_address", "symbol"))
     deliveries = deliveries_of(payments, chain, snapshot)
     quotes = {**quotes, **quotes_named_in(snapshot, chain)}
@@ -48,6 +47,7 @@ def cases_of(
         if not payment.has_delivery:
             facts = snapshot.transactions.get(payment.transaction_hash)
             named = named_by(facts, request.pk, quotes.values(), chain)
+        quote = quotes[named.quote.pk] if named.quote else None
         claims = Claims(
             reference=bytes(request.reference) if request.references else None,
             proofs=tuple(proofs[request.pk]),
@@ -55,11 +55,11 @@ def cases_of(
             by_hand=bool(payment.accepted_by),
             names_ours=named.naming in (Naming.OURS, Naming.SEVERAL),
             names_others=named.naming in (Naming.ANOTHERS, Naming.SEVERAL),
-            routers=routers,
+            routers=contracts_of(quote.provider, chain) if quote else frozenset(),
             delivery=deliveries.get(payment.pk),
         )
         terms = _terms(request, claims, symbols, _not_before(payment, request))
-        cases[payment.pk] = Case(terms, quotes[named.quote.pk] if named.quote else None)
+        cases[payment.pk] = Case(terms, quote)
     return cases
 
 

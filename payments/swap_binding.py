@@ -32,12 +32,16 @@ class Naming(Enum):
 
 @dataclass(frozen=True)
 class BuiltQuote:
-    """A quote whose transaction was handed out; `made_at` is when the provider made it."""
+    """A quote whose transaction was handed out; `made_at` is when the provider made it.
+
+    `contracts` are those that the catalogue pins for this provider: one can't choose ids that another's calls hold.
+    """
 
     pk: int
     request_id: UUID
     bound_by: bytes
     made_at: datetime
+    contracts: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,10 @@ def named_quote(
         quote
         for quote in quotes
         if block.time >= quote.made_at - CLOCK_ALLOWANCE
-        and any(names(mention, quote.bound_by, is_solana=is_solana) for mention in facts.mentions)
+        and any(
+            mention.contract in quote.contracts and names(mention, quote.bound_by, is_solana=is_solana)
+            for mention in facts.mentions
+        )
     ]
     own = [quote for quote in named if quote.request_id == request_id]
     if not named:

@@ -24,6 +24,11 @@ def pinned_contracts(chain: Chain) -> frozenset[str]:
     return frozenset(contract for contracts in chain.routers.values() for contract in contracts)
 
 
+def contracts_of(provider: str, chain: Chain) -> frozenset[str]:
+    """Return the contracts or programs that the catalogue pins on this chain for one provider."""
+    return frozenset(chain.routers.get(provider, ()))
+
+
 def quotes_of(requests: Collection[UUID], chain: Chain) -> dict[int, Quote]:
     """Return the quotes of these requests whose transactions were handed out on this chain, by their key."""
     return {quote.pk: quote for quote in _built(chain).filter(route__request__in=requests)}
@@ -68,7 +73,13 @@ def named_by(
     if facts is None:
         return NOTHING_NAMED
     built = [
-        BuiltQuote(quote.pk, quote.route.request_id, bytes(quote.bound_by), quote.created_at)
+        BuiltQuote(
+            quote.pk,
+            quote.route.request_id,
+            bytes(quote.bound_by),
+            quote.created_at,
+            contracts_of(quote.provider, chain),
+        )
         for quote in quotes
     ]
     return named_quote(facts, request_id, built, is_solana=chain.chain_type == ChainType.SOLANA)

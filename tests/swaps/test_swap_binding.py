@@ -1,6 +1,7 @@
 """Which quote a transaction names, by the whole of its id or its first eight bytes: a pure function over bytes."""
 
 import uuid
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -84,7 +85,7 @@ def mined(*mentions: Mention, after: timedelta = timedelta(minutes=1)) -> Transa
 def quote(
     bound_by: bytes = ID, request: uuid.UUID = OURS, pk: int = 1, made: timedelta = timedelta()
 ) -> BuiltQuote:
-    return BuiltQuote(pk, request, bound_by, NOW + made)
+    return BuiltQuote(pk, request, bound_by, NOW + made, frozenset({ROUTER}))
 
 
 def seen(facts: TransactionFacts, *quotes: BuiltQuote) -> tuple[Naming, int | None]:
@@ -113,6 +114,16 @@ def test_a_transaction_older_than_the_quote_does_not_name_it() -> None:
     assert seen(facts, quote(made=timedelta(seconds=31))) == (Naming.NOBODYS, None)
     stale = quote(OTHER_ID, ANOTHERS, 2, timedelta(hours=1))
     assert seen(mined(call(SELECTOR + ID + OTHER_ID)), quote(), stale) == (Naming.OURS, 1)
+
+
+def test_only_the_contracts_of_its_own_provider_name_a_quote() -> None:
+    """One that was taken over could choose an id that stands in every call of another's."""
+    facts = mined(call(SELECTOR + ID + OTHER_ID))
+    chosen = replace(
+        quote(OTHER_ID, ANOTHERS, 2), contracts=frozenset({"0x4cD00E387622C35bDDB9b4c962C136462338BC31"})
+    )
+    assert seen(facts, quote(), chosen) == (Naming.OURS, 1)
+    assert seen(facts, chosen) == (Naming.NOBODYS, None)
 
 
 def test_what_is_in_no_block_names_nobody() -> None:

@@ -158,7 +158,7 @@ class Hanging(Script):
 def test_a_hanging_provider_holds_up_neither_direct_payments_nor_the_swaps_of_another(
     scripted: Scripted,
 ) -> None:
-    scripted.world.first_row.routers = {"lifi": [ROUTER], "relay": [PINNED]}
+    scripted.world.first_row.routers = {"lifi": [PINNED], "relay": [PINNED]}
     scripted.world.first_row.save(update_fields=["routers"])
     stuck = at_the_provider(scripted)
     other = at_the_provider(scripted, provider="relay")
