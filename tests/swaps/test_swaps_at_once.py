@@ -11,7 +11,6 @@ from django.db import connection
 from django.utils import timezone
 
 from chains.clients import get_client
-from demo.aggregator.contracts import ROUTER
 from payments.followers import Followers
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Transition
 from payments.routing.base import ProviderDown, SwapStatus
