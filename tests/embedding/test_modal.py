@@ -12,12 +12,6 @@ from tests.embedding.shop import Shop
 from tests.processes import eventually
 
 Create = Callable[..., dict[str, Any]]
-# As another tab of the same checkout does it.
-REMEMBER = """([id, isAsked]) => {
-  const key = `quittance:${id}`;
-  localStorage.setItem(key, JSON.stringify({ promptOpenedAt: isAsked ? Date.now() : null }));
-  dispatchEvent(new StorageEvent("storage", { key }));
-}"""
 
 
 @pytest.fixture
@@ -123,27 +117,6 @@ def test_the_checkouts_link_back_takes_the_whole_window(page: Page, shop: Shop, 
     settle(page, request, status="completed", amount_paid=10_500_000)
     frame.get_by_role("link", name="Return to").click()
     page.wait_for_url(f"{thanks}?payment_request_id={request['id']}&status=completed")
-
-
-def test_a_wallet_that_was_asked_is_waited_for_out_of_sight(
-    page: Page, shop: Shop, service: str, settings: Any, create: Create
-) -> None:
-    # On the shop's own site: there the browser lets the frame keep what a test can change.
-    settings.CHECKOUT_URL = service.replace("localhost", "127.0.0.1")
-    request = create()
-    opened(page, shop, request)
-    inside = page.frames[1]
-    page.evaluate("addEventListener('message', (event) => (window.busy = event.data.is_busy))")
-    inside.evaluate(REMEMBER, [request["id"], True])
-    settle(page, request, amount_paid=1_000_000)
-    eventually(lambda: page.evaluate("window.busy") is True, "the checkout was busy", 10)
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    expect(page.locator("iframe")).to_have_count(1)
-    expect(page.locator("iframe")).to_be_hidden()
-    inside.evaluate(REMEMBER, [request["id"], False])
-    settle(page, request, amount_paid=2_000_000)
-    expect(page.locator("iframe")).to_have_count(0)
 
 
 @pytest.mark.parametrize("page", [{"viewport": PHONE, "has_touch": True, "is_mobile": True}], indirect=True)
