@@ -112,7 +112,7 @@ def test_no_permission_but_the_shown_one_is_asked_for(
 
 
 @ON_DESKTOP
-def test_a_price_that_moved_is_shown_before_anything_is_signed(
+def test_an_offer_that_no_longer_holds_is_shown_anew_before_anything_is_signed(
     page: Page, request_there: dict[str, Any]
 ) -> None:
     error = {
@@ -128,7 +128,9 @@ def test_a_price_that_moved_is_shown_before_anything_is_signed(
     choose_token(panel, "ETH", HERE)
     choose_route(panel)
     _pay(panel)
-    expect(panel.get_by_test_id("notice")).to_contain_text("The price has moved. Please look again.")
+    expect(panel.get_by_test_id("notice")).to_contain_text(
+        "The last offer no longer holds. This is a new one: please look again."
+    )
     expect(page.get_by_test_id("demo-wallet-window")).to_have_count(0)
     _pay(panel)
     expect(page.get_by_test_id("demo-wallet-window")).to_be_visible()
