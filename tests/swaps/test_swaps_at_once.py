@@ -30,9 +30,13 @@ def at_the_provider(scripted: Scripted, request: PaymentRequest | None = None, *
     """Return a swap that its provider is to be asked about now."""
     request = request or scripted.request()
     payment = scripted.depart(request, scripted.quote(request, **quoted))
-    verify_due()
-    payment.refresh_from_db()
-    assert payment.is_bridging
+
+    def is_seen() -> bool:
+        verify_due()
+        payment.refresh_from_db()
+        return payment.is_bridging
+
+    eventually(is_seen, "its transaction was seen", 15)
     return payment
 
 
