@@ -166,6 +166,8 @@ def _delivered(
     reported = [transfer for transfer in free if transfer.amount == delivery.reported]
     if reported:
         return Bound((reported[0],), BoundBy.PROVIDER)
+    if any(transfer.amount == delivery.reported for transfer in arrived if transfer not in own):
+        return _FOREIGN_DELIVERY
     if delivery.is_own:
         return _NOT_REPORTED
     if len(own) > 1:

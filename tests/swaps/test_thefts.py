@@ -5,15 +5,18 @@ operation. So a thief can have it arrive in a transaction of the thief's own, wh
 """
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
+from chains.clients.base import Transfer
 from demo.aggregator.contracts import ROUTER
 from demo.contracts import deploy
 from payments.acceptance import accept_payment
-from payments.models import ConsumedTransfer, PaymentRequest
+from payments.binding import Bound, Claims, Delivery, Unbound, bind
+from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest
 from tests.payments.world import make_request, submit
 from tests.swaps.following import assert_nothing_counted
 from tests.swaps.scripted import NATIVE, USDC_UNIT, Scripted, delivered, under_way
@@ -113,3 +116,19 @@ def test_what_its_provider_says_that_it_delivered_otherwise_is_its(
     scripted.decide(payment)
     assert (payment.status, payment.bound_by, payment.amount_received) == ("completed", "provider", ASKED)
     assert ConsumedTransfer.objects.get().transaction_hash == sent
+
+
+def test_the_reported_amount_that_is_anothers_leaves_nobody_elses_to_take() -> None:
+    """The thief's own delivery is put out of the way by the reference of another request of the thief's."""
+    aside, now = bytes(range(16)), datetime(2026, 11, 21, tzinfo=UTC)
+    tiny = Transfer("0", "", STRANGER, ROUTER, 1, (aside,))
+    victims = Transfer("1", "", STRANGER, ROUTER, ASKED)
+
+    def counted(reported: int) -> Bound | Unbound:
+        claims = Claims(None, foreign=frozenset({aside}), delivery=Delivery(reported))
+        return bind([tiny, victims], claims, now)
+
+    refused = counted(1)
+    assert isinstance(refused, Unbound)
+    assert refused.code == FailureCode.TRANSACTION_NOT_BOUND
+    assert counted(ASKED) == Bound((victims,), Payment.BoundBy.PROVIDER)
