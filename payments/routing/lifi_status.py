@@ -1,5 +1,6 @@
 """LI.FI's word on a swap turned into ours. Source: the StatusResponse of its OpenAPI document, and its status page."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -8,6 +9,8 @@ from payments.routing import reading
 from payments.routing.base import SwapState, SwapStatus
 
 Json = Mapping[str, Any]
+
+_OWN_HOST = re.compile(r"https://([a-z0-9-]+\.)*li\.fi/")
 
 _PENDING = {
     "WAIT_SOURCE_CONFIRMATIONS": SwapState.AWAITING_SOURCE,
@@ -44,7 +47,7 @@ def status_from(body: Any, tracking: Json, source_hash: str) -> SwapStatus:
     if status in ("NOT_FOUND", "INVALID") or not _is_of(said, tracking, source_hash):
         return SwapStatus(SwapState.UNKNOWN, raw)
     state = _state(status, substatus)
-    explorer_url = reading.web_address(said.get("lifiExplorerLink"))
+    explorer_url = _own_page(said.get("lifiExplorerLink"))
     if state not in (SwapState.DELIVERED, SwapState.DELIVERED_OTHER_TOKEN):
         return SwapStatus(state, raw, explorer_url=explorer_url)
     return replace(
@@ -75,6 +78,12 @@ def _is_of(said: Json, tracking: Json, source_hash: str) -> bool:
     found = reading.data_bytes(told_id, "transaction id", most=32)
     # Some bridges' calls, and Solana's, carry the first eight bytes alone.
     return found == ours or found.ljust(32, b"\0") == ours[:8].ljust(32, b"\0")
+
+
+def _own_page(link: Any) -> str | None:
+    """Return the link if it leads to LI.FI: customers follow it to claim refunds, and sign what they find there."""
+    told = reading.web_address(link)
+    return told if told and _OWN_HOST.match(told) else None
 
 
 def _recipient(said: Json) -> str | None:
