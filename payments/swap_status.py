@@ -91,11 +91,11 @@ def read_status(status: SwapStatus, journey: Journey) -> Word:
         case SwapState.DELIVERED:
             return _delivered(status, journey)
         case SwapState.DELIVERED_OTHER_TOKEN:
-            return _other_token(journey)
+            return _other_token(status, journey)
         case SwapState.REFUNDED:
             return Ended(
                 FailureCode.SWAP_REFUNDED,
-                f"{name} could not deliver, and has sent the money back to the wallet that paid, on "
+                f"{name} could not deliver, and says that it has sent the money back to the wallet that paid, on "
                 f"{journey.from_chain}. The payment can be made again.",
             )
         case SwapState.NEEDS_CLAIM:
@@ -112,12 +112,23 @@ def read_status(status: SwapStatus, journey: Journey) -> Word:
             )
 
 
-def _other_token(journey: Journey) -> Ended:
+def _other_token(status: SwapStatus, journey: Journey) -> Ended:
+    hash_ = _canonical(status, journey)
+    where = f" by transaction {hash_} on {journey.to_chain}" if hash_ else ""
     return Ended(
         FailureCode.SWAP_PARTIAL,
-        f"{journey.provider} could not make the last exchange, and delivered another token than {journey.symbol} to "
-        "the merchant's wallet. Nothing was counted: please contact the merchant, who can see it there.",
+        f"{journey.provider} could not make the last exchange, and says that it delivered another token than "
+        f"{journey.symbol} to the merchant's wallet{where}. Nothing was counted: please contact the merchant, who can "
+        "see it there.",
     )
+
+
+def _canonical(status: SwapStatus, journey: Journey) -> str:
+    """Return the transaction that the provider names as the delivery, or nothing where there can be no such one."""
+    try:
+        return normalise_transaction_hash(journey.chain_type, status.destination_hash or "")
+    except HashError:
+        return ""
 
 
 def _delivered(status: SwapStatus, journey: Journey) -> Word:
@@ -134,14 +145,13 @@ def _delivered(status: SwapStatus, journey: Journey) -> Word:
         message = f"{name} says that it delivered to another recipient than {journey.recipient}."
         return Unproved(FailureCode.WRONG_RECIPIENT, message)
     if status.destination_token not in (None, journey.token):
-        return _other_token(journey)
+        return _other_token(status, journey)
     if not status.destination_hash:
         return Unproved(
             FailureCode.TRANSACTION_NOT_FOUND, f"{name} says that it delivered, and not by which transaction."
         )
-    try:
-        canonical = normalise_transaction_hash(journey.chain_type, status.destination_hash)
-    except HashError:
+    canonical = _canonical(status, journey)
+    if not canonical:
         message = f"{name} says that it delivered, by what is no transaction of {journey.to_chain}."
         return Unproved(FailureCode.TRANSACTION_NOT_FOUND, message)
     amount = status.destination_amount

@@ -93,7 +93,19 @@ def test_what_is_said_to_have_gone_to_somebody_else_is_no_delivery() -> None:
 
 def test_what_is_said_to_be_another_token_is_as_good_as_said_outright() -> None:
     other = delivered(destination_token="")
-    assert other == read_status(SwapStatus(SwapState.DELIVERED_OTHER_TOKEN, "raw"), EVM)
+    assert other == read_status(
+        SwapStatus(SwapState.DELIVERED_OTHER_TOKEN, "raw", destination_hash=HASH), EVM
+    )
+
+
+def test_another_tokens_delivery_is_named_where_it_could_be_one() -> None:
+    named = delivered(destination_token="")
+    assert isinstance(named, Ended)
+    assert f"to the merchant's wallet by transaction {HASH.lower()} on Base." in named.message
+    for hash_ in (None, "", "<script>"):
+        unnamed = delivered(destination_token="", destination_hash=hash_)
+        assert isinstance(unnamed, Ended)
+        assert "to the merchant's wallet. Nothing was counted" in unnamed.message
 
 
 def test_the_pauses_grow_and_the_providers_advice_comes_first_within_bounds() -> None:
