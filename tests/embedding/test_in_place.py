@@ -82,6 +82,17 @@ def test_a_wallet_that_stays_away_from_frames_pays_in_a_new_tab_and_the_shop_is_
     expect(frame.get_by_role("link", name="Pay in a new tab")).to_be_hidden()
 
 
+def test_the_services_other_pages_open_beside_the_one_that_tells_the_status(
+    page: Page, shop: Shop, create: Create
+) -> None:
+    request = create()
+    frame = mounted(page, shop, request)
+    with page.expect_popup() as popup:
+        frame.get_by_role("link", name="Send it yourself").click()
+    assert popup.value.url.startswith(request["payment_url"] + "/")
+    expect(frame.locator("#amount")).to_have_text("10.50")
+
+
 def test_on_an_origin_that_is_not_registered_a_link_stands_in_its_place(
     page: Page, running_shop: Shop, create: Create
 ) -> None:

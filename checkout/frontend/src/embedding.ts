@@ -80,7 +80,9 @@ export class Embedding {
     const link = (event.target as Element).closest<HTMLAnchorElement>("a[href]");
     if (!link || link.target || event.defaultPrevented) return;
     if (link.id === "cancel" && this.askToClose()) event.preventDefault();
-    else if (/^https?:$/.test(link.protocol) && link.origin !== location.origin) link.target = "_top";
+    else if (!/^https?:$/.test(link.protocol)) return;
+    else if (link.origin !== location.origin) link.target = "_top";
+    else if (link.pathname !== location.pathname) link.target = "_blank"; // this page goes on telling the status
   }
 
   private send(news: News): void {
