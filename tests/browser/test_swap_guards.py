@@ -136,6 +136,34 @@ def test_an_offer_that_no_longer_holds_is_shown_anew_before_anything_is_signed(
     expect(page.get_by_test_id("demo-wallet-window")).to_be_visible()
 
 
+@ON_PHONE
+def test_nobody_is_led_to_pay_again_after_a_delivery_to_somebody_else(
+    world: World, page: Page, request_there: dict[str, Any]
+) -> None:
+    def misdeliver(route: Route) -> None:
+        headers = {name: value for name, value in route.request.headers.items() if name != "if-none-match"}
+        answer = route.fetch(headers=headers)
+        body = answer.json()
+        for payment in body["payments"]:
+            if payment["status"] == "failed":
+                payment.update(failure_code="wrong_recipient", destination_transaction_hash="0x" + "7" * 64)
+        route.fulfill(response=answer, json=body)
+
+    page.route(f"**/api/public/payment-requests/{request_there['id']}", misdeliver)
+    turn_switches(world, delivery="refund")
+    panel = connect_demo_wallet(page, request_there)
+    choose_token(panel, "ETH", HERE)
+    choose_route(panel)
+    _pay(panel)
+    page.get_by_test_id("demo-wallet-confirm").click()
+
+    again = panel.get_by_role("button", name="Pay again")
+    expect(again).to_be_visible(timeout=60_000)
+    expect(panel).to_contain_text("If money left your wallet, contact the merchant")
+    expect(again).not_to_have_class(re.compile("button--primary"))
+    turn_switches(world)
+
+
 @ON_DESKTOP
 def test_a_token_is_asked_about_once_while_its_routes_last(
     world: World, page: Page, request_there: dict[str, Any]

@@ -20,6 +20,11 @@ const CHECK_AGAIN = new Set([
 ]);
 const NEVER_PAY_AGAIN = new Set(["transaction_not_bound", "swap_partial", "swap_failed", "wrong_token"]);
 
+/** A swap that was delivered, if not as asked for: the customer's money is gone, except where it came back. */
+function isSpent({ type, failure_code, destination_transaction_hash: delivered }: Payment): boolean {
+  return type === "swap" && Boolean(delivered) && failure_code !== "swap_refunded";
+}
+
 const LEAVING_SPOKEN_SECONDS = 3;
 
 /** What the customer can do after a failure. */
@@ -81,7 +86,7 @@ export function completedScreen(
 export function failedScreen(payment: Payment, checkout: Checkout, chains: Chains, after: AfterFailure): Screen {
   const code = payment.failure_code ?? "other";
   const what = told("failure", code, payment.failure_message || payment.status_detail || "") || copy.failedDefault;
-  const canPay = !NEVER_PAY_AGAIN.has(code);
+  const canPay = !NEVER_PAY_AGAIN.has(code) && !isSpent(payment);
   const canCheck = CHECK_AGAIN.has(code) && payment.retries_left > 0;
   // Who was refunded knows so from the wallet: paying again is what helps.
   const isCheckFirst = canCheck && code !== "swap_refunded";
