@@ -97,6 +97,7 @@ def look_for_delivery(
             "destination_transaction_hash": word.transaction_hash,
             "reported_amount": word.amount,
         },
+        is_in_flight=True,
         status_detail=f"{name} says that it has delivered; looking for it on the network.",
     )
 
@@ -128,6 +129,7 @@ def refute(
         **said,
         **NO_DELIVERY,
         attempts=payment.attempts + 1,
+        is_in_flight=_is_new(payment, now),
         status_detail=f"{why.message} Looking again.",
     )
 
@@ -156,9 +158,9 @@ def keep_silent(
 
 
 def _is_new(payment: Payment, now: datetime) -> bool:
-    """Whether a swap that its provider knows nothing of may still hold its request open: as long as an unmined one may.
+    """Whether a swap of which nothing is to be expected may still hold its request open: as long as an unmined one may.
 
-    Anybody can name a quote in a call that pays for nothing, and a price is no free option.
+    Anybody can name a quote in a call that pays for nothing, or somebody else, and a price is no free option.
     """
     return now < min(payment.created_at, payment.request.expires_at) + UNMINED_HOLD
 

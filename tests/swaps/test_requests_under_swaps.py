@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from chains.models import Chain
 from config.api.errors import ApiError
 from payments.finality import check_finality
 from payments.models import Payment, PaymentRequest
@@ -59,6 +60,18 @@ def test_a_call_that_names_a_quote_and_pays_for_nothing_is_no_free_option(
     assert (request.status, request.amount_paid) == ("completed", ASKED)
 
 
+def test_nor_is_a_swap_that_was_delivered_to_the_one_who_paid(scripted: Scripted) -> None:
+    request = scripted.request(lifetime=timedelta(minutes=1))
+    scripted.provider.says(
+        delivered(scripted.deliver(ASKED), ASKED, destination_account=scripted.world.first.payer)
+    )
+    payment = scripted.bridge(scripted.depart(request))
+    assert expire_due(request.expires_at) == 0
+    scripted.clock.forward(minutes=16)
+    scripted.step(payment)
+    assert expire_due(scripted.clock()) == 1
+
+
 def test_a_swap_that_its_provider_knows_of_late_holds_its_request_again(scripted: Scripted) -> None:
     request = scripted.request(lifetime=timedelta(minutes=1))
     scripted.provider.says(under_way(SwapState.UNKNOWN))
@@ -67,6 +80,21 @@ def test_a_swap_that_its_provider_knows_of_late_holds_its_request_again(scripted
     scripted.step(payment)
     scripted.provider.says(under_way())
     scripted.until(payment, lambda: payment.is_in_flight)
+    assert expire_due(scripted.clock()) == 0
+
+
+def test_a_delivery_that_waits_for_its_depth_holds_its_request_however_late_it_was_told(
+    scripted: Scripted,
+) -> None:
+    request = scripted.request(lifetime=timedelta(minutes=1))
+    Chain.objects.filter(pk=request.chain_id).update(confirmations="12")
+    scripted.provider.says(under_way(SwapState.UNKNOWN))
+    payment = scripted.bridge(scripted.depart(request))
+    scripted.clock.forward(minutes=16)
+    scripted.step(payment)
+    assert not payment.is_in_flight
+    scripted.provider.says(delivered(scripted.deliver(ASKED), ASKED))
+    scripted.until(payment, lambda: payment.destination_confirmations is not None)
     assert expire_due(scripted.clock()) == 0
 
 
