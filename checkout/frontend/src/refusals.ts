@@ -35,6 +35,8 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   "4901": "disconnected",
 };
 
+const MOST_LAYERS = 12;
+
 /** The refusal that was thrown, or null. Known by its shape: each of the page's scripts has a class of its own. */
 export function refused(error: unknown): WalletError | null {
   return error instanceof Error && "refusal" in error ? (error as WalletError) : null;
@@ -48,16 +50,14 @@ export function refusalOf(error: unknown): Refusal {
 export function understood(error: unknown): WalletError {
   const known = refused(error);
   if (known) return known;
-  const queue: unknown[] = [error];
+  const queue: unknown[] = typeof error === "object" && error !== null ? [error] : [];
   let detail = "";
-  for (let depth = 0; depth < 6 && queue.length > 0; depth += 1) {
-    const item = queue.shift();
-    if (typeof item !== "object" || item === null) continue;
-    const { code, message, data, cause, originalError } = item as Record<string, unknown>;
+  for (let seen = 0; seen < MOST_LAYERS && queue.length > 0; seen += 1) {
+    const { code, message, data, cause, originalError } = queue.shift() as Record<string, unknown>;
     detail ||= typeof message === "string" ? message.slice(0, 200) : "";
     const refusal = REFUSALS[String(code)];
     if (refusal) return new WalletError(refusal, detail);
-    queue.push(data, cause, originalError);
+    queue.push(...[data, cause, originalError].filter((inner) => typeof inner === "object" && inner !== null));
   }
   return new WalletError("other", detail);
 }

@@ -1,0 +1,77 @@
+"""The checkout on a server of the test's own, in a browser with wallets that do as they are told."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page
+from pytest_django.live_server_helper import LiveServer
+
+from tests.browsing import DESKTOP, PHONE
+from tests.chain import LocalChain
+from tests.conftest import Api
+from tests.wallets.stub import StubWallet
+
+# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+TOUCHED = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+
+Create = Callable[..., dict[str, Any]]
+AddWallet = Callable[..., StubWallet]
+
+
+@pytest.fixture
+def service(live_server: LiveServer, settings: Any) -> str:
+    """The origin on which the checkout is."""
+    origin = f"http://localhost:{live_server.thread.port}"
+    settings.CHECKOUT_URL = settings.BASE_URL = origin
+    settings.ROUTING_PROVIDERS = []
+    return origin
+
+
+@pytest.fixture
+def create(service: str, api: Api, order: Create) -> Create:  # noqa: ARG001 - the page has to be served
+    """Return a maker of payment requests, which gives the created object."""
+
+    def create(**different: Any) -> dict[str, Any]:
+        response = api.post("/api/payment-requests", order(**different))
+        assert response.status_code == 201, response.content
+        created: dict[str, Any] = response.json()
+        return created
+
+    return create
+
+
+@pytest.fixture
+def troubles() -> list[str]:
+    """What the pages complained about: script errors, refused content."""
+    return []
+
+
+@pytest.fixture
+def page(
+    request: pytest.FixtureRequest, browser: Browser, troubles: list[str], local_chain: LocalChain
+) -> Iterator[Page]:
+    """A fresh page at desktop width, unless a test names another device; its wallets send by the local node."""
+    context = browser.new_context(**{"viewport": DESKTOP, **getattr(request, "param", {})})
+    context.set_default_timeout(15_000)
+    context.expose_function("sendByNode", lambda sent: local_chain.rpc("eth_sendTransaction", sent))
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
+    opened.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    yield opened
+    context.close()
+
+
+@pytest.fixture
+def add_wallet(page: Page, local_chain: LocalChain) -> AddWallet:
+    """Return a maker of wallets in the page."""
+    return lambda **plan: StubWallet(page, local_chain, **plan)
+
+
+@pytest.fixture
+def panel(page: Page) -> Locator:
+    """The part of the page that changes."""
+    return page.locator("#panel")

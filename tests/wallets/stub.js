@@ -1,0 +1,59 @@
+// A wallet that does as a test tells it: `plan.answers` gives, by method, what it answers one time after the other.
+(plan) => {
+  const listeners = new Map();
+  const known = new Set(plan.known ?? [plan.chainId]);
+  const state = { chainId: plan.chainId, accounts: plan.accounts };
+  const answers = plan.answers ?? {};
+  const asked = [];
+  const mark = `stub:${plan.name}`;
+  const hex = (number) => `0x${number.toString(16)}`;
+  const error = (code, message = "") => Object.assign(new Error(message), { code });
+  const emit = (event, value) => (listeners.get(event) ?? []).forEach((listener) => listener(value));
+  const change = (chainId) => {
+    state.chainId = chainId;
+    emit("chainChanged", hex(chainId));
+    return null;
+  };
+  const usual = {
+    eth_chainId: () => hex(state.chainId),
+    eth_accounts: () => (sessionStorage.getItem(mark) ? state.accounts : []),
+    eth_requestAccounts: () => {
+      sessionStorage.setItem(mark, "1");
+      return state.accounts;
+    },
+    wallet_switchEthereumChain: ([{ chainId }]) => {
+      if (!known.has(Number(chainId))) throw error(4902, "Unrecognized chain ID");
+      return change(Number(chainId));
+    },
+    wallet_addEthereumChain: ([{ chainId }]) => {
+      known.add(Number(chainId));
+      return null;
+    },
+    eth_sendTransaction: ([transaction]) => window.sendByNode(transaction),
+  };
+  const request = async ({ method, params }) => {
+    asked.push({ method, params });
+    const planned = answers[method]?.shift();
+    if (planned === "never") return new Promise(() => undefined);
+    if (planned?.error) throw Object.assign(new Error(planned.error.message ?? ""), planned.error);
+    if (planned && "gives" in planned) return planned.gives;
+    if (!usual[method]) throw error(4200);
+    return usual[method](params);
+  };
+  const provider = {
+    request,
+    on: (event, listener) => listeners.set(event, [...(listeners.get(event) ?? []), listener]),
+    removeListener: (event, listener) =>
+      listeners.set(event, (listeners.get(event) ?? []).filter((other) => other !== listener)),
+  };
+  (window.stubs ??= {})[plan.name] = { asked, emit, change, state, answers };
+  if (plan.isInjected) {
+    window.ethereum = provider;
+    return;
+  }
+  const info = Object.freeze({ uuid: crypto.randomUUID(), name: plan.name, icon: plan.icon, rdns: "com.example.stub" });
+  const announce = () =>
+    dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail: Object.freeze({ info, provider }) }));
+  addEventListener("eip6963:requestProvider", announce);
+  announce();
+}
