@@ -1,4 +1,4 @@
-"""The pinned npm packages that hold the local chains' programs, installed together at the first use."""
+"""Pinned npm packages, installed at their first use: those that hold the local chains' programs, and others."""
 
 import fcntl
 import hashlib
@@ -13,29 +13,29 @@ PACKAGES = LOCAL / "npm"
 _MANIFEST = Path(__file__).parent
 
 
-def install() -> Path:
-    """The folder whose node_modules holds exactly what the lock file names and fits this machine.
+def install(manifest: Path = _MANIFEST, into: Path = PACKAGES, what: str = "the local chains") -> Path:
+    """The folder whose node_modules holds exactly what the lock file in `manifest` names and fits this machine.
 
     Installed once for each lock file; two processes that find it missing do not do it twice.
     """
-    stamp, wanted = PACKAGES / "installed", _digest()
+    stamp, wanted = into / "installed", _digest(manifest)
     if _read(stamp) == wanted:
-        return PACKAGES
-    PACKAGES.mkdir(parents=True, exist_ok=True)
-    with (PACKAGES / "lock").open("w") as lock:
+        return into
+    into.mkdir(parents=True, exist_ok=True)
+    with (into / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if _read(stamp) != wanted:
-            print("Installing the local chains (once, some seconds)…", file=sys.stderr, flush=True)
+            print(f"Installing {what} (once, some seconds)…", file=sys.stderr, flush=True)
             for file in ("package.json", "package-lock.json", ".npmrc"):
-                shutil.copy(_MANIFEST / file, PACKAGES / file)
-            node.npm_ci(PACKAGES)
+                shutil.copy(manifest / file, into / file)
+            node.npm_ci(into)
             stamp.write_text(wanted)
-    return PACKAGES
+    return into
 
 
 def _read(stamp: Path) -> str:
     return stamp.read_text() if stamp.exists() else ""
 
 
-def _digest() -> str:
-    return hashlib.sha256((_MANIFEST / "package-lock.json").read_bytes()).hexdigest()
+def _digest(manifest: Path) -> str:
+    return hashlib.sha256((manifest / "package-lock.json").read_bytes()).hexdigest()

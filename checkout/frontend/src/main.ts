@@ -330,6 +330,7 @@ class CheckoutPage {
     const line = byId("connection");
     line.textContent = isUp ? "" : copy.connectionLost;
     line.hidden = isUp;
+    if (!isUp) this.panel.announce(copy.connectionLost);
   }
 
   /** A transaction that was sent elsewhere, or sped up in the wallet, is found by its hash. */
@@ -347,7 +348,10 @@ class CheckoutPage {
       const isHash = isTransactionHash(family, hash);
       input.setAttribute("aria-invalid", String(!isHash));
       answer.textContent = isHash ? copy.findDone : copy.findEmpty(family);
-      if (!isHash) return input.focus();
+      if (!isHash) {
+        this.panel.announce(answer.textContent);
+        return input.focus();
+      }
       input.value = "";
       this.send({ transaction_hash: hash, chain_id: chainId });
       this.render();

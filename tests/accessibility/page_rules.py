@@ -1,0 +1,99 @@
+"""What every state of the page is held to: axe-core's rules, room for large text and narrow windows, one status."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page
+
+from demo.services import packages
+from demo.services.process import LOCAL
+from tests.browsing import DESKTOP, PHONE
+
+# WCAG 1.4.12, on everything, and text alone at 200 %.
+SPACED = "* { line-height: 1.5; letter-spacing: .12em; word-spacing: .16em } p { margin-bottom: 2em }"
+LARGE = "html { font-size: 200% }"
+_RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    "resultTypes": ["violations"],
+    # Of WCAG 2.2, but not on in axe by itself.
+    "rules": {"target-size": {"enabled": True}},
+}
+_BY_NIGHT = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "resultTypes": ["violations"]}
+_ON_A_PHONE = {"runOnly": {"type": "rule", "values": ["color-contrast", "target-size"]}}
+# Without scripts the page renews itself, and offers a link to itself that does not (WCAG 2.2.1).
+_STILL = "!!document.querySelector('a[href*=\"?still\"]')"
+_TOLD = """options => axe.run(document, options).then(({ violations }) => violations.flatMap(
+  ({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} at ${target.join(" ")}: ${failureSummary}`)))"""
+# Not an inline style, which the page's policy refuses: a sheet that is built and taken away again.
+_WIDEST = """css => {
+  const before = document.adoptedStyleSheets;
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  document.adoptedStyleSheets = [...before, sheet];
+  const root = document.documentElement;
+  const inside = [...document.querySelectorAll("body *")].filter((element) => {
+    const { left, right, width } = element.getBoundingClientRect();
+    const isOut = width > 1 && (right > root.clientWidth + 1 || left < -1);
+    return isOut && element.checkVisibility() && !element.closest(".hidden-text");
+  });
+  const shown = inside.slice(0, 3).map((element) => element.outerHTML.slice(0, 120));
+  const isWider = root.scrollWidth > root.clientWidth || shown.length > 0;
+  const found = isWider ? [`${root.scrollWidth} of ${root.clientWidth} px`, ...shown] : [];
+  document.adoptedStyleSheets = before;
+  return found;
+}"""
+_STATUSES = """() => [...document.querySelectorAll("[role=status],[role=alert],[role=log],[aria-live],output")]
+  .map((element) => element.id)"""
+
+
+@cache
+def _axe() -> str:
+    installed = packages.install(Path(__file__).parent, LOCAL / "axe", "axe-core")
+    return (installed / "node_modules" / "axe-core" / "axe.min.js").read_text()
+
+
+def open_bare(page: Page, url: str) -> None:
+    """Open the address as a browser without scripts reads it; only what looks at the page runs there afterwards."""
+    switch = page.context.new_cdp_session(page)
+    switch.send("Emulation.setScriptExecutionDisabled", {"value": True})
+    page.goto(url)
+    switch.send("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def assert_accessible(page: Page) -> None:
+    """Hold the page as it stands to all rules: by day and by night, wide and narrow, with large and spaced text."""
+    page.evaluate(_axe())
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    page.set_viewport_size(DESKTOP)
+    _demand_none(_violations(page, _RULES), "on a desktop")
+    page.set_viewport_size(PHONE)
+    _demand_none(_violations(page, _ON_A_PHONE), "on a phone")
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    _demand_none(_violations(page, _BY_NIGHT), "by night")
+    assert_fits(page)
+    _demand_none(page.evaluate(_STATUSES)[1:], "live regions beside the first")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(DESKTOP)
+
+
+def assert_fits(page: Page) -> None:
+    """Nothing sticks out sideways in narrow windows, nor with text spaced or enlarged as customers may have it.
+
+    A window of 1280 px is 640 px wide at 200 %, and 320 px at 400 % (WCAG 1.4.4, 1.4.10).
+    """
+    for width, looks in ((640, [""]), (320, ["", SPACED]), (1280, [SPACED, LARGE])):
+        page.set_viewport_size({"width": width, "height": 800})
+        for css in looks:
+            _demand_none(page.evaluate(_WIDEST, css), f"at {width} px {css}")
+
+
+def _violations(page: Page, options: dict[str, Any]) -> list[str]:
+    found: list[str] = page.evaluate(_TOLD, options)
+    can_be_stilled = page.evaluate(_STILL)
+    return [one for one in found if not (can_be_stilled and one.startswith("meta-refresh at"))]
+
+
+def _demand_none(found: list[str], where: str) -> None:
+    if found:
+        raise AssertionError("\n".join([f"{where}:", *found]))
