@@ -16,7 +16,7 @@ from tests.wallets.stub import StubWallet
 # The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
-TOUCHED = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+TOUCHED: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 
 Create = Callable[..., dict[str, Any]]
 AddWallet = Callable[..., StubWallet]

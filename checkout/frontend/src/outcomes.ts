@@ -6,7 +6,7 @@ import { button, el, linkButton, webUrl, type Child } from "./dom";
 import { told } from "./language";
 import { isZero, plain } from "./money";
 import type { Screen } from "./panel";
-import { actions, money, noticeBox, paragraph, screen, smallPrint } from "./parts";
+import { actions, money, noticeBox, paragraph, screen, smallPrint, spinner } from "./parts";
 import { supportLine, transactionBoxes } from "./progress";
 import type { Checkout, Payment } from "./types";
 
@@ -109,7 +109,7 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
 }
 
 export function timeUpScreen(): Screen {
-  return screen("time-up", copy.timeUp, [paragraph(copy.timeUpHelp)]);
+  return screen("time-up", copy.timeUp, [spinner(), paragraph(copy.timeUpHelp)], copy.timeUpHelp);
 }
 
 export function expiredScreen(checkout: Checkout): Screen {
@@ -119,11 +119,17 @@ export function expiredScreen(checkout: Checkout): Screen {
   const part = isZero(checkout.amount_paid)
     ? null
     : copy.expiredPart(plain(checkout.amount_paid), total, merchant.name);
-  return screen("expired", copy.expired, [
-    part ? noticeBox({ tone: "info", text: part }) : null,
-    paragraph(part ? copy.sendNothing : copy.expiredHelp(merchant.name)),
-    back && actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))),
-  ]);
+  return screen(
+    "expired",
+    copy.expired,
+    [
+      part ? noticeBox({ tone: "info", text: part }) : null,
+      paragraph(part ? copy.sendNothing : copy.expiredHelp(merchant.name)),
+      part && supportLine(merchant),
+      back && actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))),
+    ],
+    part ?? "",
+  );
 }
 
 export function cancelledScreen(checkout: Checkout, secondsLeft: number | null, stay: () => void): Screen {
@@ -132,12 +138,18 @@ export function cancelledScreen(checkout: Checkout, secondsLeft: number | null, 
   const arrived = isZero(checkout.amount_paid)
     ? null
     : copy.cancelledPaid(plain(checkout.amount_paid), money(checkout.amount, checkout), merchant.name);
-  return screen("cancelled", copy.cancelled, [
-    arrived ? noticeBox({ tone: "info", text: arrived }) : null,
-    paragraph(arrived ? copy.sendNothing : copy.cancelledHelp(merchant.name)),
-    back && actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))),
-    arrived ? null : leavingNote(merchant.name, secondsLeft, stay),
-  ]);
+  return screen(
+    "cancelled",
+    copy.cancelled,
+    [
+      arrived ? noticeBox({ tone: "info", text: arrived }) : null,
+      paragraph(arrived ? copy.sendNothing : copy.cancelledHelp(merchant.name)),
+      arrived && supportLine(merchant),
+      back && actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))),
+      arrived ? null : leavingNote(merchant.name, secondsLeft, stay),
+    ],
+    arrived ?? "",
+  );
 }
 
 function leavingNote(merchant: string, secondsLeft: number | null, stay: () => void): Child {
