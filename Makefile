@@ -28,7 +28,7 @@ PRODUCTION := DEBUG=False ENVIRONMENT=production ALLOWED_HOSTS=pay.example.com \
 help:
 	@grep -E '^# make' Makefile | cut -c3-
 	@echo "make lint   ruff, mypy, migrations and deployment checks"
-	@echo "make bench  what it costs to verify 1,000 payments and to look at 1,000 tokens, and how fast webhooks go out, beside floors"
+	@echo "make bench  what it costs to verify 1,000 payments and to look at 1,000 tokens, how fast webhooks go out, and how soon the checkout is painted, beside floors"
 	@echo "make bench-admin  the admin's and the API's pages over 1,000,000 requests (a quarter of an hour, 20 GB of disk)"
 	@echo "make lock   requirements*.txt from requirements*.in"
 	@echo "make frontend   the checkout's script, the demo wallet, the test contracts and the TypeScript client from their sources"
@@ -58,6 +58,7 @@ bench: $(INSTALLED)
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.verification_cost
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.discovery_cost
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.webhook_delivery
+	@$(BIN)/python -m demo.services $(BIN)/python -m bench.checkout_paint
 
 bench-admin: $(INSTALLED)
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.admin_pages

@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods
 
 from chains.addresses import HashError, normalise_transaction_hash
@@ -24,6 +25,7 @@ _CHAIN_ID_DIGITS = 20
 
 
 @only_read
+@gzip_page
 def by_hand_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     """Show how to send by hand, after what that means; and the form for what was sent already."""
     try:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.views.decorators.gzip import gzip_page
 
 from chains.amounts import display_amount
 from chains.clients.solana_references import reference_key
@@ -15,6 +16,7 @@ from payments.models import Payment, PaymentRequest
 
 
 @only_read
+@gzip_page
 def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     """Show the receipt; before the request is completed there is none, and its page is shown instead."""
     try:

@@ -4,6 +4,7 @@ import hashlib
 import json
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.gzip import gzip_page
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import status, viewsets
 from rest_framework.request import Request
@@ -244,6 +245,7 @@ class CheckoutViewSet(viewsets.ViewSet):
 
 
 @only_read
+@gzip_page
 def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     """Show the checkout in whatever state the request is in, readable without scripts."""
     try:

@@ -1,0 +1,209 @@
+"""How soon the checkout's largest paint comes on a slow phone, beside that of a bare page; and what it loads.
+
+`make bench`, or `python -m demo.services python -m bench.checkout_paint [LOADS]`.
+
+The product runs as in production: gunicorn, static files collected, fingerprinted and compressed. Chromium is slowed
+down as Lighthouse does it for phones by DevTools' throttling: 4 times slower CPU, slow 4G (562.5 ms for each request,
+1.44 Mbit/s down). Each load begins with an empty cache. The floor is measured in the same run, under the same
+throttling: a page of two lines, without style or script. The medians of all loads are printed, and their ratio.
+"""
+
+import http.server
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import requests
+
+_REPOSITORY = Path(__file__).resolve().parent.parent
+_PRODUCT = ("config", "chains", "merchants", "webhooks", "payments", "checkout", "templates")
+_SETTINGS = {
+    "DJANGO_SETTINGS_MODULE": "config.settings",
+    "DEBUG": "false",
+    "ENVIRONMENT": "staging",
+    "BASE_URL": "http://localhost",
+    "CHECKOUT_URL": "http://localhost",
+    "ALLOWED_HOSTS": "127.0.0.1",
+    "ALLOW_HTTP_URLS": "true",
+    "ROUTING_PROVIDERS": "off",
+    "RATE_LIMIT_PUBLIC": "off",
+    "EMAIL_URL": "memorymail://",
+    "LOG_LEVEL": "ERROR",
+}
+LOADS = 7
+PROMISED_MS = 1500
+_PHONE = {"width": 390, "height": 844}
+_SLOW_4G = {
+    "offline": False,
+    "latency": 562.5,
+    "downloadThroughput": 1474.56 * 1024 / 8,
+    "uploadThroughput": 675 * 1024 / 8,
+}
+_SLOWER_CPU = 4
+_BARE = b"<!doctype html><html lang=en><meta name=viewport content='width=device-width'><title>Bare</title><h1>Pay</h1>"
+_LARGEST_PAINT = """() => new Promise((resolve) => new PerformanceObserver((list) => {
+  const last = list.getEntries().at(-1);
+  resolve([last.startTime, last.element ? last.element.outerHTML.slice(0, 80) : ""]);
+}).observe({ type: "largest-contentful-paint", buffered: true }))"""
+
+
+@dataclass(frozen=True)
+class Load:
+    """One visit: when the largest paint came, of what, and how many bytes went over the network."""
+
+    paint_ms: float
+    element: str
+    sizes: dict[str, int]
+
+
+def main(loads: int) -> None:
+    """Measure and print."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.browsing import QUIET
+
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}", flush=True)
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with _product() as origin, _bare_page() as bare, sync_playwright() as started:
+        address = f"{origin}/pay/{_shortcode()}"
+        browser = started.chromium.launch(executable_path=path, args=list(QUIET))
+        _visit(browser, address)  # the server's first answer is no customer's
+        pairs = [(_visit(browser, bare), _visit(browser, address)) for _ in range(loads)]
+        browser.close()
+    floor, paint = (statistics.median(pair[place].paint_ms for pair in pairs) for place in (0, 1))
+    last = pairs[-1][1]
+    code = sum(size for kind, size in last.sizes.items() if kind in ("script", "stylesheet"))
+    print(f"largest paint, median of {loads}: {paint:.0f} ms (promised: {PROMISED_MS}), of {last.element}")
+    print(f"bare page: {floor:.0f} ms; ratio {paint / floor:.2f}")
+    print(f"over the network: {last.sizes}; script and style {code / 1000:.1f} kB")
+    if paint > PROMISED_MS:
+        print("That is more than was promised.")
+
+
+def _visit(browser: Any, address: str) -> Load:
+    """Load the address on a slow phone that has never been there."""
+    context = browser.new_context(viewport=_PHONE, device_scale_factor=2)
+    try:
+        page = context.new_page()
+        devtools = context.new_cdp_session(page)
+        kinds: dict[str, str] = {}
+        sizes: dict[str, int] = {}
+
+        def finished(event: dict[str, Any]) -> None:
+            kind = kinds.get(event["requestId"], "other")
+            sizes[kind] = sizes.get(kind, 0) + int(event["encodedDataLength"])
+
+        devtools.on(
+            "Network.requestWillBeSent", lambda told: kinds.update({told["requestId"]: told["type"].lower()})
+        )
+        devtools.on("Network.loadingFinished", finished)
+        devtools.send("Network.enable")
+        devtools.send("Network.emulateNetworkConditions", _SLOW_4G)
+        devtools.send("Emulation.setCPUThrottlingRate", {"rate": _SLOWER_CPU})
+        page.goto(address, wait_until="networkidle")
+        paint_ms, element = page.evaluate(_LARGEST_PAINT)
+        return Load(paint_ms, element, sizes)
+    finally:
+        context.close()
+
+
+@contextmanager
+def _product() -> Iterator[str]:
+    """The product as in production, from a copy, so that the collected files stay out of the repository."""
+    from demo.services.process import free_port, spawn
+
+    with tempfile.TemporaryDirectory(prefix="quittance-paint-") as folder:
+        home = Path(folder)
+        ignored = shutil.ignore_patterns("node_modules", "__pycache__")
+        for name in _PRODUCT:
+            shutil.copytree(_REPOSITORY / name, home / name, ignore=ignored)
+        shutil.copy(_REPOSITORY / "manage.py", home)
+        collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
+        subprocess.run(collect, cwd=home, check=True)
+        port = free_port()
+        command = [
+            sys.executable,
+            "-m",
+            "gunicorn",
+            "--config",
+            "config/gunicorn.py",
+            "--bind",
+            f"127.0.0.1:{port}",
+        ]
+        environment = {**os.environ, "PYTHONPATH": str(home)}
+        child = spawn("gunicorn", command, home / "gunicorn.log", env=environment, cwd=home)
+        origin = f"http://127.0.0.1:{port}"
+        try:
+            child.await_ready(lambda: _answers(origin), 60, "Its log says why:")
+            yield origin
+        finally:
+            child.stop()
+
+
+@contextmanager
+def _bare_page() -> Iterator[str]:
+    class Bare(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(_BARE)))
+            self.end_headers()
+            self.wfile.write(_BARE)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bare) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def _answers(origin: str) -> bool:
+    try:
+        return requests.get(origin, timeout=5).ok
+    except requests.RequestException:
+        return False
+
+
+def _shortcode() -> str:
+    """Return that of a request to pay, of a merchant with colours of its own."""
+    from chains.models import Chain, Token
+    from merchants.models import Merchant
+    from tests.payments.world import make_request
+
+    chain = Chain.objects.create(
+        id=1, name="Ethereum", chain_type="evm", rpc_urls=["http://127.0.0.1:9"], native_symbol="ETH"
+    )
+    usdc = Token.objects.create(
+        chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address="0x" + "c1" * 20
+    )
+    merchant = Merchant.objects.create(
+        name="Harbour Roasters", accent_colour="#8a3b12", background_colour="#f6f1ea"
+    )
+    return make_request(
+        merchant, usdc, "24.90", "0x" + "11" * 20, description="Night Ferry, 1 kg, whole beans"
+    ).shortcode
+
+
+if __name__ == "__main__":
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else LOADS)
