@@ -26,9 +26,12 @@ class Proof:
     not_after: datetime
 
     def covers(self, transfer: Transfer, mined_at: datetime) -> bool:
-        """Whether the transfer comes from that wallet within that time."""
+        """Whether the wallet itself made the transfer within that time.
+
+        What a contract pulled from it does not count: so does a relayer's wallet fill other people's swaps.
+        """
         is_in_time = self.not_before - CLOCK_ALLOWANCE <= mined_at <= self.not_after
-        return is_in_time and transfer.sender == self.address
+        return is_in_time and transfer.sender == self.address and not transfer.is_pulled
 
 
 @dataclass(frozen=True)

@@ -177,11 +177,12 @@ def _both(one: TransactionFacts, other: TransactionFacts) -> TransactionFacts | 
 
 
 def _moved(transfer: Transfer) -> Transfer:
-    return replace(transfer, references=())
+    return replace(transfer, references=(), is_pulled=False)
 
 
 def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
-    return replace(one, references=tuple(ref for ref in one.references if ref in other.references))
+    references = tuple(ref for ref in one.references if ref in other.references)
+    return replace(one, references=references, is_pulled=one.is_pulled or other.is_pulled)
 
 
 def _not_mined(said: Sequence[TransactionFacts | None]) -> TransactionFacts | None:

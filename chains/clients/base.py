@@ -56,6 +56,7 @@ class Transfer:
     is one transfer). `token` is the contract's or mint's address, empty for the native coin. `amount` is in base units,
     and is what arrived. `references` are the 16-byte references that the payer tied to this very movement: on EVM the
     bytes directly after the arguments of the call that made it (one at most), on Solana the keys on its instruction.
+    `is_pulled`: a contract took it by an allowance, so that `sender` had it and need not have paid with it.
     """
 
     slot: str
@@ -64,6 +65,7 @@ class Transfer:
     recipient: str
     amount: int
     references: tuple[bytes, ...] = ()
+    is_pulled: bool = False
 
 
 @dataclass(frozen=True)

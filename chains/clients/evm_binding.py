@@ -47,6 +47,28 @@ def by_trace(
             yield place, asked.reference
 
 
+def pulled(
+    transaction_sender: str,
+    called: str | None,
+    transfers: Mapping[int, Transfer],
+    logs: Sequence[Log],
+    trace: Trace | None,
+) -> set[int]:
+    """Return the places of the transfers that were not made by a call of their own sender's.
+
+    A trace tells who called the token. Without one it is certain only of the transaction's own sender, who called
+    another contract (`called`): what an account without code has moves by its own call or by an allowance.
+    """
+    if trace is not None and trace.logs is not None:
+        matched = _matched(transfers, logs, trace.logs)
+        return {place for place, twin in matched if trace.calls[twin.call].sender != transfers[place].sender}
+    return {
+        place
+        for place, transfer in transfers.items()
+        if transfer.sender == transaction_sender and called not in (transfer.token, transaction_sender)
+    }
+
+
 def pair(transfers: Mapping[int, Transfer], calls: Sequence[TokenCall]) -> Iterator[tuple[int, bytes]]:
     """Yield (place of the log, reference) where transfers and calls can be paired in one way alone.
 

@@ -58,8 +58,14 @@ def transfers(
     logs = logs_of(receipt)
     tokens = token_transfers(logs)
     references = _references(transaction, logs, tokens, trace)
+    to = transaction.get("to")
+    called = address(to) if to else None
+    pulled = evm_binding.pulled(address(transaction.get("from")), called, tokens, logs, trace)
     return (
-        *(_carrying(transfer, references.get(place)) for place, transfer in tokens.items()),
+        *(
+            _carrying(replace(transfer, is_pulled=place in pulled), references.get(place))
+            for place, transfer in tokens.items()
+        ),
         *_own_value(transaction),
         *(_inner_values(trace) if trace else ()),
     )

@@ -5,9 +5,10 @@ operation. So a thief can have it arrive in a transaction of the thief's own, wh
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.utils import timezone
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
@@ -16,8 +17,8 @@ from demo.aggregator.contracts import ROUTER
 from demo.contracts import deploy
 from payments.acceptance import accept_payment
 from payments.binding import Bound, Claims, Delivery, Unbound, bind
-from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest
-from tests.payments.world import make_request, submit
+from payments.models import ConsumedTransfer, FailureCode, PayerProof, Payment, PaymentRequest, Route
+from tests.payments.world import look_until_decided, make_request, submit
 from tests.swaps.following import assert_nothing_counted
 from tests.swaps.scripted import NATIVE, USDC_UNIT, Scripted, delivered, under_way
 
@@ -132,3 +133,47 @@ def test_the_reported_amount_that_is_anothers_leaves_nobody_elses_to_take() -> N
     assert isinstance(refused, Unbound)
     assert refused.code == FailureCode.TRANSACTION_NOT_BOUND
     assert counted(ASKED) == Bound((victims,), Payment.BoundBy.PROVIDER)
+
+
+def test_a_relayer_that_fills_the_victims_swap_does_not_pay_with_that_by_its_proof(
+    scripted: Scripted,
+) -> None:
+    """The bridge takes the fill from the relayer's wallet, and pays it back out of what the victim deposited."""
+    chain, now = scripted.world.second, timezone.now()
+    victim, thief = scripted.request(), scripted.request(references=False)
+    route = Route.objects.create(
+        request=thief,
+        wallet_address=chain.payer,
+        chain=thief.chain,
+        token=thief.token,
+        amount=ASKED,
+        expires_at=now,
+    )
+    PayerProof.objects.create(
+        request=thief,
+        route=route,
+        chain=thief.chain,
+        token=thief.token,
+        recipient_address=thief.recipient_address,
+        address=chain.payer,
+        not_before=now - timedelta(minutes=1),
+        not_after=now + timedelta(hours=1),
+    )
+    bridge = deploy.deploy_contract(chain.url, "BatchPayer", key=chain.payer_key)
+    scripted.send_call(
+        chain.usdc, calling("approve(address,uint256)", ("address", "uint256"), (bridge, ASKED)), chain
+    )
+    pulling = calling(
+        "transferFrom(address,address,uint256)",
+        ("address", "address", "uint256"),
+        (chain.payer, victim.recipient_address, ASKED),
+    )
+    by = scripted.send_call(
+        bridge, calling(f"run({_MOVES[0]})", _MOVES, ([(chain.usdc, 0, pulling, False)],)), chain
+    )
+    scripted.provider.says(delivered(by, ASKED, destination_account=victim.recipient_address))
+    assert_nothing_counted(
+        look_until_decided(submit(thief, by, scripted.world.second_row), scripted.clock),
+        "transaction_not_bound",
+    )
+    assert scripted.decide(scripted.depart(victim)).status == "completed"
