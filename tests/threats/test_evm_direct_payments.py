@@ -100,3 +100,20 @@ def test_the_creation_of_a_contract_and_a_receipt_without_gas_are_worth_a_trace(
 @pytest.mark.parametrize("receipt", [{}, {"logs": [7]}, {"logs": [{}]}, {"logs": [], "gasUsed": "no"}])
 def test_a_malformed_receipt_is_not_worth_a_trace(receipt: dict[str, Any]) -> None:
     assert not needs_trace(sent(PAY), receipt)
+
+
+@pytest.mark.parametrize(
+    ("transaction", "sender", "is_pulled"),
+    [
+        (sent(PAY), PAYER, False),
+        (sent(b"batch", PAYER), PAYER, False),  # an account that carries out its own batch (EIP-7702)
+        (sent(b"fill", OTHER), PAYER, True),
+        (sent(b"handleOps", OTHER), VICTIM, False),  # a contract account may have called the token itself
+    ],
+    ids=["by its own call", "by its own batch", "by another contract", "by a contract account"],
+)
+def test_what_another_contract_took_from_the_payer_is_told_apart_without_a_trace(
+    transaction: dict[str, Any], sender: str, is_pulled: bool
+) -> None:
+    (moved,) = transfers(transaction, {"logs": [log(sender, PAYEE, 10)], "gasUsed": "0xcab2"})
+    assert moved.is_pulled is is_pulled
