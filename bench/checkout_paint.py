@@ -82,10 +82,9 @@ def main(loads: int) -> None:
         browser.close()
     floor, paint = (statistics.median(pair[place].paint_ms for pair in pairs) for place in (0, 1))
     last = pairs[-1][1]
-    code = sum(size for kind, size in last.sizes.items() if kind in ("script", "stylesheet"))
     print(f"largest paint, median of {loads}: {paint:.0f} ms (promised: {PROMISED_MS}), of {last.element}")
     print(f"bare page: {floor:.0f} ms; ratio {paint / floor:.2f}")
-    print(f"over the network: {last.sizes}; script and style {code / 1000:.1f} kB")
+    print(f"over the network: {last.sizes}, {sum(last.sizes.values()) / 1000:.1f} kB in all")
     if paint > PROMISED_MS:
         print("That is more than was promised.")
 

@@ -127,7 +127,7 @@ def test_the_policy_lets_nothing_foreign_run_or_frame_it(public: Api, checkout: 
     assert nonce.startswith("'nonce-")
     assert "unsafe" not in answer["Content-Security-Policy"]
     text = answer.content.decode()
-    assert text.count(f'nonce="{nonce[7:-1]}"') == 3
+    assert text.count(f'nonce="{nonce[7:-1]}"') == 4
     assert 'style="' not in text
     assert answer["X-Frame-Options"] == "DENY"
     assert answer["Referrer-Policy"] == "same-origin"

@@ -74,10 +74,12 @@ def test_an_altered_part_is_not_imported(page: Page, create: Create) -> None:
     assert page.evaluate("window.altered") is None
 
 
-def test_an_altered_style_is_not_applied(page: Page, create: Create) -> None:
+def test_an_altered_style_is_not_applied(page: Page, service: str) -> None:
+    page.goto(service)
+    assert page.evaluate("document.styleSheets.length") == 1
     page.route("**/checkout.css", altered)
-    page.goto(create()["payment_url"])
-    assert page.evaluate("document.styleSheets[0].href") is None  # only the theme's own, inline
+    page.goto(service)
+    assert page.evaluate("document.styleSheets.length") == 0
 
 
 def test_fingerprinted_files_are_held_to_their_own_digests(
@@ -94,7 +96,7 @@ def test_fingerprinted_files_are_held_to_their_own_digests(
     named = dict(re.findall(r'(?:src|href)="/static/(\S+\.(?:js|css))" integrity="([^"]+)"', text))
     (told,) = re.findall(r'type="importmap">(.+?)</script>', text)
     named |= {name.removeprefix("/static/"): told for name, told in json.loads(told)["integrity"].items()}
-    assert len(named) >= 3
+    assert len(named) >= 2
     for name, told in named.items():
         assert re.search(r"\.[0-9a-f]{12}\.(js|css)$", name)
         assert told == digest_of(tmp_path / name)
