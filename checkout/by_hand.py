@@ -85,6 +85,6 @@ def _submit(found: PaymentRequest, hash_text: str, chain_text: str) -> None:
 def _context(found: PaymentRequest) -> dict[str, Any]:
     """Return what the page shows; the link that a wallet scans only where sending by hand is what it stands for."""
     context = page_context(found)
-    if not context["is_payable"] or binds(found):
+    if not context["is_payable"] or context["awaits_merchant"] or binds(found):
         return {**context, "is_by_hand": False}
     return {**context, **link_context(found), "is_by_hand": True}

@@ -15,7 +15,7 @@ from checkout.payment_links import binds, payment_link
 from checkout.qr import qr_code
 from checkout.security import allow_nonce, page_policy
 from payments.discovery import expect_by_link
-from payments.models import PaymentRequest
+from payments.models import FailureCode, PaymentRequest
 
 RENEWED_EVERY_SECONDS = 15
 
@@ -29,6 +29,7 @@ def page_context(found: PaymentRequest) -> dict[str, Any]:
         "checkout": checkout,
         "state": state,
         "is_payable": _is_payable(found, state),
+        "awaits_merchant": _awaits_merchant(checkout["payments"]),
         "is_time_up": found.status == PaymentRequest.Status.ACTIVE and found.is_past_expiry(timezone.now()),
         "merchant": checkout["merchant"],
         "amount_display": display_amount(found.amount, decimals),
@@ -74,3 +75,8 @@ def _is_payable(found: PaymentRequest, state: str) -> bool:
     """Whether a customer may be told where to send money: nothing ended, nothing under way, the chain in service."""
     in_service = found.chain.is_active and found.token.is_active
     return in_service and state in ("active", "partly_paid") and not found.is_past_expiry(timezone.now())
+
+
+def _awaits_merchant(payments: list[dict[str, Any]]) -> bool:
+    """Whether the newest payment arrived without anything that ties it: nobody should be asked to send it again."""
+    return bool(payments) and payments[0]["failure_code"] == FailureCode.TRANSACTION_NOT_BOUND

@@ -253,7 +253,7 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     except Http404:
         return missing(request)
     context = {**page_context(found), "qr_svg": qr_code(payment_url(found))}
-    if context["is_payable"] and binds(found):
+    if context["is_payable"] and binds(found) and not context["awaits_merchant"]:
         context |= link_context(found)
     # Without scripts the page renews itself while something may have come in, unless its reader would have it still.
     awaits = context["state"] == "processing" or "link" in context

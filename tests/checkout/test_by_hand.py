@@ -217,6 +217,9 @@ def test_a_plain_transfer_waits_for_the_merchant_and_the_page_says_so(
     ):
         assert said in text
 
+    assert "Send it yourself" not in text
+    assert "/transfer?address=" not in shown(public, order), "nor is anybody told where to send it again"
+
     accept_payment(payment, reason="the customer's hash", actor="Alice")
     assert look_until_decided(payment, clock).status == Payment.Status.COMPLETED
     assert "Payment complete" in shown(public, order, "")

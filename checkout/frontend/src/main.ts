@@ -276,6 +276,9 @@ class CheckoutPage {
     byId("amount").textContent = plain(isPart ? amount_remaining : amount);
     const label = isPart ? copy.leftToPay(merchant.name) : PRICE_LABELS[status]?.(merchant.name);
     if (label) byId("amount-label").textContent = label;
+    // The code to scan asks for what was left when the page was made.
+    const scan = document.getElementById("scan");
+    if (scan) scan.hidden = scan.dataset.remaining !== amount_remaining.raw;
   }
 
   private dismiss(paymentId: string): void {
