@@ -136,6 +136,22 @@ def test_an_offer_that_no_longer_holds_is_shown_anew_before_anything_is_signed(
     expect(page.get_by_test_id("demo-wallet-window")).to_be_visible()
 
 
+@ON_DESKTOP
+def test_who_is_too_fast_is_told_so_in_words_for_people(page: Page, request_there: dict[str, Any]) -> None:
+    error = {"code": "rate_limited", "message": "Too many calls; wait 7 s before the next."}
+    refused = {"status": 429, "headers": {"Retry-After": "7"}, "json": {"error": error}}
+    page.route("**/build-transaction", lambda route: route.fulfill(**refused), times=1)
+    panel = connect_demo_wallet(page, request_there)
+    choose_token(panel, "ETH", HERE)
+    choose_route(panel)
+    _pay(panel)
+    expect(panel.get_by_test_id("notice")).to_have_text(
+        "That was asked very often. Please wait a moment. You can try again in 7 s."
+    )
+    panel.get_by_role("button", name="Try again").click()
+    expect(panel.get_by_role("button", name="Fastest")).to_be_visible()
+
+
 @ON_PHONE
 def test_nobody_is_led_to_pay_again_after_a_delivery_to_somebody_else(
     world: World, page: Page, request_there: dict[str, Any]

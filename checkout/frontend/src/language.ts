@@ -28,12 +28,15 @@ export function group(prefix: string): Readonly<Record<string, string>> {
   return Object.fromEntries(found.map(([key, text]) => [key.slice(prefix.length), String(text)]));
 }
 
+/** What the server says of these is meant for whoever wrote a program that calls too often. */
+const FOR_PROGRAMS = new Set(["rate_limited"]);
+
 /**
  * What the server says by a code. Its own sentence, which is English, names more where the page is English too, and
  * has to do where a code is new.
  */
 export function told(kind: "failure" | "refusal" | "detail", code: string, sentence: string): string {
-  return isEnglish && sentence ? sentence : String(messages[`${kind}.${code}`] ?? sentence);
+  return isEnglish && sentence && !FOR_PROGRAMS.has(code) ? sentence : String(messages[`${kind}.${code}`] ?? sentence);
 }
 
 /** Keeps an amount or a name in one piece and in its own direction, where the text around it runs the other way. */
