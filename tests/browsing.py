@@ -3,12 +3,13 @@
 import os
 import shutil
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Playwright
+    from playwright.sync_api import Browser, BrowserContext, Playwright
 
 # Chromium's own background traffic is of no use here, and offline it only fills the log.
 QUIET = (
@@ -37,12 +38,22 @@ def browser(playwright: "Playwright") -> "Iterator[Browser]":
     """System Chromium if there is one, else Playwright's own; skipped without either, never in CI."""
     from playwright.sync_api import Error
 
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     try:
-        started = playwright.chromium.launch(executable_path=path, args=list(QUIET))
+        started = playwright.chromium.launch(executable_path=_path(), args=list(QUIET))
     except Error as error:
         if os.environ.get("CI"):
             raise
         pytest.skip(f"no Chromium here: install the chromium package, or run `make browser` ({error})")
     yield started
     started.close()
+
+
+def launch_profile(playwright: "Playwright", folder: Path, **options: Any) -> "BrowserContext":
+    """Start a browser of its own with the user's settings that stand in `folder`."""
+    return playwright.chromium.launch_persistent_context(
+        folder, executable_path=_path(), args=list(QUIET), **options
+    )
+
+
+def _path() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
