@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.forms import UserChangeForm as UserForm
     from django.forms import CheckboxSelectMultiple as Checkboxes
     from django.forms import RadioSelect as Radios
-    from django.forms import Textarea, TextInput
+    from django.forms import Select, Textarea, TextInput
 
     _AdminClass = BaseModelAdmin[Any]
     _PageClass = ModelAdmin[Any]
@@ -42,6 +42,7 @@ else:  # the classes take parameters for the type checker alone
     from unfold.views import ChangeList
     from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget as Checkboxes
     from unfold.widgets import UnfoldAdminRadioSelectWidget as Radios
+    from unfold.widgets import UnfoldAdminSelectWidget as Select
     from unfold.widgets import UnfoldAdminTextareaWidget as Textarea
     from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
 
@@ -55,6 +56,7 @@ __all__ = [
     "NewUserForm",
     "PasswordForm",
     "Radios",
+    "Select",
     "TabularInline",
     "TextInput",
     "Textarea",

@@ -1,6 +1,5 @@
 """The admin's forms for merchants and their keys."""
 
-import re
 import uuid
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,9 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from config.api.serializers import has_unsafe_characters
-from config.portal import Checkboxes, LinesField, Radios
+from config.portal import Checkboxes, LinesField, Radios, Select
 from merchants.contrast import check_accent
+from merchants.languages import ENGLISH, LANGUAGES, known_language
 from merchants.models import ApiKey, Merchant, Permission, SpentForm, merchant_id
 from merchants.web_addresses import parse_origin, parse_web_address
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 else:  # the class takes parameters for the type checker alone
     _MerchantForm = _ApiKeyForm = forms.ModelForm
 
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _FORM_LIFETIME = timedelta(days=1)
 OVERLAPS = {
     "0": ("None: the old key stops now", timedelta()),
@@ -42,6 +41,13 @@ class MerchantForm(_MerchantForm):
         help_text="One origin per line, such as https://shop.example.com. Without any, no site may frame it.",
     )
 
+    default_language = forms.ChoiceField(
+        choices=list(LANGUAGES.items()),
+        required=False,
+        widget=Select,
+        help_text="Of the checkout, where the customer’s browser asks for none of these.",
+    )
+
     class Meta:
         model = Merchant
         fields = ()  # those that the admin's page names
@@ -56,8 +62,13 @@ class MerchantForm(_MerchantForm):
             "display_name": "What customers see.",
             "accent_colour": "Buttons and progress, such as #1f6feb. Empty for Quittance's own.",
             "background_colour": "The page around the card, such as #f4f4f2.",
-            "default_language": "A language tag such as en or pt-BR.",
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Earlier releases took any tag.
+        kept = self.initial.get("default_language") or ENGLISH
+        self.initial["default_language"] = known_language(kept) or ENGLISH
 
     def clean(self) -> dict[str, Any]:
         """Refuse control and bidirectional-override characters, wherever they stand."""
@@ -82,13 +93,6 @@ class MerchantForm(_MerchantForm):
             except ValueError as error:
                 raise forms.ValidationError(str(error)) from error
         return colour
-
-    def clean_default_language(self) -> str:
-        """Return a language tag, or nothing."""
-        tag: str = self.cleaned_data["default_language"]
-        if tag and not _LANGUAGE.fullmatch(tag):
-            raise forms.ValidationError("This should be a language tag such as en or pt-BR.")
-        return tag
 
 
 class OnceForm(forms.Form):

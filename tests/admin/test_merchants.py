@@ -43,6 +43,15 @@ def test_a_name_is_enough(admin_client: Client, db: None) -> None:
     assert Merchant.objects.get().embed_origins == []
 
 
+def test_a_language_that_an_earlier_release_took_is_shown_as_the_one_that_serves_its_readers(
+    admin_client: Client, merchant: Merchant
+) -> None:
+    for kept, shown in (("zh-CN", "zh-Hans"), ("nl", "en"), ("", "en")):
+        Merchant.objects.filter(pk=merchant.pk).update(default_language=kept)
+        page = admin_client.get(f"/admin/merchants/merchant/{merchant.pk}/change/").content.decode()
+        assert f'<option value="{shown}" selected>' in page
+
+
 def test_a_merchant_is_changed_and_its_keys_stay(
     admin_client: Client, merchant: Merchant, api_key: tuple[ApiKey, str]
 ) -> None:
@@ -71,7 +80,7 @@ def test_a_merchant_is_changed_and_its_keys_stay(
         ("accent_colour", "#8a3b1"),
         ("accent_colour", "#8a3b12;}body{display:none"),
         ("accent_colour", "#ffe600"),
-        ("default_language", "Klingon!"),
+        ("default_language", "tlh"),
         ("email", "alice"),
     ],
 )

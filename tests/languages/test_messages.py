@@ -1,0 +1,138 @@
+"""Every language says everything that English says, with the same placeholders, and says it in its own words."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from babel import Locale
+
+from checkout.languages import Message, language, read_messages
+from config.api.errors import ErrorCode
+from merchants.languages import ENGLISH, LANGUAGES
+from payments.models import FailureCode
+from payments.routing.base import NoOfferCode
+from tests.processes import REPOSITORY
+
+OTHERS = [tag for tag in LANGUAGES if tag != ENGLISH]
+FILES = REPOSITORY / "checkout" / "messages"
+# Words that are the same in these languages.
+_SAME = {"transaction", "tokenContract", "page.token"}
+_LATIN = {"es", "pt-BR", "fr", "de", "it", "tr", "en"}
+
+
+def forms(message: Message) -> list[str]:
+    return [message] if isinstance(message, str) else list(message.values())
+
+
+def placeholders(message: Message) -> set[str]:
+    return {name for form in forms(message) for name in re.findall(r"\{(\w+)\}", form)}
+
+
+def test_there_is_one_file_for_each_language_and_no_other() -> None:
+    assert {path.stem for path in FILES.iterdir()} == set(LANGUAGES)
+
+
+@pytest.mark.parametrize("tag", OTHERS)
+def test_a_language_is_complete(tag: str) -> None:
+    assert list(read_messages(tag)) == list(read_messages(ENGLISH))
+
+
+@pytest.mark.parametrize("tag", OTHERS)
+def test_the_placeholders_are_those_of_english(tag: str) -> None:
+    english, own = read_messages(ENGLISH), read_messages(tag)
+    assert {key: placeholders(own[key]) for key in own} == {key: placeholders(english[key]) for key in own}
+
+
+@pytest.mark.parametrize("tag", OTHERS)
+def test_no_english_is_left(tag: str) -> None:
+    english, own = read_messages(ENGLISH), read_messages(tag)
+    assert {key for key in own if own[key] == english[key]} <= _SAME
+
+
+@pytest.mark.parametrize("tag", sorted(set(LANGUAGES) - _LATIN))
+def test_a_language_with_its_own_script_uses_it_in_every_message(tag: str) -> None:
+    for key, message in read_messages(tag).items():
+        for form in forms(message):
+            own = re.sub(r"\{\w+\}", "", form)
+            assert re.search(r"[^\W\d_a-zA-Z]", own) or not re.search(r"[a-zA-Z]", own), (key, form)
+
+
+@pytest.mark.parametrize("tag", LANGUAGES)
+def test_plurals_have_the_forms_of_their_language(tag: str) -> None:
+    categories = {*Locale.parse(tag, sep="-").plural_form.tags, "other"}
+    for key, message in read_messages(tag).items():
+        if isinstance(message, dict):
+            # Spanish, French, Italian and Portuguese have a form for millions, which nothing here counts.
+            wanted = categories - {"many"} if tag in _LATIN else categories
+            assert set(message) == wanted, key
+
+
+@pytest.mark.parametrize("tag", LANGUAGES)
+def test_messages_are_text_alone(tag: str) -> None:
+    for key, message in read_messages(tag).items():
+        for form in forms(message):
+            assert form == form.strip() != "", key
+            assert not re.search(r"[<>&\u200e\u200f\u202a-\u202e\u2066-\u2069]|\{(?!\w+\})", form), (
+                key,
+                form,
+            )
+            assert "'" not in form, (key, "a typographic apostrophe is wanted")
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(1, "1 секунду"), (2, "2 секунды"), (5, "5 секунд"), (21, "21 секунду")]
+)
+def test_russian_counts_as_russian_does(count: int, said: str) -> None:
+    text = language("ru").say("goingBack", {"merchant": "Bakery", "count": count})
+    assert text.endswith(f"{said}.")
+
+
+def test_arabic_keeps_what_it_names_in_one_piece() -> None:
+    text = language("ar").say("pay", {"amount": "10.00 USDC"})
+    assert "\u206810.00 USDC\u2069" in text
+
+
+def test_what_a_message_names_can_bring_no_markup() -> None:
+    text = language("de").say("paidTo", {"merchant": "<b>Bakery</b> & {amount}"})
+    assert text == "Gezahlt an &lt;b&gt;Bakery&lt;/b&gt; &amp; {amount}"
+
+
+def test_what_a_language_lacks_is_said_in_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from checkout import languages
+
+    for tag, messages in (("en", {"pay": "Pay {amount}", "back": "Back"}), ("de", {"back": "Zurück"})):
+        (tmp_path / f"{tag}.json").write_text(json.dumps(messages))
+    monkeypatch.setattr(languages, "_FOLDER", tmp_path)
+    read_messages.cache_clear()
+    try:
+        short = languages.Language("de")
+        assert (short.say("back"), short.say("pay", {"amount": "1"})) == ("Zurück", "Pay 1")
+    finally:
+        read_messages.cache_clear()
+
+
+def test_the_script_names_no_message_that_there_is_not() -> None:
+    script = (REPOSITORY / "checkout/frontend/src/copy.ts").read_text()
+    said = set(re.findall(r'say\(\s*"([\w.]+)"', script))
+    assert said
+    assert said <= set(read_messages(ENGLISH))
+
+
+def test_templates_name_no_message_that_there_is_not_and_say_nothing_by_themselves() -> None:
+    for path in sorted((REPOSITORY / "templates/checkout").glob("*.html")):
+        text = path.read_text()
+        assert set(re.findall(r'{% say "([\w.]+)"', text)) <= set(read_messages(ENGLISH)), path
+        markup = re.sub(r"{%.*?%}|{{.*?}}|{#.*?#}", "", text, flags=re.DOTALL)
+        without = re.sub(r"<style.*?</style>|<[^>]*>|&\w+;", " ", markup, flags=re.DOTALL)
+        assert set(re.findall(r"[^\W\d_]{3,}", without)) <= {"Quittance", "UTC", "lang"}, path
+        shown = re.findall(r'(?:aria-label|title|alt|placeholder)="([^"{]*)"', text)
+        assert not any(shown), path
+
+
+def test_each_failure_and_each_reason_that_a_customer_can_meet_has_a_message() -> None:
+    messages = read_messages(ENGLISH)
+    assert {f"failure.{code.value}" for code in FailureCode} <= set(messages)
+    assert {f"refusal.{code.value}" for code in NoOfferCode} <= set(messages)
+    of_the_api = {key.removeprefix("refusal.") for key in messages if key.startswith("refusal.")}
+    assert of_the_api - {code.value for code in NoOfferCode} <= {code.value for code in ErrorCode}
