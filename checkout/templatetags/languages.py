@@ -1,11 +1,12 @@
 """What pages need to speak the customer's language: found by the request, and by the `merchant` of the context."""
 
+import json
 from typing import Any
 
 from django import template
 from django.template import Context
 from django.utils.dateparse import parse_datetime
-from django.utils.html import format_html
+from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
 
 from checkout import languages
@@ -55,9 +56,9 @@ def language_links(context: Context) -> list[dict[str, Any]]:
 
 
 @register.simple_tag(takes_context=True)
-def script_messages(context: Context) -> dict[str, languages.Message]:
-    """Give the messages that the page's script takes."""
-    return _language(context).script_messages
+def script_messages(context: Context) -> SafeString:
+    """Give the element from which the page's script takes its messages."""
+    return json_script(_language(context).script_messages, "messages-data", encoder=_Letters)
 
 
 @register.simple_tag(takes_context=True)
@@ -100,6 +101,13 @@ def link(text: str, url: str) -> SafeString:
 def mail_link(address: str) -> SafeString:
     """Give an e-mail address that opens a letter."""
     return format_html('<a href="mailto:{0}">{0}</a>', address)
+
+
+class _Letters(json.JSONEncoder):
+    """Writes letters as they are: escaped, Russian would be three times as long."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "ensure_ascii": False})
 
 
 def _language(context: Context) -> Language:
