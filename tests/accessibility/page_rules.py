@@ -33,11 +33,12 @@ _WIDEST = """css => {
   document.adoptedStyleSheets = [...before, sheet];
   const root = document.documentElement;
   const inside = [...document.querySelectorAll("body *")].filter((element) => {
-    const { left, right, width } = element.getBoundingClientRect();
-    const isOut = width > 1 && (right > root.clientWidth + 1 || left < -1);
+    const { left, right } = element.getBoundingClientRect();
+    const isOverfull = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 1;
+    const isOut = right > root.clientWidth + 1 || left < -1 || (root.scrollWidth > root.clientWidth && isOverfull);
     return isOut && element.checkVisibility() && !element.closest(".hidden-text");
   });
-  const shown = inside.slice(0, 3).map((element) => element.outerHTML.slice(0, 120));
+  const shown = inside.slice(-3).map((element) => element.outerHTML.slice(0, 120));
   const isWider = root.scrollWidth > root.clientWidth || shown.length > 0;
   const found = isWider ? [`${root.scrollWidth} of ${root.clientWidth} px`, ...shown] : [];
   document.adoptedStyleSheets = before;
