@@ -1,10 +1,14 @@
 """Starts the private PostgreSQL and Redis that the tests run on, before Django reads its settings.
 
 `DATABASE_URL` and `REDIS_URL` in the environment are used instead, where they are set. Of several test processes side
-by side (`pytest -n`) each has a pair of its own: they flush, stop and fill them.
+by side (`pytest -n`) each has a pair of its own: they flush, stop and fill them. All that a run writes, its chains and
+browsers too, lies in a folder that goes with it; what runs that were killed left goes with the next.
 """
 
+import atexit
 import os
+import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +18,7 @@ from _pytest.reports import TestReport
 from cryptography.fernet import Fernet
 
 from demo.services import postgres, redis
+from demo.services.process import stop_all
 
 _SETTINGS = {
     "SECRET_KEY": "only-for-tests-" + "0123456789" * 5,
@@ -37,6 +42,8 @@ _SETTINGS = {
     "RATE_LIMIT_EXPENSIVE": "off",
 }
 _STARTED = "QUITTANCE_TESTS_STARTED"
+_FOLDERS = "QUITTANCE_TESTS_FOLDERS"
+_FOLDER = re.compile(r"quittance-tests-([0-9]+)-\w+")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -44,7 +51,7 @@ def pytest_load_initial_conftests() -> Iterator[None]:
     """Set the environment, unless the caller did."""
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
-    home = Path(tempfile.mkdtemp(prefix="quittance-tests-"))
+    home = _home()
     # What the process that started this one set is that one's own pair.
     ours = set(os.environ.get(_STARTED, "").split()) if "PYTEST_XDIST_WORKER" in os.environ else set()
     if "DATABASE_URL" not in os.environ or "DATABASE_URL" in ours:
@@ -55,6 +62,25 @@ def pytest_load_initial_conftests() -> Iterator[None]:
         ours.add("REDIS_URL")
     os.environ[_STARTED] = " ".join(sorted(ours))
     return (yield)
+
+
+def _home() -> Path:
+    """Make this process's folder, where temporary files go from now on (its name is short: sockets lie in it)."""
+    folders = Path(os.environ.setdefault(_FOLDERS, tempfile.gettempdir()))
+    for folder in folders.iterdir():
+        named = _FOLDER.fullmatch(folder.name)
+        if named and not Path("/proc", named[1]).exists() and Path("/proc").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+    home = Path(tempfile.mkdtemp(prefix=f"quittance-tests-{os.getpid()}-", dir=folders))
+    (home / "t").mkdir()
+    os.environ["TMPDIR"] = tempfile.tempdir = str(home / "t")
+    atexit.register(_leave, home)
+    return home
+
+
+def _leave(home: Path) -> None:
+    stop_all()
+    shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.hookimpl(wrapper=True)

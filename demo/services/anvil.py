@@ -1,6 +1,7 @@
 """A private EVM chain: anvil, from its npm package, on a loopback port."""
 
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,10 @@ def start(
     if slots_in_an_epoch is not None:
         command += ["--slots-in-an-epoch", str(slots_in_an_epoch)]
     directory = state.parent if state is not None else Path(tempfile.mkdtemp(prefix="quittance-anvil-"))
+    # Older states, which it writes down for questions about the past; useless to the next run.
+    history = directory / f"history-{port}"
+    shutil.rmtree(history, ignore_errors=True)
+    command += ["--cache-path", str(history)]
     child = spawn("anvil", [*command, *extra_args], log or directory / "anvil.log")
     url = f"http://127.0.0.1:{port}"
     remedy = f"To begin with an empty chain, remove {state} and start again." if state else ""

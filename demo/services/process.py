@@ -125,7 +125,8 @@ def _die_with_parent(parent: int, stop_signal: signal.Signals) -> Callable[[], N
 
 
 @atexit.register
-def _stop_all() -> None:
+def stop_all() -> None:
+    """Stops every child of this process, the latest first."""
     for child in reversed(_running.copy()):
         child.stop()
 
