@@ -136,6 +136,17 @@ def test_a_send_that_the_node_refuses_is_told_in_the_wallets_words(
     expect(panel.get_by_test_id("notice")).to_contain_text(said)
 
 
+def test_a_reload_goes_on_with_the_wallet_without_asking_again(
+    world: World, solana: dict[str, Any], page: Page
+) -> None:
+    panel = connect_demo_wallet(page, create_request(world, solana, RECIPIENT))
+    pay = panel.get_by_role("button", name="Pay 10.50 USDC")
+    expect(pay).to_be_visible()
+    page.reload()
+    expect(pay).to_be_visible()
+    expect(page.get_by_test_id("demo-wallet-window")).to_have_count(0)
+
+
 def test_a_wallet_that_cannot_send_is_told_apart(world: World, solana: dict[str, Any], page: Page) -> None:
     page.add_init_script(SIGNS_ONLY)
     page.goto(create_request(world, solana, RECIPIENT)["payment_url"])

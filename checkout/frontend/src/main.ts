@@ -49,7 +49,7 @@ class CheckoutPage {
   private wallets: Wallet[] = [];
   private walletsSettled = false;
   /** The wallet to go on with after the page was loaded anew, until it has come. */
-  private awaited: string | null = null;
+  private awaited: { name: string; family: string } | null = null;
   private isTimeUp = false;
   private wasInFlight = false;
   private dismissedFailure: string | null = null;
@@ -153,7 +153,10 @@ class CheckoutPage {
 
   /** A page that was loaded anew goes on with the wallet that it had, unless its customer was quicker. */
   private resume(): void {
-    const wallet = this.wallets.find(({ name }) => name === this.awaited);
+    const { name, family } = this.awaited ?? {};
+    const listed = this.wallets.find((wallet) => wallet.name === name);
+    // The half of it that speaks the other family may have come first.
+    const wallet = listed?.family === family ? listed : listed?.sibling?.();
     if (!wallet || this.root.dataset.screen !== "choose" || this.flow.step.at !== "choose") return;
     this.awaited = null;
     void this.flow.resume(wallet);

@@ -16,15 +16,16 @@ export class RecentWallets {
 
   /** The wallet was connected; a null one was left. */
   connected(wallet: Wallet | null): void {
-    keep(sessionStorageOrNull(), this.here, wallet ? [wallet.name] : []);
+    keep(sessionStorageOrNull(), this.here, wallet ? [wallet.name, wallet.family] : []);
     if (!wallet) return;
     const others = names(localStorageOrNull(), KEY).filter((name) => name !== wallet.name);
     keep(localStorageOrNull(), KEY, [wallet.name, ...others]);
   }
 
-  /** The name of the wallet that was connected for this payment in this tab, before the page was loaded anew. */
-  get connectedHere(): string | null {
-    return names(sessionStorageOrNull(), this.here)[0] ?? null;
+  /** The wallet that was connected for this payment in this tab, before the page was loaded anew. */
+  get connectedHere(): { name: string; family: string } | null {
+    const [name, family] = names(sessionStorageOrNull(), this.here);
+    return name && family ? { name, family } : null;
   }
 
   /** The wallet that was used last. */

@@ -41,7 +41,11 @@ class DemoSolanaWallet {
   readonly version = "1.0.0";
   readonly chains = [CHAIN];
   readonly features = {
-    "standard:connect": { version: "1.0.0", connect: () => this.#inTurn(() => this.#connect()) },
+    "standard:connect": {
+      version: "1.0.0",
+      connect: async (asked?: { silent?: boolean }) =>
+        asked?.silent ? { accounts: this.accounts } : this.#inTurn(() => this.#connect()),
+    },
     "standard:disconnect": { version: "1.0.0", disconnect: async () => this.#disconnect() },
     "standard:events": { version: "1.0.0", on: (_: "change", listener: Listener) => this.#on(listener) },
     "solana:signAndSendTransaction": {
