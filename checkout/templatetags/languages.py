@@ -88,7 +88,7 @@ def in_code(text: str) -> SafeString:
 @register.filter
 def named(token: dict[str, Any]) -> SafeString:
     """Give a token's name with its symbol."""
-    return format_html("<bdi>{}</bdi> ({})", token["name"], token["symbol"])
+    return format_html("<bdi><bdi>{}</bdi> ({})</bdi>", token["name"], token["symbol"])
 
 
 @register.filter

@@ -148,3 +148,15 @@ def test_the_api_stays_english(public: Api, checkout: Checkout) -> None:
 )
 def test_a_tag_is_known_by_what_its_readers_read(tag: str, known: str | None) -> None:
     assert known_language(tag) == known
+
+
+def test_amounts_on_an_arabic_receipt_keep_their_direction(public: Api, checkout: Checkout) -> None:
+    order = checkout()
+    PaymentRequest.objects.filter(pk=order["id"]).update(status="completed", amount_paid=10_500_000)
+    answer = public.get(f"/pay/{order['shortcode']}/receipt?lang=ar")
+    text = answer.content.decode()
+    assert answer.status_code == 200
+    assert '<html lang="ar" dir="rtl">' in text
+    shown = re.findall(r"(.{14})10\.50 USDC</", text)
+    assert shown
+    assert set(shown) == {'<bdi dir="ltr">'[-14:]}

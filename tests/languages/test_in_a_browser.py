@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from tests.accessibility.page_rules import assert_accessible
 from tests.embedding.wallets import announce
 
 # The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
@@ -98,3 +99,10 @@ def test_the_language_is_switched_without_scripts(opened: Callable[..., Page]) -
     assert page.locator("html").get_attribute("lang") == "tr"
     assert "?lang=tr" in page.url
     assert "Cüzdanınızla ödeyin" in page.inner_text("#panel")
+
+
+@pytest.mark.parametrize("tag", ["ar", "ja", "ru", "zh-Hans"])
+def test_everybody_can_read_the_page_in(opened: Callable[..., Page], tag: str) -> None:
+    page = opened(f"?lang={tag}")
+    expect(page.locator("#panel .wallet")).to_be_visible()
+    assert_accessible(page)

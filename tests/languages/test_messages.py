@@ -136,3 +136,11 @@ def test_each_failure_and_each_reason_that_a_customer_can_meet_has_a_message() -
     assert {f"refusal.{code.value}" for code in NoOfferCode} <= set(messages)
     of_the_api = {key.removeprefix("refusal.") for key in messages if key.startswith("refusal.")}
     assert of_the_api - {code.value for code in NoOfferCode} <= {code.value for code in ErrorCode}
+
+
+@pytest.mark.parametrize("tag", LANGUAGES)
+def test_what_a_copy_button_is_called_has_the_word_that_it_shows(tag: str) -> None:
+    messages = read_messages(tag)
+    shown = str(messages["page.copy"]).lower()
+    for key in ("page.copyRecipient", "page.copyToken", "page.copyAmount"):
+        assert re.search(rf"(?<![^\W\d_a-zぁ-ヿ一-鿿가-힣]){shown}", str(messages[key]).lower()), key
