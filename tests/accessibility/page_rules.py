@@ -27,7 +27,7 @@ _TOLD = """options => axe.run(document, options).then(({ violations }) => violat
   ({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} at ${target.join(" ")}: ${failureSummary}`)))"""
 # Not an inline style, which the page's policy refuses: a sheet that is built and taken away again.
 _WIDEST = """css => {
-  const before = document.adoptedStyleSheets;
+  const before = [...document.adoptedStyleSheets];
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(css);
   document.adoptedStyleSheets = [...before, sheet];

@@ -1,0 +1,102 @@
+"""The screens on the way to a payment read well to everybody, and their buttons are reached by keyboard."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from demo.services import anvil
+from tests.accessibility.page_rules import assert_accessible
+from tests.browser.conftest import World
+from tests.browser.paying import chain_named, create_request, turn_switches
+from tests.browsing import DESKTOP
+
+HERE, THERE = "Local Chain", "Harbour Chain"
+PAID_WITHIN_MS = 60_000
+MOST_TABS = 60
+_FOCUS = """() => {
+  const { activeElement: element } = document;
+  if (!element || element === document.body) return null;
+  const { outlineStyle, outlineWidth } = getComputedStyle(element);
+  const { top, bottom } = element.getBoundingClientRect();
+  const isSeen = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2 && bottom > 0 && top < innerHeight;
+  return { text: element.innerText ?? "", isSeen };
+}"""
+
+
+@pytest.fixture
+def request_there(world: World) -> Iterator[dict[str, Any]]:
+    """10.50 USDC, asked for on the second chain, while the aggregator does what it should."""
+    turn_switches(world)
+    yield create_request(world, chain_named(world, THERE), anvil.MERCHANT_ADDRESS)
+    turn_switches(world)
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport=DESKTOP, reduced_motion="reduce")
+    context.set_default_timeout(30_000)
+    yield context.new_page()
+    context.close()
+
+
+def _press(page: Page, text: str) -> None:
+    """Reach what says so by the Tab key, seeing where one is all the way, and press it."""
+    for _ in range(MOST_TABS):
+        focus = page.evaluate(_FOCUS)
+        if focus and text in focus["text"]:
+            page.keyboard.press("Enter")
+            return
+        page.keyboard.press("Tab")
+        focus = page.evaluate(_FOCUS)
+        assert focus is None or focus["isSeen"], f"the focus can't be seen on {focus['text']!r}"
+    raise AssertionError(f"{text!r} can't be reached by keyboard")
+
+
+def _expect_screen(page: Page, name: str) -> None:
+    """Wait for the screen: the keyboard is at its beginning, and all of it reads well."""
+    expect(page.locator("#panel")).to_have_attribute("data-screen", name, timeout=PAID_WITHIN_MS)
+    page.wait_for_function("document.activeElement !== document.body")
+    assert_accessible(page)
+
+
+def _answer(page: Page, test_id: str = "demo-wallet-confirm") -> None:
+    page.get_by_test_id(test_id).focus()
+    page.keyboard.press("Enter")
+
+
+def test_a_failed_swap_and_a_payment_under_way_read_well(
+    world: World, page: Page, request_there: dict[str, Any]
+) -> None:
+    turn_switches(world, delivery="refund")
+    page.goto(request_there["payment_url"])
+    panel = page.locator("#panel")
+    panel.get_by_role("button", name="Demo Wallet").click()
+    _answer(page)
+    panel.get_by_role("button", name="Pay with another token").click()
+    panel.locator(".token", has_text="ETH").filter(has_text=HERE).first.click()
+    panel.get_by_role("button", name="Fastest").click()
+    _press(page, "Pay ")
+    _answer(page)
+    expect(panel).to_have_attribute("data-screen", "processing", timeout=PAID_WITHIN_MS)
+    assert_accessible(page)
+    expect(panel.get_by_role("heading", name="did not go through")).to_be_visible(timeout=PAID_WITHIN_MS)
+    assert_accessible(page)
+
+
+def test_a_blocked_way_reads_well(page: Page, request_there: dict[str, Any]) -> None:
+    page.goto(request_there["payment_url"])
+    page.route("**/routes", lambda route: route.abort())
+    page.locator("#panel").get_by_role("button", name="Demo Wallet").click()
+    _answer(page)
+    _expect_screen(page, "blocked")
+
+
+def test_from_right_to_left_it_reads_as_well(page: Page, request_there: dict[str, Any]) -> None:
+    page.goto(request_there["payment_url"] + "?lang=ar")
+    expect(page.locator("html")).to_have_attribute("dir", "rtl")
+    panel = page.locator("#panel")
+    panel.get_by_role("button", name="Demo Wallet").click()
+    _answer(page)
+    _expect_screen(page, "review")
