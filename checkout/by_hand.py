@@ -45,8 +45,9 @@ def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
         found = find_request(shortcode)
     except Http404:
         return missing(request)
+    chosen = f"?{urlencode({'lang': request.GET['lang']})}" if "lang" in request.GET else ""
     if request.method != "POST":
-        return redirect("by-hand", found.shortcode)
+        return redirect(reverse("by-hand", args=(found.shortcode,)) + chosen)
     # Only plain forms are read: an upload would be written to disk before anybody looked at it.
     typed = request.POST if request.content_type == _FORM else {}
     hash_text, chain_text = (str(typed.get(name, "")) for name in ("transaction_hash", "chain_id"))
@@ -55,6 +56,7 @@ def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
     except ApiError as error:
         refused = {
             "error": error.problems[0].message,
+            "error_code": error.problems[0].code.value,
             "typed": hash_text[:_LONGEST_SHOWN],
             "typed_chain": chain_text,
         }
@@ -64,7 +66,6 @@ def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
         if error.retry_after is not None:
             answer["Retry-After"] = str(error.retry_after)
         return answer
-    chosen = f"?{urlencode({'lang': request.GET['lang']})}" if "lang" in request.GET else ""
     response = redirect(reverse("pay", args=(found.shortcode,)) + chosen)
     response.status_code = 303
     return response

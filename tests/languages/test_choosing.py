@@ -160,3 +160,15 @@ def test_amounts_on_an_arabic_receipt_keep_their_direction(public: Api, checkout
     shown = re.findall(r"(.{14})10\.50 USDC</", text)
     assert shown
     assert set(shown) == {'<bdi dir="ltr">'[-14:]}
+
+
+def test_a_refused_hash_is_told_in_the_pages_language_and_the_switch_leads_back_to_the_form(
+    public: Api, checkout: Checkout
+) -> None:
+    sent = f"/pay/{checkout()['shortcode']}/by-hand/sent?lang=de"
+    answer = public.call("POST", sent, **{"Content-Type": "application/x-www-form-urlencoded"})
+    assert answer.status_code == 400
+    assert "Das ist kein Transaktions-Hash." in answer.content.decode()
+    back = public.get(sent.replace("=de", "=fr"))
+    assert (back.status_code, back["Location"]) == (302, sent.replace("/sent?lang=de", "?lang=fr"))
+    assert not Payment.objects.exists()
