@@ -3,15 +3,16 @@
 from dataclasses import dataclass, field, replace
 
 import pytest
-from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from chains.clients.base import Spending
 from chains.clients.solana_accounts import SYSTEM, TOKEN, WRAPPED_SOL, Account
 from chains.clients.solana_effects import RENT_ALLOWANCE, Accounts, excess
+from demo.solana.ledger import known_key
 
-OWNER, THIEF, USDC, OTHER = (str(Keypair().pubkey()) for _ in range(4))
-SPENT, SPARE, WRAPPED, NEW = (str(Keypair().pubkey()) for _ in range(4))
+# The same in each process: tests are named by them.
+OWNER, THIEF, USDC, OTHER = (str(known_key(name).pubkey()) for name in ("owner", "thief", "usdc", "other"))
+SPENT, SPARE, WRAPPED, NEW = (str(known_key(name).pubkey()) for name in ("spent", "spare", "wrapped", "new"))
 RENT, FEE, PRICE = 2_039_280, 5_000, 700
 USUAL, FROZEN = 1, 2
 
