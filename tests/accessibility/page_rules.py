@@ -44,8 +44,9 @@ _WIDEST = """css => {
   document.adoptedStyleSheets = before;
   return found;
 }"""
+# What is wrong with a field is read together with the field.
 _STATUSES = """() => [...document.querySelectorAll("[role=status],[role=alert],[role=log],[aria-live],output")]
-  .map((element) => element.id)"""
+  .map(({ id }) => id).filter((id) => !document.querySelector(`[aria-describedby~="${id}"]`))"""
 
 
 @cache
