@@ -15,13 +15,16 @@ from tests.browsing import DESKTOP
 HERE, THERE = "Local Chain", "Harbour Chain"
 PAID_WITHIN_MS = 60_000
 MOST_TABS = 60
+# A heading has no ring, since nothing can be done with it; it has only to be in view.
 _FOCUS = """() => {
-  const { activeElement: element } = document;
+  let { activeElement: element } = document;
+  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
   if (!element || element === document.body) return null;
   const { outlineStyle, outlineWidth } = getComputedStyle(element);
   const { top, bottom } = element.getBoundingClientRect();
-  const isSeen = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2 && bottom > 0 && top < innerHeight;
-  return { text: element.innerText ?? "", isSeen };
+  const isOperable = element.tabIndex >= 0;
+  const isMarked = !isOperable || (outlineStyle !== "none" && parseFloat(outlineWidth) >= 2);
+  return { text: element.innerText ?? "", isOperable, isSeen: isMarked && bottom > 0 && top < innerHeight };
 }"""
 
 
@@ -41,29 +44,67 @@ def page(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-def _press(page: Page, text: str) -> None:
-    """Reach what says so by the Tab key, seeing where one is all the way, and press it."""
+def _press(page: Page, *texts: str) -> None:
+    """Reach what says all this by the Tab key, seeing where one is all the way, and press it."""
     for _ in range(MOST_TABS):
         focus = page.evaluate(_FOCUS)
-        if focus and text in focus["text"]:
+        if focus and focus["isOperable"] and all(text in focus["text"] for text in texts):
             page.keyboard.press("Enter")
             return
         page.keyboard.press("Tab")
         focus = page.evaluate(_FOCUS)
         assert focus is None or focus["isSeen"], f"the focus can't be seen on {focus['text']!r}"
-    raise AssertionError(f"{text!r} can't be reached by keyboard")
+    raise AssertionError(f"{texts} can't be reached by keyboard")
 
 
 def _expect_screen(page: Page, name: str) -> None:
     """Wait for the screen: the keyboard is at its beginning, and all of it reads well."""
     expect(page.locator("#panel")).to_have_attribute("data-screen", name, timeout=PAID_WITHIN_MS)
-    page.wait_for_function("document.activeElement !== document.body")
+    page.wait_for_function("document.activeElement?.id === 'panel-heading'")
+    assert page.evaluate(_FOCUS)["isSeen"], f"the heading of {name} is out of view"
     assert_accessible(page)
 
 
-def _answer(page: Page, test_id: str = "demo-wallet-confirm") -> None:
-    page.get_by_test_id(test_id).focus()
-    page.keyboard.press("Enter")
+def _expect_question(page: Page, name: str) -> None:
+    """Wait for the screen that stands behind the wallet's window; all of it but that window reads well."""
+    expect(page.locator("#panel")).to_have_attribute("data-screen", name, timeout=PAID_WITHIN_MS)
+    window = page.get_by_test_id("demo-wallet-window")
+    expect(window).to_be_visible()
+    wallet = page.locator("#demo-wallet")
+    wallet.evaluate("element => void (element.hidden = true)")
+    expect(window).to_be_hidden()
+    assert_accessible(page)
+    wallet.evaluate("element => void (element.hidden = false)")
+
+
+def _answer(page: Page) -> None:
+    """Agree in the wallet's window, by keyboard as well."""
+    _press(page, page.get_by_test_id("demo-wallet-confirm").inner_text())
+
+
+def test_a_swap_is_paid_by_keyboard_alone(page: Page, request_there: dict[str, Any]) -> None:
+    page.goto(request_there["payment_url"])
+    panel = page.locator("#panel")
+    expect(panel.get_by_role("button", name="Demo Wallet")).to_be_visible()
+    assert_accessible(page)
+    _press(page, "Demo Wallet")
+    _answer(page)
+    _expect_screen(page, "review")
+    _press(page, "Pay with another token")
+    expect(panel.locator(".token", has_text="DAI").first).to_be_visible()
+    _expect_screen(page, "tokens")
+    _press(page, "DAI", f"on {HERE}")
+    _expect_screen(page, "routes")
+    _press(page, "Fastest")
+    _expect_screen(page, "review")
+    _press(page, "Pay 1")
+    _expect_question(page, "approving")
+    _answer(page)
+    _expect_question(page, "confirming")
+    _answer(page)
+    complete = panel.get_by_role("heading", name="Payment complete")
+    expect(complete).to_be_focused(timeout=PAID_WITHIN_MS)
+    assert_accessible(page)
 
 
 def test_a_failed_swap_and_a_payment_under_way_read_well(
