@@ -91,7 +91,7 @@ def test_a_swap_is_paid_by_keyboard_alone(page: Page, request_there: dict[str, A
     _answer(page)
     _expect_screen(page, "review")
     _press(page, "Pay with another token")
-    expect(panel.locator(".token", has_text="DAI").first).to_be_visible()
+    expect(panel.get_by_label("Find a token or network")).to_be_visible()
     _expect_screen(page, "tokens")
     _press(page, "DAI", f"on {HERE}")
     _expect_screen(page, "routes")
