@@ -80,6 +80,13 @@ def display_amount(raw: int, decimals: int) -> str:
     return f"{whole}.{fraction.ljust(min(2, decimals), '0')}"
 
 
+def price_text(raw: int, decimals: int) -> str:
+    """Return `raw` as prices are written: two fraction digits at least (where the token has as many), nothing lost."""
+    whole, _, fraction = format_amount(raw, decimals).partition(".")
+    fraction = fraction.rstrip("0").ljust(min(2, decimals), "0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
 def amount_object(raw: int, decimals: int) -> Amount:
     """Return the amount object of spec 2.3."""
     return {"raw": str(raw), "formatted": format_amount(raw, decimals), "decimals": decimals}

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
-from chains.amounts import display_amount
+from chains.amounts import price_text
 from chains.models import Chain
 from checkout import representations
 from checkout.logos import known_logo, version
@@ -32,10 +32,10 @@ def page_context(found: PaymentRequest) -> dict[str, Any]:
         "awaits_merchant": _awaits_merchant(checkout["payments"]),
         "is_time_up": found.status == PaymentRequest.Status.ACTIVE and found.is_past_expiry(timezone.now()),
         "merchant": checkout["merchant"],
-        "amount_display": display_amount(found.amount, decimals),
-        "remaining_display": display_amount(found.amount_remaining, decimals),
-        "paid_display": display_amount(found.amount_paid, decimals),
-        "overpaid_display": display_amount(found.amount_overpaid, decimals),
+        "amount_display": price_text(found.amount, decimals),
+        "remaining_display": price_text(found.amount_remaining, decimals),
+        "paid_display": price_text(found.amount_paid, decimals),
+        "overpaid_display": price_text(found.amount_overpaid, decimals),
         "logo_path": logo_path(found),
         "embed_origins": found.merchant.embed_origins,
         "chains": [representations.chain_object(chain) for chain in Chain.objects.filter(is_active=True)],

@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.gzip import gzip_page
 
-from chains.amounts import display_amount
+from chains.amounts import price_text
 from chains.clients.solana_references import reference_key
 from chains.models import ChainType
 from checkout.lookup import find_request
@@ -41,9 +41,9 @@ def _line(payment: Payment) -> dict[str, Any]:
     sent = payment.token or request.token
     return {
         "payment": payment,
-        "received": display_amount(payment.amount_received or 0, request.token.decimals),
+        "received": price_text(payment.amount_received or 0, request.token.decimals),
         "received_raw": payment.amount_received or 0,
-        "sent": None if payment.amount is None else display_amount(payment.amount, sent.decimals),
+        "sent": None if payment.amount is None else price_text(payment.amount, sent.decimals),
         "sent_symbol": sent.symbol,
         "proof": payment.counted_hash,
         "reference": _reference(request) if payment.bound_by == Payment.BoundBy.REFERENCE else "",

@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.amounts import amount_object, display_amount, format_amount, parse_amount
+from chains.amounts import amount_object, display_amount, format_amount, parse_amount, price_text
 from chains.models import Chain, Token
 
 UINT256 = 2**256 - 1
@@ -70,3 +70,13 @@ def test_all_fraction_digits_are_written() -> None:
         "7",
         "0.000001",
     ]
+
+
+def test_prices_have_two_fraction_digits_at_least_where_the_token_has_as_many() -> None:
+    assert [price_text(raw, 6) for raw in (3_000_000, 10_500_000, 1, 0)] == [
+        "3.00",
+        "10.50",
+        "0.000001",
+        "0.00",
+    ]
+    assert [price_text(7, 0), price_text(70, 1)] == ["7", "7.0"]

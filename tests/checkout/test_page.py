@@ -26,7 +26,7 @@ def page(public: Api, order: dict[str, Any]) -> Any:
     ("change", "heading"),
     [
         ({}, "Pay with your wallet"),
-        ({"amount_paid": 3_000_000}, "3 of 10.50 USDC received, 7.50 to go"),
+        ({"amount_paid": 3_000_000}, "3.00 of 10.50 USDC received, 7.50 to go"),
         ({"status": "completed", "amount_paid": 10_500_000}, "Payment complete"),
         ({"status": "expired"}, "This payment has expired"),
         ({"status": "cancelled"}, "This payment was cancelled"),

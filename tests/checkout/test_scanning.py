@@ -88,7 +88,7 @@ def test_the_rest_is_asked_for_after_a_part(
     part = local_ledger.token_move(order.recipient_address, 3_000_000, bytes(order.reference))
     look_until_decided(submit(order, local_ledger.finalize(local_ledger.send(part))), Clock())
     page = page_of(public, order)
-    assert "3 of 10 USDC received, 7 to go" in page
+    assert "3.00 of 10.00 USDC received, 7.00 to go" in page
     assert scanned(page)[1]["amount"] == "7"
 
 
