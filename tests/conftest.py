@@ -43,16 +43,28 @@ def other_local_chain() -> Iterator[LocalChain]:
         running.stop()
 
 
+_LEDGER = pytest.StashKey[LocalLedger]()
+
+
 @pytest.fixture(scope="session")
-def local_ledger() -> Iterator[LocalLedger]:
+def local_ledger(pytestconfig: pytest.Config) -> Iterator[LocalLedger]:
     """A real Solana chain with quick slots, and the test USDC on it; tests skip where Surfnet has no build."""
     if not surfnet.is_offered():
         pytest.skip("Surfnet has no build for this machine.")
     running = surfnet.start(slot_ms=25)
     try:
-        yield LocalLedger.prepare(running.url)
+        pytestconfig.stash[_LEDGER] = ledger = LocalLedger.prepare(running.url)
+        yield ledger
     finally:
         running.stop()
+
+
+@pytest.fixture(autouse=True)
+def _ledger_in_time(pytestconfig: pytest.Config) -> None:
+    """No test meets a Solana chain whose clock has fallen behind during those before it."""
+    ledger = pytestconfig.stash.get(_LEDGER, None)
+    if ledger is not None:
+        ledger.catch_up()
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,8 @@
 """A real local Solana chain, and payers who sign with keys of their own and send by raw RPC."""
 
 import base64
+import struct
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +21,11 @@ from chains.clients.solana_references import reference_key
 from demo.solana import ledger, mint
 
 USDC_UNIT = 10**6
+_CLOCK = "SysvarC1ock11111111111111111111111111111111"
+_CLOCK_FIELDS = struct.Struct(
+    "<QqQQq"
+)  # slot, the epoch's beginning, epoch, the next leaders' epoch, Unix seconds
+_CLOCK_ALLOWANCE_SECONDS = 3
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,14 @@ class LocalLedger:
         blockhash = ledger.latest_blockhash(self.url)
         message = MessageV0.try_compile(keys[0].pubkey(), list(instructions), [], blockhash)
         return ledger.send_signed(self.url, VersionedTransaction(message, keys), even_if_it_fails=True)
+
+    def catch_up(self) -> None:
+        """Put the chain's clock right: it counts slots, and falls behind on a machine that has much else to do."""
+        account = self.rpc("getAccountInfo", _CLOCK, {"encoding": "base64"})["value"]
+        *_, told = _CLOCK_FIELDS.unpack(base64.b64decode(account["data"][0]))
+        now = time.time()
+        if now - told > _CLOCK_ALLOWANCE_SECONDS:
+            self.rpc("surfnet_timeTravel", {"absoluteTimestamp": int(now * 1000)})
 
     def finalize(self, signature: str) -> str:
         """Wait until the transaction is finalized; return its signature."""
