@@ -112,7 +112,11 @@ def every_state(create: Create, chain: Chain) -> Iterator[tuple[dict[str, Any], 
     """Yield a request in each state, what its page says first, and what else has to be there."""
     paid = {"status": "completed", "amount_paid": 10_500_000, "completed_at": timezone.now()}
     yield create(description="Two loaves"), "Pay with your wallet", "Send it yourself"
-    yield create({"amount_paid": 3_000_000}), "Pay with your wallet", "3.00 of 10.50 USDC received, 7.50 to go"
+    yield (
+        create({"amount_paid": 3_000_000}),
+        "Pay with your wallet",
+        "3.00 of 10.50 USDC received, 7.50 to go",
+    )
     yield create({"expires_at": PAST}), "Pay with your wallet", "The time to pay is over."
     yield create({"status": "expired"}), "This payment has expired", "help@bakery.example"
     yield (
