@@ -1,0 +1,53 @@
+"""Asking a Relay whose answers are given."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import responses
+
+from chains.models import ChainType
+from payments.routing.acceptance import Rules
+from payments.routing.base import Offer, Wanted
+from payments.routing.relay import RelayProvider
+from tests.routing.offers import (
+    DEPOSITORY,
+    RULES,
+    SOLANA,
+    WANTED,
+)
+from tests.routing.relay_world import (
+    API,
+    DEPOSITORY_ON_SOLANA,
+    KEY,
+    NOW,
+)
+
+RECORDED = json.loads((Path(__file__).parent / "recordings" / "relay_quote.json").read_text())
+
+
+def relay_at(key: str = KEY, now: float = NOW) -> RelayProvider:
+    """Return the provider as it is at `now`."""
+    return RelayProvider(API, key, clock=lambda: now)
+
+
+def ask_relay(
+    answers: responses.RequestsMock, body: Any, wanted: Wanted = WANTED, *, now: float = NOW, **how: Any
+) -> Offer:
+    """Return what the provider makes of `body`, answered to `wanted`."""
+    answers.post(f"{API}/quote/v2", json=body, **how)
+    return relay_at(now=now).quote(wanted)
+
+
+def rules_of(wanted: Wanted) -> Rules:
+    """Return what a deployment allows that pins Relay's depositories, and knows no prices."""
+    types = {SOLANA: ChainType.SOLANA}
+    return replace(
+        RULES,
+        source_type=types.get(wanted.source.chain_id, ChainType.EVM),
+        target_type=types.get(wanted.target.chain_id, ChainType.EVM),
+        routers=frozenset({DEPOSITORY, DEPOSITORY_ON_SOLANA}),
+        allow_opaque=wanted.source.chain_id == SOLANA,
+        prices={},
+    )
