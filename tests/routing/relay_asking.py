@@ -1,8 +1,6 @@
 """Asking a Relay whose answers are given."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import responses
@@ -23,8 +21,6 @@ from tests.routing.relay_world import (
     KEY,
     NOW,
 )
-
-RECORDED = json.loads((Path(__file__).parent / "recordings" / "relay_quote.json").read_text())
 
 
 def relay_at(key: str = KEY, now: float = NOW) -> RelayProvider:

@@ -1,9 +1,7 @@
 """Junk is no quote, refusals are told apart, and what is no answer is none."""
 
 import copy
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,8 +21,6 @@ from tests.routing.relay_world import (
     NOW,
     quote,
 )
-
-RECORDED = json.loads((Path(__file__).parent / "recordings" / "relay_quote.json").read_text())
 
 
 def _each_place(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,8 +30,6 @@ from tests.routing.relay_world import (
     KEY,
     quote,
 )
-
-RECORDED = json.loads((Path(__file__).parent / "recordings" / "relay_quote.json").read_text())
 
 
 def test_the_question_asks_for_what_must_arrive_and_names_payer_and_recipient(

@@ -36,8 +36,6 @@ from tests.routing.relay_world import (
 
 RECORDED = json.loads((Path(__file__).parent / "recordings" / "relay_quote.json").read_text())
 
-RECORDED = json.loads((Path(__file__).parent / "recordings" / "relay_quote.json").read_text())
-
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_relay_offers_when_all_is_well_is_accepted(answers: responses.RequestsMock, way: str) -> None:

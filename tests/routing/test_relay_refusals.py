@@ -1,9 +1,7 @@
 """A quote of Relay's becomes no offer where its steps, its call, its order and its words disagree."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,8 +33,6 @@ from tests.routing.relay_world import (
     quote,
     solana_deposit,
 )
-
-RECORDED = json.loads((Path(__file__).parent / "recordings" / "relay_quote.json").read_text())
 
 Change = Callable[[Any], None]
 
