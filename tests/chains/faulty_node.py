@@ -5,10 +5,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import requests
+
+from tests.loopback import listening
 
 CHAIN_ID = 31337
 
@@ -98,17 +100,9 @@ def serving(behave: Behaviour, *, chain_id: int = CHAIN_ID, path: str = "") -> I
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        block_on_close = False
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        node.url = f"http://127.0.0.1:{server.server_address[1]}{path}"
+    with listening(Handler) as address:
+        node.url = f"{address}{path}"
         try:
             yield node
         finally:
             node.released.set()
-            server.shutdown()
-            thread.join()

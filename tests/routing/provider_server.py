@@ -5,9 +5,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+from tests.loopback import listening
 
 
 class Exchange:
@@ -80,17 +82,9 @@ def serving(behave: Behaviour) -> Iterator[Provider]:
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        block_on_close = False
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        provider.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    with listening(Handler) as address:
+        provider.url = f"{address}/v1"
         try:
             yield provider
         finally:
             provider.released.set()
-            server.shutdown()
-            thread.join()

@@ -5,10 +5,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import requests
+
+from tests.loopback import listening
 
 
 @dataclass(frozen=True)
@@ -122,16 +124,6 @@ def standing_before(upstream: str) -> Iterator[Middleman]:
         def log_message(self, *_: object) -> None:
             pass
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        block_on_close = False
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        middleman.url = f"http://127.0.0.1:{server.server_port}"
-        try:
-            yield middleman
-        finally:
-            server.shutdown()
-            thread.join()
+    with listening(Handler) as address:
+        middleman.url = address
+        yield middleman
