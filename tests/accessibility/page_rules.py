@@ -9,6 +9,7 @@ from playwright.sync_api import Page
 from demo.services import packages
 from demo.services.process import LOCAL
 from tests.browsing import DESKTOP, PHONE
+from tests.pictures import picture
 
 # WCAG 1.4.12, on everything, and text alone at 200 %.
 SPACED = "* { line-height: 1.5; letter-spacing: .12em; word-spacing: .16em } p { margin-bottom: 2em }"
@@ -65,6 +66,7 @@ def open_bare(page: Page, url: str) -> None:
 
 def assert_accessible(page: Page) -> None:
     """Hold the page as it stands to all rules: by day and by night, wide and narrow, with large and spaced text."""
+    picture(page)
     page.evaluate(_axe())
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     page.set_viewport_size(DESKTOP)

@@ -1,0 +1,85 @@
+"""Keeps pictures of the pages that tests bring about, to be looked at: `pytest --pictures FOLDER`.
+
+Without the option nothing is kept, and a test takes no longer for it.
+"""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browsing import DESKTOP, PHONE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+_WINDOWS = {"desktop": DESKTOP, "phone": PHONE}
+# The customer's own settings, as the page sees them now.
+_SETTINGS = """() => ({
+  color_scheme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
+  reduced_motion: matchMedia("(prefers-reduced-motion: reduce)").matches ? "reduce" : "no-preference",
+})"""
+
+
+class _Album:
+    """Where pictures go, and which test they are of."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._test = Path()
+        self._taken = 0
+
+    def turn_to(self, test: str) -> None:
+        """Name pictures after this test from now on, such as `wallets/paying/rejected-1`."""
+        file, _, name = test.partition("::")
+        parts = [part.removeprefix("test_") for part in Path(file).with_suffix("").parts[1:]]
+        self._test = Path(*parts, re.sub(r"[^\w.]+", "-", name.removeprefix("test_")).strip("-"))
+        self._taken = 0
+
+    def next(self, name: str | None) -> Path:
+        """Return where the next picture goes, without what tells its looks."""
+        self._taken += 1
+        path = self._folder / (name or f"{self._test}-{self._taken}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+
+_album: _Album | None = None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer the option."""
+    parser.addoption("--pictures", metavar="FOLDER", help="keep pictures of the checkout's states there")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Open the album, in each of several test processes."""
+    global _album
+    folder = config.getoption("--pictures")
+    _album = _Album(Path(folder).absolute()) if folder else None
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Name pictures after the test that begins."""
+    if _album:
+        _album.turn_to(item.nodeid)
+
+
+def picture(page: "Page", name: str | None = None) -> None:
+    """Keep the page as it stands, whole: on a desktop and on a phone, by day and by night.
+
+    Named by `name` (several pictures of one name: the last stays), else by the test and by their order in it. Window,
+    colours and motion are as before afterwards.
+    """
+    if not _album:
+        return
+    path, window, settings = _album.next(name), page.viewport_size, page.evaluate(_SETTINGS)
+    for place, size in _WINDOWS.items():
+        page.set_viewport_size(size)
+        for colours in ("light", "dark"):
+            page.emulate_media(color_scheme=colours, reduced_motion="reduce")
+            page.screenshot(path=f"{path}-{place}-{colours}.png", full_page=True)
+    page.emulate_media(**settings)
+    if window:
+        page.set_viewport_size(window)
