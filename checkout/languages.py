@@ -22,7 +22,8 @@ from merchants.languages import ENGLISH, LANGUAGES, known_language
 
 _FOLDER = Path(__file__).parent / "messages"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-_ON_THE_SERVER_ALONE = "page."
+# What the checkout's own script never says: `shop.` is for `quittance.js`, which has its words in itself.
+_NOT_FOR_THE_SCRIPT = ("page.", "shop.")
 # Keep what is put into a text in one piece and in its own direction (Unicode's FIRST STRONG ISOLATE and its end).
 _ISOLATE, _ISOLATE_END = "\u2068", "\u2069"
 
@@ -45,7 +46,7 @@ class Language:
     @property
     def script_messages(self) -> dict[str, Message]:
         """The messages that the page's script needs."""
-        return {key: text for key, text in self.messages.items() if not key.startswith(_ON_THE_SERVER_ALONE)}
+        return {key: text for key, text in self.messages.items() if not key.startswith(_NOT_FOR_THE_SCRIPT)}
 
     def say(self, key: str, values: dict[str, Any] | None = None) -> SafeString:
         """Return a message as HTML, its placeholders filled in; raises KeyError where there is no such message.
