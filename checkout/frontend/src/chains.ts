@@ -1,7 +1,7 @@
 /** The networks that this service knows, as the page was told: names, coins and explorers by chain id. */
 
 import { webUrl } from "./dom";
-import type { Chain, Checkout } from "./types";
+import type { Chain, Checkout } from "./server/types";
 
 export class Chains {
   private readonly known: ReadonlyMap<number, Chain>;

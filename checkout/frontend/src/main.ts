@@ -1,27 +1,27 @@
 /** The page: one request, one flow, one place where the screen is chosen. */
 
-import { Api } from "./api";
 import { readChains, type Chains } from "./chains";
 import { copy } from "./copy";
 import { Countdown, ServerClock } from "./countdown";
-import { Delivery } from "./delivery";
 import { byId, el, enableCopyButtons, initial, webUrl } from "./dom";
 import { Embedding } from "./embedding";
-import { Flow } from "./flow";
+import { Flow } from "./flow/flow";
 import { isTransactionHash } from "./hashes";
 import { localTime } from "./language";
 import { plain } from "./money";
-import { Outbox } from "./outbox";
-import * as outcomes from "./outcomes";
-import { Panel, type Screen } from "./panel";
-import { money, partialText } from "./parts";
-import { isTakingLong, processingScreen, submittingScreen } from "./progress";
-import { RecentWallets } from "./recent";
-import { payScreen } from "./screens";
-import { StatusPoll } from "./status";
-import type { Checkout, SentTransaction } from "./types";
-import type { Wallet } from "./wallet";
-import { discoverWallets, siblingAmong } from "./wallets";
+import * as outcomes from "./screens/outcomes";
+import { Panel, type Screen } from "./screens/panel";
+import { money, partialText } from "./screens/parts";
+import { payScreen } from "./screens/pay";
+import { isTakingLong, processingScreen, submittingScreen } from "./screens/progress";
+import { Api } from "./server/api";
+import { Delivery } from "./server/delivery";
+import { Outbox } from "./server/outbox";
+import { StatusPoll } from "./server/status";
+import type { Checkout, SentTransaction } from "./server/types";
+import { RecentWallets } from "./wallets/recent";
+import type { Wallet } from "./wallets/wallet";
+import { discoverWallets, siblingAmong } from "./wallets/wallets";
 
 const FAMILIES = ["evm", "solana"];
 const LATE_CHECK_MS = 15_000;

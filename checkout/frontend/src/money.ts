@@ -1,6 +1,6 @@
 /** Amounts for people. Strings and big integers throughout: no amount is ever a floating-point number. */
 
-import type { Amount } from "./types";
+import type { Amount } from "./server/types";
 
 const SHORT_DIGITS = 6;
 const COST_DIGITS = 8;

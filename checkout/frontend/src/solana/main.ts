@@ -1,8 +1,8 @@
 /** Solana wallets (Wallet Standard) behind the interface that the flow knows. Loaded once such a wallet is there. */
 
-import { inTime, understood, WalletError } from "../refusals";
-import type { Chain } from "../types";
-import { walletFace, type Wallet } from "../wallet";
+import type { Chain } from "../server/types";
+import { inTime, understood, WalletError } from "../wallets/refusals";
+import { walletFace, type Wallet } from "../wallets/wallet";
 import { fromBase58, toBase58 } from "./base58";
 import { fromBase64, matchesShown, readSigned } from "./payment";
 

@@ -1,6 +1,6 @@
 /** What a Solana transaction pays, and whether that is what the customer was shown, and nothing else. */
 
-import type { Shown, Signed } from "../wallet";
+import type { Shown, Signed } from "../wallets/wallet";
 import { fromBase58, toBase58 } from "./base58";
 import { littleEndian, readPayer, readTransaction, type Instruction } from "./message";
 

@@ -1,17 +1,17 @@
 /** While the wallet asks: which of the steps it is, and what it should be showing. */
 
-import { copy } from "./copy";
-import { button, el } from "./dom";
-import type { Flow } from "./flow";
-import { amountOf, costs, plain } from "./money";
+import { copy } from "../copy";
+import { button, el } from "../dom";
+import type { Flow } from "../flow/flow";
+import { contractOf } from "../flow/route-book";
+import type { Ask, Plan, Reviewed } from "../flow/states";
+import { amountOf, costs, plain } from "../money";
+import type { Signed, Wallet } from "../wallets/wallet";
+import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, addressFact, fact, facts, money, noticeBox, paragraph, screen, spinner } from "./parts";
-import { costOf } from "./review-screen";
-import { contractOf } from "./route-book";
-import type { PayContext } from "./screens";
-import type { Ask, Plan, Reviewed } from "./states";
+import { costOf } from "./review";
 import { stepList, type StepState } from "./steps";
-import type { Signed, Wallet } from "./wallet";
 
 const COIN_DECIMALS: Readonly<Record<string, number>> = { evm: 18, solana: 9 };
 

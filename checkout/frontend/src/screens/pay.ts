@@ -1,30 +1,18 @@
 /** The screens before a transaction is sent: one function per step of the flow. */
 
-import type { Chains } from "./chains";
-import { copy } from "./copy";
-import { button, el, initial, type Child } from "./dom";
-import type { Flow } from "./flow";
-import type { Notice } from "./notices";
+import { copy } from "../copy";
+import { button, el, initial, type Child } from "../dom";
+import type { Notice } from "../flow/notices";
+import type { Chosen, Step } from "../flow/states";
+import type { Checkout } from "../server/types";
+import type { Wallet } from "../wallets/wallet";
+import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, money, noticeBox, paragraph, partialBox, partialText, screen, spinner } from "./parts";
-import { approvingScreen, confirmingScreen, provingScreen, slowHint } from "./prompt-screens";
-import { reviewScreen } from "./review-screen";
-import { routesScreen } from "./route-screen";
-import type { Chosen, Step } from "./states";
-import { tokenScreen } from "./token-screen";
-import type { Checkout } from "./types";
-import type { Wallet } from "./wallet";
-
-export interface PayContext {
-  checkout: Checkout;
-  chains: Chains;
-  wallets: Wallet[];
-  walletsSettled: boolean;
-  /** The name of the wallet that was used last in this browser. */
-  lastUsed: string | null;
-  promptWasLeftOpen: boolean;
-  flow: Flow;
-}
+import { approvingScreen, confirmingScreen, provingScreen, slowHint } from "./prompts";
+import { reviewScreen } from "./review";
+import { routesScreen } from "./routes";
+import { tokenScreen } from "./tokens";
 
 export function payScreen(step: Step, context: PayContext): Screen {
   const { flow, chains, checkout } = context;

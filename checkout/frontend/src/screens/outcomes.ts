@@ -1,14 +1,14 @@
 /** How it ended: paid or failed, and the screens of a request that can no longer be paid. */
 
-import type { Chains } from "./chains";
-import { copy } from "./copy";
-import { button, el, linkButton, webUrl, type Child } from "./dom";
-import { told } from "./language";
-import { isZero, plain } from "./money";
+import type { Chains } from "../chains";
+import { copy } from "../copy";
+import { button, el, linkButton, webUrl, type Child } from "../dom";
+import { told } from "../language";
+import { isZero, plain } from "../money";
+import type { Checkout, Payment } from "../server/types";
 import type { Screen } from "./panel";
 import { actions, money, noticeBox, paragraph, screen, smallPrint, spinner } from "./parts";
 import { supportLine, transactionBoxes } from "./progress";
-import type { Checkout, Payment } from "./types";
 
 const CHECK_AGAIN = new Set([
   "transaction_not_found",

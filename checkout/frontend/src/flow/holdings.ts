@@ -1,8 +1,8 @@
 /** What the connected wallet can pay with: asked of the server in two steps, and put in the order of usefulness. */
 
-import type { Api } from "./api";
-import { isZero, larger } from "./money";
-import type { Amount, Checkout, Held, Token, Unavailable } from "./types";
+import { isZero, larger } from "../money";
+import type { Api } from "../server/api";
+import type { Amount, Checkout, Held, Token, Unavailable } from "../server/types";
 
 /** A token that the customer may choose; `balance` is null where it could not be asked. */
 export interface Option {

@@ -1,15 +1,15 @@
 /** Two routes side by side: what each costs and how long it takes. */
 
-import { copy } from "./copy";
-import { button, el } from "./dom";
-import { isolated } from "./language";
-import { costs, dollars } from "./money";
+import { copy } from "../copy";
+import { button, el } from "../dom";
+import { toolsOf } from "../flow/route-book";
+import type { Chosen } from "../flow/states";
+import { isolated } from "../language";
+import { costs, dollars } from "../money";
+import type { Route } from "../server/types";
+import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, money, paragraph, screen } from "./parts";
-import { toolsOf } from "./route-book";
-import type { PayContext } from "./screens";
-import type { Chosen } from "./states";
-import type { Route } from "./types";
 
 const PROVIDERS: Readonly<Record<string, string>> = { lifi: "LI.FI", relay: "Relay" };
 

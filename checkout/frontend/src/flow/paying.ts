@@ -1,15 +1,15 @@
 /** From the review to a sent transaction: the right network, allowances, the built transaction, the wallet's answer. */
 
-import { ApiError } from "./api";
+import { copy } from "../copy";
+import { ApiError } from "../server/api";
+import type { BuiltTransaction, Route } from "../server/types";
+import { refusalOf, refused } from "../wallets/refusals";
+import type { Shown, Wallet } from "../wallets/wallet";
 import { Allowing, type Allowed } from "./allowing";
-import { copy } from "./copy";
-import type { Flow, Means } from "./flow";
 import { bad, info, paymentNotice, proofNotice, switchNotice, walletNotice, type Notice } from "./notices";
-import { refusalOf, refused } from "./refusals";
 import { contractOf, mostCoins } from "./route-book";
+import type { Means, Stage } from "./stage";
 import type { Ask, Plan, Reviewed } from "./states";
-import type { BuiltTransaction, Route } from "./types";
-import type { Shown, Wallet } from "./wallet";
 
 type Ready = Reviewed & { built: BuiltTransaction };
 
@@ -22,7 +22,7 @@ export class Paying {
   private readonly allowing: Allowing;
 
   constructor(
-    private readonly flow: Flow,
+    private readonly flow: Stage,
     private readonly means: Means,
   ) {
     this.allowing = new Allowing(flow, means.api);

@@ -1,9 +1,9 @@
 /** The states from choosing a wallet to a sent transaction, and where each may lead. */
 
+import type { Route } from "../server/types";
+import type { Signed, Wallet } from "../wallets/wallet";
 import type { Option } from "./holdings";
 import type { Notice } from "./notices";
-import type { Route } from "./types";
-import type { Signed, Wallet } from "./wallet";
 
 export interface Connected {
   wallet: Wallet;

@@ -1,7 +1,7 @@
 /** The public API of one payment request. Same origin, no credentials. */
 
-import { copy } from "./copy";
-import { told } from "./language";
+import { copy } from "../copy";
+import { told } from "../language";
 import type {
   Approval,
   BuiltTransaction,

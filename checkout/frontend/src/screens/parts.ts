@@ -1,12 +1,12 @@
 /** What screens are made of. */
 
-import { copy } from "./copy";
-import { el, type Child } from "./dom";
-import { isolated } from "./language";
-import type { Notice } from "./notices";
-import { isZero, plain } from "./money";
+import { copy } from "../copy";
+import { el, type Child } from "../dom";
+import type { Notice } from "../flow/notices";
+import { isolated } from "../language";
+import { isZero, plain } from "../money";
+import type { Amount, Checkout } from "../server/types";
 import type { Screen } from "./panel";
-import type { Amount, Checkout } from "./types";
 
 export function screen(name: string, heading: string, nodes: Child[], spoken?: string): Screen {
   const kept = nodes.filter((node): node is Node => node instanceof Node);

@@ -1,7 +1,7 @@
 /** A list of steps: what is done, what is under way, what is to come. */
 
-import { copy } from "./copy";
-import { el } from "./dom";
+import { copy } from "../copy";
+import { el } from "../dom";
 
 export type StepState = "done" | "current" | "todo";
 

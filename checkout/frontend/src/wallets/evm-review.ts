@@ -1,6 +1,6 @@
 /** Whether an Ethereum transaction does what the customer was shown. Pure: nobody is asked. */
 
-import type { EvmTransaction } from "./types";
+import type { EvmTransaction } from "../server/types";
 import type { Shown, Signed } from "./wallet";
 
 const TRANSFER = "0xa9059cbb";

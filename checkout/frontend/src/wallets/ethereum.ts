@@ -1,9 +1,9 @@
 /** An Ethereum wallet (EIP-1193, EIP-3326) behind the interface that the flow knows. */
 
-import { webUrl } from "./dom";
+import { webUrl } from "../dom";
+import type { Chain } from "../server/types";
 import { matchesShown, readTransaction } from "./evm-review";
 import { inTime, refusalOf, understood, WalletError } from "./refusals";
-import type { Chain } from "./types";
 import type { Wallet, WalletFace } from "./wallet";
 
 export interface Provider {

@@ -1,8 +1,8 @@
 /** What the customer is told when a wallet refuses or fails. */
 
-import { copy } from "./copy";
-import { refusalOf, refused } from "./refusals";
-import type { Wallet } from "./wallet";
+import { copy } from "../copy";
+import { refusalOf, refused } from "../wallets/refusals";
+import type { Wallet } from "../wallets/wallet";
 
 export interface Notice {
   tone: "info" | "error";

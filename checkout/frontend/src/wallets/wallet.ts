@@ -1,6 +1,6 @@
 /** A wallet of either family, as the flow knows it. */
 
-import type { Chain, Token, UnsignedTransaction } from "./types";
+import type { Chain, Token, UnsignedTransaction } from "../server/types";
 
 const LONGEST_NAME = 40;
 /** In characters of a data URI: a good picture of 96 px takes a tenth of it. */

@@ -1,6 +1,6 @@
 /** The part of the page that changes: swaps whole screens, keeps the keyboard's place, tells screen readers. */
 
-import { el } from "./dom";
+import { el } from "../dom";
 
 export interface Screen {
   /** Screens with one name are one place: moving between names moves the focus to the heading. */

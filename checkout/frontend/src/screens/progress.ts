@@ -1,14 +1,14 @@
 /** The screens of a payment under way: direct, or across networks with somebody who carries it. */
 
-import type { Chains } from "./chains";
-import { copy } from "./copy";
-import { el, externalLink, webUrl, type Child } from "./dom";
-import { told } from "./language";
+import type { Chains } from "../chains";
+import { copy } from "../copy";
+import { el, externalLink, webUrl, type Child } from "../dom";
+import { told } from "../language";
+import type { Checkout, Merchant, Payment, SentTransaction } from "../server/types";
 import type { Screen } from "./panel";
 import { noticeBox, paragraph, partialBox, screen, smallPrint } from "./parts";
-import { providerName } from "./route-screen";
+import { providerName } from "./routes";
 import { stepList, type StepState } from "./steps";
-import type { Checkout, Merchant, Payment, SentTransaction } from "./types";
 
 const LONG_CROSSING_MS = 15 * 60_000;
 const LONG_UNSEEN_MS = 5 * 60_000;

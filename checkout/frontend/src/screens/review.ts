@@ -1,18 +1,18 @@
 /** What is to be confirmed: what leaves the wallet, what arrives, what it costs, and whom the transaction calls. */
 
-import { copy } from "./copy";
-import { button, el, type Child } from "./dom";
-import type { Flow } from "./flow";
-import { isolated } from "./language";
-import { about, costs, dollars, plain } from "./money";
-import type { Notice } from "./notices";
+import { copy } from "../copy";
+import { button, el, type Child } from "../dom";
+import type { Flow } from "../flow/flow";
+import type { Notice } from "../flow/notices";
+import { contractOf, spenderOf } from "../flow/route-book";
+import type { Reviewed } from "../flow/states";
+import { isolated } from "../language";
+import { about, costs, dollars, plain } from "../money";
+import type { Route, RouteFee } from "../server/types";
+import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, addressFact, fact, facts, money, noticeBox, screen, smallPrint } from "./parts";
-import { contractOf, spenderOf } from "./route-book";
-import { timeOf, wayOf } from "./route-screen";
-import type { PayContext } from "./screens";
-import type { Reviewed } from "./states";
-import type { Route, RouteFee } from "./types";
+import { timeOf, wayOf } from "./routes";
 
 export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayContext): Screen {
   const { checkout, flow } = context;

@@ -1,16 +1,16 @@
 /** The list of what the connected wallet can pay with. */
 
-import { copy } from "./copy";
-import { button, el, initial, type Child } from "./dom";
-import type { Flow } from "./flow";
-import type { Option } from "./holdings";
-import { isolated } from "./language";
-import { dollars, held, plain } from "./money";
-import type { Notice } from "./notices";
+import { copy } from "../copy";
+import { button, el, initial, type Child } from "../dom";
+import type { Flow } from "../flow/flow";
+import type { Option } from "../flow/holdings";
+import type { Notice } from "../flow/notices";
+import type { Connected } from "../flow/states";
+import { isolated } from "../language";
+import { dollars, held, plain } from "../money";
+import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, money, noticeBox, paragraph, partialBox, screen, smallPrint } from "./parts";
-import type { PayContext } from "./screens";
-import type { Connected } from "./states";
 
 const ROWS_BEFORE_SEARCH = 8;
 const HUES = 12;

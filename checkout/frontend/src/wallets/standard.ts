@@ -1,9 +1,9 @@
 /** Wallets that register by Wallet Standard, of which those that speak Solana matter here. */
 
-import type { Chain } from "./types";
+import type { Chain } from "../server/types";
 import type { Wallet, WalletsFound } from "./wallet";
 
-type SolanaPart = typeof import("./solana/main");
+type SolanaPart = typeof import("../solana/main");
 
 const SETTLED_AFTER_MS = 300;
 

@@ -1,10 +1,10 @@
 /** The routes that were offered in this page: each token is asked about once, for as long as the answer holds. */
 
-import type { Api } from "./api";
-import { copy } from "./copy";
+import { copy } from "../copy";
+import { told } from "../language";
+import type { Api } from "../server/api";
+import type { Checkout, Route } from "../server/types";
 import type { Option } from "./holdings";
-import { told } from "./language";
-import type { Checkout, Route } from "./types";
 
 const MARGIN_MS = 5_000;
 /** What bridges take on top moves with every block; the review says so. */

@@ -1,13 +1,13 @@
 /** Has the wallet allow a contract to take exactly what a route costs, and waits until that is mined. */
 
-import type { Api } from "./api";
-import { copy } from "./copy";
-import type { Flow } from "./flow";
+import { copy } from "../copy";
+import type { Api } from "../server/api";
+import type { Approval, EvmTransaction } from "../server/types";
+import type { Shown } from "../wallets/wallet";
 import { approvalNotice, bad, info } from "./notices";
 import { spenderOf } from "./route-book";
+import type { Stage } from "./stage";
 import type { Ask, Plan, Reviewed } from "./states";
-import type { Approval, EvmTransaction } from "./types";
-import type { Shown } from "./wallet";
 
 /** What the wallet was asked for on the way to the payment. */
 export interface Allowed {
@@ -22,7 +22,7 @@ const SETTLING_MS = 2_000;
 
 export class Allowing {
   constructor(
-    private readonly flow: Flow,
+    private readonly flow: Stage,
     private readonly api: Api,
   ) {}
 

@@ -1,45 +1,22 @@
 /** From choosing a wallet to the review of a payment: a state machine with one state per screen. */
 
-import { ApiError, type Api } from "./api";
-import type { Chains } from "./chains";
-import { copy } from "./copy";
+import { copy } from "../copy";
+import { ApiError } from "../server/api";
+import type { Route } from "../server/types";
+import { refusalOf } from "../wallets/refusals";
+import type { Wallet } from "../wallets/wallet";
 import { Holdings, type Option } from "./holdings";
 import { bad, connectionNotice, info, type Notice } from "./notices";
 import { Paying } from "./paying";
-import { refusalOf } from "./refusals";
 import { RouteBook } from "./route-book";
+import type { Means, Stage } from "./stage";
 import { NEXT, type At, type Chosen, type Connected, type Reviewed, type Step } from "./states";
-import type { Checkout, Route, SentTransaction } from "./types";
-import type { Wallet } from "./wallet";
-
-export interface FlowEvents {
-  changed(): void;
-  /** A wallet was connected; null: it was left. */
-  connected(wallet: Wallet | null): void;
-  promptOpened(): void;
-  promptAnswered(): void;
-  sent(transaction: SentTransaction): void;
-  requestChanged(): void;
-}
-
-/** What the flow works with. */
-export interface Means {
-  api: Api;
-  chains: Chains;
-  checkout: () => Checkout;
-  now: () => number;
-  events: FlowEvents;
-  /** Whether this service offers to pay with other tokens at all. */
-  offersSwaps: boolean;
-  /** The same wallet on the other family of networks, as far as it has been found by now. */
-  siblingOf: (wallet: Wallet) => Wallet | null;
-}
 
 /** Once a wallet has kept its owner waiting for so long, the page says where its question may be hiding. */
 const SLOW_AFTER_MS = 15_000;
 const ASKING: readonly At[] = ["connecting", "switching", "approving", "proving", "confirming"];
 
-export class Flow {
+export class Flow implements Stage {
   step: Step = { at: "choose" };
   holdings: Holdings | null = null;
   /** Whether routes could not be asked for when that was last tried. */

@@ -1,0 +1,17 @@
+/** What the screens before a payment are drawn from. */
+
+import type { Chains } from "../chains";
+import type { Flow } from "../flow/flow";
+import type { Checkout } from "../server/types";
+import type { Wallet } from "../wallets/wallet";
+
+export interface PayContext {
+  checkout: Checkout;
+  chains: Chains;
+  wallets: Wallet[];
+  walletsSettled: boolean;
+  /** The name of the wallet that was used last in this browser. */
+  lastUsed: string | null;
+  promptWasLeftOpen: boolean;
+  flow: Flow;
+}
