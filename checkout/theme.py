@@ -1,7 +1,7 @@
 """A merchant's colours as CSS custom properties that customers can read, whatever was chosen (WCAG 1.4.3, 1.4.11).
 
-What is worked out here needs no colour functions of the browser's. The grounds are those of checkout.css, which also
-has the values for merchants who chose nothing.
+What is worked out here needs no colour functions of the browser's. The grounds are those of styles/colours.css, which
+also has the values for merchants who chose nothing.
 """
 
 import re

@@ -13,7 +13,7 @@ from tests.checkout.test_page import Checkout, page
 from tests.conftest import Api
 
 COLOURS = [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in product(range(0, 256, 51), repeat=3)]
-STYLES = Path(__file__).resolve().parents[2] / "checkout" / "frontend" / "src" / "checkout.css"
+STYLES = Path(__file__).resolve().parents[2] / "checkout" / "frontend" / "src" / "styles" / "colours.css"
 
 
 def _themes(css: str) -> list[dict[str, str]]:
