@@ -15,7 +15,7 @@ from payments.models import PaymentRequest
 from payments.routing import token_list
 from payments.routing.acceptance import Price
 from payments.routing.base import ListedToken
-from payments.swap_tokens import listed_as_token
+from payments.swaps.tokens import listed_as_token
 
 STABLECOIN = "stablecoin"
 

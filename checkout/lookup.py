@@ -14,7 +14,7 @@ from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode
 from config.api.serializers import StrictSerializer
 from payments.models import PaymentRequest, Route
-from payments.swap_tokens import token_to_pay_with
+from payments.swaps.tokens import token_to_pay_with
 
 
 def validated(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:

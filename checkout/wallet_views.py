@@ -20,7 +20,7 @@ from checkout.wallets import find_wallet
 from config.api.errors import ErrorCode
 from config.api.public_limits import count_expensive
 from config.api.schema import operation
-from payments.swap_approvals import check_approval
+from payments.swaps.approvals import check_approval
 
 
 class WalletViewSet(viewsets.ViewSet):

@@ -11,8 +11,8 @@ from chains.models import Chain, Token
 from payments.binding import Claims, Proof
 from payments.judging import Terms, all_references
 from payments.models import Payment, PaymentRequest, Quote
-from payments.swap_binding import NOTHING_NAMED, Naming
-from payments.swap_claims import contracts_of, deliveries_of, named_by, quotes_named_in, standing_proofs
+from payments.swaps.binding import NOTHING_NAMED, Naming
+from payments.swaps.claims import contracts_of, deliveries_of, named_by, quotes_named_in, standing_proofs
 
 # By how much the clocks of two chains may differ.
 BETWEEN_CHAINS = timedelta(minutes=2)

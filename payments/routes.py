@@ -12,7 +12,7 @@ from payments.models import PaymentRequest, Route
 from payments.models.route import PaymentType
 from payments.route_answers import Built, NoRoute
 from payments.route_refusals import demand_payable, expired, no_node, refused
-from payments.swap_routes import build_swap, offer_swaps
+from payments.swaps.routes import build_swap, offer_swaps
 
 __all__ = ["Built", "NoRoute", "build_transaction", "find_routes"]
 

@@ -11,7 +11,7 @@ from config.api.errors import ApiError, ErrorCode
 from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest, Route
 from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
 from payments.requests import lock_request
-from payments.swap_outcomes import NO_DELIVERY
+from payments.swaps.outcomes import NO_DELIVERY
 from payments.transitions import move_payment, note_creation
 
 MAX_OPEN_PAYMENTS = 5

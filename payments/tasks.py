@@ -5,8 +5,8 @@ from functools import cache
 from celery import shared_task
 
 from payments import discovery, figures, finality, requests, verification
-from payments.followers import Followers
 from payments.routing import token_list
+from payments.swaps.followers import Followers
 
 
 @cache

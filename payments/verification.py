@@ -7,8 +7,8 @@
 
 A crash at any point leaves a row whose lease runs out; the next sweep asks again.
 
-A swap is looked up twice: its customer's transaction, which leads to its provider (`payments.swaps`), and the delivery
-that the provider names, on the chain of the request and by the rules of every payment.
+A swap is looked up twice: its customer's transaction, which leads to its provider (`payments.swaps.following`), and the
+delivery that the provider names, on the chain of the request and by the rules of every payment.
 """
 
 import logging
@@ -25,9 +25,8 @@ from django.utils import timezone
 from chains.clients import get_client
 from chains.clients.base import ChainClient, ChainError
 from chains.models import Chain
-from payments import outcomes, patience, swap_outcomes
+from payments import outcomes, patience
 from payments.claims import Case, cases_of
-from payments.deliveries import settle_delivery
 from payments.judging import (
     WRONG_CHAIN,
     Departed,
@@ -43,8 +42,10 @@ from payments.judging import (
 )
 from payments.looks import Look
 from payments.models import FailureCode, Payment, Quote
-from payments.swap_claims import pinned_contracts, quotes_of
-from payments.swap_status import provider_name
+from payments.swaps import outcomes as swap_outcomes
+from payments.swaps.claims import pinned_contracts, quotes_of
+from payments.swaps.deliveries import settle_delivery
+from payments.swaps.status import provider_name
 from payments.transitions import start_processing
 
 logger = logging.getLogger(__name__)

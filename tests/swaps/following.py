@@ -8,7 +8,7 @@ from chains.clients import get_client
 from chains.models import Token
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.routing.providers import get_provider
-from payments.swaps import follow_swaps
+from payments.swaps.following import follow_swaps
 from payments.verification import verify_due
 from tests.payments.world import Clock
 from tests.swaps.paying import Customer

@@ -8,7 +8,7 @@ import pytest
 
 from chains.models import Token
 from demo.aggregator.contracts import ROUTER
-from payments.swaps import follow_swaps
+from payments.swaps.following import follow_swaps
 from payments.verification import verify_due
 from tests.payments.world import Clock
 from tests.swaps.conftest import NewCustomer

@@ -14,7 +14,7 @@ from payments.models import Quote, Route
 from payments.routing.actions import from_json
 from payments.routing.asking import Choice
 from payments.routing.base import Offer
-from payments.swap_quotes import keep_route, wanted_from
+from payments.swaps.quotes import keep_route, wanted_from
 from tests.conftest import Api
 from tests.swaps.conftest import NewCustomer
 from tests.swaps.paying import code, quotes_asked

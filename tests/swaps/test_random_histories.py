@@ -25,7 +25,7 @@ from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Ro
 from payments.requests import expire_due
 from payments.routing.base import ProviderDown, SwapState, SwapStatus
 from payments.submission import submit_hash
-from payments.swaps import follow_swaps
+from payments.swaps.following import follow_swaps
 from payments.verification import verify_due
 from tests.payments.world import Clock, make_request
 from webhooks.models import Event

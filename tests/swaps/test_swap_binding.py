@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.clients.base import Block, Mention, TransactionFacts
-from payments.swap_binding import BuiltQuote, Naming, named_quote, names, possible_ids
+from payments.swaps.binding import BuiltQuote, Naming, named_quote, names, possible_ids
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ID = bytes(range(1, 33))

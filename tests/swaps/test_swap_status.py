@@ -4,7 +4,7 @@ import pytest
 
 from payments.models import FailureCode
 from payments.routing.base import SwapState, SwapStatus
-from payments.swap_status import (
+from payments.swaps.status import (
     Delivered,
     Ended,
     Journey,

@@ -11,10 +11,10 @@ from django.db import connection
 from django.utils import timezone
 
 from chains.clients import get_client
-from payments.followers import Followers
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Transition
 from payments.routing.base import ProviderDown, SwapStatus
-from payments.swaps import BATCH, follow_provider, follow_swaps
+from payments.swaps.followers import Followers
+from payments.swaps.following import BATCH, follow_provider, follow_swaps
 from payments.verification import LEASE, claim, due_payments, verify_due, verify_on_chain
 from tests.payments.world import look_until_decided, pay, submit
 from tests.processes import eventually

@@ -1,7 +1,7 @@
 """Following swaps under way: their providers are asked what became of them, and where to look for the delivery.
 
 1. Claim: a provider's due swaps, some at a time, under a lease as in `payments.verification`.
-2. Ask: outside any transaction, one swap after the other; each answer is read by `payments.swap_status`, pure.
+2. Ask: outside any transaction, one swap after the other; each answer is read by `payments.swaps.status`, pure.
 3. Write: one transaction for each, guarded by the claim id.
 
 What a provider says credits nothing. A delivery that it names is looked up by `payments.verification`, with the other
@@ -17,11 +17,12 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from payments import patience, swap_outcomes
+from payments import patience
 from payments.models import Payment
 from payments.routing.base import ProviderDown, RoutingProvider, SwapStatus
 from payments.routing.providers import get_provider
-from payments.swap_status import (
+from payments.swaps import outcomes as swap_outcomes
+from payments.swaps.status import (
     Delivered,
     Ended,
     Journey,

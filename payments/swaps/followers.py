@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django.db import connections
 from django.utils import timezone
 
-from payments.swaps import follow_provider, providers_with_due_swaps
+from payments.swaps.following import follow_provider, providers_with_due_swaps
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from chains.models import Chain, ChainType
 from payments.binding import Delivery, Proof
 from payments.models import ConsumedTransfer, Payment, Quote
 from payments.models.proof import PayerProof
-from payments.swap_binding import NOTHING_NAMED, BuiltQuote, Named, named_quote, possible_ids
+from payments.swaps.binding import NOTHING_NAMED, BuiltQuote, Named, named_quote, possible_ids
 
 _ASKED_AT_ONCE = 10_000
 _PREFIXES_AT_ONCE = 200

@@ -11,7 +11,7 @@ from payments.models import FailureCode, Payment, Quote
 from payments.patience import MAX_RETRIES_OF_LOOKS, before_next_try, is_over
 from payments.requests import UNMINED_HOLD
 from payments.routing.base import SwapStatus
-from payments.swap_status import Delivered, Ended, UnderWay, Unproved, shown_url, shown_word
+from payments.swaps.status import Delivered, Ended, UnderWay, Unproved, shown_url, shown_word
 
 # What is no longer known of a delivery once it is looked for anew.
 NO_DELIVERY: dict[str, Any] = {

@@ -25,16 +25,16 @@ from chains.clients.base import (
 from chains.models import Chain, ChainType, Token
 from config.api.errors import ApiError, ErrorCode
 from payments.models import Payment, PaymentRequest, Quote, Route
-from payments.no_route import no_provider, no_route
 from payments.route_answers import Built, NoRoute
 from payments.route_refusals import demand_recipient, expired, no_node, routing_down
 from payments.routing import actions, asking
 from payments.routing.acceptance import OfferRefused, extra_native
 from payments.routing.base import NoOffer, NoOfferCode, Offer, Order, ProviderDown
 from payments.routing.providers import get_provider, providers_in_order
-from payments.swap_approvals import lacks_approval
-from payments.swap_quotes import contract_called, judge, keep_quote, keep_route, wanted_from
-from payments.swap_tokens import keep_token
+from payments.swaps.approvals import lacks_approval
+from payments.swaps.no_route import no_provider, no_route
+from payments.swaps.quotes import contract_called, judge, keep_quote, keep_route, wanted_from
+from payments.swaps.tokens import keep_token
 
 logger = logging.getLogger(__name__)
 

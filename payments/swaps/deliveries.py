@@ -1,10 +1,11 @@
 """A swap's delivery: what its provider says that it delivered by, held to the rules of every payment."""
 
-from payments import outcomes, patience, swap_outcomes
+from payments import outcomes, patience
 from payments.judging import NotFound, NotYet, Paid, Refused, Terms, judge
 from payments.looks import Look
 from payments.models import FailureCode, Payment
-from payments.swap_status import Unproved, provider_name
+from payments.swaps import outcomes as swap_outcomes
+from payments.swaps.status import Unproved, provider_name
 
 _TAKEN = "What it brought to the recipient was credited already."
 
