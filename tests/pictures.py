@@ -29,20 +29,29 @@ class _Album:
         self._folder = folder
         self._test = Path()
         self._taken = 0
+        self._named: set[str] = set()
 
     def turn_to(self, test: str) -> None:
         """Name pictures after this test from now on, such as `wallets/paying/rejected-1`."""
         file, _, name = test.partition("::")
         parts = [part.removeprefix("test_") for part in Path(file).with_suffix("").parts[1:]]
-        self._test = Path(*parts, re.sub(r"[^\w.]+", "-", name.removeprefix("test_")).strip("-"))
+        self._test = Path(*parts, _file_name(name.removeprefix("test_")))
         self._taken = 0
 
-    def next(self, name: str | None) -> Path:
-        """Return where the next picture goes, without what tells its looks."""
+    def next(self, name: str | None) -> Path | None:
+        """Return where the next picture goes, without what tells its looks; None where it is there already."""
+        if name in self._named:
+            return None
+        if name:
+            self._named.add(name)
         self._taken += 1
-        path = self._folder / (name or f"{self._test}-{self._taken}")
+        path = self._folder / (_file_name(name) if name else f"{self._test}-{self._taken}")
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"\W+", "-", name).strip("-")
 
 
 _album: _Album | None = None
@@ -69,12 +78,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def picture(page: "Page", name: str | None = None) -> None:
     """Keep the page as it stands, whole: on a desktop and on a phone, by day and by night.
 
-    Named by `name` (several pictures of one name: the last stays), else by the test and by their order in it. Window,
-    colours and motion are as before afterwards.
+    Named by `name`, of which one is kept, else by the test and by the order in it. Window, colours and motion are as
+    before afterwards.
     """
-    if not _album:
+    path = _album.next(name) if _album else None
+    if not path:
         return
-    path, window, settings = _album.next(name), page.viewport_size, page.evaluate(_SETTINGS)
+    window, settings = page.viewport_size, page.evaluate(_SETTINGS)
     for place, size in _WINDOWS.items():
         page.set_viewport_size(size)
         for colours in ("light", "dark"):

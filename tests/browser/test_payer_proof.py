@@ -7,6 +7,7 @@ from playwright.sync_api import Page, Route, expect
 from demo.services import anvil
 from tests.browser.conftest import World
 from tests.browser.paying import chain_of, connect_demo_wallet, create_request, read_request
+from tests.pictures import picture
 
 
 def test_a_proof_and_a_plain_transfer_pay(world: World, page: Page, troubles: list[str]) -> None:
@@ -23,6 +24,7 @@ def test_a_proof_and_a_plain_transfer_pay(world: World, page: Page, troubles: li
     message = page.get_by_test_id("demo-wallet-message")
     expect(message).to_contain_text("I will pay 10.50 USDC on Local Chain")
     expect(message).to_contain_text(request["id"])
+    picture(page, "proving, behind the demo wallet")
     page.get_by_test_id("demo-wallet-confirm").click()
 
     expect(page.get_by_test_id("demo-wallet-amount")).to_contain_text("10.50")
@@ -48,6 +50,7 @@ def test_a_declined_signature_leads_back_to_the_review_and_pays_nothing(world: W
 
     expect(pay).to_be_visible()
     expect(panel.get_by_test_id("notice")).to_contain_text("You declined the signature")
+    picture(page, "review, signature declined")
     assert read_request(world, request)["payments"] == []
 
 

@@ -6,6 +6,7 @@ import requests
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import World
+from tests.pictures import picture
 
 
 def test_from_the_shop_to_the_paid_order(world: World, page: Page, troubles: list[str]) -> None:
@@ -15,20 +16,27 @@ def test_from_the_shop_to_the_paid_order(world: World, page: Page, troubles: lis
     page.wait_for_url("**/pay/**")
     panel = page.locator("#panel")
     expect(page.locator("#amount")).to_have_text("12.50")
+    expect(panel.get_by_role("button", name="Demo Wallet")).to_be_visible()
+    picture(page, "wallets")
     panel.get_by_role("button", name="Demo Wallet").click()
+    picture(page, "connecting, behind the demo wallet")
     page.get_by_test_id("demo-wallet-confirm").click()
+    expect(panel.get_by_role("button", name="Pay 12.50 USDC")).to_be_visible()
+    picture(page, "review")
     panel.get_by_role("button", name="Pay 12.50 USDC").click()
 
     wallet = page.get_by_test_id("demo-wallet-window")
     expect(wallet.get_by_test_id("demo-wallet-amount")).to_contain_text("12.50")
     recipient = (page.locator("#recipient").text_content() or "").strip()
     expect(wallet.get_by_test_id("demo-wallet-recipient")).to_contain_text(recipient)
+    picture(page, "confirming, behind the demo wallet")
     page.get_by_test_id("demo-wallet-confirm").click()
 
     expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
     page.wait_for_url(re.compile(re.escape(world.shop) + "/orders/"))
     order = page.get_by_test_id("order")
     expect(order).to_have_attribute("data-status", "paid", timeout=30_000)
+    picture(page, "shop, paid")
 
     number = page.url.split("/orders/")[1].split("?")[0]
     assert "status=completed" in page.url

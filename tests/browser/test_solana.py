@@ -17,6 +17,7 @@ from tests.browser.paying import (
     create_request,
     read_request,
 )
+from tests.pictures import picture
 
 RECIPIENT = str(MERCHANT.pubkey())
 
@@ -61,14 +62,17 @@ def test_it_is_paid_and_completes(
     request = create_request(world, solana, RECIPIENT, symbol=symbol, amount=amount)
     panel = connect_demo_wallet(page, request)
     expect(panel).to_contain_text(str(WALLET.pubkey()))
+    picture(page, f"review, {symbol} on Solana")
     panel.get_by_role("button", name=f"Pay {shown} {symbol}").click()
 
     wallet = page.get_by_test_id("demo-wallet-window")
     expect(wallet.get_by_test_id("demo-wallet-amount")).to_have_text(f"{shown} {symbol}")
     expect(wallet.get_by_test_id("demo-wallet-recipient")).to_have_text(RECIPIENT)
+    picture(page, f"confirming {symbol} on Solana, behind the demo wallet")
     page.get_by_test_id("demo-wallet-confirm").click()
 
     expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    picture(page, f"complete, {symbol} on Solana")
     paid = read_request(world, request)
     assert paid["status"] == "completed"
     assert [payment["bound_by"] for payment in paid["payments"]] == ["reference"]
@@ -80,6 +84,7 @@ def test_a_proof_and_a_plain_transfer_pay(world: World, solana: dict[str, Any], 
     panel = connect_demo_wallet(page, request)
     panel.get_by_role("button", name="Pay 10.50 USDC").click()
     expect(page.get_by_test_id("demo-wallet-message")).to_contain_text("sign in with your Solana account")
+    picture(page, "proving on Solana, behind the demo wallet")
     page.get_by_test_id("demo-wallet-confirm").click()
     expect(page.get_by_test_id("demo-wallet-amount")).to_have_text("10.50 USDC")
     page.get_by_test_id("demo-wallet-confirm").click()
@@ -102,6 +107,7 @@ def test_a_transaction_other_than_the_reviewed_one_never_reaches_the_wallet(
     panel.get_by_role("button", name="Pay 10.50 USDC").click()
 
     expect(panel.get_by_test_id("notice")).to_contain_text("doesn’t match what you reviewed")
+    picture(page, "review, refused by the page")
     expect(page.get_by_test_id("demo-wallet-window")).to_have_count(0)
 
 
@@ -155,6 +161,7 @@ def test_a_wallet_that_cannot_send_is_told_apart(world: World, solana: dict[str,
     expect(panel.get_by_role("button", name="Elsewhere")).to_have_count(0)
     panel.get_by_role("button", name="Signs Only").click()
     expect(panel.get_by_test_id("notice")).to_contain_text("Signs Only can’t send a payment by itself")
+    picture(page, "connecting, a wallet that can't send")
 
 
 def test_the_page_speaks_of_solana(world: World, solana: dict[str, Any], page: Page) -> None:
@@ -164,5 +171,6 @@ def test_the_page_speaks_of_solana(world: World, solana: dict[str, Any], page: P
     finder.fill("0x" + "12" * 32)
     page.get_by_role("button", name="Find my payment").click()
     expect(page.locator("#finder-answer")).to_contain_text("87 or 88")
+    picture(page, "finder, a refused signature")
     page.get_by_text("Technical details").click()
     expect(page.locator("#token-contract")).to_have_text(USDC)

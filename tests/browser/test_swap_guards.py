@@ -21,6 +21,7 @@ from tests.browser.paying import (
     turn_switches,
 )
 from tests.browsing import DESKTOP, PHONE
+from tests.pictures import picture
 
 ON_DESKTOP = pytest.mark.parametrize("page", [DESKTOP], ids=["desktop"], indirect=True)
 ON_PHONE = pytest.mark.parametrize("page", [PHONE], ids=["phone"], indirect=True)
@@ -131,6 +132,7 @@ def test_an_offer_that_no_longer_holds_is_shown_anew_before_anything_is_signed(
     expect(panel.get_by_test_id("notice")).to_contain_text(
         "The last offer no longer holds. This is a new one: please look again."
     )
+    picture(page, "review, price changed")
     expect(page.get_by_test_id("demo-wallet-window")).to_have_count(0)
     _pay(panel)
     expect(page.get_by_test_id("demo-wallet-window")).to_be_visible()
@@ -148,6 +150,7 @@ def test_who_is_too_fast_is_told_so_in_words_for_people(page: Page, request_ther
     expect(panel.get_by_test_id("notice")).to_have_text(
         "That was asked very often. Please wait a moment. You can try again in 7 s."
     )
+    picture(page, "blocked, asked too often")
     panel.get_by_role("button", name="Try again").click()
     expect(panel.get_by_role("button", name="Fastest")).to_be_visible()
 
@@ -176,6 +179,7 @@ def test_nobody_is_led_to_pay_again_after_a_delivery_to_somebody_else(
     again = panel.get_by_role("button", name="Pay again")
     expect(again).to_be_visible(timeout=60_000)
     expect(panel).to_contain_text("If money left your wallet, contact the merchant")
+    picture(page, "failed, delivered to somebody else")
     expect(again).not_to_have_class(re.compile("button--primary"))
     turn_switches(world)
 
@@ -210,6 +214,7 @@ def test_what_is_not_enough_says_so_and_can_not_be_chosen(world: World, page: Pa
     requested = panel.locator(".token").first
     expect(requested).to_contain_text("No conversion")
     expect(requested).to_contain_text("26000.00 needed")
+    picture(page, "tokens, not enough")
     expect(token_row(panel, "DAI", HERE)).to_contain_text("Not enough")
     expect(panel.get_by_role("button", name=re.compile("DAI"))).to_have_count(0)
     expect(panel.get_by_role("button", name=re.compile("ETH.*Local Chain"))).to_be_enabled()
@@ -223,11 +228,14 @@ def test_many_tokens_can_be_searched_and_one_that_is_not_known_shows_its_address
     panel.get_by_role("button", name="Pay with another token").click()
     euros = token_row(panel, "EURC", HERE)
     expect(euros).to_contain_text(re.compile("Check its address: 0x[0-9a-fA-F]{40}"))
+    picture(page, "tokens, many")
     search = panel.get_by_label("Find a token or network")
     search.fill("harbour usd")
     expect(panel.locator(".token:visible")).to_have_count(2)
+    picture(page, "tokens, searched")
     search.fill("nothing like it")
     expect(panel.get_by_text("Nothing here matches that.")).to_be_visible()
+    picture(page, "tokens, none found")
 
 
 @ON_PHONE
@@ -248,4 +256,5 @@ def test_a_network_that_can_not_be_asked_is_named(
     _change_answers(page, "/discover-wallet-tokens", lose)
     panel.get_by_role("button", name="Pay with another token").click()
     expect(panel.get_by_text("Local Chain can’t be reached at the moment")).to_be_visible()
+    picture(page, "tokens, a network that can't be reached")
     expect(token_row(panel, "USDC", THERE)).to_be_visible()

@@ -19,6 +19,7 @@ from tests.browser.paying import (
     read_request,
     turn_switches,
 )
+from tests.pictures import picture
 
 ON_DESKTOP = pytest.mark.parametrize("page", [DESKTOP], ids=["desktop"], indirect=True)
 
@@ -45,6 +46,7 @@ def test_an_old_permission_is_taken_back_before_a_new_one_is_given(
     for number, name in enumerate(("Take back the old permission", "Allow exactly 10.", "Pay 10.")):
         expect(steps.nth(number)).to_contain_text(name)
         expect(steps.nth(number)).to_have_attribute("aria-current", "step", timeout=20_000)
+        picture(page, f"three questions, the {number + 1}. of them")
         page.get_by_test_id("demo-wallet-confirm").click()
 
     expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)

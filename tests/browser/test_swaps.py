@@ -21,6 +21,7 @@ from tests.browser.paying import (
     turn_switches,
 )
 from tests.browsing import DESKTOP, PHONE
+from tests.pictures import picture
 
 ON_DESKTOP = pytest.mark.parametrize("page", [DESKTOP], ids=["desktop"], indirect=True)
 ON_PHONE = pytest.mark.parametrize("page", [PHONE], ids=["phone"], indirect=True)
@@ -58,12 +59,15 @@ def test_a_token_on_one_chain_pays_for_a_token_on_another(
     panel.get_by_role("button", name="Pay with another token").click()
     dai = token_row(panel, "DAI", HERE)
     expect(dai).to_be_visible()
+    picture(page, "tokens")
     before = asked.count("routes")
     dai.click()
     expect(panel.get_by_role("button", name="Cheapest")).to_contain_text("Local Bridge")
+    picture(page, "routes")
     choose_route(panel)
 
     expect(panel).to_contain_text("at least 10.50 USDC")
+    picture(page, "review, another token")
     spender = panel.locator(".fact", has_text="Contract that your wallet calls").locator("code").inner_text()
     assert asked.count("routes") == before + 1
     _pay(panel)
@@ -72,15 +76,19 @@ def test_a_token_on_one_chain_pays_for_a_token_on_another(
     expect(steps).to_have_count(2)
     expect(steps.nth(0)).to_contain_text("Allow exactly 10.")
     expect(_wallet(page)).to_contain_text("Allow spending")
+    picture(page, "approving, behind the demo wallet")
     expect(page.get_by_test_id("demo-wallet-recipient")).to_have_text(spender)
     _confirm(page)
     expect(steps.nth(1)).to_have_attribute("aria-current", "step", timeout=20_000)
     expect(_wallet(page)).to_contain_text(spender)
+    picture(page, "confirming another token, behind the demo wallet")
     _confirm(page)
 
     expect(panel).to_contain_text("On its way to Harbour Chain")
+    picture(page, "on its way, to another chain")
     expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=PAID_WITHIN_MS)
     expect(panel).to_contain_text("Delivery on Harbour Chain")
+    picture(page, "complete, from another chain")
     paid = read_request(world, request_there)
     assert paid["status"] == "completed"
     [payment] = paid["payments"]
@@ -101,6 +109,7 @@ def test_what_the_wallet_is_asked_first_can_be_declined_and_moves_nothing(
     page.get_by_test_id("demo-wallet-reject").click()
 
     expect(panel.get_by_test_id("notice")).to_have_text("You declined the permission. No money has moved.")
+    picture(page, "review, permission declined")
     expect(panel.get_by_role("button", name=re.compile("^Pay [0-9]"))).to_be_visible()
     assert read_request(world, request_there)["payments"] == []
 
@@ -118,6 +127,7 @@ def test_a_refund_is_told_with_what_can_be_done(
 
     expect(panel.get_by_role("heading", name="did not go through")).to_be_visible(timeout=PAID_WITHIN_MS)
     expect(panel.get_by_test_id("notice")).to_contain_text("has sent the money back to the wallet that paid")
+    picture(page, "failed, sent back")
     panel.get_by_role("button", name="Pay again").click()
     expect(panel.get_by_role("button", name="Demo Wallet")).to_be_visible()
     request = read_request(world, request_there)
@@ -135,10 +145,12 @@ def test_without_the_provider_the_page_says_what_is_missing_and_the_direct_way_p
 
     expect(panel.get_by_test_id("notice")).to_contain_text("Other tokens can’t be offered at the moment")
     expect(token_row(panel, "DAI", HERE)).to_contain_text("Unavailable")
+    picture(page, "tokens, one without a way")
     token_row(panel, "USDC", THERE).click()
     _pay(panel)
     # The wallet is on the other chain, and is asked to change first.
     expect(_wallet(page)).to_contain_text("Switch network?")
+    picture(page, "switching, behind the demo wallet")
     _confirm(page)
     expect(page.get_by_test_id("demo-wallet-amount")).to_contain_text("10.50")
     _confirm(page)
@@ -156,10 +168,13 @@ def test_a_wallet_pays_across_the_families_of_chains(
     panel.get_by_role("button", name="Pay with another token").click()
     panel.get_by_role("button", name="Use Demo Wallet’s Solana account instead").click()
     _confirm(page)
+    expect(token_row(panel, "SOL", "Local Solana")).to_be_visible()
+    picture(page, "tokens, on Solana")
     token_row(panel, "SOL", "Local Solana").click()
     choose_route(panel)
     _pay(panel)
     expect(_wallet(page)).to_contain_text("Local Solana")
+    picture(page, "confirming a swap from Solana, behind the demo wallet")
     _confirm(page)
 
     expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=PAID_WITHIN_MS)

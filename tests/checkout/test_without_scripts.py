@@ -19,6 +19,7 @@ from tests.browsing import DESKTOP, PHONE, launch_profile
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.payments.world import make_request
+from tests.pictures import picture
 
 # The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
@@ -162,6 +163,7 @@ def test_each_state_says_what_is_and_what_to_do(
         page.goto(f"{origin}/pay/{order['shortcode']}?still")
         expect(page.locator("#panel h2")).to_have_text(heading)
         assert said in read(page)
+        picture(page, f"without scripts, {heading}, {said}")
         if heading != "Payment on its way":
             expect(page.locator("a[href^='https://shop.example']").first).to_be_visible()
         assert fits(page), heading
@@ -174,6 +176,7 @@ def test_sending_by_hand_from_the_warning_to_the_progress(
     page.goto(f"{origin}/pay/{order['shortcode']}")
     page.get_by_role("link", name="Send it yourself").click()
     expect(page.get_by_text("This is not credited at once.")).to_be_visible()
+    picture(page, "by hand, before the address")
     address = page.locator("#recipient")
     expect(address).to_be_hidden()
     page.get_by_text("I have read this").click()
@@ -183,6 +186,7 @@ def test_sending_by_hand_from_the_warning_to_the_progress(
     assert code
     assert code["width"] >= 200
     expect(page.locator(".copy").first).to_be_hidden()
+    picture(page, "by hand, without scripts")
     assert fits(page)
 
     field = page.get_by_label("Transaction hash")
@@ -191,6 +195,7 @@ def test_sending_by_hand_from_the_warning_to_the_progress(
     expect(page.get_by_role("alert")).to_contain_text("0x and 64")
     expect(field).to_have_value("0x12")
     expect(field).to_have_attribute("aria-invalid", "true")
+    picture(page, "by hand, a refused hash")
     assert fits(page)
     field.fill(UNKNOWN)
     page.get_by_role("button", name="Find my payment").click()
@@ -210,10 +215,12 @@ def test_a_solana_wallet_finds_its_code_on_the_page(
     assert code
     assert code["width"] >= 200
     assert fits(page)
+    picture(page, "scanning on Solana, without scripts")
     page.locator("a", has_text="Keep it still").click()
     assert "This page keeps still." in read(page)
     page.locator("a", has_text="Already paid").click()
     expect(page.get_by_role("heading", name="Find a payment that you sent")).to_be_visible()
+    picture(page, "by hand, finding on Solana")
     assert fits(page)
 
 
@@ -257,7 +264,9 @@ def test_the_receipt_can_be_printed(
         assert shown in text
     assert "has the value 10500000 base units, which is 10.50 USDC" in text
     assert fits(page)
+    picture(page, "receipt, without scripts")
     page.emulate_media(media="print")
+    picture(page, "receipt, printed")
     expect(page.get_by_text("To keep this receipt")).to_be_hidden()
     expect(page.get_by_role("link", name="Return to")).to_be_hidden()
     expect(page.get_by_text(UNKNOWN).first).to_be_visible()

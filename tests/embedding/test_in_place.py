@@ -7,6 +7,7 @@ from playwright.sync_api import FrameLocator, Page, expect
 
 from payments.models import PaymentRequest
 from tests.embedding.shop import Shop
+from tests.pictures import picture
 from tests.processes import eventually
 
 Create = Callable[..., dict[str, Any]]
@@ -32,6 +33,7 @@ def test_it_is_as_high_as_its_content(page: Page, shop: Shop, create: Create, tr
         "the frame is as high as what it shows",
         10,
     )
+    picture(page, "embedded, in the shop's page")
     before = page.locator("iframe").bounding_box()["height"]
     frame.get_by_text("Already paid").click()
     frame.get_by_text("Technical details").click()

@@ -9,6 +9,7 @@ from playwright.sync_api import FrameLocator, Page, expect
 from payments.models import PaymentRequest
 from tests.browsing import PHONE
 from tests.embedding.shop import Shop
+from tests.pictures import picture
 from tests.processes import eventually
 
 Create = Callable[..., dict[str, Any]]
@@ -46,6 +47,7 @@ def test_a_dialog_opens_over_the_page_and_tells_the_status(
     opened(page, shop, request_)
     expect(page.get_by_role("dialog", name="Payment")).to_be_visible()
     assert page.locator("iframe").get_attribute("title") == "Payment"
+    picture(page, "embedded, over the shop's page")
     assert told(page, "status") == [{"paymentRequestId": request_["id"], "status": "active"}]
     assert page.url.startswith(shop.origin)
     assert troubles == []
@@ -102,6 +104,7 @@ def test_completion_is_told_once_and_the_shop_decides_what_follows(
     frame = opened(page, shop, request_)
     settle(page, request_, status="completed", amount_paid=10_500_000)
     expect(frame.get_by_role("heading", name="Payment complete")).to_be_visible()
+    picture(page, "embedded, complete")
     eventually(lambda: told(page, "completed"), "the shop was told", 10)
     assert told(page, "completed") == [{"paymentRequestId": request_["id"], "status": "completed"}]
     assert [progress["status"] for progress in told(page, "status")] == ["active", "completed"]

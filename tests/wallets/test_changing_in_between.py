@@ -6,6 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 from chains.models import Chain
 from payments.models import Payment
 from tests.chain import LocalChain
+from tests.pictures import picture
 from tests.wallets.conftest import AddWallet, Create
 from tests.wallets.stub import ELSEWHERE, NAME, StubWallet, error
 from tests.wallets.test_paying import review, send
@@ -56,6 +57,7 @@ def test_without_a_public_node_it_is_said_in_words_how_to_add_the_network(
     told = f"Add the network Local Chain (chain id {local_chain.chain_id}) to your wallet"
     expect(panel.get_by_test_id("notice")).to_contain_text(told)
     expect(pay).to_be_visible()
+    picture(page, "network, to be added by hand")
     assert wallet.asked("wallet_addEthereumChain") == []
     _expect_nothing_asked(wallet)
 
@@ -70,6 +72,7 @@ def test_a_declined_network_is_asked_for_again(
     expect(panel.get_by_test_id("notice")).to_have_text(
         "This payment needs your wallet to be on Local Chain."
     )
+    picture(page, "network, declined")
     send(page, pay)
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
 
@@ -84,6 +87,7 @@ def test_an_account_that_changed_unheard_is_shown_before_anything_is_signed(
     pay.click()
     expect(panel.get_by_test_id("notice")).to_have_text("You changed the account in your wallet.")
     expect(panel.get_by_text(OTHER)).to_be_visible()
+    picture(page, "review, account changed")
     _expect_nothing_asked(wallet)
 
 
@@ -96,6 +100,7 @@ def test_a_wallet_that_was_locked_unheard_has_to_be_connected_again(
     wallet.show()
     pay.click()
     expect(panel.get_by_test_id("notice")).to_contain_text("Connect it again to go on")
+    picture(page, "connecting, locked in between")
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     _expect_nothing_asked(wallet)
 
@@ -108,6 +113,7 @@ def test_changes_in_the_wallet_are_followed(
     expect(review(page, panel, create())).to_be_visible()
     wallet.change_chain(ELSEWHERE)
     expect(notice).to_contain_text("You will be asked to switch to Local Chain")
+    picture(page, "network, another one in the wallet")
     wallet.change_chain(local_chain.chain_id)
     expect(notice).to_have_count(0)
     wallet.emit("disconnect", {"code": 1013})

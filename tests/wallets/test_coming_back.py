@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from payments.models import Payment
+from tests.pictures import picture
 from tests.wallets.conftest import TOUCHED, AddWallet, Create
 from tests.wallets.stub import NAME, error
 from tests.wallets.test_paying import review, send
@@ -46,6 +47,7 @@ def test_the_wallet_that_was_used_last_comes_first_in_this_browser(
     expect(names).to_have_text(["Beta", "Alpha"])
     expect(panel.get_by_role("button", name="Beta")).to_contain_text("Used last")
     expect(panel.get_by_text("Used last")).to_have_count(1)
+    picture(page, "wallets, one used last")
 
 
 def test_a_payment_under_way_is_shown_after_a_reload_and_on_another_device(
@@ -72,6 +74,7 @@ def test_a_hash_that_the_server_never_heard_of_is_brought_after_a_reload(
     page.route("**/payments", lambda route: route.abort())
     review(page, panel, request).click()
     expect(panel.get_by_text("Your transaction is safe in this browser")).to_be_visible()
+    picture(page, "submitting, the service not reached")
     assert not Payment.objects.exists()
     page.unroute("**/payments")
     with page.expect_response("**/payments") as told:
@@ -89,4 +92,5 @@ def test_a_question_that_was_left_open_is_remembered(
     expect(panel.locator(".signed, .notice").first).to_be_visible()
     page.reload()
     expect(panel.get_by_test_id("notice")).to_contain_text("A payment was started in this browser")
+    picture(page, "wallets, a payment was started")
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()

@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
 from tests.chain import LocalChain
+from tests.pictures import picture
 from tests.wallets.conftest import AddWallet, Create
 from tests.wallets.stub import NAME, error
 
@@ -33,6 +34,7 @@ def test_a_fault_is_told_and_the_next_try_works(
     panel.get_by_role("button", name=NAME).click()
     expect(panel.get_by_test_id("notice")).to_contain_text(told)
     expect(page.locator("#live")).to_contain_text(told)
+    picture(page, f"connecting, {fault}")
     panel.get_by_role("button", name=NAME).click()
     expect(panel.get_by_role("heading", name="Review and pay")).to_be_visible()
     assert not Payment.objects.exists()
@@ -83,6 +85,7 @@ def test_what_a_wallet_calls_itself_is_only_text(
     expect(panel.locator(".wallet__name")).to_have_text(
         re.compile(r"^<img src=x onerror=alert\(1\)>evilx{8}$")
     )
+    picture(page, "wallets, a hostile name")
     assert not troubles, troubles
 
 

@@ -11,6 +11,7 @@ from chains.models import Chain
 from merchants.models import Merchant
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.browsing import DESKTOP
+from tests.pictures import picture
 from tests.wallets.conftest import TOUCHED, AddWallet, Create
 from tests.wallets.stub import NAME
 
@@ -117,6 +118,7 @@ def test_a_payment_under_way(
     _expect_state(page, panel, heading)
     for word in words:
         expect(panel).to_contain_text(word)
+    picture(page, f"on its way, {case}")
     first = panel.get_by_role("link", name="View on the block explorer").first
     expect(first).to_have_attribute("href", f"https://{'far' if crosses else 'scan'}.example/tx/{HASH}")
 
@@ -133,6 +135,7 @@ def test_an_underpayment_says_what_is_still_to_go(
     _look_again(page)
     _expect_state(page, panel, "Pay the remaining 7.50 USDC")
     expect(panel).to_contain_text("3.00 of 10.50 USDC received, 7.50 to go")
+    picture(page, "underpaid")
     panel.get_by_role("button", name=NAME).click()
     expect(panel.get_by_role("button", name="Pay 7.50 USDC")).to_be_visible()
 
@@ -168,6 +171,7 @@ def test_whoever_wants_to_stay_stays(
     _look_again(page)
     leaving = panel.locator(".leaving")
     expect(leaving).to_be_visible()
+    picture(page, "complete, going back to the shop")
     if way == "the button":
         panel.get_by_role("button", name="Stay on this page").click()
     elif way == "a key":
@@ -195,6 +199,7 @@ def test_whoever_paid_too_much_is_told_and_not_led_away(
     expect(panel).to_contain_text("You paid 2.00 USDC more than was asked")
     expect(panel.get_by_role("link", name="help@shop.example")).to_be_visible()
     expect(panel.locator(".leaving")).to_have_count(0)
+    picture(page, "overpaid")
 
 
 ENDED: dict[str, tuple[Change, str, str]] = {
@@ -233,6 +238,7 @@ def test_a_request_that_ended_while_the_page_was_open(
     _look_again(page)
     _expect_state(page, panel, heading)
     expect(panel).to_contain_text(words)
+    picture(page, f"ended, {case}")
     expect(panel.get_by_role("heading", name=heading)).to_be_focused()
     expect(page.locator("#live")).to_contain_text(heading)
     expect(panel.get_by_role("button", name="Pay 10.50 USDC")).to_have_count(0)
@@ -248,6 +254,7 @@ def test_time_that_runs_out_stops_the_customer(
     page.goto(order["payment_url"])
     _expect_state(page, panel, "Time is up")
     expect(panel).to_contain_text("Please don’t send anything now")
+    picture(page, "time up")
 
 
 @ON_BOTH
@@ -264,6 +271,7 @@ def test_a_failure_says_what_to_do_and_whom_to_ask(
     _payment(order, chain, status="failed", failed_at=timezone.now(), **failure)
     page.goto(order["payment_url"])
     _expect_state(page, panel, "The payment did not go through")
+    picture(page, "failed, reverted")
     expect(panel.get_by_role("link", name="help@shop.example")).to_be_visible()
     panel.get_by_role("button", name="Pay again").click()
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()

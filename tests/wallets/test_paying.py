@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
 from tests.chain import LocalChain
+from tests.pictures import picture
 from tests.wallets.conftest import AddWallet, Create
 from tests.wallets.stub import NAME, error
 
@@ -46,6 +47,7 @@ def test_a_refusal_leads_back_to_the_review_and_the_next_try_pays(
     pay = review(page, panel, create())
     pay.click()
     expect(panel.get_by_test_id("notice")).to_contain_text(told)
+    picture(page, f"refused, {refusal}")
     assert not Payment.objects.exists()
     send(page, pay)
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
@@ -76,6 +78,7 @@ def test_a_wallet_that_hides_its_question_is_told_of(
     expect(panel.get_by_test_id("notice")).to_contain_text("Nothing to see in")
     panel.get_by_role("button", name="I can’t see the request").click()
     expect(panel.get_by_test_id("notice")).to_contain_text("Look at your wallet’s activity")
+    picture(page, "confirming, left")
     expect(pay).to_be_visible()
 
 
@@ -91,5 +94,6 @@ def test_a_wallet_that_falls_silent_is_told_of(
     expect(panel.get_by_role("heading", name="Preparing the transaction")).to_be_visible()
     page.clock.fast_forward(11_000)
     expect(panel.get_by_test_id("notice")).to_contain_text(f"{NAME} doesn’t answer")
+    picture(page, "review, a silent wallet")
     send(page, pay)
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()

@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from checkout.wallet_apps import wallet_apps
+from tests.pictures import picture
 from tests.wallets.conftest import TOUCHED, AddWallet, Create
 from tests.wallets.stub import NAME
 
@@ -52,6 +53,7 @@ def test_a_phone_without_a_wallet_is_led_to_the_apps(page: Page, path: str) -> N
     expect(page.get_by_role("heading", name="No wallet found in this browser")).to_be_visible()
     expect(links).to_have_count(4)
     expect(links.first).to_be_visible()
+    picture(page, "wallets, none on a phone")
     expect(links.first).to_have_attribute(
         "href", f"https://link.metamask.io/dapp/pay.example.com{path[-17:]}"
     )
@@ -69,6 +71,7 @@ def test_a_desktop_is_not_led_to_apps(page: Page, path: str) -> None:
     page.goto(path)
     expect(page.get_by_role("heading", name="No wallet found in this browser")).to_be_visible()
     expect(page.locator("#wallet-apps")).to_be_hidden()
+    picture(page, "wallets, none on a desktop")
 
 
 def test_the_links_work_without_scripts(browser: Browser, path: str) -> None:
