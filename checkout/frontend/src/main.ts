@@ -2,13 +2,15 @@
 
 import { readChains, type Chains } from "./chains";
 import { copy } from "./copy";
-import { Countdown, ServerClock } from "./countdown";
 import { byId, el, enableCopyButtons, initial, webUrl } from "./dom";
 import { Embedding } from "./embedding";
 import { Flow } from "./flow/flow";
-import { isTransactionHash } from "./hashes";
 import { localTime } from "./language";
 import { plain } from "./money";
+import { Countdown, ServerClock } from "./page/countdown";
+import { Finder } from "./page/finder";
+import { Leaving } from "./page/leaving";
+import { WalletList } from "./page/wallet-list";
 import * as outcomes from "./screens/outcomes";
 import { Panel, type Screen } from "./screens/panel";
 import { money, partialText } from "./screens/parts";
@@ -21,11 +23,8 @@ import { StatusPoll } from "./server/status";
 import type { Checkout, SentTransaction } from "./server/types";
 import { RecentWallets } from "./wallets/recent";
 import type { Wallet } from "./wallets/wallet";
-import { discoverWallets, siblingAmong } from "./wallets/wallets";
 
-const FAMILIES = ["evm", "solana"];
 const LATE_CHECK_MS = 15_000;
-const LEAVE_AFTER_SECONDS = 3;
 const PRICE_LABELS: Readonly<Record<string, (merchant: string) => string>> = {
   completed: copy.paidTo,
   expired: () => copy.amount,
@@ -45,17 +44,13 @@ class CheckoutPage {
   private readonly delivery: Delivery;
   private readonly countdown: Countdown;
   private readonly embedding: Embedding;
+  private readonly leaving: Leaving;
+  private readonly finder: Finder;
+  private readonly wallets: WalletList;
 
-  private wallets: Wallet[] = [];
-  private walletsSettled = false;
-  /** The wallet to go on with after the page was loaded anew, until it has come. */
-  private awaited: { name: string; family: string } | null = null;
   private isTimeUp = false;
   private wasInFlight = false;
   private dismissedFailure: string | null = null;
-  private leaving: ReturnType<typeof setInterval> | null = null;
-  private secondsLeft: number | null = null;
-  private mayLeave = true;
   private drawn = "";
   private countingTo: string | null = null;
 
@@ -65,12 +60,17 @@ class CheckoutPage {
     this.outbox = new Outbox(checkout.id);
     this.recent = new RecentWallets(checkout.id);
     this.chains = readChains(document.getElementById("chains-data"), checkout);
+    this.wallets = new WalletList(this.recent, {
+      changed: () => this.walletsChanged(),
+      returned: (wallet) => this.resume(wallet),
+      incomplete: () => this.flow.restart({ tone: "error", text: copy.notices.pageIncomplete }),
+    });
     this.flow = new Flow({
       api: this.api,
       chains: this.chains,
       checkout: () => this.checkout,
       now: () => this.clock.now(),
-      siblingOf: (wallet) => siblingAmong(this.wallets, wallet),
+      siblingOf: (wallet) => this.wallets.siblingOf(wallet),
       offersSwaps: checkout.pay_with?.is_routed ?? false,
       events: {
         changed: () => this.render(),
@@ -103,63 +103,37 @@ class CheckoutPage {
       panel: byId("panel"),
       url: checkout.payment_url,
     });
+    // A shop's page around this one goes on by itself, or by its customer's hand.
+    this.leaving = new Leaving(!this.embedding.isFramed, () => this.render());
+    const announce = (text: string): void => this.panel.announce(text);
+    this.finder = new Finder(this.chains, announce, (transaction) => this.send(transaction));
+    enableCopyButtons(this.root, copy.copied, announce);
   }
 
   start(): void {
-    // A shop's page around this one goes on by itself, or by its customer's hand.
-    this.mayLeave = !this.embedding.isFramed;
-    const announce = (text: string): void => this.panel.announce(text);
-    enableCopyButtons(this.root, copy.copied, announce);
     replaceBrokenLogo(this.checkout.merchant.name);
     byId("expires").textContent = localTime(this.checkout.expires_at);
-    this.enableFinder();
     this.outbox.onOtherTab(() => {
       this.poll.now();
       void this.delivery.run();
     });
     this.wasInFlight = this.isInFlight();
-    if (this.isPayable() && !this.wasInFlight && !this.outbox.promptWasLeftOpen) this.awaited = this.recent.connectedHere;
-    this.stayWhenTouched();
-    this.discoverWallets();
+    if (this.isPayable() && !this.wasInFlight && !this.outbox.promptWasLeftOpen) this.wallets.awaitFormer();
+    this.wallets.discover(this.chains, this.root.dataset.solana ?? "", this.flow.means.offersSwaps);
     this.render();
     setInterval(() => this.render(), LATE_CHECK_MS);
     this.poll.start();
     void this.delivery.run();
   }
 
-  private discoverWallets(): void {
-    const own = this.checkout.chain.chain_type;
-    const others = FAMILIES.filter((family) => family !== own && this.chains.of(family).length > 0);
-    const search = {
-      families: FAMILIES.includes(own) ? [own, ...(this.flow.means.offersSwaps ? others : [])] : [],
-      defaultName: copy.browserWallet,
-      solana: {
-        chains: this.chains.of("solana"),
-        script: this.root.dataset.solana ?? "",
-        isNeeded: own === "solana",
-      },
-    };
-    const found = (wallets: Wallet[], settled: boolean): void => {
-      this.wallets = this.recent.sorted(wallets);
-      this.walletsSettled = settled;
-      this.root.dataset.wallets = wallets.length > 0 ? "some" : "none";
-      this.render();
-      this.resume();
-    };
-    discoverWallets(search, found, () => {
-      if (own === "solana") this.flow.restart({ tone: "error", text: copy.notices.pageIncomplete });
-    });
+  private walletsChanged(): void {
+    this.root.dataset.wallets = this.wallets.all.length > 0 ? "some" : "none";
+    this.render();
   }
 
   /** A page that was loaded anew goes on with the wallet that it had, unless its customer was quicker. */
-  private resume(): void {
-    const { name, family } = this.awaited ?? {};
-    const listed = this.wallets.find((wallet) => wallet.name === name);
-    // The half of it that speaks the other family may have come first.
-    const wallet = listed?.family === family ? listed : listed?.sibling?.();
-    if (!wallet || this.root.dataset.screen !== "choose" || this.flow.step.at !== "choose") return;
-    this.awaited = null;
-    void this.flow.resume(wallet);
+  private resume(wallet: Wallet): void {
+    if (this.root.dataset.screen === "choose" && this.flow.step.at === "choose") void this.flow.resume(wallet);
   }
 
   private update(next: Checkout): void {
@@ -178,11 +152,11 @@ class CheckoutPage {
     this.outbox.remember(transaction);
     this.wasInFlight = true;
     void this.delivery.run();
+    this.render();
   }
 
   private refused(text: string): void {
-    const answer = document.getElementById("finder-answer");
-    if (answer) answer.textContent = text;
+    this.finder.answer(text);
     this.flow.restart({ tone: "error", text });
   }
 
@@ -197,13 +171,14 @@ class CheckoutPage {
   private screen(): Screen {
     const { checkout, chains } = this;
     const following = { checkout, chains, now: this.clock.now() };
-    const stay = (): void => this.stay();
-    if (checkout.status === "completed") return outcomes.completedScreen(checkout, chains, this.secondsLeft, stay);
+    const { secondsLeft } = this.leaving;
+    const stay = (): void => this.leaving.stay();
+    if (checkout.status === "completed") return outcomes.completedScreen(checkout, chains, secondsLeft, stay);
     const unsent = this.outbox.unsent[0];
     if (unsent) return submittingScreen(unsent, this.delivery.isRetrying, following);
     const open = outcomes.latest(checkout.payments.filter(outcomes.isOpen));
     if (open) return processingScreen(open, following);
-    if (checkout.status === "cancelled") return outcomes.cancelledScreen(checkout, this.secondsLeft, stay);
+    if (checkout.status === "cancelled") return outcomes.cancelledScreen(checkout, secondsLeft, stay);
     if (checkout.status === "expired") return outcomes.expiredScreen(checkout);
     const last = outcomes.latest(checkout.payments);
     if (last?.status === "failed" && last.id !== this.dismissedFailure && this.flow.step.at === "choose") {
@@ -216,8 +191,8 @@ class CheckoutPage {
     return payScreen(this.flow.step, {
       checkout,
       chains,
-      wallets: this.wallets,
-      walletsSettled: this.walletsSettled,
+      wallets: this.wallets.all,
+      walletsSettled: this.wallets.isSettled,
       lastUsed: this.recent.last,
       promptWasLeftOpen: this.outbox.promptWasLeftOpen,
       flow: this.flow,
@@ -225,7 +200,7 @@ class CheckoutPage {
   }
 
   private render(): void {
-    this.prepareToLeave();
+    this.leaving.towards(this.destination());
     // A poll that changed nothing to see must not disturb the keyboard or a screen reader.
     const signature = JSON.stringify(
       [
@@ -235,13 +210,13 @@ class CheckoutPage {
         this.flow.isRoutingDown,
         this.flow.isSlow,
         this.checkout.payments.some((payment) => isTakingLong(payment, this.clock.now())),
-        this.wallets.map(({ id, sibling }) => [id, sibling !== undefined]),
-        this.walletsSettled,
+        this.wallets.all.map(({ id, sibling }) => [id, sibling !== undefined]),
+        this.wallets.isSettled,
         this.outbox.unsent,
         this.outbox.promptWasLeftOpen,
         this.delivery.isRetrying,
         this.isTimeUp,
-        this.secondsLeft,
+        this.leaving.secondsLeft,
         this.dismissedFailure,
       ],
       (key, value: unknown) => (key === "server_time" ? undefined : value),
@@ -299,69 +274,11 @@ class CheckoutPage {
     return status === "cancelled" && !this.isInFlight() && amount_paid.raw === "0" ? webUrl(cancel_url) : null;
   }
 
-  private prepareToLeave(): void {
-    const destination = this.destination();
-    if (!destination || !this.mayLeave || this.leaving !== null) return;
-    this.secondsLeft = LEAVE_AFTER_SECONDS;
-    this.leaving = setInterval(() => {
-      this.secondsLeft = Math.max(0, (this.secondsLeft ?? 0) - 1);
-      if (this.secondsLeft > 0) {
-        this.render();
-        return;
-      }
-      this.stay();
-      // `replace`, so that the back button does not run into this page and out again.
-      location.replace(destination);
-    }, 1000);
-  }
-
-  /** Whoever touches the page while it is about to leave wants to read it. */
-  private stayWhenTouched(): void {
-    for (const kind of ["keydown", "pointerdown", "wheel"]) {
-      document.addEventListener(kind, ({ target }) => {
-        const isPress = target instanceof Element && target.closest("a, button") !== null;
-        if (this.secondsLeft !== null && !isPress) this.stay();
-      });
-    }
-  }
-
-  private stay(): void {
-    if (this.leaving !== null) clearInterval(this.leaving);
-    this.mayLeave = false;
-    this.secondsLeft = null;
-    this.render();
-  }
-
   private showConnection(isUp: boolean): void {
     const line = byId("connection");
     line.textContent = isUp ? "" : copy.connectionLost;
     line.hidden = isUp;
     if (!isUp) this.panel.announce(copy.connectionLost);
-  }
-
-  /** A transaction that was sent elsewhere, or sped up in the wallet, is found by its hash. */
-  private enableFinder(): void {
-    if (!document.getElementById("finder")) return;
-    const form = byId("finder") as HTMLFormElement;
-    const input = byId("finder-hash") as HTMLInputElement;
-    const network = document.getElementById("finder-network") as HTMLSelectElement | null;
-    const answer = byId("finder-answer");
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
-      const hash = input.value.trim();
-      const chainId = network ? Number(network.value) : this.checkout.chain_id;
-      const family = this.chains.get(chainId)?.chain_type ?? "";
-      const isHash = isTransactionHash(family, hash);
-      input.setAttribute("aria-invalid", String(!isHash));
-      answer.textContent = isHash ? copy.findDone : copy.findEmpty(family);
-      if (!isHash) {
-        this.panel.announce(answer.textContent);
-        return input.focus();
-      }
-      input.value = "";
-      this.send({ transaction_hash: hash, chain_id: chainId });
-      this.render();
-    });
   }
 }
 

@@ -1,6 +1,6 @@
 /** Time as the server sees it, and the time left to pay. */
 
-import { copy } from "./copy";
+import { copy } from "../copy";
 
 /** The server's clock, so that a customer's wrong clock changes nothing. */
 export class ServerClock {

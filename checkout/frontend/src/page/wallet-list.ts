@@ -1,0 +1,68 @@
+/** The wallets on offer, in the order of their use, and the one that a page loaded anew goes on with. */
+
+import type { Chains } from "../chains";
+import { copy } from "../copy";
+import type { RecentWallets } from "../wallets/recent";
+import type { Wallet } from "../wallets/wallet";
+import { discoverWallets, siblingAmong } from "../wallets/wallets";
+
+const FAMILIES = ["evm", "solana"];
+
+interface Events {
+  /** The list has changed. */
+  changed(): void;
+  /** The wallet that was awaited has come. */
+  returned(wallet: Wallet): void;
+  /** The part that speaks to the request's own family of wallets can't be loaded. */
+  incomplete(): void;
+}
+
+export class WalletList {
+  all: Wallet[] = [];
+  /** Whether wallets have had their time to announce themselves. */
+  isSettled = false;
+  private awaited: { name: string; family: string } | null = null;
+
+  constructor(
+    private readonly recent: RecentWallets,
+    private readonly events: Events,
+  ) {}
+
+  /** Looks for wallets. `offersSwaps`: those of other families than the request's can pay too. */
+  discover(chains: Chains, solanaScript: string, offersSwaps: boolean): void {
+    const own = chains.requested.chain_type;
+    const others = FAMILIES.filter((family) => family !== own && chains.of(family).length > 0);
+    const search = {
+      families: FAMILIES.includes(own) ? [own, ...(offersSwaps ? others : [])] : [],
+      defaultName: copy.browserWallet,
+      solana: { chains: chains.of("solana"), script: solanaScript, isNeeded: own === "solana" },
+    };
+    discoverWallets(
+      search,
+      (wallets, settled) => this.found(wallets, settled),
+      () => own === "solana" && this.events.incomplete(),
+    );
+  }
+
+  /** Goes on with the wallet that this page had before it was loaded anew, as soon as it is there. */
+  awaitFormer(): void {
+    this.awaited = this.recent.connectedHere;
+  }
+
+  siblingOf(wallet: Wallet): Wallet | null {
+    return siblingAmong(this.all, wallet);
+  }
+
+  private found(wallets: Wallet[], settled: boolean): void {
+    this.all = this.recent.sorted(wallets);
+    this.isSettled = settled;
+    this.events.changed();
+    const { name, family } = this.awaited ?? {};
+    const listed = this.all.find((wallet) => wallet.name === name);
+    // The half of it that speaks the other family may have come first.
+    const former = listed?.family === family ? listed : listed?.sibling?.();
+    if (!former) return;
+    this.awaited = null;
+    this.events.returned(former);
+  }
+}
