@@ -1,27 +1,20 @@
-"""The checkout on a live server, and a browser."""
+"""The checkout of a merchant with a hard choice of colours, on a live server, and a browser with wallets."""
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
 
-from tests.browsing import DESKTOP
-from tests.embedding.conftest import create, service, troubles
+from merchants.models import Merchant
+from tests.wallets.conftest import add_wallet, create, page, panel, service, troubles
 
-__all__ = ["create", "service", "troubles"]
+__all__ = ["add_wallet", "create", "page", "panel", "service", "troubles"]
 
-# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+COLOURS = {"accent_colour": "#ffd400", "background_colour": "#8a8d00"}
 
 
 @pytest.fixture
-def page(browser: Browser, troubles: list[str]) -> Iterator[Page]:
-    """A fresh page at desktop width."""
-    context = browser.new_context(viewport=DESKTOP)
-    context.set_default_timeout(15_000)
-    opened = context.new_page()
-    opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
-    opened.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
-    yield opened
-    context.close()
+def order(order: Callable[..., dict[str, Any]], merchant: Merchant) -> Callable[..., dict[str, Any]]:
+    """The usual order, of a merchant with a hard choice of colours."""
+    Merchant.objects.filter(pk=merchant.pk).update(support_email="help@shop.example", **COLOURS)
+    return order

@@ -8,7 +8,6 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
 from tests.accessibility.page_rules import assert_accessible, open_bare
 
@@ -18,14 +17,6 @@ HASH = "0x" + "ab" * 32
 WITH_SCRIPTS_AND_WITHOUT = pytest.mark.parametrize(
     "open_page", [open_bare, Page.goto], ids=["without scripts", "with scripts"]
 )
-
-
-@pytest.fixture
-def order(order: Callable[..., dict[str, Any]], merchant: Merchant) -> Callable[..., dict[str, Any]]:
-    """The usual order, of a merchant with a hard choice of colours."""
-    colours = {"accent_colour": "#ffd400", "background_colour": "#8a8d00"}
-    Merchant.objects.filter(pk=merchant.pk).update(support_email="help@shop.example", **colours)
-    return order
 
 
 @WITH_SCRIPTS_AND_WITHOUT

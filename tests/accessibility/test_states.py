@@ -43,9 +43,6 @@ def _bring(state: str, create: Create) -> str:
         redirect_url="https://shop.example/thanks",
         cancel_url="https://shop.example/basket",
     )
-    Merchant.objects.update(
-        accent_colour="#ffd400", background_colour="#8a8d00", support_email="help@shop.example"
-    )
     Chain.objects.create(
         id=777, name="Far Chain", chain_type="evm", rpc_urls=["http://127.0.0.1:1"], native_symbol="FAR"
     )

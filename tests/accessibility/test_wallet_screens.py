@@ -1,21 +1,13 @@
 """With a wallet, each screen up to its question reads well to everybody, and the keyboard stands at its heading."""
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from merchants.models import Merchant
 from tests.accessibility.page_rules import assert_accessible
 from tests.wallets.conftest import AddWallet, Create
 from tests.wallets.stub import ELSEWHERE, NAME, error
 from tests.wallets.test_paying import review
 
 NEVER = "never"
-
-
-@pytest.fixture(autouse=True)
-def hard_colours(merchant: Merchant) -> None:
-    colours = {"accent_colour": "#ffd400", "background_colour": "#8a8d00"}
-    Merchant.objects.filter(pk=merchant.pk).update(support_email="help@shop.example", **colours)
 
 
 def test_the_list_of_wallets_reads_well(
