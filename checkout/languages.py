@@ -27,6 +27,9 @@ _NOT_FOR_THE_SCRIPT = ("page.", "shop.")
 # Keep what is put into a text in one piece and in its own direction (Unicode's FIRST STRONG ISOLATE and its end).
 _ISOLATE, _ISOLATE_END = "\u2068", "\u2069"
 
+# No line breaks before French punctuation: what goes before it is a space of its own, narrow but for `:` and « ».
+_FRENCH_SPACES = ((re.compile(" (?=[;!?])"), "\u202f"), (re.compile(" (?=[:»])|(?<=«) "), "\u00a0"))
+
 Message = str | dict[str, str]
 
 
@@ -83,7 +86,10 @@ class Language:
 @cache
 def read_messages(tag: str) -> dict[str, Message]:
     """Return the messages of a language's own file, by name."""
-    messages: dict[str, Message] = json.loads((_FOLDER / f"{tag}.json").read_text())
+    text = (_FOLDER / f"{tag}.json").read_text()
+    for plain, own in _FRENCH_SPACES if tag == "fr" else ():
+        text = plain.sub(own, text)
+    messages: dict[str, Message] = json.loads(text)
     return messages
 
 

@@ -88,6 +88,13 @@ def test_russian_counts_as_russian_does(count: int, said: str) -> None:
     assert text.endswith(f"{said}.")
 
 
+def test_no_line_of_french_begins_with_its_punctuation() -> None:
+    for key, message in read_messages("fr").items():
+        for form in forms(message):
+            assert not re.search(r" [;:!?»]|« |(?<=[^\W\d])[;!?]", form), (key, form)
+    assert language("fr").say("tokens").endswith("payer\u202f?")
+
+
 def test_arabic_keeps_what_it_names_in_one_piece() -> None:
     text = language("ar").say("pay", {"amount": "10.00 USDC"})
     assert "\u206810.00 USDC\u2069" in text
