@@ -1,16 +1,14 @@
 """Paying without connecting a wallet: where to send by hand, and a form for the hash, both without scripts."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods
 
 from chains.addresses import HashError, normalise_transaction_hash
+from checkout.forms import see_other, typed
 from checkout.lookup import chain_of, find_request
 from checkout.pages import link_context, missing, page_context, shown
 from checkout.payment_links import binds
@@ -19,8 +17,7 @@ from config.api.methods import only_read
 from payments.models import PaymentRequest
 from payments.submission import submit_hash
 
-_FORM = "application/x-www-form-urlencoded"
-_LONGEST_SHOWN = 200
+MOST_SHOWN = 200
 _CHAIN_ID_DIGITS = 20
 
 
@@ -32,7 +29,7 @@ def by_hand_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         found = find_request(shortcode)
     except Http404:
         return missing(request)
-    return shown(request, found, "checkout/by_hand.html", _context(found))
+    return show_by_hand(request, found)
 
 
 # No cookie is read here, so another site's form has nothing to act with: whoever knows the request's address may submit
@@ -45,30 +42,35 @@ def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
         found = find_request(shortcode)
     except Http404:
         return missing(request)
-    chosen = f"?{urlencode({'lang': request.GET['lang']})}" if "lang" in request.GET else ""
     if request.method != "POST":
-        return redirect(reverse("by-hand", args=(found.shortcode,)) + chosen)
-    # Only plain forms are read: an upload would be written to disk before anybody looked at it.
-    typed = request.POST if request.content_type == _FORM else {}
-    hash_text, chain_text = (str(typed.get(name, "")) for name in ("transaction_hash", "chain_id"))
+        return see_other(request, "by-hand", found.shortcode)
+    hash_text, chain_text = (typed(request, name) for name in ("transaction_hash", "chain_id"))
     try:
         _submit(found, hash_text, chain_text or str(found.chain_id))
     except ApiError as error:
-        refused = {
-            "error": error.problems[0].message,
-            "error_code": error.problems[0].code.value,
-            "typed": hash_text[:_LONGEST_SHOWN],
-            "typed_chain": chain_text,
-        }
-        answer = shown(
-            request, found, "checkout/by_hand.html", {**_context(found), **refused}, error.status_code
-        )
-        if error.retry_after is not None:
-            answer["Retry-After"] = str(error.retry_after)
-        return answer
-    response = redirect(reverse("pay", args=(found.shortcode,)) + chosen)
-    response.status_code = 303
-    return response
+        kept = {"typed": hash_text[:MOST_SHOWN], "typed_chain": chain_text}
+        return show_by_hand(request, found, {"error": refusal(error), **kept}, error)
+    return see_other(request, "pay", found.shortcode)
+
+
+def show_by_hand(
+    request: HttpRequest,
+    found: PaymentRequest,
+    more: dict[str, Any] | None = None,
+    error: ApiError | None = None,
+) -> HttpResponse:
+    """Return the page, with `more` than it always shows; after a refusal with that one's status."""
+    context = {**by_hand_context(found), **(more or {})}
+    status = error.status_code if error else 200
+    answer = shown(request, found, "checkout/by_hand.html", context, status)
+    if error is not None and error.retry_after is not None:
+        answer["Retry-After"] = str(error.retry_after)
+    return answer
+
+
+def refusal(error: ApiError) -> dict[str, str]:
+    """Return what the page says of the refusal, by its code where there are words for that."""
+    return {"code": error.problems[0].code.value, "message": error.problems[0].message}
 
 
 def _submit(found: PaymentRequest, hash_text: str, chain_text: str) -> None:
@@ -83,7 +85,7 @@ def _submit(found: PaymentRequest, hash_text: str, chain_text: str) -> None:
     submit_hash(found, chain=chain, transaction_hash=transaction_hash, actor="checkout")
 
 
-def _context(found: PaymentRequest) -> dict[str, Any]:
+def by_hand_context(found: PaymentRequest) -> dict[str, Any]:
     """Return what the page shows; the link that a wallet scans only where sending by hand is what it stands for."""
     context = page_context(found)
     if not context["is_payable"] or context["awaits_merchant"] or binds(found):

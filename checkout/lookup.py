@@ -41,6 +41,8 @@ def find_request(id_or_shortcode: str) -> PaymentRequest:
 
 def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
     """Return the route with this id, of that request if one is named; raises Http404."""
+    if not route_id.isascii() or not route_id.isprintable():
+        raise Http404
     routes = Route.objects.select_related(
         "request__token", "request__chain", "request__merchant", "chain", "token"
     )

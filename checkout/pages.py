@@ -14,8 +14,10 @@ from checkout.logos import known_logo, version
 from checkout.payment_links import binds, payment_link
 from checkout.qr import qr_code
 from checkout.security import allow_nonce, page_policy
+from config.api.serializers import timestamp
 from payments.discovery import expect_by_link
-from payments.models import FailureCode, PaymentRequest
+from payments.models import FailureCode, Payment, PaymentRequest
+from payments.proof_offers import remedy_for
 
 RENEWED_EVERY_SECONDS = 15
 
@@ -29,7 +31,7 @@ def page_context(found: PaymentRequest) -> dict[str, Any]:
         "checkout": checkout,
         "state": state,
         "is_payable": _is_payable(found, state),
-        "awaits_merchant": _awaits_merchant(checkout["payments"]),
+        **_unbound(checkout["payments"]),
         "is_time_up": found.status == PaymentRequest.Status.ACTIVE and found.is_past_expiry(timezone.now()),
         "merchant": checkout["merchant"],
         "amount_display": price_text(found.amount, decimals),
@@ -77,6 +79,13 @@ def _is_payable(found: PaymentRequest, state: str) -> bool:
     return in_service and state in ("active", "partly_paid") and not found.is_past_expiry(timezone.now())
 
 
-def _awaits_merchant(payments: list[dict[str, Any]]) -> bool:
-    """Whether the newest payment arrived without anything that ties it: nobody should be asked to send it again."""
-    return bool(payments) and payments[0]["failure_code"] == FailureCode.TRANSACTION_NOT_BOUND
+def _unbound(payments: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return whether the newest payment arrived without anything that ties it, and what can still be done about it.
+
+    Nobody should be asked to send that again.
+    """
+    awaits = bool(payments) and payments[0]["failure_code"] == FailureCode.TRANSACTION_NOT_BOUND
+    if not awaits:
+        return {"awaits_merchant": False}
+    remedy, until = remedy_for(Payment.objects.get(pk=payments[0]["id"]))
+    return {"awaits_merchant": True, "remedy": remedy, "sign_until": timestamp(until)}

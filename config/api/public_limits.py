@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from rest_framework.request import Request
 
 from config.api.client_address import client_identity
 from config.api.handler import is_api_path, json_error
@@ -50,7 +49,7 @@ class RateLimitMiddleware:
         return json_error(refusal.as_error()) if is_api_path(request) else _page(request, refusal)
 
 
-def count_expensive(request: Request, payment_request: object | None = None) -> None:
+def count_expensive(request: HttpRequest, payment_request: object | None = None) -> None:
     """Count a call that costs something at nodes or providers, by the client's address and by payment request.
 
     Raises ApiError `rate_limited`. Without Redis this process counts alone.

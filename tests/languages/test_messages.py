@@ -149,5 +149,5 @@ def test_each_failure_and_each_reason_that_a_customer_can_meet_has_a_message() -
 def test_what_a_copy_button_is_called_has_the_word_that_it_shows(tag: str) -> None:
     messages = read_messages(tag)
     shown = str(messages["page.copy"]).lower()
-    for key in ("page.copyRecipient", "page.copyToken", "page.copyAmount"):
+    for key in ("page.copyRecipient", "page.copyToken", "page.copyAmount", "page.copyText"):
         assert re.search(rf"(?<![^\W\d_a-zぁ-ヿ一-鿿가-힣]){shown}", str(messages[key]).lower()), key

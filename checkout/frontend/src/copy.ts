@@ -225,6 +225,12 @@ export const copy = {
   hoursAndMinutes: (hours: number, minutes: number) => `${unit(hours, "hour")} ${unit(minutes, "minute")}`,
   connectionLost: say("connectionLost"),
 
+  byHand: {
+    takeAddress: (wallet: string) => say("byHand.takeAddress", { wallet }),
+    otherAccount: (wallet: string, address: string) => say("byHand.otherAccount", { wallet, address }),
+    whatHelps: say("byHand.whatHelps"),
+  },
+
   embedded: {
     hint: say("embedded.hint"),
     ownTab: say("embedded.ownTab"),

@@ -1,0 +1,28 @@
+"""What a form without scripts brought, and where its sender is led afterwards."""
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+
+_FORM = "application/x-www-form-urlencoded"
+
+
+def fields(request: HttpRequest) -> Mapping[str, object]:
+    """Return the fields of a plain form; of an upload none, since that would be written to disk before it was read."""
+    return request.POST if request.content_type == _FORM else {}
+
+
+def typed(request: HttpRequest, name: str) -> str:
+    """Return what was typed into the form's field of this name."""
+    return str(fields(request).get(name, ""))
+
+
+def see_other(request: HttpRequest, page: str, *named: str) -> HttpResponseRedirect:
+    """Return the way to another page, which is read and not posted to, in the language that was chosen."""
+    chosen = f"?{urlencode({'lang': request.GET['lang']})}" if "lang" in request.GET else ""
+    response = redirect(reverse(page, args=named) + chosen)
+    response.status_code = 303
+    return response

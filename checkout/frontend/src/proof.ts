@@ -1,0 +1,76 @@
+/** Lets a wallet of this browser fill in what the forms of a payer's proof ask for. They work without it, too. */
+
+import { copy } from "./copy";
+import { button, byId, el } from "./dom";
+import { connectionNotice, info, proofNotice, type Notice } from "./flow/notices";
+import type { Chain } from "./server/types";
+import type { Wallet } from "./wallets/wallet";
+import { discoverWallets } from "./wallets/wallets";
+
+const place = byId("wallets");
+const { wants, address, solana = "" } = place.dataset;
+const chain = JSON.parse(byId("chain-data").textContent ?? "") as Chain;
+const notice = el("p", { class: "notice", hidden: "" });
+const choice = el("div", { class: "actions" });
+place.append(choice, notice);
+
+discoverWallets(
+  {
+    families: [chain.chain_type],
+    defaultName: copy.browserWallet,
+    solana: { chains: [chain], script: solana, isNeeded: false },
+  },
+  offer,
+  () => undefined,
+);
+
+function offer(wallets: Wallet[]): void {
+  choice.replaceChildren(...wallets.map(offered));
+  place.hidden = wallets.length === 0;
+}
+
+function offered(wallet: Wallet, place: number): HTMLElement {
+  const label = wants === "signature" ? copy.proving(wallet.name) : copy.byHand.takeAddress(wallet.name);
+  return button(`wallet-${place}`, "secondary", label, () => void use(wallet));
+}
+
+async function use(wallet: Wallet): Promise<void> {
+  tell(null);
+  let account: string;
+  try {
+    account = await wallet.connect();
+  } catch (error) {
+    return tell(connectionNotice(error, wallet));
+  }
+  if (wants === "signature") await sign(wallet, account);
+  else fill("wallet", account);
+}
+
+async function sign(wallet: Wallet, connected: string): Promise<void> {
+  const shown = [connected, ...(await wallet.accounts().catch(() => []))];
+  const account = shown.find((one) => isSame(one, address ?? ""));
+  if (!account) return tell(info(copy.byHand.otherAccount(wallet.name, address ?? "")));
+  try {
+    fill("signature", await wallet.sign(account, byId("proof-text").textContent ?? ""));
+  } catch (error) {
+    return tell(proofNotice(error, wallet));
+  }
+  (byId("signed") as HTMLFormElement).requestSubmit();
+}
+
+/** EVM addresses are written in several ways, Solana's in one. */
+function isSame(one: string, other: string): boolean {
+  return chain.chain_type === "evm" ? one.toLowerCase() === other.toLowerCase() : one === other;
+}
+
+function fill(field: string, value: string): void {
+  const input = byId(field) as HTMLInputElement;
+  input.value = value;
+  input.form?.querySelector("button")?.focus();
+}
+
+function tell(said: Notice | null): void {
+  notice.hidden = !said;
+  notice.className = `notice notice--${said?.tone ?? "info"}`;
+  notice.textContent = byId("live").textContent = said?.text ?? "";
+}
