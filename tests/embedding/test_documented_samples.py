@@ -98,7 +98,7 @@ def test_the_command_tells_the_digest_of_what_is_served(service: str, db: None) 
 
 
 def test_each_option_is_in_the_table() -> None:
-    source = (REPOSITORY / "checkout/frontend/src/shop/frame.ts").read_text()
+    source = (REPOSITORY / "checkout/frontend/src/shop/quittance.d.ts").read_text()
     options = re.search(r"interface Options \{(.+?)\n\}", source, re.DOTALL)
     labels = re.search(r"interface Labels \{(.+?)\n\}", source, re.DOTALL)
     assert options

@@ -81,6 +81,7 @@ export class Embedding {
     if (!link || link.target || event.defaultPrevented) return;
     if (link.id === "cancel" && this.askToClose()) event.preventDefault();
     else if (!/^https?:$/.test(link.protocol)) return;
+    else if (link.closest("#wallet-apps")) link.target = "_blank"; // who has no such app loses neither page
     else if (link.origin !== location.origin) link.target = "_top";
     else if (link.pathname !== location.pathname) link.target = "_blank"; // this page goes on telling the status
   }
@@ -90,8 +91,11 @@ export class Embedding {
   }
 }
 
-function wayOut(url: string): HTMLElement {
+function wayOut(address: string): HTMLElement {
+  const url = new URL(address);
+  const lang = new URLSearchParams(location.search).get("lang");
+  if (lang) url.searchParams.set("lang", lang);
   const look = "button button--secondary";
-  const link = el("a", { id: "own-tab", class: look, href: url, target: "_blank", rel: "noopener" }, copy.embedded.ownTab);
+  const link = el("a", { id: "own-tab", class: look, href: url.href, target: "_blank", rel: "noopener" }, copy.embedded.ownTab);
   return el("div", { class: "own-tab" }, el("p", {}, copy.embedded.hint), link);
 }

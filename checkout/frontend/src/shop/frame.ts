@@ -1,40 +1,11 @@
 /** The checkout in a frame: what comes out of it, and whether it came up at all. */
 
 import { type Hello, isMessage, type Told, VERSION } from "../messages";
+import type { Labels, Options, Progress } from "./quittance";
+import { chosenLanguage, type Language, labelsIn } from "./words";
 
 const SILENT_MS = 1500;
 const SLOW_MS = 6000;
-
-export interface Progress {
-  paymentRequestId: string;
-  /** `active`, `partly_paid`, `processing`, `completed`, `expired` or `cancelled`; there may be more one day. */
-  status: string;
-}
-
-export interface Options {
-  /** `payment_url` of the payment request. */
-  paymentUrl: string;
-  onStatus?: (progress: Progress) => void;
-  /** Told once. The page may thank; only the webhook proves. */
-  onCompleted?: (progress: Progress) => void;
-  onClosed?: (progress: Progress | null) => void;
-  /** Words for other languages than English. */
-  labels?: Partial<Labels>;
-}
-
-export interface Labels {
-  title: string;
-  close: string;
-  opening: string;
-  openPage: string;
-}
-
-const LABELS: Labels = {
-  title: "Payment",
-  close: "Close the payment",
-  opening: "Opening the payment…",
-  openPage: "Open the payment’s own page",
-};
 
 export interface FrameEvents {
   /** The checkout is there and speaks to this page. */
@@ -51,6 +22,7 @@ export interface FrameEvents {
 
 export class CheckoutFrame {
   readonly element = document.createElement("iframe");
+  readonly language: Language | null;
   readonly labels: Labels;
   progress: Progress | null = null;
   isBusy = false;
@@ -66,7 +38,9 @@ export class CheckoutFrame {
     private readonly closable: boolean,
   ) {
     this.url = webAddress(options.paymentUrl);
-    this.labels = { ...LABELS, ...options.labels };
+    this.language = chosenLanguage(options.language ?? this.url.searchParams.get("lang") ?? undefined);
+    if (this.language?.isTold) this.url.searchParams.set("lang", this.language.tag);
+    this.labels = { ...labelsIn(this.language), ...options.labels };
     this.element.title = this.labels.title;
     this.element.allow = "clipboard-write";
     this.element.referrerPolicy = "no-referrer";

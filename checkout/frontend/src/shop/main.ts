@@ -5,9 +5,10 @@
  * What it reports is good for showing a page. Goods are sent when the shop's server has its webhook.
  */
 
-import { CheckoutFrame, type Options } from "./frame";
+import { CheckoutFrame } from "./frame";
 import { Modal } from "./modal";
 import { Place } from "./place";
+import type { Options, Quittance } from "./quittance";
 
 /** Opens the checkout over the page, full-screen on a phone. */
 function open(options: Options): { close(): void } {
@@ -21,4 +22,5 @@ function mount(element: Element | string, options: Options): { unmount(): void }
   return new Place(found, (events) => new CheckoutFrame(options, events, false), options);
 }
 
-Object.defineProperty(window, "Quittance", { value: Object.freeze({ open, mount, version: 1 }), configurable: true });
+const quittance: Quittance = Object.freeze({ open, mount, version: 1 });
+Object.defineProperty(window, "Quittance", { value: quittance, configurable: true });

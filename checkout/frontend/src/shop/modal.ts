@@ -1,8 +1,10 @@
 /** The checkout over the shop's page: a dialog that keeps the keyboard to itself and gives it back. */
 
-import { type CheckoutFrame, type FrameEvents, type Options, tell } from "./frame";
+import { type CheckoutFrame, type FrameEvents, tell } from "./frame";
+import type { Options } from "./quittance";
 import { shadow } from "./style";
 import { waiting } from "./waiting";
+import { speak } from "./words";
 
 let current: Modal | null = null;
 
@@ -28,7 +30,10 @@ export class Modal {
         if (this.isOpen && this.hasFocus()) this.frame.element.focus();
       },
       slow: () => wait.offerLink(),
-      refused: () => this.leave(),
+      refused: () => {
+        wait.giveUp();
+        this.leave();
+      },
       height: () => undefined,
       close: () => this.close(),
       idle: () => this.tidy(),
@@ -38,6 +43,7 @@ export class Modal {
     current = this;
     body.append(this.frame.element, wait.element);
     this.dialog.setAttribute("aria-label", this.frame.labels.title);
+    speak(this.dialog, this.frame.language);
     this.dialog.append(this.bar(), body);
     this.dialog.addEventListener("cancel", (event) => {
       event.preventDefault();
@@ -74,9 +80,11 @@ export class Modal {
     this.host.remove();
   }
 
-  /** To the checkout's own page, as if there were no such script. */
+  /** To the checkout's own page, as if there were no such script; the shop's page stays where nothing can be reached. */
   private leave(): void {
-    if (this.isOpen) location.assign(this.frame.address);
+    if (!this.isOpen || !navigator.onLine) return;
+    window.addEventListener("pageshow", () => this.close(), { once: true }); // who comes back finds the shop
+    location.assign(this.frame.address);
   }
 
   private hasFocus(): boolean {

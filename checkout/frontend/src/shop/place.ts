@@ -1,8 +1,10 @@
 /** The checkout inside an element of the shop's page, as high as its content. */
 
-import { type CheckoutFrame, type FrameEvents, type Options, tell } from "./frame";
+import { type CheckoutFrame, type FrameEvents, tell } from "./frame";
+import type { Options } from "./quittance";
 import { shadow } from "./style";
-import { pageLink, waiting } from "./waiting";
+import { waiting } from "./waiting";
+import { speak } from "./words";
 
 const LEAST_PX = 320;
 
@@ -25,10 +27,8 @@ export class Place {
       },
       slow: () => wait.offerLink(),
       refused: () => {
-        const instead = document.createElement("div");
-        instead.className = "waiting";
-        instead.append(pageLink(this.frame));
-        body.replaceChildren(instead);
+        wait.giveUp();
+        body.replaceChildren(wait.element);
       },
       height: (pixels) => {
         this.frame.element.style.height = `${Math.max(pixels, LEAST_PX)}px`;
@@ -37,6 +37,7 @@ export class Place {
       idle: () => undefined,
     });
     const wait = waiting(this.frame);
+    speak(body, this.frame.language);
     body.append(this.frame.element, wait.element);
     shadow(this.host, "place").append(body);
     place.replaceChildren(this.host);

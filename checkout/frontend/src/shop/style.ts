@@ -17,7 +17,7 @@ const MODAL = `
 dialog{position:fixed;inset:0;margin:auto;padding:0;border:0;overflow:hidden;display:none;flex-direction:column;width:min(30rem,100vw - 2rem);height:min(46rem,100vh - 2rem);height:min(46rem,100dvh - 2rem);max-width:none;max-height:none;border-radius:1rem;background:var(--page);color:var(--text);box-shadow:0 24px 80px -16px rgb(0 0 0/45%);overscroll-behavior:contain}
 dialog[open]{display:flex}
 dialog::backdrop{background:rgb(12 14 20/55%)}
-.bar{display:flex;flex:none;align-items:center;justify-content:space-between;padding-left:1.25rem;border-bottom:1px solid var(--line);font:.8125rem/1.4 system-ui,sans-serif;color:var(--text)}
+.bar{display:flex;flex:none;align-items:center;justify-content:space-between;padding-inline-start:1.25rem;border-bottom:1px solid var(--line);font:.8125rem/1.4 system-ui,sans-serif;color:var(--text)}
 bdi{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 button{display:grid;place-items:center;width:2.75rem;height:2.75rem;padding:0;border:0;background:none;color:inherit;cursor:pointer}
 button:focus-visible{outline-offset:-5px;border-radius:.625rem}
@@ -25,7 +25,8 @@ svg{width:1.25rem;height:1.25rem;fill:none;stroke:currentColor;stroke-width:1.75
 .body{position:relative;flex:1;min-height:0}
 .body>*{position:absolute;inset:0;height:100%}
 .opening iframe{opacity:0}
-@media (max-width:40rem),(max-height:32rem){dialog{inset:0;width:100%;height:100%;border-radius:0}}
+@media (max-width:40rem),(max-height:32rem){dialog{inset:0;width:100%;height:100%;padding:env(safe-area-inset-top) env(safe-area-inset-right) env(safe-area-inset-bottom) env(safe-area-inset-left);border-radius:0}}
+@media (forced-colors:active){dialog{border:1px solid}}
 @media (prefers-reduced-motion:no-preference){
 dialog[open]{animation:rise .18s ease-out}
 dialog[open]::backdrop{animation:fade .18s ease-out}
