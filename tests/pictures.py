@@ -12,9 +12,13 @@ import pytest
 from tests.browsing import DESKTOP, PHONE
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, ViewportSize
 
-_WINDOWS = {"desktop": DESKTOP, "phone": PHONE}
+_WINDOWS: "dict[str, ViewportSize]" = {
+    "desktop": {"width": DESKTOP["width"], "height": DESKTOP["height"]},
+    "phone": {"width": PHONE["width"], "height": PHONE["height"]},
+}
+_IS_TOUCHED = "matchMedia('(pointer: coarse)').matches"
 # The customer's own settings, as the page sees them now.
 _SETTINGS = """() => ({
   color_scheme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light",
@@ -89,7 +93,18 @@ def picture(page: "Page", name: str | None = None) -> None:
         page.set_viewport_size(size)
         for colours in ("light", "dark"):
             page.emulate_media(color_scheme=colours, reduced_motion="reduce")
-            page.screenshot(path=f"{path}-{place}-{colours}.png", full_page=True)
+            _shoot(page, f"{path}-{place}-{colours}.png", size)
     page.emulate_media(**settings)
     if window:
         page.set_viewport_size(window)
+
+
+def _shoot(page: "Page", path: str, size: "ViewportSize") -> None:
+    if not page.evaluate(_IS_TOUCHED):
+        page.screenshot(path=path, full_page=True)
+        return
+    # A window is enlarged by the browser for a picture of all of it, and takes itself for none that is touched then.
+    whole = page.evaluate("document.documentElement.scrollHeight")
+    page.set_viewport_size({**size, "height": max(size["height"], whole)})
+    page.screenshot(path=path)
+    page.set_viewport_size(size)
