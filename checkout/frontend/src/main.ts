@@ -4,6 +4,7 @@ import { readChains, type Chains } from "./chains";
 import { copy } from "./copy";
 import { byId, el, enableCopyButtons, initial, webUrl } from "./dom";
 import { Embedding } from "./embedding";
+import { keptChoice, type Choice } from "./flow/choice";
 import { Flow } from "./flow/flow";
 import { localTime } from "./language";
 import { plain } from "./money";
@@ -56,13 +57,16 @@ class CheckoutPage {
 
   constructor(private checkout: Checkout) {
     this.clock = new ServerClock(checkout.server_time);
-    this.api = new Api(checkout.id);
+    this.api = new Api(checkout.id, (seconds) => {
+      this.flow.waitsFor = seconds;
+      this.render();
+    });
     this.outbox = new Outbox(checkout.id);
     this.recent = new RecentWallets(checkout.id);
     this.chains = readChains(document.getElementById("chains-data"), checkout);
     this.wallets = new WalletList(this.recent, {
       changed: () => this.walletsChanged(),
-      returned: (wallet) => this.resume(wallet),
+      returned: (wallet, choice) => this.resume(wallet, keptChoice(choice)),
       incomplete: () => this.flow.restart({ tone: "error", text: copy.notices.pageIncomplete }),
     });
     this.flow = new Flow({
@@ -75,6 +79,7 @@ class CheckoutPage {
       events: {
         changed: () => this.render(),
         connected: (wallet) => this.recent.connected(wallet),
+        chose: (choice) => this.recent.chose(choice),
         promptOpened: () => this.outbox.promptOpened(),
         promptAnswered: () => this.outbox.promptAnswered(),
         sent: (transaction) => this.send(transaction),
@@ -116,6 +121,7 @@ class CheckoutPage {
     this.outbox.onOtherTab(() => {
       this.poll.now();
       void this.delivery.run();
+      this.render();
     });
     this.wasInFlight = this.isInFlight();
     if (this.isPayable() && !this.wasInFlight && !this.outbox.promptWasLeftOpen) this.wallets.awaitFormer();
@@ -132,8 +138,9 @@ class CheckoutPage {
   }
 
   /** A page that was loaded anew goes on with the wallet that it had, unless its customer was quicker. */
-  private resume(wallet: Wallet): void {
-    if (this.root.dataset.screen === "choose" && this.flow.step.at === "choose") void this.flow.resume(wallet);
+  private resume(wallet: Wallet, choice: Choice | null): void {
+    const isFree = this.root.dataset.screen === "choose" && this.flow.step.at === "choose";
+    if (isFree) void this.flow.resume(wallet, choice);
   }
 
   private update(next: Checkout): void {
@@ -143,7 +150,8 @@ class CheckoutPage {
     for (const payment of next.payments) {
       if (payment.status !== "failed") this.outbox.settle(payment.transaction_hash);
     }
-    this.wasInFlight ||= this.isInFlight();
+    // What is paid while the page looks on is paid here, by whatever device.
+    this.wasInFlight ||= this.isInFlight() || (before.status === "active" && next.status === "completed");
     if (next.amount_paid.raw !== before.amount_paid.raw || next.status !== before.status) this.showAmounts();
     this.render();
   }
@@ -193,7 +201,8 @@ class CheckoutPage {
       chains,
       wallets: this.wallets.all,
       walletsSettled: this.wallets.isSettled,
-      lastUsed: this.recent.last,
+      lastUsed: this.recent.last?.name ?? null,
+      missing: this.wallets.missing,
       promptWasLeftOpen: this.outbox.promptWasLeftOpen,
       flow: this.flow,
     });
@@ -209,6 +218,7 @@ class CheckoutPage {
         this.flow.holdings?.version,
         this.flow.isRoutingDown,
         this.flow.isSlow,
+        this.flow.waitsFor,
         this.checkout.payments.some((payment) => isTakingLong(payment, this.clock.now())),
         this.wallets.all.map(({ id, sibling }) => [id, sibling !== undefined]),
         this.wallets.isSettled,
@@ -249,9 +259,10 @@ class CheckoutPage {
   }
 
   private showAmounts(): void {
-    const { status, amount, amount_remaining, merchant } = this.checkout;
+    const { status, amount, amount_paid, amount_remaining, merchant } = this.checkout;
     const isPart = status === "active" && partialText(this.checkout) !== null;
-    byId("amount").textContent = plain(isPart ? amount_remaining : amount);
+    const isMore = outcomes.isPaidTooMuch(this.checkout);
+    byId("amount").textContent = plain(isPart ? amount_remaining : isMore ? amount_paid : amount);
     const label = isPart ? copy.leftToPay(merchant.name) : PRICE_LABELS[status]?.(merchant.name);
     if (label) byId("amount-label").textContent = label;
     // The code to scan asks for what was left when the page was made.

@@ -5,6 +5,7 @@ import { ApiError } from "../server/api";
 import type { Route } from "../server/types";
 import { refusalOf } from "../wallets/refusals";
 import type { Wallet } from "../wallets/wallet";
+import { choiceOf, isSame, type Choice } from "./choice";
 import { Holdings, type Option } from "./holdings";
 import { bad, connectionNotice, info, type Notice } from "./notices";
 import { Paying } from "./paying";
@@ -25,6 +26,8 @@ export class Flow implements Stage {
   filter = "";
   /** Whether a wallet has been asking for long. */
   isSlow = false;
+  /** In how many seconds a busy server is asked again; null while it is not waited for. */
+  waitsFor: number | null = null;
   readonly book: RouteBook;
   private readonly paying: Paying;
   private turn = 0;
@@ -59,11 +62,11 @@ export class Flow implements Stage {
     }
   }
 
-  /** Goes on with the wallet that was connected before the page was loaded anew, if it still shows an account. */
-  async resume(wallet: Wallet): Promise<void> {
+  /** Goes on with the wallet and the token of before the page was loaded anew, if it still shows an account. */
+  async resume(wallet: Wallet, choice: Choice | null): Promise<void> {
     const current = this.begin();
     const [account] = await wallet.accounts().catch(() => []);
-    if (account && current() && this.step.at === "choose") await this.enter({ wallet, account }, current);
+    if (account && current() && this.step.at === "choose") await this.enter({ wallet, account }, current, choice);
   }
 
   /** To the same wallet's account on the other family of networks. */
@@ -78,6 +81,7 @@ export class Flow implements Stage {
     const { wallet, account } = this.step;
     this.turn += 1;
     this.isRoutingDown = false;
+    this.means.events.chose(null);
     this.go({ at: "tokens", wallet, account, ...(notice ? { notice } : {}) });
     void this.holdings?.load(isAskedAnew);
   }
@@ -98,6 +102,7 @@ export class Flow implements Stage {
   take(route: Route): void {
     if (this.step.at !== "routes") return;
     const { wallet, account, option } = this.step;
+    this.means.events.chose(choiceOf(option, route));
     this.review({ wallet, account, option, route });
   }
 
@@ -130,17 +135,19 @@ export class Flow implements Stage {
     this.review(step, info(isMining ? copy.notices.stoppedWaiting : copy.notices.leftOpen[step.at]));
   }
 
-  /** Routes for what was chosen, of which one is to be reviewed. */
-  async quote(chosen: Chosen, current: () => boolean, notice?: Notice): Promise<void> {
+  /** Routes for what was chosen, of which one is to be reviewed: that with the tag, where there is one. */
+  async quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag = ""): Promise<void> {
     const { wallet, account, option } = chosen;
+    this.means.events.chose(choiceOf(option));
     this.go({ at: "quoting", wallet, account, option });
     try {
       const found = await this.book.find(account, option);
       if (!current()) return;
       if (typeof found === "string") return this.blocked(chosen, bad(found), option.isRequested);
-      const [only] = found;
-      if (found.length > 1) this.go({ at: "routes", wallet, account, option, routes: found });
-      else if (only) this.review({ wallet, account, option, route: only }, notice);
+      const taken = found.length === 1 ? found[0] : found.find(({ tags }) => tags.includes(tag));
+      if (taken) this.review({ wallet, account, option, route: taken }, notice);
+      else this.go({ at: "routes", wallet, account, option, routes: found });
+      if (taken) this.means.events.chose(choiceOf(option, taken));
     } catch (error) {
       if (current()) this.unquoted(chosen, error);
     }
@@ -191,13 +198,19 @@ export class Flow implements Stage {
   }
 
   /** Straight to the review for whoever holds what was asked for; a choice of tokens for everybody else. */
-  private async look(connected: Connected, current: () => boolean, notice?: Notice): Promise<void> {
+  private async look(
+    connected: Connected,
+    current: () => boolean,
+    notice?: Notice,
+    choice: Choice | null = null,
+  ): Promise<void> {
     const { wallet, account } = connected;
     this.go({ at: "looking", wallet, account });
     const { api, checkout, chains, events, offersSwaps } = this.means;
     this.holdings = new Holdings(api, account, checkout, () => events.changed());
     this.filter = "";
     const isNative = wallet.family === chains.requested.chain_type;
+    if (choice && offersSwaps) return this.chooseAgain(connected, choice, current);
     const isEnough = isNative && (!offersSwaps || ((await this.holdings.hasRequested()) ?? true));
     if (!current()) return;
     const [requested] = this.holdings.options(isNative);
@@ -205,10 +218,20 @@ export class Flow implements Stage {
     else this.showTokens(notice);
   }
 
-  private async enter(connected: Connected, current: () => boolean): Promise<void> {
+  private async enter(connected: Connected, current: () => boolean, choice: Choice | null = null): Promise<void> {
     this.means.events.connected(connected.wallet);
     this.watch(connected.wallet);
-    await this.look(connected, current);
+    await this.look(connected, current, undefined, choice);
+  }
+
+  /** Back to the token that was chosen before the page was loaded anew; to all of them where it is not enough now. */
+  private async chooseAgain(connected: Connected, choice: Choice, current: () => boolean): Promise<void> {
+    const { holdings } = this;
+    await holdings?.load(false);
+    if (!current()) return;
+    const option = holdings?.options(false).find((one) => isSame(choice, one) && one.isEnough);
+    if (option) await this.quote({ ...connected, option }, current, undefined, choice.tag);
+    else this.showTokens();
   }
 
   /** Its owner may answer the question that stood open already: that will do. */

@@ -6,8 +6,9 @@ import type { BuiltTransaction, Route } from "../server/types";
 import { refusalOf, refused } from "../wallets/refusals";
 import type { Shown, Wallet } from "../wallets/wallet";
 import { Allowing, type Allowed } from "./allowing";
+import { tagOf } from "./choice";
 import { bad, info, paymentNotice, proofNotice, switchNotice, walletNotice, type Notice } from "./notices";
-import { contractOf, mostCoins } from "./route-book";
+import { contractOf, mostCoins, spenderOf } from "./route-book";
 import type { Means, Stage } from "./stage";
 import type { Ask, Plan, Reviewed } from "./states";
 
@@ -106,8 +107,7 @@ export class Paying {
     this.flow.book.clear();
     const found = await this.flow.book.find(account, option);
     if (typeof found === "string") return found;
-    const tag = route.tags[route.tags.length - 1] ?? "";
-    return found.find(({ tags }) => tags.includes(tag)) ?? found[0] ?? copy.notices.noRoute;
+    return found.find(({ tags }) => tags.includes(tagOf(route))) ?? found[0] ?? copy.notices.noRoute;
   }
 
   private async checked(ready: Ready, current: () => boolean): Promise<Ready | null> {
@@ -137,7 +137,7 @@ export class Paying {
     try {
       signature = await wallet.sign(account, built.payer_proof?.message ?? "");
     } catch (error) {
-      if (current()) flow.review(reviewed, proofNotice(error, wallet));
+      if (current()) flow.review(reviewed, afterPermission(proofNotice(error, wallet), reviewed));
       return null;
     }
     if (!current()) return null;
@@ -147,7 +147,7 @@ export class Paying {
     } catch (error) {
       if (!current()) return null;
       if (!isExpiry(error)) flow.review(reviewed, flow.serverNotice(error));
-      else await flow.quote(reviewed, current, info(copy.notices.proofTooLate));
+      else await flow.quote(reviewed, current, info(copy.notices.proofTooLate), tagOf(route));
       return null;
     }
     if (built.chain_type !== "solana" || this.means.now() - builtAt < FRESH_FOR_MS || !current()) return ready;
@@ -161,8 +161,9 @@ export class Paying {
         return await this.means.api.provePayer(routeId, account, signature);
       } catch (error) {
         const isWorthMore = error instanceof ApiError && error.isTemporary && attempt < PROOF_ATTEMPTS;
-        if (!isWorthMore || !current()) throw error;
-        await seconds(error.retryAfterSeconds ?? PROOF_PAUSE_SECONDS);
+        const wait = isWorthMore && error.retryAfterSeconds !== null ? error.shortWaitSeconds : PROOF_PAUSE_SECONDS;
+        if (!isWorthMore || wait === null || !current()) throw error;
+        await seconds(wait);
       }
     }
   }
@@ -184,7 +185,9 @@ export class Paying {
       const refusal = refusalOf(error);
       // Other failures do not prove that nothing was sent, so the open prompt stays on record.
       if (["rejected", "unauthorized", "unsupported"].includes(refusal)) events.promptAnswered();
-      if (current()) flow.review(reviewed, paymentNotice(error, wallet));
+      const notice = paymentNotice(error, wallet);
+      // Whatever may have been sent after all would have used the permission up.
+      if (current()) flow.review(reviewed, refusal === "other" ? notice : afterPermission(notice, reviewed));
       else events.changed();
     }
   }
@@ -202,6 +205,12 @@ export class Paying {
   private chainName({ option }: Reviewed): string {
     return this.means.chains.name(option.chainId);
   }
+}
+
+/** The wallet was asked for its token's permission before: it has been given, whatever came of the payment. */
+function afterPermission({ tone, text }: Notice, { wallet, route }: Reviewed): Notice {
+  const isGiven = wallet.family === "evm" && spenderOf(route) !== null && route.from.token.contract_address !== "";
+  return { tone, text: isGiven ? `${text} ${copy.notices.permissionStays(route.from.token.symbol)}` : text };
 }
 
 function routeExpired(): ApiError {

@@ -2,8 +2,9 @@
 
 import { copy } from "../copy";
 import { told } from "../language";
+import { amountOf } from "../money";
 import type { Api } from "../server/api";
-import type { Checkout, Route } from "../server/types";
+import type { Amount, Checkout, Route } from "../server/types";
 import type { Option } from "./holdings";
 
 const MARGIN_MS = 5_000;
@@ -61,6 +62,17 @@ export function contractOf(route: Route): string | null {
 /** Who has to be allowed to take the token; null where nobody has to. */
 export function spenderOf(route: Route): string | null {
   return route.steps.find((step) => step.spender)?.spender ?? null;
+}
+
+/** What leaves the wallet of the token that is paid with, with the fees that are taken of it on top. */
+export function outlayOf({ from, fees }: Route): Amount {
+  const { contract_address: address, decimals } = from.token;
+  const onTop = fees.filter(({ token, included }) => {
+    const isHere = (token.chain_id ?? from.chain_id) === from.chain_id;
+    return !included && isHere && token.contract_address?.toLowerCase() === address.toLowerCase();
+  });
+  const sum = onTop.reduce((total, { amount }) => total + BigInt(amount?.raw ?? 0), BigInt(from.amount.raw));
+  return amountOf(sum.toString(), decimals);
 }
 
 /** The most of its chain's own coin that the route takes beside the network's fee, in base units. */

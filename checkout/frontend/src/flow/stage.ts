@@ -4,6 +4,7 @@ import type { Chains } from "../chains";
 import type { Api } from "../server/api";
 import type { Checkout, SentTransaction } from "../server/types";
 import type { Wallet } from "../wallets/wallet";
+import type { Choice } from "./choice";
 import type { Notice } from "./notices";
 import type { RouteBook } from "./route-book";
 import type { Chosen, Connected, Reviewed, Step } from "./states";
@@ -12,6 +13,8 @@ export interface FlowEvents {
   changed(): void;
   /** A wallet was connected; null: it was left. */
   connected(wallet: Wallet | null): void;
+  /** What to pay with was chosen; null: what was asked for, or nothing yet. */
+  chose(choice: Choice | null): void;
   promptOpened(): void;
   promptAnswered(): void;
   sent(transaction: SentTransaction): void;
@@ -41,8 +44,8 @@ export interface Stage {
   go(step: Step): void;
   /** Back to the list of wallets. */
   restart(notice?: Notice): void;
-  /** Routes for what was chosen, of which one is to be reviewed. */
-  quote(chosen: Chosen, current: () => boolean, notice?: Notice): Promise<void>;
+  /** Routes for what was chosen, of which one is to be reviewed: that with the tag, where there is one. */
+  quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag?: string): Promise<void>;
   review(reviewed: Reviewed, notice?: Notice): void;
   blocked(chosen: Chosen, notice: Notice, canRetry?: boolean): void;
   /** Whether the wallet still shows the account that was reviewed. */

@@ -5,6 +5,7 @@ const LEAVE_AFTER_SECONDS = 3;
 export class Leaving {
   /** Until the page leads away; null where it does not. */
   secondsLeft: number | null = null;
+  private isFirst = true;
   private timer: ReturnType<typeof setInterval> | null = null;
 
   /** `mayLeave`: in a shop's page, that page goes on by itself. */
@@ -12,6 +13,7 @@ export class Leaving {
     private mayLeave: boolean,
     private readonly onChange: () => void,
   ) {
+    window.addEventListener("pageshow", (event) => event.persisted && this.secondsLeft !== null && this.stay());
     // Whoever touches the page while it is about to leave wants to read it.
     for (const kind of ["keydown", "pointerdown", "wheel"]) {
       document.addEventListener(kind, ({ target }) => {
@@ -23,6 +25,9 @@ export class Leaving {
 
   /** Begins to count, once; a null destination begins nothing. */
   towards(destination: string | null): void {
+    // Whoever came back from the shop, to a page that was about to lead there, wants to be here.
+    if (this.isFirst && destination && cameBack()) this.mayLeave = false;
+    this.isFirst = false;
     if (!destination || !this.mayLeave || this.timer !== null) return;
     this.secondsLeft = LEAVE_AFTER_SECONDS;
     this.timer = setInterval(() => {
@@ -40,4 +45,9 @@ export class Leaving {
     this.secondsLeft = null;
     this.onChange();
   }
+}
+
+function cameBack(): boolean {
+  const [arrival] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+  return arrival?.type === "back_forward";
 }

@@ -2,7 +2,7 @@
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
-import type { RecentWallets } from "../wallets/recent";
+import type { Here, RecentWallets } from "../wallets/recent";
 import type { Wallet } from "../wallets/wallet";
 import { discoverWallets, siblingAmong } from "../wallets/wallets";
 
@@ -11,8 +11,8 @@ const FAMILIES = ["evm", "solana"];
 interface Events {
   /** The list has changed. */
   changed(): void;
-  /** The wallet that was awaited has come. */
-  returned(wallet: Wallet): void;
+  /** The wallet that was awaited has come; `choice` is what its owner had chosen to pay with. */
+  returned(wallet: Wallet, choice: unknown): void;
   /** The part that speaks to the request's own family of wallets can't be loaded. */
   incomplete(): void;
 }
@@ -21,7 +21,8 @@ export class WalletList {
   all: Wallet[] = [];
   /** Whether wallets have had their time to announce themselves. */
   isSettled = false;
-  private awaited: { name: string; family: string } | null = null;
+  private awaited: Here | null = null;
+  private families: readonly string[] = [];
 
   constructor(
     private readonly recent: RecentWallets,
@@ -37,6 +38,7 @@ export class WalletList {
       defaultName: copy.browserWallet,
       solana: { chains: chains.of("solana"), script: solanaScript, isNeeded: own === "solana" },
     };
+    this.families = search.families;
     discoverWallets(
       search,
       (wallets, settled) => this.found(wallets, settled),
@@ -49,6 +51,14 @@ export class WalletList {
     this.awaited = this.recent.connectedHere;
   }
 
+  /** The name of the wallet that was used last, where it should be here and is not. */
+  get missing(): string | null {
+    const { last } = this.recent;
+    const isSought = last !== null && this.families.includes(last.family);
+    const isHere = this.all.some(({ name }) => name === last?.name);
+    return this.isSettled && isSought && !isHere ? last.name : null;
+  }
+
   siblingOf(wallet: Wallet): Wallet | null {
     return siblingAmong(this.all, wallet);
   }
@@ -57,12 +67,12 @@ export class WalletList {
     this.all = this.recent.sorted(wallets);
     this.isSettled = settled;
     this.events.changed();
-    const { name, family } = this.awaited ?? {};
+    const { name, family, choice } = this.awaited ?? {};
     const listed = this.all.find((wallet) => wallet.name === name);
     // The half of it that speaks the other family may have come first.
     const former = listed?.family === family ? listed : listed?.sibling?.();
     if (!former) return;
     this.awaited = null;
-    this.events.returned(former);
+    this.events.returned(former, choice);
   }
 }

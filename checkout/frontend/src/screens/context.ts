@@ -12,6 +12,8 @@ export interface PayContext {
   walletsSettled: boolean;
   /** The name of the wallet that was used last in this browser. */
   lastUsed: string | null;
+  /** The same, where that wallet is not here now. */
+  missing: string | null;
   promptWasLeftOpen: boolean;
   flow: Flow;
 }

@@ -8,8 +8,9 @@ import type { Checkout } from "../server/types";
 import type { Wallet } from "../wallets/wallet";
 import type { PayContext } from "./context";
 import type { Screen } from "./panel";
-import { actions, money, noticeBox, paragraph, partialBox, partialText, screen, spinner } from "./parts";
-import { approvingScreen, confirmingScreen, provingScreen, slowHint } from "./prompts";
+import { actions, money, noticeBox, paragraph, partialBox, partialText, screen, smallPrint, spinner } from "./parts";
+import { supportLine } from "./progress";
+import { approvingScreen, busyHint, confirmingScreen, provingScreen, slowHint } from "./prompts";
 import { reviewScreen } from "./review";
 import { routesScreen } from "./routes";
 import { tokenScreen } from "./tokens";
@@ -24,13 +25,16 @@ export function payScreen(step: Step, context: PayContext): Screen {
       return waitScreen("connecting", copy.connecting(name), copy.connectingHelp(name), () => flow.restart(), slowHint(step, flow));
     }
     case "looking":
-      return waitScreen("looking", copy.looking, copy.quotingHelp, () => flow.restart());
+      return waitScreen("looking", copy.looking, copy.quotingHelp, () => flow.restart(), busyHint(flow));
     case "tokens":
       return tokenScreen(step, context);
     case "quoting": {
-      if (step.option.isRequested) return waitScreen("quoting", copy.quoting, copy.quotingHelp, () => flow.restart());
+      const hint = busyHint(flow);
+      if (step.option.isRequested) {
+        return waitScreen("quoting", copy.quoting, copy.quotingHelp, () => flow.restart(), hint);
+      }
       const help = copy.findingRoutesHelp(step.option.token.symbol, money(checkout.amount_remaining, checkout));
-      return waitScreen("quoting", copy.findingRoutes, help, () => flow.showTokens());
+      return waitScreen("quoting", copy.findingRoutes, help, () => flow.showTokens(), hint);
     }
     case "routes":
       return routesScreen(step, context);
@@ -44,7 +48,7 @@ export function payScreen(step: Step, context: PayContext): Screen {
       return waitScreen("switching", copy.switching(name), help, () => flow.leavePrompt(), slowHint(step, flow));
     }
     case "building":
-      return waitScreen("building", copy.building, copy.quotingHelp, null);
+      return waitScreen("building", copy.building, copy.quotingHelp, null, busyHint(flow));
     case "approving":
       return approvingScreen(step, context);
     case "proving":
@@ -61,19 +65,24 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
     nodes.push(noticeBox({ tone: "info", text: copy.notices.leftOpen.confirming }));
   }
   if (!isKnownFamily(checkout)) {
-    nodes.push(paragraph(copy.unsupportedChain(checkout.chain.name)));
+    nodes.push(paragraph(copy.unsupportedChain(checkout.chain.name)), supportLine(checkout.merchant));
   } else if (wallets.length > 0) {
     const left = money(checkout.amount_remaining, checkout);
     const help = flow.means.offersSwaps ? copy.chooseAnyWallet : copy.chooseWallet;
-    nodes.push(paragraph(help(left, checkout.chain.name)), walletList(wallets, context));
+    nodes.push(paragraph(help(left, checkout.chain.name)), walletList(wallets, context), missingWallet(context));
   } else if (walletsSettled) {
-    nodes.push(el("h3", {}, copy.noWallet), paragraph(copy.noWalletHelp), copyLinkButton());
+    const help = [copy.noWalletHelp, flow.means.offersSwaps ? "" : copy.noWalletNeeds(checkout.chain.name)].join(" ").trim();
+    nodes.push(el("h3", {}, copy.noWallet), paragraph(help), missingWallet(context), copyLinkButton());
   } else if (!notice) {
     nodes.push(paragraph(copy.lookingForWallets));
   }
   const isPart = partialText(checkout) !== null;
   const heading = isPart ? copy.payTheRest(money(checkout.amount_remaining, checkout)) : copy.payWithWallet;
   return screen("choose", heading, nodes, notice?.text);
+}
+
+function missingWallet({ missing }: PayContext): HTMLElement | null {
+  return missing === null ? null : smallPrint(copy.lastUsedMissing(missing));
 }
 
 function isKnownFamily({ chain }: Checkout): boolean {

@@ -4,7 +4,7 @@ import { copy } from "../copy";
 import { button, el, type Child } from "../dom";
 import type { Flow } from "../flow/flow";
 import type { Notice } from "../flow/notices";
-import { contractOf, spenderOf } from "../flow/route-book";
+import { contractOf, outlayOf, spenderOf } from "../flow/route-book";
 import type { Reviewed } from "../flow/states";
 import { isolated } from "../language";
 import { about, costs, dollars, plain } from "../money";
@@ -22,7 +22,7 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
     "review",
     copy.review,
     [
-      noticeBox(step.notice),
+      noticeBox(step.notice ?? openQuestion(context)),
       isDirect ? directFacts(step, context) : swapFacts(step, context),
       actions(
         button("pay", "primary", copy.pay(cost), () => void flow.pay()),
@@ -34,6 +34,11 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
   );
 }
 
+/** The wallet may still be asking from another tab, or from before the page was loaded anew. */
+function openQuestion({ promptWasLeftOpen }: PayContext): Notice | undefined {
+  return promptWasLeftOpen ? { tone: "info", text: copy.notices.leftOpen.confirming } : undefined;
+}
+
 function directWaysOn(flow: Flow): Child[] {
   return [
     flow.means.offersSwaps && button("other-token", "secondary", copy.payWithAnother, () => flow.showTokens()),
@@ -42,8 +47,8 @@ function directWaysOn(flow: Flow): Child[] {
 }
 
 /** What leaves the wallet, short enough for a button. */
-export function costOf({ from }: Route): string {
-  return isolated(`${costs(from.amount)} ${from.token.symbol}`);
+export function costOf(route: Route): string {
+  return isolated(`${costs(outlayOf(route))} ${route.from.token.symbol}`);
 }
 
 function directFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElement {
@@ -61,6 +66,9 @@ function swapFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElemen
   const { from, to, fees } = route;
   const contract = contractOf(route);
   const spender = spenderOf(route);
+  const outlay = outlayOf(route);
+  const isMore = outlay.raw !== from.amount.raw;
+  const cost = isolated(`${costs(outlay)} ${from.token.symbol}`);
   const isExact = to.amount.raw === to.amount_min.raw;
   const least = isolated(`${plain(to.amount_min)} ${to.token.symbol}`);
   const addresses = facts(addressFact(copy.recipient, checkout.recipient_address), addressFact(copy.payer, account));
@@ -85,6 +93,7 @@ function swapFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElemen
         ),
       ),
       fees.length > 0 ? fact(copy.fees, feeList(fees)) : fact(copy.fees, copy.noFees),
+      isMore ? fact(copy.inAll, el("strong", {}, copy.aboutFee(cost))) : null,
       fact(copy.networkFee, networkFee(route)),
       from.usd && to.usd ? fact(copy.difference, copy.differenceText(dollars(from.usd), dollars(to.usd))) : null,
       fact(copy.time, timeOf(route)),

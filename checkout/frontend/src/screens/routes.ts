@@ -2,7 +2,7 @@
 
 import { copy } from "../copy";
 import { button, el } from "../dom";
-import { toolsOf } from "../flow/route-book";
+import { outlayOf, toolsOf } from "../flow/route-book";
 import type { Chosen } from "../flow/states";
 import { isolated } from "../language";
 import { costs, dollars } from "../money";
@@ -19,7 +19,7 @@ export function routesScreen(step: Chosen & { routes: readonly Route[] }, { chec
       "button",
       { type: "button", class: "route", id: `route-${index}` },
       el("span", { class: "route__tags" }, ...shownTags(route).map((tag) => el("span", { class: "tag" }, tag))),
-      el("strong", { class: "route__cost" }, isolated(`${costs(route.from.amount)} ${route.from.token.symbol}`)),
+      el("strong", { class: "route__cost" }, isolated(`${costs(outlayOf(route))} ${route.from.token.symbol}`)),
       el("span", { class: "route__time" }, timeOf(route)),
       el("small", { class: "route__way" }, [dollars(route.from.usd), wayOf(route)].filter(Boolean).join(" · ")),
     );

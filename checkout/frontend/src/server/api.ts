@@ -16,6 +16,8 @@ import type {
 
 const BASE = "/api/public";
 const TIMEOUT_MS = 20_000;
+/** So long in all a server that is busy for a moment is waited for, before anybody is bothered with it. */
+const PATIENCE_SECONDS = 10;
 
 /** A refusal or a failure, with a message written for people. `status` is 0 when there was no answer. */
 export class ApiError extends Error {
@@ -28,6 +30,13 @@ export class ApiError extends Error {
     super(message);
   }
 
+  /** In how many seconds a server that is busy for a moment wants to be asked again; null where it isn't, or for long. */
+  get shortWaitSeconds(): number | null {
+    const isBusy = this.status === 429 || this.status === 503;
+    const wait = isBusy ? this.retryAfterSeconds : null;
+    return wait !== null && wait <= PATIENCE_SECONDS ? wait : null;
+  }
+
   /** Whether the same request may succeed later. */
   get isTemporary(): boolean {
     return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500;
@@ -38,7 +47,11 @@ export class Api {
   private etag: string | null = null;
   private readonly request: string;
 
-  constructor(requestId: string) {
+  /** `onWait` is told how long the server is waited for, and null once it is asked again. */
+  constructor(
+    requestId: string,
+    private readonly onWait: (seconds: number | null) => void = () => undefined,
+  ) {
     this.request = `${BASE}/payment-requests/${encodeURIComponent(requestId)}`;
   }
 
@@ -57,25 +70,26 @@ export class Api {
     walletAddress: string,
     chainIds?: number[],
   ): Promise<{ balances: Held[]; unavailable: Unavailable[] }> {
-    return post(`${this.request}/balances/essential`, { wallet_address: walletAddress, chain_ids: chainIds });
+    const body = { wallet_address: walletAddress, chain_ids: chainIds };
+    return this.ask(`${this.request}/balances/essential`, body);
   }
 
   /** Every token that the wallet holds, as far as it is known. */
   walletTokens(walletAddress: string): Promise<{ tokens: Held[]; unavailable: Unavailable[] }> {
-    return post(`${BASE}/discover-wallet-tokens`, { wallet_address: walletAddress });
+    return this.ask(`${BASE}/discover-wallet-tokens`, { wallet_address: walletAddress });
   }
 
   routes(walletAddress: string, chainId: number, token: Token): Promise<RouteAnswer> {
     const named = token.id === null ? { token_address: token.contract_address } : { token_id: token.id };
-    return post(`${this.request}/routes`, { wallet_address: walletAddress, chain_id: chainId, ...named });
+    return this.ask(`${this.request}/routes`, { wallet_address: walletAddress, chain_id: chainId, ...named });
   }
 
   checkApproval(routeId: string): Promise<Approval> {
-    return post(`${BASE}/check-approval`, { route_id: routeId });
+    return this.ask(`${BASE}/check-approval`, { route_id: routeId });
   }
 
   buildTransaction(routeId: string, binding?: "payer"): Promise<BuiltTransaction> {
-    return post(`${BASE}/build-transaction`, { route_id: routeId, binding });
+    return this.ask(`${BASE}/build-transaction`, { route_id: routeId, binding });
   }
 
   /** Brings the wallet's signature under the message that came with the transaction. */
@@ -85,6 +99,23 @@ export class Api {
 
   submit(sent: SentTransaction): Promise<Payment> {
     return post(`${this.request}/payments`, sent);
+  }
+
+  /** Asks again by itself while the server is busy for a moment only. */
+  private async ask<T>(url: string, body: unknown): Promise<T> {
+    for (let patience = PATIENCE_SECONDS; ; ) {
+      try {
+        return await post(url, body);
+      } catch (error) {
+        const wait = error instanceof ApiError ? error.shortWaitSeconds : null;
+        if (wait === null || wait > patience) throw error;
+        // A wait of no time at all takes of the patience too.
+        patience -= Math.max(1, wait);
+        this.onWait(wait);
+        await new Promise((resolve) => setTimeout(resolve, wait * 1000));
+        this.onWait(null);
+      }
+    }
   }
 }
 

@@ -27,6 +27,7 @@ export class StatusPoll {
     this.intervalMs = first.poll_in_ms;
     this.final = first.is_final;
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
+    window.addEventListener("offline", () => this.lost());
     window.addEventListener("online", () => this.visibilityChanged());
     // Back from another page, or from a wallet's app that had put this one to sleep.
     window.addEventListener("pageshow", (event) => event.persisted && this.visibilityChanged());
@@ -87,6 +88,13 @@ export class StatusPoll {
     this.failures += 1;
     this.retryAfterMs = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
     if (this.failures === FAILURES_BEFORE_TELLING) this.onConnection(false);
+  }
+
+  /** The browser says so itself: there is no need to fail first. */
+  private lost(): void {
+    if (this.final || this.failures >= FAILURES_BEFORE_TELLING) return;
+    this.failures = FAILURES_BEFORE_TELLING;
+    this.onConnection(false);
   }
 
   private pause(): number {

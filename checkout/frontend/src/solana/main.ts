@@ -26,7 +26,6 @@ const SIGN_MESSAGE = "solana:signMessage";
 const CLUSTERS: Readonly<Record<string, string>> = { "": "mainnet", local: "localnet" };
 /** Nodes call a failed trial run -32002, which wallets elsewhere answer while another question is open. */
 const TRIED_IN_VAIN = /simulation failed|blockhash/i;
-const DECLINED = /\buser (rejected|declined|denied|cancell?ed)\b/i;
 
 /** The wallet that was registered, for those of these networks that it knows; null when it can't pay on any. */
 export function solanaWallet(registered: unknown, chains: readonly Chain[]): Wallet | null {
@@ -129,10 +128,8 @@ function signature(bytes: unknown): string {
   return toBase58(bytes);
 }
 
-/** Solana wallets often say in words alone that the customer declined. */
 function explained(error: unknown): WalletError {
   const { refusal, detail } = understood(error);
-  const isDeclined = refusal === "other" && DECLINED.test(detail);
   const isFailure = refusal === "already_asking" && TRIED_IN_VAIN.test(detail);
-  return new WalletError(isDeclined ? "rejected" : isFailure ? "other" : refusal, detail);
+  return new WalletError(isFailure ? "other" : refusal, detail);
 }

@@ -1,7 +1,7 @@
 /** The Ethereum wallets of this browser: EIP-6963 announcements, else `window.ethereum`. */
 
 import { ethereumWallet, type Provider } from "./ethereum";
-import { walletFace, type Wallet, type WalletsFound } from "./wallet";
+import { INJECTED, walletFace, type Wallet, type WalletsFound } from "./wallet";
 
 const FALLBACK_AFTER_MS = 300;
 
@@ -12,7 +12,7 @@ export function discoverEthereumWallets(defaultName: string, onChange: WalletsFo
   window.addEventListener("eip6963:announceProvider", (event) => {
     const wallet = announced((event as CustomEvent<unknown>).detail);
     if (!wallet || found.has(wallet.id)) return;
-    found.delete("injected");
+    found.delete(INJECTED);
     found.set(wallet.id, wallet);
     onChange([...found.values()], settled);
   });
@@ -22,7 +22,7 @@ export function discoverEthereumWallets(defaultName: string, onChange: WalletsFo
     settled = true;
     const injected = (window as { ethereum?: unknown }).ethereum;
     if (found.size === 0 && isProvider(injected)) {
-      found.set("injected", ethereumWallet({ id: "injected", name: defaultName, icon: null }, injected));
+      found.set(INJECTED, ethereumWallet({ id: INJECTED, name: defaultName, icon: null }, injected));
     }
     onChange([...found.values()], settled);
   }, FALLBACK_AFTER_MS);

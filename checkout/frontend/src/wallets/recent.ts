@@ -1,14 +1,28 @@
 /** Which wallets were used in this browser: kept here alone, by name, and told to nobody. */
 
-import type { Wallet } from "./wallet";
+import { INJECTED, type Wallet } from "./wallet";
 
 const KEY = "quittance:wallets";
+const LAST = "quittance:last-wallet";
 const MOST = 5;
+
+export interface Used {
+  name: string;
+  family: string;
+}
+
+/** What was going on in this tab before the page was loaded anew. */
+export interface Here extends Used {
+  /** What the customer had chosen to pay with, as `chose` was told. */
+  choice: unknown;
+}
 
 export class RecentWallets {
   private readonly here: string;
   /** As they were when the page was loaded: what stands in a list stays where it is. */
   private readonly before = names(localStorageOrNull(), KEY);
+  /** The wallet that was used last, as it was when the page was loaded. */
+  readonly last = used(read(localStorageOrNull(), LAST));
 
   constructor(requestId: string) {
     this.here = `${KEY}:${requestId}`;
@@ -16,21 +30,26 @@ export class RecentWallets {
 
   /** The wallet was connected; a null one was left. */
   connected(wallet: Wallet | null): void {
-    keep(sessionStorageOrNull(), this.here, wallet ? [wallet.name, wallet.family] : []);
-    if (!wallet) return;
-    const others = names(localStorageOrNull(), KEY).filter((name) => name !== wallet.name);
-    keep(localStorageOrNull(), KEY, [wallet.name, ...others]);
+    const now = wallet && { name: wallet.name, family: wallet.family };
+    keep(sessionStorageOrNull(), this.here, now);
+    if (!now) return;
+    const others = names(localStorageOrNull(), KEY).filter((name) => name !== now.name);
+    keep(localStorageOrNull(), KEY, [now.name, ...others].slice(0, MOST));
+    // The one without a name of its own could not be told from another one later.
+    if (wallet?.id !== INJECTED) keep(localStorageOrNull(), LAST, now);
+  }
+
+  /** With the connected wallet, something was chosen to pay with; null: no longer. */
+  chose(choice: unknown): void {
+    const now = used(read(sessionStorageOrNull(), this.here));
+    if (now) keep(sessionStorageOrNull(), this.here, { ...now, choice });
   }
 
   /** The wallet that was connected for this payment in this tab, before the page was loaded anew. */
-  get connectedHere(): { name: string; family: string } | null {
-    const [name, family] = names(sessionStorageOrNull(), this.here);
-    return name && family ? { name, family } : null;
-  }
-
-  /** The wallet that was used last. */
-  get last(): string | null {
-    return this.before[0] ?? null;
+  get connectedHere(): Here | null {
+    const kept = read(sessionStorageOrNull(), this.here);
+    const now = used(kept);
+    return now && { ...now, choice: (kept as Partial<Here>).choice ?? null };
   }
 
   /** What was used before comes first, the latest foremost; everything else keeps its place. */
@@ -42,18 +61,27 @@ export class RecentWallets {
 }
 
 function names(storage: Storage | null, key: string): string[] {
+  const kept = read(storage, key);
+  return Array.isArray(kept) ? kept.filter((name): name is string => typeof name === "string") : [];
+}
+
+function used(kept: unknown): Used | null {
+  const { name, family } = (kept ?? {}) as Partial<Record<keyof Used, unknown>>;
+  return typeof name === "string" && typeof family === "string" ? { name, family } : null;
+}
+
+function read(storage: Storage | null, key: string): unknown {
   try {
-    const kept: unknown = JSON.parse(storage?.getItem(key) ?? "[]");
-    return Array.isArray(kept) ? kept.filter((name): name is string => typeof name === "string") : [];
+    return JSON.parse(storage?.getItem(key) ?? "null");
   } catch {
-    return [];
+    return null;
   }
 }
 
-function keep(storage: Storage | null, key: string, kept: string[]): void {
+function keep(storage: Storage | null, key: string, kept: unknown): void {
   try {
-    if (kept.length > 0) storage?.setItem(key, JSON.stringify(kept.slice(0, MOST)));
-    else storage?.removeItem(key);
+    if (kept === null) storage?.removeItem(key);
+    else storage?.setItem(key, JSON.stringify(kept));
   } catch {
     // Full, or not allowed: a convenience, nothing that a payment needs.
   }

@@ -35,7 +35,10 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   "4901": "disconnected",
 };
 
+/** Some say in words alone that their owner declined. */
+const DECLINED = /\buser (has )?(rejected|declined|denied|cancell?ed)\b/i;
 const MOST_LAYERS = 12;
+const LONGEST_DETAIL = 200;
 
 /** The refusal that was thrown, or null. Known by its shape: each of the page's scripts has a class of its own. */
 export function refused(error: unknown): WalletError | null {
@@ -51,15 +54,15 @@ export function understood(error: unknown): WalletError {
   const known = refused(error);
   if (known) return known;
   const queue: unknown[] = typeof error === "object" && error !== null ? [error] : [];
-  let detail = "";
+  let detail = typeof error === "string" ? error.slice(0, LONGEST_DETAIL) : "";
   for (let seen = 0; seen < MOST_LAYERS && queue.length > 0; seen += 1) {
     const { code, message, data, cause, originalError } = queue.shift() as Record<string, unknown>;
-    detail ||= typeof message === "string" ? message.slice(0, 200) : "";
+    detail ||= typeof message === "string" ? message.slice(0, LONGEST_DETAIL) : "";
     const refusal = REFUSALS[String(code)];
     if (refusal) return new WalletError(refusal, detail);
     queue.push(...[data, cause, originalError].filter((inner) => typeof inner === "object" && inner !== null));
   }
-  return new WalletError("other", detail);
+  return new WalletError(DECLINED.test(detail) ? "rejected" : "other", detail);
 }
 
 /** The answer to what no owner has to be asked about, or "silent" from a wallet that gives none. */

@@ -2,6 +2,9 @@
 
 import type { Chain, Token, UnsignedTransaction } from "../server/types";
 
+/** The id of the one wallet that announces itself to nobody. */
+export const INJECTED = "injected";
+
 const LONGEST_NAME = 40;
 /** In characters of a data URI: a good picture of 96 px takes a tenth of it. */
 const LARGEST_ICON = 100_000;
@@ -11,6 +14,8 @@ export interface WalletFace {
   id: string;
   name: string;
   icon: string | null;
+  /** How to use it, where its name does not tell. */
+  hint?: string;
 }
 
 /** What the customer was shown, and so what a transaction has to do. Amounts are base units. */
@@ -35,7 +40,7 @@ export interface Wallet extends WalletFace {
   /** The family of chains that it pays on: `evm` or `solana`. */
   family: string;
   /** The same wallet on the other family of chains, where it speaks both. */
-  sibling?: () => Wallet;
+  sibling?: (() => Wallet) | undefined;
   /** Asks to share an account; its address. */
   connect(): Promise<string>;
   /** The accounts that it shows this page already, without asking anybody; the chosen one first. */
@@ -56,6 +61,20 @@ export interface Wallet extends WalletFace {
   outcome?(hash: string): Promise<boolean | null>;
   /** Calls back on changes made in the wallet until the returned function is called. */
   watch(changes: WalletChanges): () => void;
+  /** What the page shows while the wallet connects, where it has no window of its own; null: what it shows for others. */
+  screen?(back: () => void): WalletScreen | null;
+  /** Changes with that screen. */
+  readonly pairing?: object | null;
+  /** The customer has turned away from it, or it has sent the payment. */
+  leave?(): void;
+}
+
+/** As the page's panel takes it. */
+export interface WalletScreen {
+  name: string;
+  heading: string;
+  nodes: Node[];
+  spoken?: string;
 }
 
 export interface WalletChanges {
