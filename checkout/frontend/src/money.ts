@@ -1,5 +1,6 @@
 /** Amounts for people. Strings and big integers throughout: no amount is ever a floating-point number. */
 
+import { isolated } from "./language";
 import type { Amount } from "./server/types";
 
 const SHORT_DIGITS = 6;
@@ -46,7 +47,7 @@ export function dollars(usd: string | null | undefined): string {
   const [whole = "0", fraction = ""] = usd.split(".");
   const cents = fraction.slice(0, 2).padEnd(2, "0");
   const isDust = /^0*$/.test(whole + cents) && /[1-9]/.test(fraction);
-  return isDust ? "<$0.01" : `$${grouped(whole)}.${cents}`;
+  return isolated(isDust ? "<$0.01" : `$${grouped(whole)}.${cents}`);
 }
 
 /** Which of two decimal strings is the larger: below zero for the first. Null is less than anything. */

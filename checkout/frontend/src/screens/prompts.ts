@@ -5,6 +5,7 @@ import { button, el } from "../dom";
 import type { Flow } from "../flow/flow";
 import { contractOf } from "../flow/route-book";
 import type { Ask, Plan, Reviewed } from "../flow/states";
+import { isolated } from "../language";
 import { amountOf, costs, plain } from "../money";
 import type { Signed, Wallet } from "../wallets/wallet";
 import type { PayContext } from "./context";
@@ -22,11 +23,6 @@ export function slowHint({ wallet }: { wallet: Wallet }, { isSlow }: Flow): HTML
   return isSlow ? noticeBox({ tone: "info", text: copy.slowWallet(wallet.name) }) : null;
 }
 
-/** How long a busy server is waited for before the page asks it again by itself. */
-export function busyHint({ waitsFor }: Flow): HTMLElement | null {
-  return waitsFor === null ? null : noticeBox({ tone: "info", text: copy.errors.waiting(waitsFor) });
-}
-
 export function approvingScreen(step: Asked & { isMining: boolean }, context: PayContext): Screen {
   const { flow, chains } = context;
   const { wallet, route, plan, isMining } = step;
@@ -42,7 +38,7 @@ export function approvingScreen(step: Asked & { isMining: boolean }, context: Pa
       planList(step, context, isMining ? "steps--busy" : ""),
       paragraph(isMining ? copy.miningHelp(chains.name(step.option.chainId)) : help),
       isMining ? null : signedFacts(step, context),
-      isMining ? busyHint(flow) : slowHint(step, flow),
+      slowHint(step, flow),
       actions(
         button("leave-prompt", "quiet", isMining ? copy.stopWaiting : copy.walletClosed, () => flow.leavePrompt()),
       ),
@@ -103,7 +99,7 @@ function signedFacts({ signed, route, plan }: Asked, { chains }: PayContext): HT
     { class: "signed" },
     el("h3", {}, copy.youSign),
     facts(
-      isToken || rawAmount !== "0" ? fact(copy.amount, el("strong", {}, amount)) : null,
+      isToken || rawAmount !== "0" ? fact(copy.amount, el("strong", {}, isolated(amount))) : null,
       fact(copy.network, chains.name(chainId)),
       party && addressFact(partyName, party),
       contract && addressFact(isToken ? copy.tokenContract : copy.contract, contract),
