@@ -1,0 +1,89 @@
+"""Signatures come in many forms, are brought to one, and nothing else is taken for one."""
+
+import base64
+import json
+
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_defunct
+from solders.keypair import Keypair
+
+from chains.clients.evm_signatures import is_signed_by
+from chains.models import ChainType
+from chains.signatures import LONGEST, SignatureError, normalise_signature
+
+TEXT = "I will pay."
+SIGNER = Account.from_key("0x" + "5e" * 32)
+EVM = SIGNER.sign_message(encode_defunct(text=TEXT)).signature.hex().removeprefix("0x")
+SOLANA = Keypair.from_seed(bytes(32)).sign_message(TEXT.encode())
+SOLANA_BYTES = bytes(SOLANA)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "0x" + EVM,
+        EVM,
+        "0X" + EVM.upper(),
+        f"  0x{EVM}\r\n",
+        f'"0x{EVM}"',
+        json.dumps({"address": SIGNER.address, "msg": TEXT, "sig": EVM, "version": "2"}),
+        json.dumps({"signature": "0x" + EVM}, indent=2),
+    ],
+)
+def test_an_evm_signature_becomes_lower_case_hex(given: str) -> None:
+    assert normalise_signature(ChainType.EVM, given) == "0x" + EVM
+
+
+def test_the_last_byte_may_count_from_0_as_hardware_wallets_do() -> None:
+    counted_from_0 = EVM[:-2] + f"{int(EVM[-2:], 16) - 27:02x}"
+    given = normalise_signature(ChainType.EVM, counted_from_0)
+    assert is_signed_by(SIGNER.address, TEXT, given, lambda calls: ["0x" for _ in calls])
+
+
+def test_a_contract_accounts_signature_may_be_longer() -> None:
+    assert normalise_signature(ChainType.EVM, "ab" * 300) == "0x" + "ab" * 300
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        str(SOLANA),
+        f" {SOLANA}\n",
+        base64.b64encode(SOLANA_BYTES).decode(),
+        SOLANA_BYTES.hex(),
+        "0x" + SOLANA_BYTES.hex(),
+        json.dumps({"signature": str(SOLANA), "publicKey": "5e"}),
+    ],
+)
+def test_a_solana_signature_becomes_base58(given: str) -> None:
+    assert normalise_signature(ChainType.SOLANA, given) == str(SOLANA)
+
+
+@pytest.mark.parametrize(
+    ("family", "given"),
+    [
+        (ChainType.EVM, ""),
+        (ChainType.EVM, "0x"),
+        (ChainType.EVM, EVM[:-1]),
+        (ChainType.EVM, EVM[:64] + " " + EVM[64:]),
+        (ChainType.EVM, "é" * 130),
+        (ChainType.EVM, "٣" * 130),
+        (ChainType.EVM, "ab" * LONGEST),
+        (ChainType.EVM, str(SOLANA)),
+        (ChainType.EVM, '{"sig": 5}'),
+        (ChainType.EVM, "{" * 9000),
+        (ChainType.EVM, '{"a":' * 3000),
+        (ChainType.SOLANA, ""),
+        (ChainType.SOLANA, "0x" + EVM),
+        (ChainType.SOLANA, str(SOLANA)[:-3]),
+        (ChainType.SOLANA, base64.b64encode(SOLANA_BYTES[:-1]).decode()),
+        (ChainType.SOLANA, SOLANA_BYTES.hex()[:-2]),
+        (ChainType.SOLANA, "٣" * 128),
+        (ChainType.SOLANA, "1" * 9999),
+        (ChainType.SOLANA, "\0" * 88),
+    ],
+)
+def test_anything_else_is_no_signature(family: str, given: str) -> None:
+    with pytest.raises(SignatureError):
+        normalise_signature(family, given)
