@@ -1,5 +1,6 @@
 """The script's own words: in the checkout's languages, and in the one that the checkout in the frame speaks."""
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,7 @@ from tests.processes import REPOSITORY
 
 Create = Callable[..., dict[str, Any]]
 KEYS = ("page.payment", "shop.close", "shop.opening", "shop.openPage", "shop.elsewhere")
-SOURCE = REPOSITORY / "checkout/frontend/src/shop/words.ts"
+SOURCES = REPOSITORY / "checkout/frontend/src/shop"
 
 
 def opened(page: Page, shop: Shop, url: str, options: str = "") -> Page:
@@ -35,15 +36,21 @@ def assert_speaks(page: Page, tag: str) -> None:
     expect(page.frame_locator("iframe").locator("html")).to_have_attribute("lang", tag)
 
 
-@pytest.mark.parametrize("tag", LANGUAGES)
-def test_the_built_script_has_the_words_of_each_language(tag: str) -> None:
+def test_its_words_are_those_of_the_checkouts_messages() -> None:
+    words = json.loads((SOURCES / "words.json").read_text())
+    assert words == {tag: [read_messages(tag)[key] for key in KEYS] for tag in words}
+    assert words.keys() == LANGUAGES.keys()
+
+
+def test_the_built_script_has_them() -> None:
     with open(str(finders.find("checkout/quittance.js")), encoding="utf-8") as file:
         script = file.read()
-    assert [key for key in KEYS if f'"{read_messages(tag)[key]}"' not in script] == []
+    said = [read_messages(tag)[key] for tag in LANGUAGES for key in KEYS]
+    assert [words for words in said if f'"{words}"' not in script] == []
 
 
 def test_it_takes_other_tags_for_the_same_languages_as_the_service() -> None:
-    (also,) = re.findall(r"ALSO[^{]+(\{.+?\});", SOURCE.read_text())
+    (also,) = re.findall(r"ALSO[^{]+(\{.+?\});", (SOURCES / "words.ts").read_text())
     pairs = re.findall(r'"?([a-z-]+)"?: "([A-Za-z-]+)"', also)
     assert pairs
     assert all(known_language(tag) == known for tag, known in pairs)
