@@ -30,7 +30,8 @@ def served_bytes(name: str) -> bytes:
 
 def import_map() -> dict[str, dict[str, str]]:
     """Return an import map with the digest of each part that the page's script may load later."""
-    names = sorted(path.name for path in _BUILT.glob("*.js") if path.name not in _NOT_IMPORTED)
+    left_out = _NOT_IMPORTED if settings.WALLETCONNECT_PROJECT_ID else (*_NOT_IMPORTED, "walletconnect.js")
+    names = sorted(path.name for path in _BUILT.glob("*.js") if path.name not in left_out)
     return {"integrity": {static(f"checkout/{name}"): integrity(f"checkout/{name}") for name in names}}
 
 

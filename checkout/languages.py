@@ -13,6 +13,7 @@ from typing import Any
 
 from babel import Locale
 from babel.dates import format_skeleton, get_datetime_format
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
@@ -24,6 +25,7 @@ _FOLDER = Path(__file__).parent / "messages"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 # What the checkout's own script never says: `shop.` is for `quittance.js`, which has its words in itself.
 _NOT_FOR_THE_SCRIPT = ("page.", "shop.")
+_NOT_WITHOUT_WALLETCONNECT = "walletconnect."
 # Keep what is put into a text in one piece and in its own direction (Unicode's FIRST STRONG ISOLATE and its end).
 _ISOLATE, _ISOLATE_END = "\u2068", "\u2069"
 
@@ -49,7 +51,9 @@ class Language:
     @property
     def script_messages(self) -> dict[str, Message]:
         """The messages that the page's script needs."""
-        return {key: text for key, text in self.messages.items() if not key.startswith(_NOT_FOR_THE_SCRIPT)}
+        is_offered = bool(settings.WALLETCONNECT_PROJECT_ID)
+        left_out = _NOT_FOR_THE_SCRIPT if is_offered else (*_NOT_FOR_THE_SCRIPT, _NOT_WITHOUT_WALLETCONNECT)
+        return {key: text for key, text in self.messages.items() if not key.startswith(left_out)}
 
     def say(self, key: str, values: dict[str, Any] | None = None) -> SafeString:
         """Return a message as HTML, its placeholders filled in; raises KeyError where there is no such message.

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 
 # What `parse_origin` gives; nothing else may get into the header, wherever it came from.
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
+_RELAY = re.compile(r"wss?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
 
 def allow_nonce(request: HttpRequest) -> str:
@@ -17,14 +18,26 @@ def allow_nonce(request: HttpRequest) -> str:
     return str(nonce)
 
 
+def allow_connection(request: HttpRequest, origin: str) -> None:
+    """Let this answer's page open web sockets to `origin`, beside what it may call here.
+
+    Raises ValueError where that is no such origin.
+    """
+    if not _RELAY.fullmatch(origin):
+        raise ValueError(f"{origin!r} is no origin of web sockets.")
+    request.csp_connection = origin  # type: ignore[attr-defined]
+
+
 def page_policy(
     request: HttpRequest, response: HttpResponse, *, framed_by: Iterable[str] = ()
 ) -> HttpResponse:
     """Return `response` with a policy that allows our own files and this answer's nonce, and nothing else.
 
+    Except web sockets to where `allow_connection` was told.
     `framed_by` are the origins that may show the page in a frame, each of its ancestors; without any, nobody may.
     """
     nonce = allow_nonce(request)
+    connections = ("'self'", getattr(request, "csp_connection", ""))
     origins = [origin for origin in framed_by if _ORIGIN.fullmatch(origin)]
     framers = " ".join(origins) or "'none'"
     response["Content-Security-Policy"] = "; ".join(
@@ -33,7 +46,7 @@ def page_policy(
             f"script-src 'self' 'nonce-{nonce}'",
             f"style-src 'self' 'nonce-{nonce}'",
             "img-src 'self' data:",
-            "connect-src 'self'",
+            f"connect-src {' '.join(connections).strip()}",
             "font-src 'self'",
             "form-action 'self'",
             "base-uri 'none'",

@@ -10,6 +10,9 @@ from django.core.exceptions import ImproperlyConfigured
 from limits import RateLimitItem, parse
 
 _RATE = re.compile(r"[1-9][0-9]{0,8}/(second|minute|hour)")
+_PROJECT_ID = re.compile(r"[A-Za-z0-9_-]{0,64}")
+# A policy for pages names its origin, so that nothing may stand in it that could end the header's part.
+_RELAY = re.compile(r"wss?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?")
 _HEADER_VALUE = re.compile(r"[\x21-\x7e]{0,500}")
 
 env = environ.Env()
@@ -50,6 +53,29 @@ def api_address(name: str, default: str, *, allow_http: bool) -> str:
         raise ImproperlyConfigured(f"{name} is wrong: it should be {hint}") from None
     is_safe = parts.scheme == "https" or (parts.scheme == "http" and (allow_http or _is_loopback(host)))
     if not is_safe or not host or parts.query or parts.fragment or "@" in parts.netloc:
+        raise ImproperlyConfigured(f"{name} is wrong: it should be {hint}")
+    return value
+
+
+def project_id(name: str) -> str:
+    """Return the public id of an account with somebody else, or an empty text where it is not set."""
+    value = str(env.str(name, default="")).strip()
+    if not _PROJECT_ID.fullmatch(value):
+        raise ImproperlyConfigured(f"{name} is wrong: it should be up to 64 letters, digits, - and _")
+    return value
+
+
+def relay_address(name: str, default: str) -> str:
+    """Return the address of a relay for web sockets: wss, or ws on a loopback address; nothing after the path."""
+    value = str(env.str(name, default="")).strip().rstrip("/") or default
+    hint = "a wss address without credentials or query, such as " + default
+    try:
+        parts = urlsplit(value)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} is wrong: it should be {hint}") from None
+    is_safe = parts.scheme == "wss" or (parts.scheme == "ws" and _is_loopback(host))
+    if not is_safe or not _RELAY.fullmatch(value):
         raise ImproperlyConfigured(f"{name} is wrong: it should be {hint}")
     return value
 

@@ -304,6 +304,12 @@ DEFAULT_FROM_EMAIL = (
     env.str("EMAIL_FROM", default="") or f"Quittance <no-reply@{urlsplit(BASE_URL).hostname}>"
 )
 
+# --- WalletConnect: wallets on other devices, reached through a relay of somebody else's; off without a project id ----
+WALLETCONNECT_PROJECT_ID = environment.project_id("WALLETCONNECT_PROJECT_ID")
+WALLETCONNECT_RELAY_URL = environment.relay_address(
+    "WALLETCONNECT_RELAY_URL", "wss://relay.walletconnect.org"
+)
+
 # --- routing providers (contract 10) ------------------------------------------------------------------------------
 ROUTING_PROVIDERS = environment.words("ROUTING_PROVIDERS", ["lifi", "relay"])
 LIFI_API_URL = environment.api_address("LIFI_API_URL", "https://li.quest/v1", allow_http=ALLOW_HTTP_URLS)

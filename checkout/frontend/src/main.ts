@@ -11,7 +11,7 @@ import { plain } from "./money";
 import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
 import { Leaving } from "./page/leaving";
-import { WalletList } from "./page/wallet-list";
+import { WalletList, type Remote } from "./page/wallet-list";
 import * as outcomes from "./screens/outcomes";
 import { Panel, type Screen } from "./screens/panel";
 import { money, partialText } from "./screens/parts";
@@ -23,6 +23,7 @@ import { Outbox } from "./server/outbox";
 import { StatusPoll } from "./server/status";
 import type { Checkout, SentTransaction } from "./server/types";
 import { RecentWallets } from "./wallets/recent";
+import { offerOf, walletConnect } from "./walletconnect/entry";
 import type { Wallet } from "./wallets/wallet";
 
 const LATE_CHECK_MS = 15_000;
@@ -125,7 +126,10 @@ class CheckoutPage {
     });
     this.wasInFlight = this.isInFlight();
     if (this.isPayable() && !this.wasInFlight && !this.outbox.promptWasLeftOpen) this.wallets.awaitFormer();
-    this.wallets.discover(this.chains, this.root.dataset.solana ?? "", this.flow.means.offersSwaps);
+    const offer = offerOf(this.root);
+    const changed = (): void => this.render();
+    const remote: Remote | null = offer && ((...given) => walletConnect(offer, this.checkout.merchant.name, changed, ...given));
+    this.wallets.discover(this.chains, this.root.dataset.solana ?? "", this.flow.means.offersSwaps, remote);
     this.render();
     setInterval(() => this.render(), LATE_CHECK_MS);
     this.poll.start();
@@ -133,7 +137,7 @@ class CheckoutPage {
   }
 
   private walletsChanged(): void {
-    this.root.dataset.wallets = this.wallets.all.length > 0 ? "some" : "none";
+    this.root.dataset.wallets = this.wallets.isAnyHere ? "some" : "none";
     this.render();
   }
 
@@ -152,6 +156,7 @@ class CheckoutPage {
     }
     // What is paid while the page looks on is paid here, by whatever device.
     this.wasInFlight ||= this.isInFlight() || (before.status === "active" && next.status === "completed");
+    if (next.status === "completed" && "wallet" in this.flow.step) this.flow.step.wallet.leave?.();
     if (next.amount_paid.raw !== before.amount_paid.raw || next.status !== before.status) this.showAmounts();
     this.render();
   }

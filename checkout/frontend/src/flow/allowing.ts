@@ -17,6 +17,8 @@ export interface Allowed {
 const POLL_MS = 1_500;
 /** How often the server is asked beside the wallet: a transaction that was sped up is mined under another name. */
 const POLLS_PER_CHECK = 10;
+/** Where the wallet can't be asked at all. */
+const POLLS_WITHOUT_WALLET = 4;
 const SETTLING_CHECKS = 8;
 const SETTLING_MS = 2_000;
 
@@ -85,11 +87,12 @@ export class Allowing {
     before: Approval,
     current: () => boolean,
   ): Promise<"mined" | "failed" | "elsewhere" | Approval> {
+    const pollsPerCheck = wallet.outcome ? POLLS_PER_CHECK : POLLS_WITHOUT_WALLET;
     for (let poll = 1; current(); poll += 1) {
       if ((await wallet.chain()) !== option.chainId) return "elsewhere";
       const outcome = (await wallet.outcome?.(hash).catch(() => null)) ?? null;
       if (outcome !== null) return outcome ? "mined" : "failed";
-      if (poll % POLLS_PER_CHECK === 0) {
+      if (poll % pollsPerCheck === 0) {
         const now = await this.api.checkApproval(route.id).catch(() => before);
         if (isFurther(now, before)) return now;
       }

@@ -45,6 +45,7 @@ export class Flow implements Stage {
     this.unwatch?.();
     this.unwatch = null;
     this.means.events.connected(null);
+    if ("wallet" in this.step) this.step.wallet.leave?.();
     this.go({ at: "choose", ...(notice ? { notice } : {}) });
   }
 

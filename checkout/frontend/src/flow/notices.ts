@@ -57,6 +57,8 @@ export function walletNotice(error: unknown, wallet: Wallet): Notice {
       return info(copy.notices.alreadyAsking(wallet.name));
     case "disconnected":
       return bad(copy.notices.disconnected);
+    case "incomplete":
+      return bad(copy.notices.pageIncomplete);
     case "silent":
       return bad(copy.notices.silent(wallet.name));
     case "rejected":

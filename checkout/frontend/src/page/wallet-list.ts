@@ -2,7 +2,8 @@
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
-import type { Here, RecentWallets } from "../wallets/recent";
+import type { Chain } from "../server/types";
+import type { Here, RecentWallets, Used } from "../wallets/recent";
 import type { Wallet } from "../wallets/wallet";
 import { discoverWallets, siblingAmong } from "../wallets/wallets";
 
@@ -17,11 +18,17 @@ interface Events {
   incomplete(): void;
 }
 
+/** Makes the wallet on another device. `chains` can pay, that of the request first; `former` is to be gone on with. */
+export type Remote = (chains: readonly Chain[], former: Used | null) => Wallet;
+
 export class WalletList {
   all: Wallet[] = [];
+  /** Whether this browser has a wallet itself. */
+  isAnyHere = false;
   /** Whether wallets have had their time to announce themselves. */
   isSettled = false;
   private awaited: Here | null = null;
+  private remote: Wallet | null = null;
   private families: readonly string[] = [];
 
   constructor(
@@ -30,7 +37,7 @@ export class WalletList {
   ) {}
 
   /** Looks for wallets. `offersSwaps`: those of other families than the request's can pay too. */
-  discover(chains: Chains, solanaScript: string, offersSwaps: boolean): void {
+  discover(chains: Chains, solanaScript: string, offersSwaps: boolean, remote: Remote | null): void {
     const own = chains.requested.chain_type;
     const others = FAMILIES.filter((family) => family !== own && chains.of(family).length > 0);
     const search = {
@@ -39,6 +46,7 @@ export class WalletList {
       solana: { chains: chains.of("solana"), script: solanaScript, isNeeded: own === "solana" },
     };
     this.families = search.families;
+    if (remote && search.families.length > 0) this.remote = this.onAnotherDevice(remote, chains, search.families, offersSwaps);
     discoverWallets(
       search,
       (wallets, settled) => this.found(wallets, settled),
@@ -63,8 +71,17 @@ export class WalletList {
     return siblingAmong(this.all, wallet);
   }
 
+  private onAnotherDevice(make: Remote, chains: Chains, families: readonly string[], offersSwaps: boolean): Wallet {
+    const { requested } = chains;
+    const others = offersSwaps ? families.flatMap((family) => chains.of(family)) : [];
+    return make([requested, ...others.filter(({ id }) => id !== requested.id)], this.awaited);
+  }
+
   private found(wallets: Wallet[], settled: boolean): void {
-    this.all = this.recent.sorted(wallets);
+    this.isAnyHere = wallets.length > 0;
+    // Not before the others, which would push it away under the customer's hand.
+    const isTime = settled || this.isAnyHere;
+    this.all = this.recent.sorted(this.remote && isTime ? [...wallets, this.remote] : wallets);
     this.isSettled = settled;
     this.events.changed();
     const { name, family, choice } = this.awaited ?? {};

@@ -22,6 +22,8 @@ export function payScreen(step: Step, context: PayContext): Screen {
       return chooseScreen(step.notice, context);
     case "connecting": {
       const { name } = step.wallet;
+      const own = step.wallet.screen?.(() => flow.restart());
+      if (own) return own;
       return waitScreen("connecting", copy.connecting(name), copy.connectingHelp(name), () => flow.restart(), slowHint(step, flow));
     }
     case "looking":
@@ -92,7 +94,8 @@ function isKnownFamily({ chain }: Checkout): boolean {
 function walletList(wallets: Wallet[], { flow, lastUsed }: PayContext): HTMLElement {
   const items = wallets.map((wallet, index) => {
     const row = el("button", { type: "button", class: "wallet", id: `wallet-${index}` });
-    row.append(walletIcon(wallet), el("bdi", { class: "wallet__name" }, wallet.name));
+    const hint = wallet.hint ? el("span", { class: "wallet__hint" }, wallet.hint) : null;
+    row.append(walletIcon(wallet), el("span", {}, el("bdi", { class: "wallet__name" }, wallet.name), hint));
     if (wallet.name === lastUsed && wallets.length > 1) row.append(el("span", { class: "tag" }, copy.lastUsed));
     row.addEventListener("click", () => void flow.choose(wallet));
     return el("li", {}, row);

@@ -37,7 +37,8 @@ export function solanaWallet(registered: unknown, chains: readonly Chain[]): Wal
   return { ...face, id: `solana:${face.id}`, family: "solana", ...doingOf(registered, networks) };
 }
 
-function clusterOf(chain: Chain): string {
+/** Its name in Wallet Standard. */
+export function clusterOf(chain: Chain): string {
   return `solana:${CLUSTERS[chain.network] ?? chain.network}`;
 }
 

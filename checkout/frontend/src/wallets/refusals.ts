@@ -8,6 +8,8 @@ export type Refusal =
   | "already_asking"
   | "disconnected"
   | "silent"
+  /** The part of the page that speaks to the wallet can't be loaded. */
+  | "incomplete"
   | "other";
 
 /** A wallet said no, or failed. `detail` is the wallet's own wording: show it as text only. */

@@ -1,0 +1,54 @@
+/** A session as the provider that wallets in the browser are (EIP-1193). */
+
+import type { Provider } from "../wallets/ethereum";
+import type { Session } from "./session";
+
+/** `networks` are those that can pay, that of the request first. */
+export function evmProvider(session: Session, networks: readonly string[]): Provider {
+  let current = networks.find((network) => session.addresses(network).length > 0) ?? networks[0] ?? "";
+  const listeners = new Map<(value: unknown) => void, () => void>();
+
+  async function switchTo(method: string, params: unknown): Promise<null> {
+    const [{ chainId = "" } = {}] = (params ?? []) as { chainId?: string }[];
+    const wanted = `eip155:${Number(chainId)}`;
+    if (session.addresses(wanted).length === 0) {
+      if (!session.allows("eip155", method)) throw { code: 4902 };
+      await session.request(current, method, params);
+      if (!(await session.reaches(wanted))) throw { code: 4902 };
+    }
+    current = wanted;
+    return null;
+  }
+
+  return {
+    async request({ method, params }) {
+      switch (method) {
+        case "eth_chainId":
+          return `0x${Number(current.split(":")[1]).toString(16)}`;
+        case "eth_accounts":
+        case "eth_requestAccounts":
+          return session.addresses(current);
+        case "wallet_switchEthereumChain":
+        case "wallet_addEthereumChain":
+          return switchTo(method, params);
+        default:
+          return session.request(current, method, params);
+      }
+    },
+    // A session is on all of its networks at once, so that only its accounts can change.
+    on(event, listener) {
+      if (event !== "accountsChanged") return;
+      let before = session.addresses(current)[0];
+      const stop = session.onChange(() => {
+        const now = session.addresses(current);
+        if (now[0] !== before) listener(now);
+        before = now[0];
+      });
+      listeners.set(listener, stop);
+    },
+    removeListener(_, listener) {
+      listeners.get(listener)?.();
+      listeners.delete(listener);
+    },
+  };
+}

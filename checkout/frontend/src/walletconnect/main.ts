@@ -1,0 +1,130 @@
+/** WalletConnect: a wallet on another device, reached through a relay. Loaded once a customer has chosen it. */
+
+import type { Screen } from "../screens/panel";
+import type { Chain } from "../server/types";
+import { clusterOf, solanaWallet } from "../solana/main";
+import { ethereumWallet } from "../wallets/ethereum";
+import { understood, WalletError } from "../wallets/refusals";
+import type { Wallet } from "../wallets/wallet";
+import { caipOf, namespaces } from "./caip";
+import { openClient, type Client, type ClientSetup } from "./client";
+import { evmProvider } from "./evm";
+import { Proposing, type Pairing } from "./pairing";
+import { pairingScreen } from "./pairing-screen";
+import { Session } from "./session";
+import { registered } from "./solana";
+
+export interface LinkSetup extends ClientSetup {
+  /** The networks that can pay, those of the request's family first. */
+  chains: readonly Chain[];
+}
+
+const NAME = "WalletConnect";
+
+/** `changed` is told when the screen is another now. */
+export async function open(setup: LinkSetup, changed: () => void): Promise<Link> {
+  return new Link(await openClient(setup), setup.chains, changed);
+}
+
+/** One page's link to one wallet. */
+export class Link {
+  pairing: Pairing | null = null;
+  private proposing: Proposing | null = null;
+  private session: Session | null = null;
+  private readonly wallets = new Map<string, Wallet>();
+
+  constructor(
+    private readonly client: Client,
+    private readonly chains: readonly Chain[],
+    private readonly changed: () => void,
+  ) {}
+
+  /** The families on which the connected wallet shows an account, that of the request first. */
+  get families(): string[] {
+    return [...this.wallets.keys()];
+  }
+
+  wallet(family: string): Wallet | null {
+    return this.wallets.get(family) ?? null;
+  }
+
+  /** Goes on with the session that this tab had before the page was loaded anew. */
+  restore(): void {
+    const last = this.client.session.getAll().pop();
+    if (!this.session && last) this.take(last.topic);
+  }
+
+  /** Shows a code until a wallet has taken it up. Throws a WalletError for one that will not. */
+  async connect(): Promise<void> {
+    if (this.session && this.families.length > 0) return;
+    await this.endAll();
+    this.proposing = new Proposing(this.client, namespaces(this.chains), (pairing) => this.show(pairing));
+    try {
+      this.take(await this.proposing.run());
+    } catch (error) {
+      throw refusal(error);
+    } finally {
+      this.show(null);
+    }
+    if (this.families.length > 0) return;
+    await this.leave();
+    throw new WalletError("unauthorized", "");
+  }
+
+  /** What the customer sees meanwhile. */
+  screen(back: () => void): Screen | null {
+    return this.pairing && pairingScreen(this.pairing, () => void this.proposing?.renew(), back);
+  }
+
+  /** The customer has left, or has paid: the wallet is told, and the relay is contacted no more. */
+  async leave(): Promise<void> {
+    this.proposing?.stop();
+    this.show(null);
+    await this.endAll();
+    await this.client.core.relayer.transportClose().catch(() => undefined);
+  }
+
+  private take(topic: string): void {
+    const session = new Session(this.client, topic);
+    this.session = session;
+    this.wallets.clear();
+    const of = (family: string): Chain[] => this.chains.filter((chain) => chain.chain_type === family && caipOf(chain));
+    for (const family of new Set(this.chains.map((chain) => chain.chain_type))) {
+      const wallet = walletOf(session, family, of(family));
+      if (wallet) this.wallets.set(family, wallet);
+    }
+  }
+
+  private show(pairing: Pairing | null): void {
+    this.pairing = pairing;
+    this.changed();
+  }
+
+  /** Sessions of payments that this tab has left are of no use to anybody. */
+  private async endAll(): Promise<void> {
+    this.wallets.clear();
+    await this.session?.end();
+    this.session = null;
+    const topics = this.client.session.keys;
+    const reason = { code: 6000, message: "" };
+    await Promise.all(topics.map((topic) => this.client.disconnect({ topic, reason }).catch(() => undefined)));
+  }
+}
+
+/** The wallet on one family's networks; null where the session shows no account on any. */
+function walletOf(session: Session, family: string, chains: Chain[]): Wallet | null {
+  const networks = new Map(chains.map((chain) => [chain, caipOf(chain) ?? ""]));
+  if (![...networks.values()].some((network) => session.addresses(network).length > 0)) return null;
+  if (family === "evm") {
+    const face = { id: "walletconnect", name: NAME, icon: null };
+    return ethereumWallet(face, evmProvider(session, [...networks.values()]));
+  }
+  const named = new Map([...networks].map(([chain, network]) => [clusterOf(chain), network]));
+  return solanaWallet(registered(session, named, NAME), chains);
+}
+
+/** A wallet that declines to connect says so by one of WalletConnect's own codes, from 5000 on. */
+function refusal(error: unknown): WalletError {
+  const code = Number((error as { code?: unknown } | null)?.code);
+  return code >= 5000 && code < 5100 ? new WalletError("rejected", "") : understood(error);
+}

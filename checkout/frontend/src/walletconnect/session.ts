@@ -1,0 +1,121 @@
+/** One wallet's session: what it allows, what is asked of it, and how it ends. */
+
+import { WalletError } from "../wallets/refusals";
+import { addressesOn, allows, type Allowed } from "./caip";
+import type { Client } from "./client";
+
+/** What WalletConnect's codes mean among those that wallets in the browser give. */
+const CODES: Readonly<Record<string, number>> = {
+  5000: 4001,
+  5001: 4001,
+  5002: 4001,
+  5100: 4902,
+  5101: 4200,
+  3001: 4100,
+  6000: 4900,
+};
+const DECLINED = /\b(user|you|owner) (has )?(rejected|declined|denied|cancell?ed)\b|\brejected by (the )?user\b/i;
+const UPDATE_MS = 3_000;
+
+export class Session {
+  private readonly listeners = new Set<() => void>();
+  private readonly ended: Promise<never>;
+  private tellEnded: (error: unknown) => void = () => undefined;
+  /** The account that its owner chose last, where the wallet says so. */
+  private chosen = "";
+  private isOver = false;
+
+  constructor(
+    private readonly client: Client,
+    private readonly topic: string,
+  ) {
+    this.ended = new Promise((_, reject) => (this.tellEnded = reject));
+    this.ended.catch(() => undefined);
+    client.on("session_delete", ({ topic: which }) => this.over(which));
+    client.on("session_expire", ({ topic: which }) => this.over(which));
+    client.on("session_update", ({ topic: which }) => this.changed(which));
+    client.on("session_event", ({ topic: which, params }) => {
+      if (which !== topic || params.event.name !== "accountsChanged") return;
+      const [first] = Array.isArray(params.event.data) ? (params.event.data as unknown[]) : [];
+      this.chosen = typeof first === "string" ? (first.split(":").pop() ?? "") : "";
+      this.changed(which);
+    });
+  }
+
+  /** The addresses that it shows on a network, the chosen one first; none once it is over. */
+  addresses(network: string): string[] {
+    const { allowed } = this;
+    const found = allowed ? addressesOn(allowed, network) : [];
+    const isChosen = (address: string): boolean => address.toLowerCase() === this.chosen.toLowerCase();
+    return [...found.filter(isChosen), ...found.filter((address) => !isChosen(address))];
+  }
+
+  allows(space: string, method: string): boolean {
+    return this.allowed !== null && allows(this.allowed, space, method);
+  }
+
+  /** Asks the wallet; what it refuses is thrown in the form in which wallets in the browser refuse. */
+  async request(network: string, method: string, params: unknown): Promise<unknown> {
+    if (!this.allowed) throw { code: 4900 };
+    if (!this.allows(network.split(":")[0] ?? "", method)) throw { code: 4200 };
+    const { client, topic } = this;
+    const answer = client.request<unknown>({ topic, chainId: network, request: { method, params } });
+    answer.catch(() => undefined);
+    try {
+      return await Promise.race([answer, this.ended]);
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+
+  /** Once the session shows an account on the network, or false after a while: wallets tell of it when they have answered. */
+  async reaches(network: string): Promise<boolean> {
+    const isThere = (): boolean => this.addresses(network).length > 0;
+    if (isThere()) return true;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => done(false), UPDATE_MS);
+      const stop = this.onChange(() => isThere() && done(true));
+      const done = (reached: boolean): void => {
+        clearTimeout(timer);
+        stop();
+        resolve(reached);
+      };
+    });
+  }
+
+  onChange(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  /** Ends it on both sides, as far as the wallet can be told. */
+  async end(): Promise<void> {
+    if (this.isOver) return;
+    this.isOver = true;
+    await this.client.disconnect({ topic: this.topic, reason: { code: 6000, message: "" } }).catch(() => undefined);
+  }
+
+  private get allowed(): Allowed | null {
+    const { client, topic, isOver } = this;
+    return !isOver && client.session.keys.includes(topic) ? client.session.get(topic) : null;
+  }
+
+  private over(which: string): void {
+    if (which !== this.topic || this.isOver) return;
+    this.isOver = true;
+    this.tellEnded({ code: 4900 });
+    this.changed(which);
+  }
+
+  private changed(which: string): void {
+    if (which === this.topic) this.listeners.forEach((listener) => listener());
+  }
+}
+
+function translated(error: unknown): unknown {
+  const { code, message, data } = (error ?? {}) as { code?: unknown; message?: unknown; data?: unknown };
+  const text = typeof message === "string" ? message : "";
+  const known = CODES[String(code)];
+  if (known) return { code: known, message: text };
+  return DECLINED.test(text) ? new WalletError("rejected", text) : { code, message: text, data };
+}

@@ -1,0 +1,52 @@
+/** A session as a wallet that registers by Wallet Standard, which is how the page knows Solana wallets. */
+
+import { fromBase58, toBase58 } from "../solana/base58";
+import type { Session } from "./session";
+
+interface Input {
+  account: { address: string };
+  transaction: Uint8Array;
+  message: Uint8Array;
+  chain: string;
+}
+
+const SEND = "solana_signAndSendTransaction";
+
+/** `networks` gives, for the name of a network in Wallet Standard, its name in WalletConnect; that of the request first. */
+export function registered(session: Session, networks: ReadonlyMap<string, string>, name: string): object {
+  const [any = ""] = networks.values();
+  const accounts = (): object[] => {
+    const found = new Map<string, string[]>();
+    for (const [chain, network] of networks) {
+      for (const address of session.addresses(network)) found.set(address, [...(found.get(address) ?? []), chain]);
+    }
+    return [...found].map(([address, chains]) => ({ address, chains }));
+  };
+  const ask = async (method: string, network: string, params: object): Promise<{ signature: Uint8Array }[]> => {
+    const answer = (await session.request(network, method, params)) as { signature?: unknown } | null;
+    const signature = fromBase58(String(answer?.signature ?? ""), 64);
+    if (!signature) throw new Error("The wallet gave no signature.");
+    return [{ signature }];
+  };
+  const send = async ({ account, transaction, chain }: Input): Promise<object[]> =>
+    ask(SEND, networks.get(chain) ?? any, { transaction: base64(transaction), pubkey: account.address });
+  const sign = async ({ account, message }: Input): Promise<object[]> =>
+    ask("solana_signMessage", any, { message: toBase58(message), pubkey: account.address });
+  return {
+    name,
+    icon: null,
+    chains: [...networks.keys()],
+    features: {
+      "standard:connect": { connect: async () => ({ accounts: accounts() }) },
+      "standard:events": { on: (_: string, told: (change: object) => void) => session.onChange(() => told({ accounts: accounts() })) },
+      // A wallet that only signs would leave the sending to the page: it is known by the lack of the first.
+      ...(session.allows("solana", SEND) ? { "solana:signAndSendTransaction": { signAndSendTransaction: send } } : {}),
+      "solana:signTransaction": {},
+      "solana:signMessage": { signMessage: sign },
+    },
+  };
+}
+
+function base64(bytes: Uint8Array): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}

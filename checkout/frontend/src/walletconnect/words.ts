@@ -1,0 +1,19 @@
+/** What the page says about WalletConnect. The words come with the page only where it is offered. */
+
+import { say } from "../language";
+
+export const words = {
+  heading: say("walletconnect.heading"),
+  help: say("walletconnect.help"),
+  opening: say("walletconnect.opening"),
+  code: say("walletconnect.code"),
+  copy: say("walletconnect.copy"),
+  open: say("walletconnect.open"),
+  nothing: say("walletconnect.nothing"),
+  relay: say("walletconnect.relay"),
+  expired: say("walletconnect.expired"),
+  renew: say("walletconnect.renew"),
+  unreachable: say("walletconnect.unreachable"),
+  tryAgain: say("tryAgain"),
+  back: say("back"),
+} as const;

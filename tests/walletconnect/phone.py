@@ -1,0 +1,108 @@
+"""A wallet on another device: WalletConnect's own library, in a process of its own, led by a test as by its owner."""
+
+import itertools
+import json
+import queue
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+from demo.services import node, packages
+from demo.services.process import LOCAL
+
+Told = dict[str, Any]
+_FOLDER = Path(__file__).parent / "phone"
+EVM_METHODS = ["eth_sendTransaction", "personal_sign"]
+PATIENCE_SECONDS = 20
+
+
+class Phone:
+    """What its owner does; `expect` waits for what it is asked."""
+
+    def __init__(self, project_id: str, relay_url: str) -> None:
+        installed = packages.install(_FOLDER, LOCAL / "walletconnect", "WalletConnect's library")
+        # A module finds its packages from where it stands.
+        script = installed / "phone.mjs"
+        script.write_text((_FOLDER / "phone.mjs").read_text())
+        self._process = subprocess.Popen(
+            [str(node.node()), str(script), project_id, relay_url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._numbers = itertools.count(1)
+        self._events: dict[str, queue.Queue[Told]] = {
+            name: queue.Queue() for name in ("ready", "proposal", "request", "ended", "done")
+        }
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        self.expect("ready")
+
+    def close(self) -> None:
+        """Switch it off."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=10)
+        self._reader.join()
+
+    def forget(self) -> None:
+        """Leave what earlier tests asked."""
+        for name in ("proposal", "request", "ended"):
+            while not self._events[name].empty():
+                self._events[name].get_nowait()
+
+    def expect(self, event: str) -> Told:
+        """Return the next `proposal`, `request` or `ended`."""
+        try:
+            return self._events[event].get(timeout=PATIENCE_SECONDS)
+        except queue.Empty:
+            raise AssertionError(f"No {event} has come to the phone.") from None
+
+    def scan(self, uri: str) -> Told:
+        """Scan a code; returns the proposal that it leads to."""
+        self.does("pair", uri=uri)
+        return self.expect("proposal")
+
+    def approve(self, proposal: Told, **namespaces: Told) -> str:
+        """Approve it for these accounts; returns the session's topic."""
+        topic: str = self.does("approve", id=proposal["id"], namespaces=namespaces)
+        return topic
+
+    def reject(self, proposal: Told, code: int = 5000, message: str = "User rejected.") -> None:
+        """Decline to connect."""
+        self.does("reject", id=proposal["id"], code=code, message=message)
+
+    def answer(self, request: Told, result: Any) -> None:
+        """Do what was asked."""
+        self.does("answer", topic=request["topic"], id=request["id"], result=result)
+
+    def refuse(self, request: Told, code: int = 5000, message: str = "User rejected.") -> None:
+        """Decline what was asked."""
+        error = {"code": code, "message": message}
+        self.does("refuse", topic=request["topic"], id=request["id"], error=error)
+
+    def does(self, doing: str, **given: Any) -> Any:
+        """Do something, and return what came of it once it is done."""
+        number = next(self._numbers)
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"number": number, "doing": doing, **given}) + "\n")
+        self._process.stdin.flush()
+        done = self.expect("done")
+        assert done["number"] == number
+        if "error" in done:
+            raise AssertionError(f"{doing}: {done['error']}")
+        return done["value"]
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            told = json.loads(line)
+            self._events[told.pop("event")].put(told)
+
+
+def evm(*accounts: str, methods: list[str] | None = None) -> Told:
+    """Return what a wallet allows for accounts such as `eip155:1:0x…`."""
+    chains = sorted({account.rpartition(":")[0] for account in accounts})
+    events = ["accountsChanged", "chainChanged"]
+    return {"accounts": list(accounts), "chains": chains, "methods": methods or EVM_METHODS, "events": events}

@@ -1,0 +1,126 @@
+"""A relay for WalletConnect on this machine: it passes sealed messages on, and keeps them for who is not there yet."""
+
+import base64
+import itertools
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.server import Server, ServerConnection, serve
+
+
+@dataclass
+class _Message:
+    sender: str
+    data: dict[str, Any]
+    delivered_to: set[str] = field(default_factory=set)
+
+
+class Relay:
+    """What the relay learns, and what it holds; `url` is its address."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.connections: list[dict[str, str]] = []
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self._lock = threading.RLock()
+        self._ids = itertools.count(1)
+        self._kept: dict[str, list[_Message]] = defaultdict(list)
+        self._listening: dict[str, dict[ServerConnection, str]] = defaultdict(dict)
+
+    def methods(self) -> list[str]:
+        """Return the methods that were called, one after the other."""
+        return [method for method, _ in self.calls]
+
+    def serve(self, connection: ServerConnection) -> None:
+        """Answer one client for as long as it is there."""
+        assert connection.request is not None
+        query = {
+            name: values[0] for name, values in parse_qs(urlsplit(connection.request.path).query).items()
+        }
+        self.connections.append({**query, "origin": connection.request.headers.get("Origin", "")})
+        client = _client_of(query["auth"])
+        try:
+            for text in connection:
+                said = json.loads(text)
+                if "method" in said:
+                    with self._lock:
+                        self._answer(connection, client, said)
+        except ConnectionClosed:
+            pass
+        finally:
+            with self._lock:
+                for listeners in self._listening.values():
+                    listeners.pop(connection, None)
+
+    def _answer(self, connection: ServerConnection, client: str, said: dict[str, Any]) -> None:
+        method, params = said["method"], said["params"]
+        self.calls.append((method, params))
+        topics, result = [], True
+        match method:
+            case "irn_subscribe":
+                topics, result = [params["topic"]], params["topic"]
+            case "irn_batchSubscribe":
+                topics = result = params["topics"]
+            case "irn_unsubscribe":
+                self._listening[params["topic"]].pop(connection, None)
+            case "irn_fetchMessages" | "irn_batchFetchMessages":
+                result = {"messages": [], "hasMore": False}
+            case "wc_proposeSession":
+                topics = [params["pairingTopic"]]
+        connection.send(json.dumps({"id": said["id"], "jsonrpc": "2.0", "result": result}))
+        for topic in topics:
+            self._listening[topic][connection] = client
+            self._deliver(topic)
+        match method:
+            case "irn_publish":
+                self._keep(client, params["topic"], params["message"], params["tag"])
+            case "wc_proposeSession":
+                self._keep(client, params["pairingTopic"], params["sessionProposal"], 1100)
+            case "wc_approveSession":
+                self._listening[params["sessionTopic"]][connection] = client
+                self._keep(client, params["pairingTopic"], params["sessionProposalResponse"], 1101)
+                self._keep(client, params["sessionTopic"], params["sessionSettlementRequest"], 1102)
+
+    def _keep(self, sender: str, topic: str, message: str, tag: int) -> None:
+        data = {"topic": topic, "message": message, "publishedAt": next(self._ids), "tag": tag}
+        self._kept[topic].append(_Message(sender, data))
+        self._deliver(topic)
+
+    def _deliver(self, topic: str) -> None:
+        for message in self._kept[topic]:
+            for connection, client in list(self._listening[topic].items()):
+                if client in {message.sender, *message.delivered_to}:
+                    continue
+                message.delivered_to.add(client)
+                told = {"id": topic, "data": message.data}
+                call = {"id": next(self._ids), "jsonrpc": "2.0", "method": "irn_subscription", "params": told}
+                connection.send(json.dumps(call))
+
+
+def _client_of(token: str) -> str:
+    body = token.split(".")[1]
+    issuer: str = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))["iss"]
+    return issuer
+
+
+@contextmanager
+def running() -> Iterator[Relay]:
+    """Serve on a free port of the loopback interface."""
+    relay = Relay()
+    server: Server
+    with serve(relay.serve, "127.0.0.1", 0) as server:
+        relay.url = f"ws://127.0.0.1:{server.socket.getsockname()[1]}"
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield relay
+        finally:
+            server.shutdown()
+            thread.join()
