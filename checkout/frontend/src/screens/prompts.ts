@@ -23,6 +23,11 @@ export function slowHint({ wallet }: { wallet: Wallet }, { isSlow }: Flow): HTML
   return isSlow ? noticeBox({ tone: "info", text: copy.slowWallet(wallet.name) }) : null;
 }
 
+/** How long a busy server is waited for before the page asks it again by itself. */
+export function busyHint({ waitsFor }: Flow): HTMLElement | null {
+  return waitsFor === null ? null : noticeBox({ tone: "info", text: copy.errors.waiting(waitsFor) });
+}
+
 export function approvingScreen(step: Asked & { isMining: boolean }, context: PayContext): Screen {
   const { flow, chains } = context;
   const { wallet, route, plan, isMining } = step;
@@ -38,7 +43,7 @@ export function approvingScreen(step: Asked & { isMining: boolean }, context: Pa
       planList(step, context, isMining ? "steps--busy" : ""),
       paragraph(isMining ? copy.miningHelp(chains.name(step.option.chainId)) : help),
       isMining ? null : signedFacts(step, context),
-      slowHint(step, flow),
+      isMining ? busyHint(flow) : slowHint(step, flow),
       actions(
         button("leave-prompt", "quiet", isMining ? copy.stopWaiting : copy.walletClosed, () => flow.leavePrompt()),
       ),
