@@ -179,6 +179,8 @@ export const copy = {
   late: say("late"),
   takingLongUnseen: say("takingLongUnseen"),
   support: (merchant: string) => say("support", { merchant }),
+  askMerchant: (merchant: string) => say("askMerchant", { merchant }),
+  nameTheCode: (code: string) => say("nameTheCode", { code }),
   supportNamed: (merchant: string) => `${say("supportNamed", { merchant })} `,
   stepConfirmations: (done: number, needed: number) => say("stepConfirmations", { done, needed }),
   stepFinality: say("stepFinality"),

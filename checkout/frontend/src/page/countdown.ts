@@ -66,6 +66,7 @@ function remaining(seconds: number): string {
   const hours = Math.floor((seconds % 86_400) / 3600);
   const minutes = Math.floor((seconds % 3600) / 60);
   if (days > 0) return copy.daysAndHours(days, hours);
-  if (hours > 0) return copy.hoursAndMinutes(hours, minutes);
-  return `${minutes}:${String(seconds % 60).padStart(2, "0")}`;
+  // The whole hour, which many requests begin with, as the minutes that it is counted in from then on.
+  if (seconds > 3600) return copy.hoursAndMinutes(hours, minutes);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }

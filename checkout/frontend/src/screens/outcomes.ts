@@ -73,7 +73,7 @@ export function completedScreen(
       paragraph(help),
       checkout.paid_late ? paragraph(copy.paidLate) : null,
       excess && (isTooMuch ? noticeBox({ tone: "info", text: excess }) : smallPrint(excess)),
-      isTooMuch && supportLine(merchant),
+      isTooMuch && supportLine(checkout),
       back ? actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))) : paragraph(copy.mayClose),
       leavingNote(merchant.name, secondsLeft, stay),
       ...paid.flatMap((payment) => transactionBoxes(payment, chains)),
@@ -96,7 +96,7 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
     [
       noticeBox({ tone: "error", text: what }),
       paragraph(copy.advice[code] ?? copy.advice.other ?? ""),
-      supportLine(checkout.merchant),
+      supportLine(checkout),
       actions(
         isCheckFirst && button("check-again", "primary", copy.checkAgain, after.checkAgain),
         button("pay-again", isCheckFirst || !canPay ? "quiet" : "primary", copy.payAgain, after.payAgain),
@@ -125,7 +125,7 @@ export function expiredScreen(checkout: Checkout): Screen {
     [
       part ? noticeBox({ tone: "info", text: part }) : null,
       paragraph(part ? copy.sendNothing : copy.expiredHelp(merchant.name)),
-      part && supportLine(merchant),
+      part && supportLine(checkout),
       back && actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))),
     ],
     part ?? "",
@@ -144,7 +144,7 @@ export function cancelledScreen(checkout: Checkout, secondsLeft: number | null, 
     [
       arrived ? noticeBox({ tone: "info", text: arrived }) : null,
       paragraph(arrived ? copy.sendNothing : copy.cancelledHelp(merchant.name)),
-      arrived && supportLine(merchant),
+      arrived && supportLine(checkout),
       back && actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))),
       arrived ? null : leavingNote(merchant.name, secondsLeft, stay),
     ],

@@ -67,7 +67,7 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
     nodes.push(noticeBox({ tone: "info", text: copy.notices.leftOpen.confirming }));
   }
   if (!isKnownFamily(checkout)) {
-    nodes.push(paragraph(copy.unsupportedChain(checkout.chain.name)), supportLine(checkout.merchant));
+    nodes.push(paragraph(copy.unsupportedChain(checkout.chain.name)), supportLine(checkout));
   } else if (wallets.length > 0) {
     const left = money(checkout.amount_remaining, checkout);
     const help = flow.means.offersSwaps ? copy.chooseAnyWallet : copy.chooseWallet;

@@ -4,7 +4,7 @@ import type { Chains } from "../chains";
 import { copy } from "../copy";
 import { el, externalLink, webUrl, type Child } from "../dom";
 import { told } from "../language";
-import type { Checkout, Merchant, Payment, SentTransaction } from "../server/types";
+import type { Checkout, Payment, SentTransaction } from "../server/types";
 import type { Screen } from "./panel";
 import { noticeBox, paragraph, partialBox, screen, smallPrint } from "./parts";
 import { providerName } from "./routes";
@@ -60,7 +60,7 @@ export function processingScreen(payment: Payment, following: Following): Screen
       paragraph(isCrossing(payment) ? copy.crossingHelp(from, to) : copy.processingHelp),
       stepList(steps),
       payment.status_detail ? smallPrint(detailOf(payment, payment.status_detail)) : null,
-      isLong && supportLine(checkout.merchant),
+      isLong && supportLine(checkout),
       ...transactionBoxes(payment, chains),
     ],
     isLong ? long : current,
@@ -80,14 +80,15 @@ export function transactionBoxes(payment: Payment, chains: Chains): Child[] {
   return [first, transactionBox(copy.deliveryOn(chains.name(payment.destination_chain_id)), delivered, url)];
 }
 
-/** Whom to ask, where the merchant has told. */
-export function supportLine({ name, support_url: url, support_email: email }: Merchant): Child {
-  const isWeb = webUrl(url) !== null;
-  if (!isWeb && !email) return null;
-  const link = isWeb
-    ? externalLink(url, copy.support(name))
-    : el("a", { href: `mailto:${encodeURIComponent(email ?? "").replace("%40", "@")}` }, email ?? "");
-  return el("p", { class: "help help--small support" }, isWeb ? null : copy.supportNamed(name), link);
+/** Whom to ask, by the contact that the merchant has given, and what to name there. */
+export function supportLine({ merchant, shortcode }: Checkout): Child {
+  const { name, support_url: url, support_email: email } = merchant;
+  const line = (...whom: Child[]) =>
+    el("p", { class: "help help--small support" }, ...whom, el("br"), copy.nameTheCode(shortcode));
+  if (webUrl(url)) return line(externalLink(url, copy.support(name)));
+  if (!email) return line(copy.askMerchant(name));
+  const address = encodeURIComponent(email).replace("%40", "@");
+  return line(copy.supportNamed(name), el("a", { href: `mailto:${address}` }, email));
 }
 
 function detailOf(payment: Payment, sentence: string): string {

@@ -56,6 +56,7 @@ export interface Payment {
 }
 
 export interface Checkout {
+  shortcode: string;
   id: string;
   status: string;
   amount: Amount;
