@@ -1,6 +1,7 @@
 """What pages need to speak the customer's language: found by the request, and by the `merchant` of the context."""
 
 import json
+from datetime import datetime
 from typing import Any
 
 from django import template
@@ -11,6 +12,7 @@ from django.utils.safestring import SafeString
 
 from checkout import languages
 from checkout.languages import Language
+from config.api.serializers import timestamp
 
 register = template.Library()
 
@@ -40,6 +42,16 @@ def when(context: Context, timestamp: str) -> str:
     """Give an instant of the API's as a day and a time."""
     instant = parse_datetime(timestamp)
     return _language(context).when(instant) if instant else timestamp
+
+
+@register.simple_tag(takes_context=True)
+def moment(context: Context, value: str | datetime | None) -> SafeString:
+    """Give an instant, the API's or the database's, as a document states it."""
+    instant = parse_datetime(value) if isinstance(value, str) else value
+    if instant is None:
+        return format_html("{}", value or "")
+    told = _language(context).moment(instant)
+    return format_html('<time datetime="{}"><bdi>{}</bdi></time>', timestamp(instant), told)
 
 
 @register.simple_tag(takes_context=True)

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from django.utils.html import strip_tags
 
 from chains.models import Chain
+from checkout.templatetags.languages import named
 from merchants.models import Merchant
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.chain import LocalChain
