@@ -99,7 +99,9 @@ def in_code(text: str) -> SafeString:
 
 @register.filter
 def named(token: dict[str, Any]) -> SafeString:
-    """Give a token's name with its symbol."""
+    """Give a token's name with its symbol, once where both are the same."""
+    if token["name"] == token["symbol"]:
+        return format_html("<bdi>{}</bdi>", token["symbol"])
     return format_html("<bdi><bdi>{}</bdi> ({})</bdi>", token["name"], token["symbol"])
 
 

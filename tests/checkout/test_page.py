@@ -208,3 +208,8 @@ def test_a_hash_that_nobody_has_seen_is_not_called_seen(public: Api, checkout: C
     text = page(public, order).content.decode()
     assert 'Seen on chain</span><span class="hidden-text"> (in progress)' in text
     assert "Not seen on the network yet" in text
+
+
+def test_a_coin_that_is_called_by_its_symbol_is_not_named_twice() -> None:
+    assert strip_tags(named({"name": "USD Coin", "symbol": "USDC"})) == "USD Coin (USDC)"
+    assert strip_tags(named({"name": "SOL", "symbol": "SOL"})) == "SOL"
