@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Frame, Page
 
 from demo.services import packages
 from demo.services.process import LOCAL
@@ -14,7 +14,7 @@ from tests.pictures import picture
 # WCAG 1.4.12, on everything, and text alone at 200 %.
 SPACED = "* { line-height: 1.5; letter-spacing: .12em; word-spacing: .16em } p { margin-bottom: 2em }"
 LARGE = "html { font-size: 200% }"
-_RULES = {
+RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     "resultTypes": ["violations"],
     # Of WCAG 2.2, but not on in axe by itself.
@@ -69,16 +69,13 @@ def assert_accessible(page: Page) -> None:
     picture(page)
     page.set_viewport_size(DESKTOP)
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    # It is large: once for each document, not for each state of it.
-    if not page.evaluate("'axe' in window"):
-        page.evaluate(_axe())
-    _demand_none(_violations(page, _RULES), "on a desktop")
+    demand_none(violations(page, RULES), "on a desktop")
     assert_fits(page)
     page.set_viewport_size(PHONE)
-    _demand_none(_violations(page, _ON_A_PHONE), "on a phone")
+    demand_none(violations(page, _ON_A_PHONE), "on a phone")
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    _demand_none(_violations(page, _BY_NIGHT), "by night")
-    _demand_none(page.evaluate(_STATUSES)[1:], "live regions beside the first")
+    demand_none(violations(page, _BY_NIGHT), "by night")
+    demand_none(page.evaluate(_STATUSES)[1:], "live regions beside the first")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(DESKTOP)
 
@@ -91,15 +88,26 @@ def assert_fits(page: Page) -> None:
     for width, looks in ((1280, [SPACED, LARGE]), (640, [""]), (320, ["", SPACED])):
         page.set_viewport_size({"width": width, "height": 800})
         for css in looks:
-            _demand_none(page.evaluate(_WIDEST, css), f"at {width} px {css}")
+            demand_none(widest(page, css), f"at {width} px {css}")
 
 
-def _violations(page: Page, options: dict[str, Any]) -> list[str]:
+def violations(page: Page | Frame, options: dict[str, Any]) -> list[str]:
+    """Return what axe finds in this document alone, in words."""
+    # It is large: once for each document, not for each state of it.
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(_axe())
     found: list[str] = page.evaluate(_TOLD, options)
     can_be_stilled = page.evaluate(_STILL)
     return [one for one in found if not (can_be_stilled and one.startswith("meta-refresh at"))]
 
 
-def _demand_none(found: list[str], where: str) -> None:
+def widest(page: Page | Frame, css: str) -> list[str]:
+    """Return what sticks out sideways with this style added, in the window as it is."""
+    found: list[str] = page.evaluate(_WIDEST, css)
+    return found
+
+
+def demand_none(found: list[str], where: str) -> None:
+    """Fail with all that was found."""
     if found:
         raise AssertionError("\n".join([f"{where}:", *found]))
