@@ -2,18 +2,22 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods
 
 from chains.addresses import HashError, normalise_transaction_hash
+from chains.models import Chain
 from checkout.forms import see_other, typed
 from checkout.lookup import chain_of, find_request
 from checkout.pages import link_context, missing, page_context, shown
 from checkout.payment_links import binds
+from checkout.whereabouts import chain_with
 from config.api.errors import ApiError, ErrorCode
 from config.api.methods import only_read
+from config.api.public_limits import count_expensive
 from payments.models import PaymentRequest
 from payments.submission import submit_hash
 
@@ -46,7 +50,10 @@ def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
         return see_other(request, "by-hand", found.shortcode)
     hash_text, chain_text = (typed(request, name) for name in ("transaction_hash", "chain_id"))
     try:
-        _submit(found, hash_text, chain_text or str(found.chain_id))
+        chain, transaction_hash = _named(hash_text, chain_text or str(found.chain_id))
+        if settings.ROUTING_PROVIDERS and _may_look(request, found):
+            chain = chain_with(transaction_hash, chain, Chain.objects.filter(is_active=True))
+        submit_hash(found, chain=chain, transaction_hash=transaction_hash, actor="checkout")
     except ApiError as error:
         kept = {"typed": hash_text[:MOST_SHOWN], "typed_chain": chain_text}
         return show_by_hand(request, found, {"error": refusal(error), **kept}, error)
@@ -73,16 +80,24 @@ def refusal(error: ApiError) -> dict[str, str]:
     return {"code": error.problems[0].code.value, "message": error.problems[0].message}
 
 
-def _submit(found: PaymentRequest, hash_text: str, chain_text: str) -> None:
+def _named(hash_text: str, chain_text: str) -> tuple[Chain, str]:
     is_number = chain_text.isascii() and chain_text.isdecimal() and len(chain_text) <= _CHAIN_ID_DIGITS
     if not is_number:
         raise ApiError(ErrorCode.CHAIN_UNKNOWN, "Choose one of the networks.", "chain_id")
     chain = chain_of(int(chain_text), active_only=False)
     try:
-        transaction_hash = normalise_transaction_hash(chain.chain_type, hash_text)
+        return chain, normalise_transaction_hash(chain.chain_type, hash_text)
     except HashError as error:
         raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
-    submit_hash(found, chain=chain, transaction_hash=transaction_hash, actor="checkout")
+
+
+def _may_look(request: HttpRequest, found: PaymentRequest) -> bool:
+    """Whether the limits leave room to ask nodes; a hash itself is never refused for asking too often."""
+    try:
+        count_expensive(request, found.pk)
+    except ApiError:
+        return False
+    return True
 
 
 def by_hand_context(found: PaymentRequest) -> dict[str, Any]:

@@ -108,3 +108,23 @@ def test_without_a_wallet_the_page_offers_none(create: Create, page: Page, troub
     page.wait_for_function("document.querySelector('#wallets .actions') !== null")
     expect(page.locator("#wallets")).to_be_hidden()
     assert not troubles, troubles
+
+
+def test_a_transfer_that_nothing_ties_is_followed_by_what_can_still_be_done(
+    wallet: StubWallet, page: Page, local_chain: LocalChain
+) -> None:
+    take_text(page)
+    text_page = page.url
+    page.goto(text_page.split("/proof")[0])
+    sent = local_chain.transfer(local_chain.usdc, local_chain.recipient, 10_500_000)
+    page.get_by_label("Transaction hash").fill(sent)
+    page.get_by_role("button", name="Find my payment").click()
+    expect(page.get_by_role("heading", name="Payment on its way")).to_be_visible()
+    look_until_decided(Payment.objects.get(), Clock())
+    page.get_by_role("link", name="What can still be done").click()
+    expect(page.get_by_text("go back to that page and sign by")).to_be_visible()
+    page.goto(text_page)
+    wallet.plan("personal_sign", signed(local_chain))
+    page.get_by_role("button", name="Sign with Stub Wallet").click()
+    expect(page.get_by_role("heading", name="Payment on its way")).to_be_visible()
+    assert look_until_decided(Payment.objects.get(), Clock()).bound_by == "payer"

@@ -98,6 +98,7 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
       paragraph(copy.advice[code] ?? copy.advice.other ?? ""),
       supportLine(checkout),
       actions(
+        code === "transaction_not_bound" && whatHelps(checkout),
         isCheckFirst && button("check-again", "primary", copy.checkAgain, after.checkAgain),
         button("pay-again", isCheckFirst || !canPay ? "quiet" : "primary", copy.payAgain, after.payAgain),
         canCheck && !isCheckFirst && button("check-again", "quiet", copy.checkAgain, after.checkAgain),
@@ -106,6 +107,12 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
     ],
     what,
   );
+}
+
+/** A signature may still tie it, or the merchant's word: the page of sending by hand says which, in whole sentences. */
+function whatHelps({ shortcode }: Checkout): Node {
+  const page = `/pay/${shortcode}/by-hand${location.search}`;
+  return linkButton("what-helps", "primary", page, copy.byHand.whatHelps);
 }
 
 export function timeUpScreen(): Screen {
