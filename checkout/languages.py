@@ -77,9 +77,14 @@ class Language:
 
     def when(self, instant: datetime) -> str:
         """Return a day and a time of day in UTC, in western digits."""
-        day, time = (
-            format_skeleton(skeleton, instant, tzinfo=UTC, locale=self.locale) for skeleton in ("MMMd", "Hm")
-        )
+        return self._instant(instant, "MMMd", "Hm")
+
+    def moment(self, instant: datetime) -> str:
+        """Return an instant as a document states it: with its year and its second, in UTC, in western digits."""
+        return self._instant(instant, "yMMMd", "Hms")
+
+    def _instant(self, instant: datetime, *skeletons: str) -> str:
+        day, time = (format_skeleton(name, instant, tzinfo=UTC, locale=self.locale) for name in skeletons)
         pattern = str(get_datetime_format("medium", locale=self.locale)).replace("'", "")
         return f"{pattern.format(time, day)} UTC"
 

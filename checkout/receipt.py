@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
 from chains.amounts import price_text
@@ -11,8 +12,11 @@ from chains.clients.solana_references import reference_key
 from chains.models import ChainType
 from checkout.lookup import find_request
 from checkout.pages import missing, page_context, shown
+from checkout.qr import qr_code
 from config.api.methods import only_read
+from merchants.languages import known_language
 from payments.models import Payment, PaymentRequest
+from payments.representations import PaymentSerializer
 
 
 @only_read
@@ -24,9 +28,16 @@ def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     except Http404:
         return missing(request)
     if found.status != PaymentRequest.Status.COMPLETED:
-        return redirect("pay", found.shortcode)
+        return _to_the_payment(request, found)
     context = {**page_context(found), "lines": [_line(payment) for payment in _counted(found)]}
     return shown(request, found, "checkout/receipt.html", context)
+
+
+def _to_the_payment(request: HttpRequest, found: PaymentRequest) -> HttpResponse:
+    """Lead to the payment's page, in the language that was asked for."""
+    tag = known_language(request.GET.get("lang", ""))
+    query = f"?lang={tag}" if tag else ""
+    return redirect(f"{reverse('pay', args=(found.shortcode,))}{query}")
 
 
 def _counted(found: PaymentRequest) -> list[Payment]:
@@ -39,6 +50,7 @@ def _line(payment: Payment) -> dict[str, Any]:
     """Return one payment as the receipt shows it; `proof` is the transaction in which the merchant's money arrived."""
     request = payment.request
     sent = payment.token or request.token
+    explorer = _explorer(payment)
     return {
         "payment": payment,
         "received": price_text(payment.amount_received or 0, request.token.decimals),
@@ -46,8 +58,18 @@ def _line(payment: Payment) -> dict[str, Any]:
         "sent": None if payment.amount is None else price_text(payment.amount, sent.decimals),
         "sent_symbol": sent.symbol,
         "proof": payment.counted_hash,
+        "explorer": explorer,
+        "explorer_qr": explorer and qr_code(explorer),
         "reference": _reference(request) if payment.bound_by == Payment.BoundBy.REFERENCE else "",
     }
+
+
+def _explorer(payment: Payment) -> str | None:
+    """Return where anybody sees the transaction in which the money arrived, if the catalogue names an explorer."""
+    as_told = PaymentSerializer()
+    return as_told.get_destination_explorer_url(payment) or (
+        None if payment.has_delivery else as_told.get_explorer_url(payment)
+    )
 
 
 def _reference(request: PaymentRequest) -> str:
