@@ -55,6 +55,11 @@ contract SafeLike {
         );
     }
 
+    /// EIP-1271: whether the owner signed the digest.
+    function isValidSignature(bytes32 digest, bytes calldata signature) external view returns (bytes4) {
+        return signer(digest, signature) == owner ? this.isValidSignature.selector : bytes4(0xffffffff);
+    }
+
     /// Reads the first 65 bytes; what follows them is nobody's signature and nobody's concern.
     function signer(bytes32 hash, bytes memory signatures) internal pure returns (address) {
         bytes32 r;
