@@ -27,6 +27,7 @@ def page_context(found: PaymentRequest) -> dict[str, Any]:
     checkout = representations.with_server_time(representations.checkout_object(found))
     state = representations.page_state(checkout)
     decimals = found.token.decimals
+    is_too_much = representations.is_paid_too_much(checkout)
     return {
         "checkout": checkout,
         "state": state,
@@ -38,10 +39,19 @@ def page_context(found: PaymentRequest) -> dict[str, Any]:
         "remaining_display": price_text(found.amount_remaining, decimals),
         "paid_display": price_text(found.amount_paid, decimals),
         "overpaid_display": price_text(found.amount_overpaid, decimals),
+        "price_display": price_text(_price(found, is_too_much=is_too_much), decimals),
+        "is_paid_too_much": is_too_much,
         "logo_path": logo_path(found),
         "embed_origins": found.merchant.embed_origins,
         "chains": [representations.chain_object(chain) for chain in Chain.objects.filter(is_active=True)],
     }
+
+
+def _price(found: PaymentRequest, *, is_too_much: bool) -> int:
+    """Return the amount at the head of the page: what is left, what was asked for, or the more that was paid."""
+    if found.status == PaymentRequest.Status.ACTIVE:
+        return found.amount_remaining
+    return found.amount_paid if is_too_much else found.amount
 
 
 def link_context(found: PaymentRequest) -> dict[str, Any]:

@@ -109,3 +109,11 @@ def page_state(checkout: dict[str, Any]) -> str:
     if any(payment["status"] in Payment.OPEN for payment in checkout["payments"]):
         return "processing"
     return "partly_paid" if checkout["amount_paid"]["raw"] != "0" else "active"
+
+
+def is_paid_too_much(checkout: dict[str, Any]) -> bool:
+    """Return whether more came than was asked for; not the little more of a swap, which promises a least amount."""
+    paid = [payment for payment in checkout["payments"] if payment["status"] == Payment.Status.COMPLETED]
+    is_swap = len(paid) == 1 and paid[0]["type"] == Payment.Type.SWAP
+    is_over = checkout["amount_overpaid"]["raw"] != "0"
+    return checkout["status"] == PaymentRequest.Status.COMPLETED and is_over and not is_swap

@@ -27,14 +27,17 @@
     },
     wallet_addEthereumChain: ([{ chainId }]) => {
       known.add(Number(chainId));
-      return null;
+      return plan.changesToAdded ? change(Number(chainId)) : null;
     },
     eth_sendTransaction: ([transaction]) => window.sendByNode(transaction),
+    eth_getTransactionReceipt: ([hash]) => window.receiptOf(hash),
   };
   const request = async ({ method, params }) => {
     asked.push({ method, params });
     const planned = answers[method]?.shift();
     if (planned === "never") return new Promise(() => undefined);
+    if (planned === "later") return new Promise((resolve) => (stub.answer = resolve));
+    if (planned && "throws" in planned) throw planned.throws;
     if (planned?.error) throw Object.assign(new Error(planned.error.message ?? ""), planned.error);
     if (planned && "gives" in planned) return planned.gives;
     if (!usual[method]) throw error(4200);
@@ -46,7 +49,7 @@
     removeListener: (event, listener) =>
       listeners.set(event, (listeners.get(event) ?? []).filter((other) => other !== listener)),
   };
-  (window.stubs ??= {})[plan.name] = { asked, emit, change, state, answers };
+  const stub = ((window.stubs ??= {})[plan.key] = { asked, emit, change, state, answers });
   if (plan.isInjected) {
     window.ethereum = provider;
     return;

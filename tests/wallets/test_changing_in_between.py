@@ -3,16 +3,13 @@
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from chains.models import Chain
 from payments.models import Payment
 from tests.chain import LocalChain
 from tests.pictures import picture
-from tests.wallets.conftest import AddWallet, Create
+from tests.wallets.conftest import EXPLORER, PUBLIC_NODE, AddWallet, Create
 from tests.wallets.stub import ELSEWHERE, NAME, StubWallet, error
 from tests.wallets.test_paying import review, send
 
-PUBLIC_NODE = "https://rpc.example"
-EXPLORER = "https://explorer.example"
 OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
 UNKNOWN_CHAIN = {
@@ -22,11 +19,6 @@ UNKNOWN_CHAIN = {
     "in words alone": error(-32603, "Unrecognized chain ID 0x7a69"),
     "deep": error(-32603, "x", data={"cause": {"originalError": {"code": 4902}}}),
 }
-
-
-@pytest.fixture
-def public_node(chain: Chain) -> None:
-    Chain.objects.filter(pk=chain.pk).update(wallet_rpc_url=PUBLIC_NODE, explorer_url=EXPLORER)
 
 
 @pytest.mark.parametrize("said", UNKNOWN_CHAIN)

@@ -87,10 +87,14 @@ export class Allowing {
     before: Approval,
     current: () => boolean,
   ): Promise<"mined" | "failed" | "elsewhere" | Approval> {
-    const pollsPerCheck = wallet.outcome ? POLLS_PER_CHECK : POLLS_WITHOUT_WALLET;
+    let pollsPerCheck = wallet.outcome ? POLLS_PER_CHECK : POLLS_WITHOUT_WALLET;
+    const unable = (): null => {
+      pollsPerCheck = POLLS_WITHOUT_WALLET;
+      return null;
+    };
     for (let poll = 1; current(); poll += 1) {
       if ((await wallet.chain()) !== option.chainId) return "elsewhere";
-      const outcome = (await wallet.outcome?.(hash).catch(() => null)) ?? null;
+      const outcome = (await wallet.outcome?.(hash).catch(unable)) ?? null;
       if (outcome !== null) return outcome ? "mined" : "failed";
       if (poll % pollsPerCheck === 0) {
         const now = await this.api.checkApproval(route.id).catch(() => before);

@@ -1,0 +1,147 @@
+"""Paying with another token: the permission that the wallet gave is spoken of, and outlives refusals and reloads."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from payments.models import Payment
+from tests.accessibility.page_rules import assert_accessible
+from tests.swaps.world import SwapWorld
+from tests.wallets.conftest import AddWallet, Create
+from tests.wallets.stub import ELSEWHERE, LATER, NAME, NEVER, StubWallet, error
+from tests.wallets.test_changing_in_between import OTHER
+
+STAYS = "The permission for DAI stays: if you pay again, it will not be asked for."
+DECLINED = error(4001)
+SENT = "eth_sendTransaction"
+
+
+@pytest.fixture
+def order_there(create: Create, routed: SwapWorld) -> dict[str, Any]:
+    """10.50 USDC on the second chain, and no permission left over on the first."""
+    dai = routed.token(routed.first_row, "DAI")
+    routed.approve(routed.first, dai.contract_address, 0)
+    usdc = routed.token(routed.second_row, "USDC")
+    return create(token_id=usdc.pk, chain_id=usdc.chain_id)
+
+
+def _review(page: Page, panel: Locator, order: dict[str, Any], symbol: str = "DAI") -> Locator:
+    page.goto(order["payment_url"])
+    panel.get_by_role("button", name=NAME).click()
+    panel.get_by_role("button", name="Pay with another token").click()
+    row = panel.get_by_role("button", name=re.compile(rf"^{symbol}\b.*Local Chain"))
+    row.click()
+    panel.get_by_role("button", name="Fastest").click()
+    return panel.get_by_role("button", name=re.compile("^Pay [0-9]"))
+
+
+def _approvals(wallet: StubWallet) -> int:
+    return sum(asked["data"].startswith("0x095ea7b3") for [asked] in wallet.asked(SENT))
+
+
+def test_after_a_declined_payment_the_page_says_that_the_permission_stays(
+    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
+) -> None:
+    wallet = add_wallet()
+    pay = _review(page, panel, order_there)
+    wallet.plan(SENT, None, DECLINED, DECLINED)
+    for _ in range(2):
+        pay.click()
+        notice = panel.get_by_test_id("notice")
+        expect(notice).to_contain_text("You declined in your wallet. No money has moved.")
+        expect(notice).to_contain_text(STAYS)
+        expect(notice).to_contain_text("To take it back, look for the list of permissions in your wallet.")
+    assert_accessible(page)
+    assert not Payment.objects.exists()
+    with page.expect_response("**/payments") as told:
+        pay.click()
+    assert told.value.status == 201
+    assert _approvals(wallet) == 1
+
+
+def test_a_reload_between_permission_and_payment_goes_on_at_the_same_review(
+    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
+) -> None:
+    wallet = add_wallet()
+    pay = _review(page, panel, order_there)
+    price = pay.inner_text()
+    wallet.plan(SENT, None, DECLINED)
+    pay.click()
+    expect(panel.get_by_test_id("notice")).to_contain_text(STAYS)
+    page.reload()
+    expect(pay).to_have_text(price)
+    with page.expect_response("**/payments") as told:
+        pay.click()
+    assert told.value.status == 201
+    assert _approvals(wallet) == 0
+
+
+def test_a_token_that_is_not_enough_any_more_leads_back_to_the_list_after_a_reload(
+    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
+) -> None:
+    wallet = add_wallet()
+    expect(_review(page, panel, order_there)).to_be_visible()
+    # Its owner has another account in front by now.
+    page.add_init_script(f"window.stubs[{wallet.key!r}].state.accounts = [{OTHER!r}]")
+    page.reload()
+    expect(panel.locator(".token--requested")).to_contain_text("10.50 needed")
+
+
+def test_a_declined_permission_moves_nothing_and_none_is_said_to_stay(
+    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
+) -> None:
+    wallet = add_wallet()
+    pay = _review(page, panel, order_there)
+    wallet.plan(SENT, DECLINED)
+    pay.click()
+    expect(panel.get_by_test_id("notice")).to_have_text("You declined the permission. No money has moved.")
+    assert not Payment.objects.exists()
+
+
+@pytest.mark.parametrize("changed", ["account", "network, while it is mined"])
+def test_what_changes_at_the_permission_leads_back(
+    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet, changed: str
+) -> None:
+    wallet = add_wallet()
+    pay = _review(page, panel, order_there)
+    if changed == "account":
+        wallet.plan(SENT, NEVER)
+        pay.click()
+        expect(panel).to_have_attribute("data-screen", "approving")
+        wallet.emit("accountsChanged", [OTHER])
+        expect(panel.get_by_test_id("notice")).to_have_text("You changed the account in your wallet.")
+        expect(panel.locator(".token--requested")).to_contain_text("10.50 needed")
+    else:
+        wallet.plan(SENT, LATER)
+        pay.click()
+        expect(panel).to_have_attribute("data-screen", "approving")
+        wallet.plan("eth_chainId", {"gives": hex(ELSEWHERE)})
+        wallet.answer("0x" + "ab" * 32)
+        expect(panel.get_by_test_id("notice")).to_contain_text("Your wallet is on another network")
+        expect(pay).to_be_visible()
+    assert not Payment.objects.exists()
+
+
+def test_a_fee_on_top_of_the_coin_that_is_paid_with_is_summed_up(
+    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
+) -> None:
+    add_wallet(answers={SENT: [NEVER]})
+    pay = _review(page, panel, order_there, "ETH")
+    total = panel.locator(".fact", has=page.get_by_text("In all", exact=True))
+    expect(total).to_contain_text(re.compile(r"about [\d.]+ ETH"))
+    [sum_up] = re.findall(r"[\d.]+ ETH", total.inner_text())
+    expect(pay).to_have_text(f"Pay {sum_up}")
+    assert_accessible(page)
+    pay.click()
+    # It is what the transaction itself takes.
+    expect(panel.locator(".signed")).to_contain_text(sum_up)
+
+
+def test_without_a_fee_on_top_there_is_nothing_to_sum_up(
+    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
+) -> None:
+    add_wallet()
+    expect(_review(page, panel, order_there, "DAI")).to_be_visible()
+    expect(panel.get_by_text("In all", exact=True)).to_have_count(0)
