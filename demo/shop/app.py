@@ -4,8 +4,9 @@ import logging
 import time
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
-from flask import Flask, Response, abort, redirect, render_template, request, url_for
+from flask import Flask, Response, abort, g, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from demo.shop import webhook
@@ -14,8 +15,8 @@ from demo.shop.orders import Order, Orders
 from demo.shop.quittance import Quittance, QuittanceError, Token
 
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
-    " base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'{checkout}; frame-src{checkout}; style-src 'self'; img-src 'self';"
+    " connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 WEBHOOK_PATH = "/webhooks/quittance"
 
@@ -97,7 +98,10 @@ def create_app(
         if order.status != "awaiting":
             return redirect(url_for("show_order", number=number), code=303)
         try:
-            return redirect(payment_page(order), code=303)
+            page = payment_page(order)
+            if "here" in request.form:
+                return redirect(url_for("show_order", number=number, here=1), code=303)
+            return redirect(page, code=303)
         except QuittanceError as error:
             log.error("Order %s has no payment page: %s", number, error)
             return redirect(url_for("show_order", number=number, unavailable=1), code=303)
@@ -111,11 +115,16 @@ def create_app(
         # The checkout adds payment_request_id and status to this address. Anybody can type those, so
         # they are not read.
         order = find_order(number)
+        confirming = is_confirming(order)
+        if order.status == "awaiting" and order.payment_url and not confirming:
+            g.checkout = _origin(order.payment_url)
         return render_template(
             "order.html",
             order=order,
             good=GOODS[order.good],
-            confirming=is_confirming(order),
+            confirming=confirming,
+            checkout=g.get("checkout"),
+            opens="here" in request.args,
             unavailable="unavailable" in request.args,
         )
 
@@ -148,7 +157,9 @@ def create_app(
 
     @app.after_request
     def harden(response: Response) -> Response:
-        response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
+        checkout = f" {g.checkout}" if "checkout" in g else ""
+        policy = CONTENT_SECURITY_POLICY.format(checkout=checkout)
+        response.headers["Content-Security-Policy"] = policy.replace("frame-src;", "frame-src 'none';")
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "same-origin"
         if request.endpoint != "static":
@@ -164,3 +175,9 @@ def create_app(
         return {"currency": token.symbol, "paid_in": paid_in, "home_chain": token.chain_id}
 
     return app
+
+
+def _origin(address: str) -> str:
+    """Return where a payment page stands: the one other origin that a page of the shop has to do with."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}"
