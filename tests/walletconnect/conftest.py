@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Browser, Locator, Page
 
+from tests.browsing import DESKTOP
 from tests.chain import LocalChain
 from tests.walletconnect.phone import Phone, evm
 from tests.walletconnect.relay import Relay, running
-from tests.wallets.conftest import add_wallet, create, page, panel, service, troubles
+from tests.wallets.conftest import add_wallet, create, panel, service, troubles
 
-__all__ = ["add_wallet", "create", "page", "panel", "service", "troubles"]
+__all__ = ["add_wallet", "create", "panel", "service", "troubles"]
 
 # The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
@@ -21,6 +22,25 @@ PROJECT = "0123456789abcdef0123456789abcdef"
 NAME = "WalletConnect"
 
 Connect = Callable[..., str]
+
+
+@pytest.fixture
+def page(
+    request: pytest.FixtureRequest,
+    browser: Browser,
+    service: str,  # noqa: ARG001 - it has to outlive the page, which keeps asking it
+    troubles: list[str],
+    local_chain: LocalChain,
+) -> Iterator[Page]:
+    """A fresh page at desktop width, unless a test names another device; a wallet in it sends by the local node."""
+    context = browser.new_context(**{"viewport": DESKTOP, **getattr(request, "param", {})})
+    context.set_default_timeout(15_000)
+    context.expose_function("sendByNode", lambda sent: local_chain.rpc("eth_sendTransaction", sent))
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
+    opened.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    yield opened
+    context.close()
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +65,7 @@ def relay(running_relay: Relay, settings: Any) -> Relay:
     settings.WALLETCONNECT_RELAY_URL = running_relay.url
     running_relay.connections.clear()
     running_relay.calls.clear()
+    running_relay.is_silent = False
     return running_relay
 
 
@@ -74,8 +95,13 @@ def connect(page: Page, panel: Locator, phone: Phone, account: str) -> Connect:
 
 
 def pairing_uri(panel: Locator) -> str:
-    """Choose WalletConnect; return what its code says."""
+    """Choose WalletConnect; return what its code says: it is what a phone scans."""
     panel.get_by_role("button", name=NAME).click()
+    return code(panel)
+
+
+def code(panel: Locator) -> str:
+    """Return what the code says, once there is one."""
     shown = panel.locator("#pairing-uri")
     shown.wait_for(state="attached")
     return str(shown.get_attribute("data-value"))

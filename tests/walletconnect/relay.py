@@ -29,6 +29,7 @@ class Relay:
         self.url = ""
         self.connections: list[dict[str, str]] = []
         self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.is_silent = False
         self._lock = threading.RLock()
         self._ids = itertools.count(1)
         self._kept: dict[str, list[_Message]] = defaultdict(list)
@@ -49,7 +50,7 @@ class Relay:
         try:
             for text in connection:
                 said = json.loads(text)
-                if "method" in said:
+                if "method" in said and not self.is_silent:
                     with self._lock:
                         self._answer(connection, client, said)
         except ConnectionClosed:

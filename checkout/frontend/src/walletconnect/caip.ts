@@ -12,7 +12,8 @@ const ASKED: Readonly<Record<string, { methods: string[]; events: string[] }>> =
   solana: { methods: ["solana_signAndSendTransaction", "solana_signMessage"], events: ["accountsChanged"] },
 };
 
-const SPACES: Readonly<Record<string, string>> = { evm: "eip155", solana: "solana" };
+/** What CAIP-2 calls a family of networks. */
+export const SPACES: Readonly<Record<string, string>> = { evm: "eip155", solana: "solana" };
 
 /** A Solana network goes by the first 32 letters of its first block's hash; one on this machine has no lasting one. */
 const SOLANA: Readonly<Record<string, string>> = {
@@ -49,6 +50,12 @@ export function namespaces(chains: readonly Chain[]): Namespaces {
 /** What a session allows, as far as it matters here. */
 export interface Allowed {
   namespaces: Readonly<Record<string, { accounts: readonly string[]; methods: readonly string[] }>>;
+}
+
+/** The networks of one kind on which a session shows an account. */
+export function networksOf(session: Allowed, space: string): string[] {
+  const accounts = session.namespaces[space]?.accounts ?? [];
+  return [...new Set(accounts.map((account) => account.slice(0, account.lastIndexOf(":"))))];
 }
 
 /** The addresses that a session shows on one network, in the wallet's order. */

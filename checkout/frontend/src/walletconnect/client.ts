@@ -22,7 +22,7 @@ export async function openClient({ projectId, relayUrl, name, description }: Cli
   const logger = "silent";
   const core = new Core({ projectId, relayUrl, logger, telemetryEnabled: false, storage: new TabStorage() });
   // Its attestation is a frame of a third party's in this page: wallets show the address as one that nobody vouches for.
-  core.verify.register = async () => "";
+  core.verify.register = async () => undefined;
   keepToTheEnds(core.relayer);
   const metadata = { name, description, url: location.origin, icons: [] };
   // The library's own classes and interfaces disagree on which properties may be undefined.

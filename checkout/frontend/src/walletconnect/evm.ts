@@ -5,7 +5,8 @@ import type { Session } from "./session";
 
 /** `networks` are those that can pay, that of the request first. */
 export function evmProvider(session: Session, networks: readonly string[]): Provider {
-  let current = networks.find((network) => session.addresses(network).length > 0) ?? networks[0] ?? "";
+  // A wallet that knows none of them may still learn one.
+  let [current = ""] = [...networks.filter((network) => session.addresses(network).length > 0), ...session.networks("eip155")];
   const listeners = new Map<(value: unknown) => void, () => void>();
 
   async function switchTo(method: string, params: unknown): Promise<null> {

@@ -6,7 +6,7 @@ import { clusterOf, solanaWallet } from "../solana/main";
 import { ethereumWallet } from "../wallets/ethereum";
 import { understood, WalletError } from "../wallets/refusals";
 import type { Wallet } from "../wallets/wallet";
-import { caipOf, namespaces } from "./caip";
+import { caipOf, namespaces, SPACES } from "./caip";
 import { openClient, type Client, type ClientSetup } from "./client";
 import { evmProvider } from "./evm";
 import { Proposing, type Pairing } from "./pairing";
@@ -111,10 +111,10 @@ export class Link {
   }
 }
 
-/** The wallet on one family's networks; null where the session shows no account on any. */
+/** The wallet on one family's networks; null where the session shows no account of that kind. */
 function walletOf(session: Session, family: string, chains: Chain[]): Wallet | null {
   const networks = new Map(chains.map((chain) => [chain, caipOf(chain) ?? ""]));
-  if (![...networks.values()].some((network) => session.addresses(network).length > 0)) return null;
+  if (session.networks(SPACES[family] ?? "").length === 0) return null;
   if (family === "evm") {
     const face = { id: "walletconnect", name: NAME, icon: null };
     return ethereumWallet(face, evmProvider(session, [...networks.values()]));

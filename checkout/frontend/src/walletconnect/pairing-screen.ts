@@ -34,9 +34,10 @@ function openScreen(uri: string, wayBack: HTMLElement): Screen {
     words.heading,
     [
       paragraph(words.help),
+      open,
       el("div", { class: "pairing__code" }, codeOf(uri, words.code)),
       el("span", { id: "pairing-uri", "data-value": uri, hidden: "" }),
-      actions(open, copy, wayBack),
+      actions(copy, wayBack),
       smallPrint(words.nothing),
       smallPrint(words.relay),
     ],

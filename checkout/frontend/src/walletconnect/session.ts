@@ -1,7 +1,7 @@
 /** One wallet's session: what it allows, what is asked of it, and how it ends. */
 
 import { WalletError } from "../wallets/refusals";
-import { addressesOn, allows, type Allowed } from "./caip";
+import { addressesOn, allows, networksOf, type Allowed } from "./caip";
 import type { Client } from "./client";
 
 /** What WalletConnect's codes mean among those that wallets in the browser give. */
@@ -40,6 +40,10 @@ export class Session {
       this.chosen = typeof first === "string" ? (first.split(":").pop() ?? "") : "";
       this.changed(which);
     });
+  }
+
+  networks(space: string): string[] {
+    return this.allowed ? networksOf(this.allowed, space) : [];
   }
 
   /** The addresses that it shows on a network, the chosen one first; none once it is over. */
