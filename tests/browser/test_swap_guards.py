@@ -140,15 +140,15 @@ def test_an_offer_that_no_longer_holds_is_shown_anew_before_anything_is_signed(
 
 @ON_DESKTOP
 def test_who_is_too_fast_is_told_so_in_words_for_people(page: Page, request_there: dict[str, Any]) -> None:
-    error = {"code": "rate_limited", "message": "Too many calls; wait 7 s before the next."}
-    refused = {"status": 429, "headers": {"Retry-After": "7"}, "json": {"error": error}}
+    error = {"code": "rate_limited", "message": "Too many calls; wait 30 s before the next."}
+    refused = {"status": 429, "headers": {"Retry-After": "30"}, "json": {"error": error}}
     page.route("**/build-transaction", lambda route: route.fulfill(**refused), times=1)
     panel = connect_demo_wallet(page, request_there)
     choose_token(panel, "ETH", HERE)
     choose_route(panel)
     _pay(panel)
     expect(panel.get_by_test_id("notice")).to_have_text(
-        "That was asked very often. Please wait a moment. You can try again in 7 s."
+        "That was asked very often. Please wait a moment. You can try again in 30 s."
     )
     picture(page, "blocked, asked too often")
     panel.get_by_role("button", name="Try again").click()
