@@ -48,16 +48,30 @@ def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
         return missing(request)
     if request.method != "POST":
         return see_other(request, "by-hand", found.shortcode)
-    hash_text, chain_text = (typed(request, name) for name in ("transaction_hash", "chain_id"))
     try:
-        chain, transaction_hash = _named(hash_text, chain_text or str(found.chain_id))
-        if settings.ROUTING_PROVIDERS and _may_look(request, found):
-            chain = chain_with(transaction_hash, chain, Chain.objects.filter(is_active=True))
-        submit_hash(found, chain=chain, transaction_hash=transaction_hash, actor="checkout")
+        take_typed_hash(request, found)
     except ApiError as error:
-        kept = {"typed": hash_text[:MOST_SHOWN], "typed_chain": chain_text}
-        return show_by_hand(request, found, {"error": refusal(error), **kept}, error)
+        return show_by_hand(request, found, refused_hash(request, error), error)
     return see_other(request, "pay", found.shortcode)
+
+
+def take_typed_hash(request: HttpRequest, found: PaymentRequest) -> None:
+    """Have the form's transaction looked for, on whichever network it is. Raises ApiError."""
+    chain, transaction_hash = _named(
+        typed(request, "transaction_hash"), typed(request, "chain_id") or str(found.chain_id)
+    )
+    if settings.ROUTING_PROVIDERS and _may_look(request, found):
+        chain = chain_with(transaction_hash, chain, Chain.objects.filter(is_active=True))
+    submit_hash(found, chain=chain, transaction_hash=transaction_hash, actor="checkout")
+
+
+def refused_hash(request: HttpRequest, error: ApiError) -> dict[str, Any]:
+    """Return what the form shows after a refusal: that, beside what was typed."""
+    kept = {
+        "typed": typed(request, "transaction_hash")[:MOST_SHOWN],
+        "typed_chain": typed(request, "chain_id"),
+    }
+    return {"error": refusal(error), **kept}
 
 
 def show_by_hand(

@@ -12,7 +12,14 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods
 
 from chains.signatures import LONGEST, SignatureError, normalise_signature
-from checkout.by_hand import MOST_SHOWN, by_hand_context, refusal, show_by_hand
+from checkout.by_hand import (
+    MOST_SHOWN,
+    by_hand_context,
+    refusal,
+    refused_hash,
+    show_by_hand,
+    take_typed_hash,
+)
 from checkout.forms import see_other, typed
 from checkout.lookup import find_request, find_route, wallet_of
 from checkout.pages import link_context, missing, page_context, shown
@@ -61,14 +68,44 @@ def proof_page(request: HttpRequest, shortcode: str, route_id: str) -> HttpRespo
         return _take_signature(request, found, route)
     proof = standing_proof(route)
     context = page_context(found)
-    if proof is not None and context["is_payable"] and not context["awaits_merchant"]:
-        sending = {"proof": proof, "send_until": timestamp(min(proof.not_after, found.expires_at))}
-        return _shown(request, found, route, {**context, **link_context(found), **sending})
+    if proof is not None and _may_send(context):
+        return _shown(request, found, route, {**context, **_sending(found, proof)})
     if found.status == PaymentRequest.Status.COMPLETED or (proof and context["state"] == "processing"):
         return see_other(request, "pay", found.shortcode)
     if _may_sign(route):
         return _shown(request, found, route, context)
     return show_by_hand(request, found, {"is_proof_over": True, **_kept(route.wallet_address)})
+
+
+@csrf_exempt
+@require_http_methods(["GET", "HEAD", "POST"])
+def take_hash_after_proof(request: HttpRequest, shortcode: str, route_id: str) -> HttpResponse:
+    """Take the hash of what the proved address sent; what is wrong is said on the page that says where to send."""
+    try:
+        found = find_request(shortcode)
+        route = find_route(route_id, of=found)
+    except Http404:
+        return missing(request)
+    if request.method != "POST":
+        return see_other(request, "by-hand-proof", found.shortcode, route.id)
+    try:
+        take_typed_hash(request, found)
+    except ApiError as error:
+        refused, proof, context = refused_hash(request, error), standing_proof(route), page_context(found)
+        if proof is None or not _may_send(context):
+            return show_by_hand(request, found, refused, error)
+        return _shown(request, found, route, {**context, **_sending(found, proof), **refused}, error)
+    return see_other(request, "pay", found.shortcode)
+
+
+def _may_send(context: dict[str, Any]) -> bool:
+    return bool(context["is_payable"]) and not context["awaits_merchant"]
+
+
+def _sending(found: PaymentRequest, proof: PayerProof) -> dict[str, Any]:
+    """Return what the page shows of where to send, and until when."""
+    until = timestamp(min(proof.not_after, found.expires_at))
+    return {**link_context(found), "proof": proof, "send_until": until}
 
 
 def _take_signature(request: HttpRequest, found: PaymentRequest, route: Route) -> HttpResponse:

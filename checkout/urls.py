@@ -1,7 +1,7 @@
 from django.urls import path
 
 from checkout.by_hand import by_hand_page, take_hash
-from checkout.by_hand_proof import ask_for_proof, proof_page
+from checkout.by_hand_proof import ask_for_proof, proof_page, take_hash_after_proof
 from checkout.front import front_page
 from checkout.receipt import receipt_page
 from checkout.shop_script import shop_script
@@ -41,5 +41,10 @@ urlpatterns = [
     path("pay/<str:shortcode>/by-hand/sent", never_refused(take_hash), name="by-hand-sent"),
     path("pay/<str:shortcode>/by-hand/proof", ask_for_proof, name="by-hand-ask"),
     path("pay/<str:shortcode>/by-hand/proof/<str:route_id>", proof_page, name="by-hand-proof"),
+    path(
+        "pay/<str:shortcode>/by-hand/proof/<str:route_id>/sent",
+        never_refused(take_hash_after_proof),
+        name="by-hand-proof-sent",
+    ),
     path("pay/<str:shortcode>/receipt", receipt_page, name="receipt"),
 ]

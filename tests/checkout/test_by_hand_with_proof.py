@@ -42,10 +42,31 @@ def test_a_plain_transfer_from_the_proved_address_is_credited_at_once(
     assert "Now send 10.50 USDC" in shown
     assert f'id="sender">{local_chain.payer}<' in shown
     assert f'id="recipient">{local_chain.recipient}<' in shown
-    payment = browser.paste(local_chain.transfer(local_chain.usdc, local_chain.recipient, AMOUNT))
-    assert (verdict(payment).status, payment.bound_by) == (Payment.Status.COMPLETED, "payer")
+    assert f'action="{page}/sent' in shown
+    sent = local_chain.transfer(local_chain.usdc, local_chain.recipient, AMOUNT)
+    answer = browser.send(f"{page}/sent", transaction_hash=sent)
+    assert (answer.status_code, answer["Location"]) == (303, browser.start.removesuffix("/by-hand"))
+    payment = verdict(Payment.objects.get(transaction_hash=sent))
+    assert (payment.status, payment.bound_by) == (Payment.Status.COMPLETED, "payer")
     assert PaymentRequest.objects.get().status == PaymentRequest.Status.COMPLETED
     assert browser.open(page)["Location"] == browser.start.removesuffix("/by-hand")
+
+
+def test_a_wrong_hash_is_refused_on_the_page_that_says_where_to_send(
+    checkout: Checkout, local_chain: LocalChain
+) -> None:
+    browser = Bare(checkout())
+    page = browser.prove(local_chain)
+    answer = browser.send(f"{page}/sent", transaction_hash="0x12")
+    shown = answer.content.decode()
+    assert (answer.status_code, Payment.objects.count()) == (400, 0)
+    assert re.search(r'id="problem" role="alert">This should be a transaction hash', shown)
+    assert f'id="sender">{local_chain.payer}<' in shown
+    assert 'value="0x12"' in shown
+    PayerProof.objects.update(not_after=timezone.now())
+    assert 'id="sender"' not in browser.send(f"{page}/sent", transaction_hash="0x12").content.decode()
+    assert browser.send(f"{page}/sent", transaction_hash="0x" + "77" * 32).status_code == 303
+    assert browser.open(f"{page}/sent")["Location"] == page
 
 
 def test_native_coin_from_the_proved_address_is_credited_at_once(
@@ -244,6 +265,7 @@ def test_pages_of_texts_that_there_are_not(checkout: Checkout, local_chain: Loca
         f"{other.start}/proof/{route_id}",
         f"{browser.start}/proof/rt_nonesuch",
         f"{browser.start}/proof/%00",
+        f"{browser.start}/proof/rt_nonesuch/sent",
         f"/pay/nonesuch2345/by-hand/proof/{route_id}",
     ):
         assert browser.open(path).status_code == 404
