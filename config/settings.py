@@ -59,6 +59,7 @@ APPEND_SLASH = False
 MIDDLEWARE = [
     "config.api.request_id.RequestIdMiddleware",
     "config.metrics.MeasureMiddleware",
+    "config.pages.PagePolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.api.cors.PublicCorsMiddleware",
@@ -258,7 +259,7 @@ SESSION_COOKIE_AGE = environment.whole("SESSION_LIFE_HOURS", 12, "hours") * 3600
 SESSION_IDLE_SECONDS = environment.whole("SESSION_IDLE_MINUTES", 30, "minutes") * 60
 CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
-SECURE_REFERRER_POLICY = "strict-origin-when-cross-origin"
+SECURE_REFERRER_POLICY = "same-origin"
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 
 AUTHENTICATION_BACKENDS = ["merchants.staff.RoleBackend"]

@@ -12,7 +12,6 @@ from config.api.handler import is_api_path, json_error
 from config.api.rate_limits import Refusal, hit
 
 _PUBLIC = ("/api/public/", "/pay/")
-_PAGE_POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -67,6 +66,4 @@ def _page(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     context = {"merchant": {}, "retry_after": refusal.retry_after}
     response = render(request, "checkout/rate_limited.html", context, status=429)
     response["Retry-After"] = str(refusal.retry_after)
-    response["Content-Security-Policy"] = _PAGE_POLICY
-    response["Cache-Control"] = "no-store"
     return response

@@ -2,10 +2,11 @@
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
-from django.views.defaults import bad_request, page_not_found, permission_denied, server_error
+from django.views.defaults import bad_request, page_not_found, permission_denied
 
 from config.api.errors import UNKNOWN_PATH, ApiError, ErrorCode
 from config.api.handler import is_api_path, json_error
+from config.pages import broken_page
 
 
 @csrf_exempt
@@ -37,4 +38,4 @@ def handle_500(request: HttpRequest) -> HttpResponse:
     """Answer an error that no view caught, without showing what it was."""
     if is_api_path(request):
         return json_error(ApiError(ErrorCode.INTERNAL_ERROR, "Something went wrong on our side."))
-    return server_error(request)
+    return broken_page(request)
