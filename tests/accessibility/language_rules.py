@@ -36,8 +36,11 @@ _TURNED = r"""() => {
 _UNTOLD = r"""() => document.body.innerText.match(/[٠-٩۰-۹०-९０-９]|\{\w+\}|undefined|\[object|NaN/g) ?? []"""
 
 
-def assert_reads_in(page: Page, tag: str) -> None:
-    """Hold the page as it stands to the rules of its language; its window is 320 px wide afterwards."""
+def assert_reads_in(page: Page, tag: str, *, by_axe: bool = True) -> None:
+    """Hold the page as it stands to the rules of its language; its window is 320 px wide afterwards.
+
+    What axe alone would say can be left out where the same words stand in another state.
+    """
     assert tag in LANGUAGES
     root = page.locator("html")
     assert root.get_attribute("lang") == tag
@@ -49,4 +52,5 @@ def assert_reads_in(page: Page, tag: str) -> None:
     for css in ("", SPACED):
         demand_none(widest(page, css), f"in {tag} at 320 px {css}")
     demand_none(page.evaluate(_TURNED), f"turned round in {tag}")
-    demand_none(violations(page, _RULES), f"in {tag}")
+    if by_axe:
+        demand_none(violations(page, _RULES), f"in {tag}")

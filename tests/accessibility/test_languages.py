@@ -37,7 +37,7 @@ def test_the_way_to_pay(
     panel.get_by_role("button", name=NAME).click(trial=True)
     _expect(page, "choose", tag)
     panel.get_by_role("button", name=NAME).click()
-    _expect(page, "review", tag)
+    _expect(page, "review", tag, by_axe=False)
     page.locator("#other-token").click()
     expect(page.locator("#look-again")).to_be_visible()
     _expect(page, "tokens", tag)
@@ -54,12 +54,12 @@ def test_how_it_goes_and_ends(page: Page, create: Create, chain: Chain, tag: str
         **common, status="processing", confirmations=2, confirmations_required=12
     )
     page.goto(order["payment_url"] + f"?lang={tag}")
-    _expect(page, "processing", tag)
+    _expect(page, "processing", tag, by_axe=False)
     _change(page, order, payment, {"amount_paid": PART}, {"status": "failed", **REVERTED})
     _expect(page, "failed", tag)
     page.locator("#pay-again").click()
     expect(page.locator("#panel .partial")).to_contain_text("3.00")
-    _expect(page, "choose", tag)
+    _expect(page, "choose", tag, by_axe=False)
     now = timezone.now()
     ended = {"status": "completed", "completed_at": now}
     _change(page, order, payment, {"amount_paid": WHOLE, **ended}, {"amount_received": WHOLE, **ended})
@@ -72,19 +72,19 @@ def test_how_it_goes_and_ends(page: Page, create: Create, chain: Chain, tag: str
 @pytest.mark.parametrize("tag", LANGUAGES)
 def test_sending_by_hand_without_scripts(page: Page, create: Create, tag: str) -> None:
     open_bare(page, create()["payment_url"] + f"?lang={tag}")
-    assert_reads_in(page, tag)
+    assert_reads_in(page, tag, by_axe=False)
     open_bare(page, create()["payment_url"] + f"/by-hand?lang={tag}")
     page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     picture(page, f"by hand in {tag}")
     assert_reads_in(page, tag)
 
 
-def _expect(page: Page, screen: str, tag: str) -> None:
+def _expect(page: Page, screen: str, tag: str, *, by_axe: bool = True) -> None:
     """Wait for the screen, hold it to the rules, and see that no amount was written as the language writes numbers."""
     expect(page.locator("#panel")).to_have_attribute("data-screen", screen)
     expect(page.locator("#panel-heading")).to_be_visible()
     picture(page, f"{screen} in {tag}")
-    assert_reads_in(page, tag)
+    assert_reads_in(page, tag, by_axe=by_axe)
     told = page.locator("body").inner_text()
     assert "10.50" in told or "7.50" in told
     assert "10,50" not in told

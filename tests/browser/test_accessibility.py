@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from demo.services import anvil
+from tests.accessibility.keyboard import is_focus_seen, press
 from tests.accessibility.page_rules import assert_accessible
 from tests.browser.conftest import World
 from tests.browser.paying import chain_named, create_request, turn_switches
@@ -14,18 +15,6 @@ from tests.browsing import DESKTOP
 
 HERE, THERE = "Local Chain", "Harbour Chain"
 PAID_WITHIN_MS = 60_000
-MOST_TABS = 60
-# A heading has no ring, since nothing can be done with it; it has only to be in view.
-_FOCUS = """() => {
-  let { activeElement: element } = document;
-  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
-  if (!element || element === document.body) return null;
-  const { outlineStyle, outlineWidth } = getComputedStyle(element);
-  const { top, bottom } = element.getBoundingClientRect();
-  const isOperable = element.tabIndex >= 0;
-  const isMarked = !isOperable || (outlineStyle !== "none" && parseFloat(outlineWidth) >= 2);
-  return { text: element.innerText ?? "", isOperable, isSeen: isMarked && bottom > 0 && top < innerHeight };
-}"""
 
 
 @pytest.fixture
@@ -44,24 +33,11 @@ def page(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-def _press(page: Page, *texts: str) -> None:
-    """Reach what says all this by the Tab key, seeing where one is all the way, and press it."""
-    for _ in range(MOST_TABS):
-        focus = page.evaluate(_FOCUS)
-        if focus and focus["isOperable"] and all(text in focus["text"] for text in texts):
-            page.keyboard.press("Enter")
-            return
-        page.keyboard.press("Tab")
-        focus = page.evaluate(_FOCUS)
-        assert focus is None or focus["isSeen"], f"the focus can't be seen on {focus['text']!r}"
-    raise AssertionError(f"{texts} can't be reached by keyboard")
-
-
 def _expect_screen(page: Page, name: str) -> None:
     """Wait for the screen: the keyboard is at its beginning, and all of it reads well."""
     expect(page.locator("#panel")).to_have_attribute("data-screen", name, timeout=PAID_WITHIN_MS)
     page.wait_for_function("document.activeElement?.id === 'panel-heading'")
-    assert page.evaluate(_FOCUS)["isSeen"], f"the heading of {name} is out of view"
+    assert is_focus_seen(page), f"the heading of {name} is out of view"
     assert_accessible(page)
 
 
@@ -79,7 +55,7 @@ def _expect_question(page: Page, name: str) -> None:
 
 def _answer(page: Page) -> None:
     """Agree in the wallet's window, by keyboard as well."""
-    _press(page, page.get_by_test_id("demo-wallet-confirm").inner_text())
+    press(page, page.get_by_test_id("demo-wallet-confirm").inner_text())
 
 
 def test_a_swap_is_paid_by_keyboard_alone(page: Page, request_there: dict[str, Any]) -> None:
@@ -87,17 +63,17 @@ def test_a_swap_is_paid_by_keyboard_alone(page: Page, request_there: dict[str, A
     panel = page.locator("#panel")
     expect(panel.get_by_role("button", name="Demo Wallet")).to_be_visible()
     assert_accessible(page)
-    _press(page, "Demo Wallet")
+    press(page, "Demo Wallet")
     _answer(page)
     _expect_screen(page, "review")
-    _press(page, "Pay with another token")
+    press(page, "Pay with another token")
     expect(panel.get_by_label("Find a token or network")).to_be_visible()
     _expect_screen(page, "tokens")
-    _press(page, "DAI", f"on {HERE}")
+    press(page, "DAI", f"on {HERE}")
     _expect_screen(page, "routes")
-    _press(page, "Fastest")
+    press(page, "Fastest")
     _expect_screen(page, "review")
-    _press(page, "Pay 1")
+    press(page, "Pay 1")
     _expect_question(page, "approving")
     _answer(page)
     _expect_question(page, "confirming")
@@ -118,7 +94,7 @@ def test_a_failed_swap_and_a_payment_under_way_read_well(
     panel.get_by_role("button", name="Pay with another token").click()
     panel.locator(".token", has_text="ETH").filter(has_text=HERE).first.click()
     panel.get_by_role("button", name="Fastest").click()
-    _press(page, "Pay ")
+    press(page, "Pay ")
     _answer(page)
     expect(panel).to_have_attribute("data-screen", "processing", timeout=PAID_WITHIN_MS)
     assert_accessible(page)

@@ -1,0 +1,42 @@
+"""The keyboard alone: Tab to what is wanted, seeing all the way where one is, and Enter."""
+
+from playwright.sync_api import Frame, Page
+
+MOST_TABS = 60
+# A heading has no ring, since nothing can be done with it; it has only to be in view.
+_FOCUS = """() => {
+  let { activeElement: element } = document;
+  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+  if (!element || element === document.body || element instanceof HTMLIFrameElement) return null;
+  const { outlineStyle, outlineWidth } = getComputedStyle(element);
+  const { top, bottom } = element.getBoundingClientRect();
+  const isOperable = element.tabIndex >= 0;
+  const isMarked = !isOperable || (outlineStyle !== "none" && parseFloat(outlineWidth) >= 2);
+  const text = [element.innerText, element.ariaLabel, ...[...(element.labels ?? [])].map((label) => label.innerText)];
+  return { text: text.join(" "), isOperable, isSeen: isMarked && bottom > 0 && top < innerHeight };
+}"""
+
+
+def is_focus_seen(page: Page | Frame) -> bool:
+    """Whether what has the focus is in view and, where it can be operated, marked."""
+    focus = page.evaluate(_FOCUS)
+    return focus is not None and bool(focus["isSeen"])
+
+
+def reach(page: Page, *texts: str, inside: Frame | None = None) -> None:
+    """Go to what says all this by the Tab key, in this frame or the page itself."""
+    document = inside or page
+    for _ in range(MOST_TABS):
+        focus = document.evaluate(_FOCUS)
+        if focus and focus["isOperable"] and all(text in focus["text"] for text in texts):
+            return
+        page.keyboard.press("Tab")
+        focus = document.evaluate(_FOCUS)
+        assert focus is None or focus["isSeen"], f"the focus can't be seen on {focus['text']!r}"
+    raise AssertionError(f"{texts} can't be reached by keyboard")
+
+
+def press(page: Page, *texts: str, inside: Frame | None = None) -> None:
+    """Reach it, and press it."""
+    reach(page, *texts, inside=inside)
+    page.keyboard.press("Enter")
