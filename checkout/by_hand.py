@@ -14,7 +14,7 @@ from checkout.forms import see_other, typed
 from checkout.lookup import chain_of, find_request
 from checkout.pages import link_context, missing, page_context, shown
 from checkout.payment_links import binds
-from checkout.whereabouts import chain_with
+from checkout.whereabouts import any_chain_with, chain_with
 from config.api.errors import ApiError, ErrorCode
 from config.api.methods import only_read
 from config.api.public_limits import count_expensive
@@ -57,11 +57,11 @@ def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
 
 def take_typed_hash(request: HttpRequest, found: PaymentRequest) -> None:
     """Have the form's transaction looked for, on whichever network it is. Raises ApiError."""
-    chain, transaction_hash = _named(
-        typed(request, "transaction_hash"), typed(request, "chain_id") or str(found.chain_id)
-    )
+    chosen = _chosen_chain(typed(request, "chain_id") or str(found.chain_id))
+    others: list[Chain] = []
     if settings.ROUTING_PROVIDERS and _may_look(request, found):
-        chain = chain_with(transaction_hash, chain, Chain.objects.filter(is_active=True))
+        others = list(Chain.objects.filter(is_active=True))
+    chain, transaction_hash = _located(typed(request, "transaction_hash"), chosen, others)
     submit_hash(found, chain=chain, transaction_hash=transaction_hash, actor="checkout")
 
 
@@ -94,15 +94,32 @@ def refusal(error: ApiError) -> dict[str, str]:
     return {"code": error.problems[0].code.value, "message": error.problems[0].message}
 
 
-def _named(hash_text: str, chain_text: str) -> tuple[Chain, str]:
-    is_number = chain_text.isascii() and chain_text.isdecimal() and len(chain_text) <= _CHAIN_ID_DIGITS
+def _chosen_chain(text: str) -> Chain:
+    is_number = text.isascii() and text.isdecimal() and len(text) <= _CHAIN_ID_DIGITS
     if not is_number:
         raise ApiError(ErrorCode.CHAIN_UNKNOWN, "Choose one of the networks.", "chain_id")
-    chain = chain_of(int(chain_text), active_only=False)
+    return chain_of(int(text), active_only=False)
+
+
+def _located(text: str, chosen: Chain, others: list[Chain]) -> tuple[Chain, str]:
+    """Return the transaction's canonical hash, and the chain that it is on as far as one of `others` tells better."""
     try:
-        return chain, normalise_transaction_hash(chain.chain_type, hash_text)
+        transaction_hash = normalise_transaction_hash(chosen.chain_type, text)
     except HashError as error:
-        raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
+        found = _on_another_family(text, [chain for chain in others if chain.chain_type != chosen.chain_type])
+        if found is None:
+            raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
+        return found
+    return chain_with(transaction_hash, chosen, others), transaction_hash
+
+
+def _on_another_family(text: str, chains: list[Chain]) -> tuple[Chain, str] | None:
+    try:
+        transaction_hash = normalise_transaction_hash(chains[0].chain_type, text) if chains else ""
+    except HashError:
+        return None
+    chain = any_chain_with(transaction_hash, chains)
+    return None if chain is None else (chain, transaction_hash)
 
 
 def _may_look(request: HttpRequest, found: PaymentRequest) -> bool:

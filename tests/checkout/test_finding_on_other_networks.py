@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 from limits import parse
+from solders.keypair import Keypair
 
-from chains.models import Chain
+from chains.models import Chain, Token
 from payments.models import Payment
 from tests.chain import LocalChain
 from tests.checkout.bare import Bare
@@ -87,3 +88,32 @@ def test_without_swaps_there_is_no_other_network(
 ) -> None:
     settings.ROUTING_PROVIDERS = []
     assert enter(checkout(), sent_elsewhere) == local_chain.chain_id != second.pk
+
+
+def test_a_hash_of_another_kind_of_network_is_followed_there(
+    checkout: Checkout, second: Chain, solana_usdc: Token, sent_elsewhere: str
+) -> None:
+    of_solana = {"token_id": solana_usdc.id, "chain_id": solana_usdc.chain_id}
+    order = checkout(recipient_address=str(Keypair().pubkey()), **of_solana)
+    assert enter(order, sent_elsewhere) == second.pk
+
+
+@pytest.mark.usefixtures("second")
+def test_a_hash_of_another_kind_that_no_network_has_is_refused(
+    checkout: Checkout, solana_usdc: Token
+) -> None:
+    of_solana = {"token_id": solana_usdc.id, "chain_id": solana_usdc.chain_id}
+    browser = Bare(checkout(recipient_address=str(Keypair().pubkey()), **of_solana))
+    answer = browser.send(f"{browser.start}/sent", transaction_hash=UNKNOWN)
+    assert (answer.status_code, f'value="{UNKNOWN}"' in answer.content.decode()) == (400, True)
+    assert not Payment.objects.exists()
+
+
+def test_after_a_proof_no_other_network_is_offered(
+    checkout: Checkout, second: Chain, local_chain: LocalChain
+) -> None:
+    browser = Bare(checkout())
+    assert second.name in browser.open(browser.start).content.decode()
+    shown = browser.open(browser.prove(local_chain)).content.decode()
+    assert second.name not in shown
+    assert f'name="chain_id" value="{local_chain.chain_id}"' in shown
