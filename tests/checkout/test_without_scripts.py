@@ -133,6 +133,18 @@ def every_state(create: Create, chain: Chain) -> Iterator[tuple[dict[str, Any], 
     far = Chain.objects.create(id=777, name="Far Chain", chain_type="evm", rpc_urls=[], native_symbol="FAR")
     record(crossing, chain=far, type="swap", provider="lifi", provider_status="PENDING", status="processing")
     yield crossing, "Payment on its way", "On its way to Local Chain"
+    arrived = create()
+    record(
+        arrived,
+        chain=far,
+        type="swap",
+        provider="lifi",
+        status="processing",
+        confirmations=9,
+        confirmations_required=1,
+        destination_transaction_hash="0x" + "56" * 32,
+    )
+    yield arrived, "Payment on its way", "Confirmations 0 of 1"
     for code, said in (
         (FailureCode.TRANSACTION_REVERTED, "You can pay again."),
         (FailureCode.TRANSACTION_NOT_BOUND, "Please don’t send it again."),

@@ -29,7 +29,7 @@ Change = dict[str, Any]
 @pytest.fixture
 def far_chain(chain: Chain) -> Chain:
     """A chain that one may pay from; both have explorers."""
-    Chain.objects.filter(pk=chain.pk).update(explorer_url="https://scan.example")
+    Chain.objects.filter(pk=chain.pk).update(explorer_url="https://scan.example", confirmations="12")
     return Chain.objects.create(
         id=777,
         name="Far Chain",
@@ -63,6 +63,18 @@ UNDER_WAY: dict[str, tuple[bool, Change, str, list[str]]] = {
         "Payment on its way",
         ["Confirmations 2 of 12 (in progress)", HASH],
     ),
+    "confirming as long as so many blocks take": (
+        False,
+        {"status": "processing", "confirmations": 2, "confirmations_required": 12, "minutes": 7},
+        "Payment on its way",
+        ["Confirmations 2 of 12 (in progress)"],
+    ),
+    "until the network's finality": (
+        False,
+        {"status": "processing", "confirmations": 2, "confirmations_required": None, "minutes": 29},
+        "Payment on its way",
+        ["Confirmed by the network (in progress)"],
+    ),
     "long unseen": (
         False,
         {"status": "pending", "minutes": 6},
@@ -71,7 +83,7 @@ UNDER_WAY: dict[str, tuple[bool, Change, str, list[str]]] = {
     ),
     "long confirming": (
         False,
-        {"status": "processing", "confirmations": 2, "confirmations_required": 12, "minutes": 31},
+        {"status": "processing", "confirmations": 2, "confirmations_required": 12, "minutes": 9},
         "Taking longer than usual",
         ["Nothing is lost", "Confirmations 2 of 12"],
     ),
@@ -87,11 +99,24 @@ UNDER_WAY: dict[str, tuple[bool, Change, str, list[str]]] = {
             "status": "processing",
             "provider_status": "DONE",
             "destination_transaction_hash": DELIVERY,
-            "confirmations": 1,
-            "confirmations_required": 5,
+            "confirmations": 9,
+            "confirmations_required": 1,
+            "destination_confirmations": 2,
+            "minutes": 16,
         },
         "Payment on its way",
-        ["Delivered on Local Chain (done)", "Your transaction on Far Chain", "Delivery on Local Chain"],
+        [
+            "Delivered on Local Chain (done)",
+            "Confirmations 2 of 12 (in progress)",
+            "Your transaction on Far Chain",
+            "Delivery on Local Chain",
+        ],
+    ),
+    "long delivered": (
+        True,
+        {"status": "processing", "destination_transaction_hash": DELIVERY, "minutes": 24},
+        "Taking longer than usual",
+        ["Nothing is lost", "Confirmations 0 of 12 (in progress)"],
     ),
     "long crossing": (
         True,

@@ -224,7 +224,7 @@ class CheckoutPage {
         this.flow.isRoutingDown,
         this.flow.isSlow,
         this.flow.waitsFor,
-        this.checkout.payments.some((payment) => isTakingLong(payment, this.clock.now())),
+        this.checkout.payments.some((payment) => isTakingLong(payment, this.chains, this.clock.now())),
         this.wallets.all.map(({ id, sibling }) => [id, sibling !== undefined]),
         this.wallets.isSettled,
         this.outbox.unsent,

@@ -12,8 +12,12 @@ import { stepList, type StepState } from "./steps";
 
 const LONG_CROSSING_MS = 15 * 60_000;
 const LONG_UNSEEN_MS = 5 * 60_000;
-/** Some networks take a quarter of an hour until nothing can be undone any more. */
-const LONG_CONFIRMING_MS = 30 * 60_000;
+/** Beyond what its blocks take. */
+const LONG_CONFIRMING_MS = 5 * 60_000;
+/** No network of ours is slower. */
+const SLOWEST_BLOCK_MS = 15_000;
+/** Until nothing can be undone any more, Ethereum takes a quarter of an hour; Solana some seconds. */
+const LONG_FINALITY_MS: Readonly<Record<string, number>> = { evm: 30 * 60_000, solana: 3 * 60_000 };
 
 export interface Following {
   checkout: Checkout;
@@ -23,9 +27,18 @@ export interface Following {
 }
 
 /** Whether a payment is under way for longer than such payments usually are. */
-export function isTakingLong(payment: Payment, now: number): boolean {
-  const usual = isCrossing(payment) ? LONG_CROSSING_MS : payment.confirmations > 0 ? LONG_CONFIRMING_MS : LONG_UNSEEN_MS;
-  return now - Date.parse(payment.created_at) > usual;
+export function isTakingLong(payment: Payment, chains: Chains, now: number): boolean {
+  const crossing = isCrossing(payment) ? LONG_CROSSING_MS : 0;
+  const isToConfirm = crossing ? isDelivered(payment) : payment.confirmations > 0;
+  const rest = isToConfirm ? usualConfirming(payment, chains) : crossing ? 0 : LONG_UNSEEN_MS;
+  return now - Date.parse(payment.created_at) > crossing + rest;
+}
+
+function usualConfirming(payment: Payment, chains: Chains): number {
+  const { needed } = depthOf(payment);
+  if (needed !== null) return LONG_CONFIRMING_MS + needed * SLOWEST_BLOCK_MS;
+  const family = chains.get(payment.destination_chain_id)?.chain_type ?? "";
+  return LONG_FINALITY_MS[family] ?? LONG_CONFIRMING_MS;
 }
 
 /** A hash that only this browser knows yet. */
@@ -47,7 +60,7 @@ export function processingScreen(payment: Payment, following: Following): Screen
   const { checkout, chains, now } = following;
   const [from, to] = [chains.name(payment.chain_id), chains.name(payment.destination_chain_id)];
   const steps = isCrossing(payment) ? crossingSteps(from, to, payment) : directSteps(payment);
-  const isLong = isTakingLong(payment, now);
+  const isLong = isTakingLong(payment, chains, now);
   const current = steps.find(([, state]) => state === "current")?.[0] ?? copy.stepSent;
   const isUnseen = !isCrossing(payment) && payment.confirmations === 0;
   const long = isUnseen ? copy.takingLongUnseen : copy.takingLong;
@@ -70,7 +83,7 @@ export function processingScreen(payment: Payment, following: Following): Screen
 /** Everything that can be looked at: the customer's transaction, the delivery, the provider's own page. */
 export function transactionBoxes(payment: Payment, chains: Chains): Child[] {
   const { destination_transaction_hash: delivered, provider_url: follow } = payment;
-  const isTwo = isCrossing(payment);
+  const isTwo = isCrossing(payment) || Boolean(delivered && delivered !== payment.transaction_hash);
   const label = isTwo ? copy.transactionOn(chains.name(payment.chain_id)) : copy.transaction;
   const followed = isTwo && webUrl(follow ?? null) ? copy.followAt(providerName(payment.provider)) : null;
   const link = followed && externalLink(follow ?? null, followed, "provider-link");
@@ -111,16 +124,16 @@ function directSteps(payment: Payment | null): StepRow[] {
 }
 
 function crossingSteps(from: string, to: string, payment: Payment | null): StepRow[] {
-  const isDelivered = Boolean(payment?.destination_transaction_hash);
+  const hasArrived = payment !== null && isDelivered(payment);
   const isSeen = Boolean(payment && (payment.provider_status || payment.confirmations > 0));
-  const reached = !payment ? 0 : isDelivered ? 4 : isSeen ? 2 : 1;
+  const reached = !payment ? 0 : hasArrived ? 4 : isSeen ? 2 : 1;
   const carrier = payment?.provider ? copy.crossingWith(providerName(payment.provider)) : "";
   const steps: [string, string?][] = [
     [copy.stepSent],
     [copy.stepSeenOn(from)],
     [copy.stepCrossing(to), carrier],
     [copy.stepDelivered(to)],
-    [isDelivered ? confirmationsText(payment) : copy.stepFinality],
+    [hasArrived ? confirmationsText(payment) : copy.stepFinality],
     [copy.stepPaid],
   ];
   return inOrder(steps, reached);
@@ -134,9 +147,18 @@ function inOrder(steps: [string, string?][], reached: number): StepRow[] {
 }
 
 function confirmationsText(payment: Payment | null): string {
-  if (!payment?.confirmations_required) return copy.stepFinality;
-  const done = Math.min(payment.confirmations, payment.confirmations_required);
-  return copy.stepConfirmations(done, payment.confirmations_required);
+  const { done, needed } = payment ? depthOf(payment) : { done: 0, needed: null };
+  return needed === null ? copy.stepFinality : copy.stepConfirmations(Math.min(done, needed), needed);
+}
+
+/** How deep what pays lies: the delivery where there is one; `needed` is null where the network's finality decides. */
+function depthOf(payment: Payment): { done: number; needed: number | null } {
+  if (!isCrossing(payment)) return { done: payment.confirmations, needed: payment.confirmations_required };
+  return { done: payment.destination_confirmations ?? 0, needed: payment.destination_confirmations_required };
+}
+
+function isDelivered({ destination_transaction_hash: delivered }: Payment): boolean {
+  return Boolean(delivered);
 }
 
 function transactionBox(label: string, hash: string, url: string | null, more: Child = null): HTMLElement {

@@ -48,6 +48,9 @@ export interface Payment {
   amount_received: Amount | null;
   confirmations: number;
   confirmations_required: number | null;
+  /** Of the delivery, where another transaction delivers. */
+  destination_confirmations: number | null;
+  destination_confirmations_required: number | null;
   status_detail: string | null;
   failure_code: string | null;
   failure_message: string | null;
