@@ -7,7 +7,7 @@ import sys
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environment import api_address
+from config.environment import api_address, relay_address
 from tests.processes import REPOSITORY
 
 
@@ -46,6 +46,8 @@ def start(**different: str | None) -> subprocess.CompletedProcess[str]:
         ("ROUTING_QUOTE_LIMIT", "75/2hours"),
         ("LIFI_API_URL", "https://somebody:password@li.quest"),
         ("LIFI_API_KEY", "two words"),
+        ("WALLETCONNECT_PROJECT_ID", "two words"),
+        ("WALLETCONNECT_RELAY_URL", "https://relay.walletconnect.org"),
         ("LIFI_INTEGRATOR", "twenty-four-letters-long"),
     ],
 )
@@ -82,6 +84,34 @@ def test_providers_keys_are_sent_over_plain_http_to_this_machine_alone(
     else:
         with pytest.raises(ImproperlyConfigured, match="LIFI_API_URL is wrong"):
             api_address("LIFI_API_URL", "https://li.quest/v1", allow_http=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_right"),
+    [
+        ("wss://relay.example", True),
+        ("wss://relay.example:8443/v1/", True),
+        ("ws://127.0.0.1:5555", True),
+        ("ws://[::1]:5555", True),
+        ("ws://relay.example", False),
+        ("wss://", False),
+        ("wss://relay.example:port", False),
+        ("wss://somebody@relay.example", False),
+        ("wss://relay.example?key=1", False),
+        ("wss://relay.example; script-src *", False),
+        ("wss://relay.example;script-src", False),
+        ("wss://*.example", False),
+    ],
+)
+def test_a_relay_is_one_host_that_is_called_encrypted(
+    value: str, is_right: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WALLETCONNECT_RELAY_URL", value)
+    if is_right:
+        assert relay_address("WALLETCONNECT_RELAY_URL", "wss://usual.example") == value.rstrip("/")
+    else:
+        with pytest.raises(ImproperlyConfigured, match="WALLETCONNECT_RELAY_URL is wrong"):
+            relay_address("WALLETCONNECT_RELAY_URL", "wss://usual.example")
 
 
 @pytest.mark.parametrize("proxies", ["", "1", "10.0.0.0/8, ::1"])
