@@ -28,6 +28,11 @@ _NOT_FOR_THE_SCRIPT = ("page.", "shop.")
 _NOT_WITHOUT_WALLETCONNECT = "walletconnect."
 # Keep what is put into a text in one piece and in its own direction (Unicode's FIRST STRONG ISOLATE and its end).
 _ISOLATE, _ISOLATE_END = "\u2068", "\u2069"
+_FROM_RIGHT_TO_LEFT = re.compile(
+    r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+# What turns text around by itself, which no name is accepted with: should one come in all the same, it turns nothing.
+_TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]")
 
 # No line breaks before French punctuation: what goes before it is a space of its own, narrow but for `:` and « ».
 _FRENCH_SPACES = ((re.compile(" (?=[;!?])"), "\u202f"), (re.compile(" (?=[:»])|(?<=«) "), "\u00a0"))
@@ -65,8 +70,9 @@ class Language:
         text = found if isinstance(found, str) else self._form(found, int(given["count"]))
 
         def filled(match: re.Match[str]) -> str:
-            value = conditional_escape(given[match[1]])
-            return f"{_ISOLATE}{value}{_ISOLATE_END}" if self.direction == "rtl" else value
+            value = _TURNING.sub("", conditional_escape(given[match[1]]))
+            is_apart = self.direction == "rtl" or _FROM_RIGHT_TO_LEFT.search(value)
+            return f"{_ISOLATE}{value}{_ISOLATE_END}" if is_apart else value
 
         return mark_safe(_PLACEHOLDER.sub(filled, conditional_escape(text)))  # noqa: S308 - every part is escaped
 

@@ -39,9 +39,14 @@ export function told(kind: "failure" | "refusal" | "detail", code: string, sente
   return isEnglish && sentence && !FOR_PROGRAMS.has(code) ? sentence : String(messages[`${kind}.${code}`] ?? sentence);
 }
 
-/** Keeps an amount or a name in one piece and in its own direction, where the text around it runs the other way. */
+const FROM_RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+/** What turns text around by itself; nobody's name needs it. */
+const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]/g;
+
+/** Keeps an amount or a name in one piece and in its own direction, where it or the text around it runs the other way. */
 export function isolated(text: string): string {
-  return dir === "rtl" ? `\u2068${text}\u2069` : text;
+  const own = text.replace(TURNING, "");
+  return dir === "rtl" || FROM_RIGHT_TO_LEFT.test(own) ? `\u2068${own}\u2069` : own;
 }
 
 /** "5 min", as the language writes it. */
