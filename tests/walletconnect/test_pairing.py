@@ -34,6 +34,9 @@ def test_on_a_phone_the_code_is_a_link_that_a_wallet_opens(
     page: Page, panel: Locator, create: Create, relay: Relay
 ) -> None:
     page.goto(create()["payment_url"])
+    expect(panel.get_by_role("button", name=NAME)).to_be_visible()
+    # The links to wallets' own browsers stay, as where there is none.
+    expect(page.locator("#checkout")).to_have_attribute("data-wallets", "none")
     uri = pairing_uri(panel)
     link = panel.get_by_role("link", name="Open a wallet on this device")
     expect(link).to_be_visible()
