@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from chains.addresses import HashError, normalise_transaction_hash
 from chains.models import Chain
-from checkout.forms import see_other, typed
+from checkout.forms import lead_to, typed
 from checkout.lookup import chain_of, find_request
 from checkout.pages import link_context, missing, page_context, shown
 from checkout.payment_links import binds
@@ -47,12 +47,12 @@ def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
     except Http404:
         return missing(request)
     if request.method != "POST":
-        return see_other(request, "by-hand", found.shortcode)
+        return lead_to(request, "by-hand", found.shortcode)
     try:
         take_typed_hash(request, found)
     except ApiError as error:
         return show_by_hand(request, found, refused_hash(request, error), error)
-    return see_other(request, "pay", found.shortcode)
+    return lead_to(request, "pay", found.shortcode)
 
 
 def take_typed_hash(request: HttpRequest, found: PaymentRequest) -> None:

@@ -20,7 +20,7 @@ from checkout.by_hand import (
     show_by_hand,
     take_typed_hash,
 )
-from checkout.forms import see_other, typed
+from checkout.forms import lead_to, typed
 from checkout.lookup import find_request, find_route, wallet_of
 from checkout.pages import link_context, missing, page_context, shown
 from config.api.errors import ApiError, ErrorCode
@@ -44,14 +44,14 @@ def ask_for_proof(request: HttpRequest, shortcode: str) -> HttpResponse:
         return missing(request)
     context = by_hand_context(found)
     if request.method != "POST" or not context["is_by_hand"]:
-        return see_other(request, "by-hand", found.shortcode)
+        return lead_to(request, "by-hand", found.shortcode)
     address = typed(request, "wallet_address")
     try:
         count_expensive(request, found.pk)
         route = offer_proof(found, wallet_address=wallet_of(found.chain, address.strip()))
     except ApiError as error:
         return show_by_hand(request, found, {"proof_refusal": refusal(error), **_kept(address)}, error)
-    return see_other(request, "by-hand-proof", found.shortcode, route.id)
+    return lead_to(request, "by-hand-proof", found.shortcode, route.id)
 
 
 @csrf_exempt
@@ -71,7 +71,7 @@ def proof_page(request: HttpRequest, shortcode: str, route_id: str) -> HttpRespo
     if proof is not None and _may_send(context):
         return _shown(request, found, route, {**context, **_sending(found, proof)})
     if found.status == PaymentRequest.Status.COMPLETED or (proof and context["state"] == "processing"):
-        return see_other(request, "pay", found.shortcode)
+        return lead_to(request, "pay", found.shortcode)
     if _may_sign(route):
         return _shown(request, found, route, context)
     return show_by_hand(request, found, {"is_proof_over": True, **_kept(route.wallet_address)})
@@ -87,7 +87,7 @@ def take_hash_after_proof(request: HttpRequest, shortcode: str, route_id: str) -
     except Http404:
         return missing(request)
     if request.method != "POST":
-        return see_other(request, "by-hand-proof", found.shortcode, route.id)
+        return lead_to(request, "by-hand-proof", found.shortcode, route.id)
     try:
         take_typed_hash(request, found)
     except ApiError as error:
@@ -95,7 +95,7 @@ def take_hash_after_proof(request: HttpRequest, shortcode: str, route_id: str) -
         if proof is None or not _may_send(context):
             return show_by_hand(request, found, refused, error)
         return _shown(request, found, route, {**context, **_sending(found, proof), **refused}, error)
-    return see_other(request, "pay", found.shortcode)
+    return lead_to(request, "pay", found.shortcode)
 
 
 def _may_send(context: dict[str, Any]) -> bool:
@@ -119,7 +119,7 @@ def _take_signature(request: HttpRequest, found: PaymentRequest, route: Route) -
             return show_by_hand(request, found, over, error)
         answered = {**page_context(found), "error": refusal(error), "typed": given[:LONGEST]}
         return _shown(request, found, route, answered, error)
-    return see_other(request, "by-hand-proof", found.shortcode, route.id)
+    return lead_to(request, "by-hand-proof", found.shortcode, route.id)
 
 
 def _signature(route: Route, text: str) -> str:

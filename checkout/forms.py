@@ -20,9 +20,9 @@ def typed(request: HttpRequest, name: str) -> str:
     return str(fields(request).get(name, ""))
 
 
-def see_other(request: HttpRequest, page: str, *named: str) -> HttpResponseRedirect:
-    """Return the way to another page, which is read and not posted to, in the language that was chosen."""
+def lead_to(request: HttpRequest, page: str, *named: str) -> HttpResponseRedirect:
+    """Return the way to another page, in the language that was chosen; after a form it is read and not posted to."""
     chosen = f"?{urlencode({'lang': request.GET['lang']})}" if "lang" in request.GET else ""
     response = redirect(reverse(page, args=named) + chosen)
-    response.status_code = 303
+    response.status_code = 303 if request.method == "POST" else 302
     return response
