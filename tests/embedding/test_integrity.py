@@ -13,6 +13,7 @@ from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from playwright.sync_api import Page, Route, expect
 
+from payments.models import PaymentRequest
 from tests.conftest import Api
 
 Create = Callable[..., dict[str, Any]]
@@ -28,11 +29,16 @@ def digest_of(file: Path) -> str:
     return "sha384-" + base64.b64encode(hashlib.sha384(file.read_bytes()).digest()).decode()
 
 
-@pytest.mark.parametrize("path", ["/pay/{shortcode}", "/pay/nonesuch2345", "/"])
+@pytest.mark.parametrize(
+    "path",
+    ["/pay/{shortcode}", "/pay/{shortcode}/by-hand", "/pay/{shortcode}/receipt", "/pay/nonesuch2345", "/"],
+)
 def test_every_script_and_style_of_ours_names_its_digest(
     public: Api, api: Api, order: Create, path: str
 ) -> None:
     request = api.post("/api/payment-requests", order()).json()
+    if path.endswith("receipt"):
+        PaymentRequest.objects.filter(pk=request["id"]).update(status="completed", amount_paid=10_500_000)
     text = public.get(path.format(**request)).content.decode()
     loaded = re.findall(r'<(?:script|link)[^>]*(?:src|href)="/static/(\S+\.(?:js|css))"[^>]*>', text)
     named = re.findall(r'(?:src|href)="/static/(\S+\.(?:js|css))" integrity="([^"]+)"', text)
