@@ -18,11 +18,11 @@ PAGE = """<!doctype html>
   a, iframe {{ color: #a33; }} button {{ font: inherit; }} .long {{ height: 150vh; }}
 </style>
 <script nonce="shop" src="{checkout}/quittance.js"></script></head>
-<body><h1>Two loaves of rye</h1>
+<body><main><h1>Two loaves of rye</h1>
 <p><a id="terms" href="#terms">Our terms</a></p>
 <p><a id="pay" href="{payment_url}">Pay with crypto</a></p>
 <div id="here"></div>
-<p class="long">We bake at night.</p>
+<p class="long">We bake at night.</p></main>
 <script nonce="shop">
   window.told = [];
   const note = (name) => (progress) => told.push([name, progress]);

@@ -1,5 +1,6 @@
 """Where the checkout can't be shown in the shop's page, its own page is one click away at the latest."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +44,14 @@ def test_the_dialog_leads_to_the_checkouts_own_page(
     press(page, shop, url)
     page.wait_for_url(url)
     expect(page.locator("#amount")).to_have_text("10.50")
+
+
+def test_a_shop_whose_policy_forgot_the_frame_loses_nothing(page: Page, shop: Shop, create: Create) -> None:
+    url = create()["payment_url"]
+    html, policy = shop.pages["/rye"] if shop.sell(url) else ("", "")
+    page.goto(shop.put("/rye", html, re.sub("frame-src [^;]+", "frame-src 'none'", policy)))
+    page.get_by_role("link", name="Pay with crypto").click()
+    page.wait_for_url(url)
 
 
 def test_who_goes_back_from_there_finds_the_shop(page: Page, shop: Shop, create: Create) -> None:
