@@ -9,6 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from payments.models import Payment, PaymentRequest
+from tests.accessibility.keyboard import is_focus_seen, press, reach
 from tests.accessibility.page_rules import assert_accessible, open_bare
 
 Create = Callable[..., dict[str, Any]]
@@ -61,3 +62,29 @@ def test_a_receipt_reads_well(create: Create, page: Page, open_page: Open) -> No
     open_page(page, order["payment_url"] + "/receipt")
     expect(page.get_by_role("heading", name="Receipt", exact=True)).to_be_visible()
     assert_accessible(page)
+
+
+@WITH_SCRIPTS_AND_WITHOUT
+def test_sending_by_hand_takes_the_keyboard_alone_and_nothing_twice(
+    create: Create, page: Page, open_page: Open
+) -> None:
+    open_page(page, create()["payment_url"] + "/by-hand")
+    press(page, "I have read this")
+    reach(page, "Copy the amount")
+    reach(page, "Transaction hash")
+    page.keyboard.type("0x12")
+    press(page, "Find my payment")
+    typed = page.get_by_label("Transaction hash")
+    expect(typed).to_have_accessible_description(re.compile("0x and 64"))
+    expect(typed).to_be_focused()
+    assert is_focus_seen(page)
+    expect(typed).to_have_value("0x12")
+
+
+def test_help_stands_at_the_same_place_of_each_page(create: Create, page: Page) -> None:
+    order = create()
+    PaymentRequest.objects.filter(pk=order["id"]).update(status="completed", amount_paid=10_500_000)
+    for path in ("", "/by-hand", "/receipt"):
+        page.goto(order["payment_url"] + path)
+        help_line = page.get_by_role("contentinfo").locator("p").first
+        expect(help_line.get_by_role("link", name="help@shop.example")).to_be_visible()
