@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test setup lint lock frontend fresh browser bench bench-admin
+.PHONY: help run test setup lint lock frontend fresh browser pictures bench bench-admin
 
 # The first interpreter that is new enough.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -31,6 +31,7 @@ help:
 	@echo "make bench  what it costs to verify 1,000 payments and to look at 1,000 tokens, how fast webhooks go out, and how soon the checkout is painted, beside floors"
 	@echo "make bench-admin  the admin's and the API's pages over 1,000,000 requests (a quarter of an hour, 20 GB of disk)"
 	@echo "make lock   requirements*.txt from requirements*.in"
+	@echo "make pictures   docs/images of the checkout, from the tests that bring its states about"
 	@echo "make frontend   the checkout's script, the demo wallet, the test contracts and the TypeScript client from their sources"
 
 run: $(INSTALLED)
@@ -90,6 +91,11 @@ browser: $(INSTALLED)
 	echo "Looking for Playwright's Chromium (once, about a minute)…"; \
 	$(BIN)/playwright install chromium || \
 		echo "There is no Chromium, and Playwright's could not be had: the browser tests will be skipped."
+
+# What the documentation shows is what the tests see.
+pictures: $(INSTALLED)
+	@$(MAKE) browser
+	$(BIN)/python -m tests.gallery
 
 $(INSTALLED): requirements.txt requirements-dev.txt
 	@[[ -n "$(PYTHON)" ]] || { \

@@ -1,0 +1,84 @@
+"""Renews the pictures of the checkout in docs/images, from the tests that bring its states about: `make pictures`."""
+
+import base64
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from tests.browsing import launch_profile
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+IMAGES = REPOSITORY / "docs" / "images"
+HIGHEST_PX = 1200
+QUALITY = 88
+
+# By the name in docs/images: the picture as a test names it, in which window and colours.
+GALLERY = {
+    "checkout-desktop": "review-desktop-light",
+    "checkout-phone": "wallets-phone-light",
+    "checkout-wallets": "wallets-desktop-light",
+    "checkout-tokens": "tokens-phone-light",
+    "checkout-routes": "routes-phone-light",
+    "checkout-review": "review-another-token-phone-light",
+    "checkout-allowing": "approving-behind-the-demo-wallet-desktop-light",
+    "checkout-crossing": "on-its-way-to-another-chain-phone-light",
+    "checkout-paid": "complete-from-another-chain-desktop-light",
+    "checkout-underpaid": "underpaid-phone-light",
+    "checkout-failed": "failed-sent-back-phone-light",
+    "checkout-by-hand": "by-hand-without-scripts-phone-light",
+    "checkout-dark": "review-desktop-dark",
+    "checkout-arabic": "review-in-ar-phone-light",
+    "checkout-receipt": "receipt-without-scripts-phone-light",
+}
+TESTS = (
+    "tests/browser/test_shop_to_paid.py::test_from_the_shop_to_the_paid_order",
+    "tests/browser/test_swaps.py::test_a_token_on_one_chain_pays_for_a_token_on_another",
+    "tests/browser/test_swaps.py::test_a_refund_is_told_with_what_can_be_done",
+    "tests/wallets/test_page_states.py::test_an_underpayment_says_what_is_still_to_go",
+    "tests/checkout/test_without_scripts.py::test_sending_by_hand_from_the_warning_to_the_progress",
+    "tests/checkout/test_without_scripts.py::test_the_receipt_can_be_printed",
+    "tests/accessibility/test_languages.py::test_the_way_to_pay[ar]",
+)
+
+
+def main() -> None:
+    """Run the tests, and put what they show in place of what is there; nothing is replaced unless all of it is new."""
+    with tempfile.TemporaryDirectory() as taken:
+        command = [sys.executable, "-m", "pytest", "-q", "--pictures", taken, *TESTS]
+        subprocess.run(command, cwd=REPOSITORY, check=True)
+        small = _made_small({name: Path(taken, f"{picture}.png") for name, picture in GALLERY.items()})
+    for old in IMAGES.glob("checkout-*.webp"):
+        old.unlink()
+    for name, content in small.items():
+        (IMAGES / f"{name}.webp").write_bytes(content)
+        print(f"docs/images/{name}.webp: {len(content) // 1000} kB")
+
+
+def _made_small(pictures: dict[str, Path]) -> dict[str, bytes]:
+    """Return the pictures' upper parts as WebP, which the browser writes."""
+    small = {}
+    with sync_playwright() as driver, tempfile.TemporaryDirectory() as profile:
+        context = launch_profile(driver, Path(profile))
+        page = context.new_page()
+        for name, picture in pictures.items():
+            if not picture.exists():
+                raise SystemExit(f"No test took {picture.name}, which {name} shows (is Chromium missing?).")
+            content = base64.b64encode(picture.read_bytes()).decode()
+            page.set_content(f'<body style="margin:0"><img src="data:image/png;base64,{content}">')
+            width, height = page.locator("img").evaluate(
+                "async (image) => { await image.decode(); return [image.naturalWidth, image.naturalHeight]; }"
+            )
+            page.set_viewport_size({"width": width, "height": min(height, HIGHEST_PX)})
+            answer = context.new_cdp_session(page).send(
+                "Page.captureScreenshot", {"format": "webp", "quality": QUALITY}
+            )
+            small[name] = base64.b64decode(answer["data"])
+        context.close()
+    return small
+
+
+if __name__ == "__main__":
+    main()
