@@ -1,6 +1,7 @@
 """Every state that the server shows can be read by everybody, with scripts and without (WCAG 2.2 AA)."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from payments.models import FailureCode, Payment, PaymentRequest
 from tests.accessibility.page_rules import assert_accessible, assert_fits, open_bare
 
 Create = Callable[..., dict[str, Any]]
-PAID = {"amount_paid": 10_500_000}
+PAID, TOO_MUCH = {"amount_paid": 10_500_000}, {"amount_paid": 12_500_000}
 HASH = "0x" + "ab" * 32
 FAILED = {
     "status": "failed",
@@ -29,7 +30,13 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
     "processing": ({}, {"status": "processing", "confirmations": 2, "confirmations_required": 12}),
     "crossing": ({}, {"status": "processing", "type": "swap", "provider": "lifi", "chain_id": 777}),
     "failed": ({}, {**FAILED, "type": "swap", "provider": "lifi", "chain_id": 777}),
+    "taking long": ({}, {"status": "processing", "created_at": timezone.now() - timedelta(hours=1)}),
     "completed": ({"status": "completed", **PAID}, None),
+    "paid too much": (
+        {"status": "completed", **TOO_MUCH},
+        {"status": "completed", "amount_received": 12_500_000},
+    ),
+    "paid late": ({"status": "completed", "paid_late": True, **PAID}, None),
     "expired": ({"status": "expired", "amount_paid": 3_000_000}, None),
     "cancelled": ({"status": "cancelled"}, None),
     "cancelled, but paid": ({"status": "cancelled", **PAID}, None),
@@ -49,7 +56,9 @@ def _bring(state: str, create: Create) -> str:
     of_request, of_payment = STATES[state]
     if of_payment:
         common = {"request_id": order["id"], "chain_id": order["chain_id"], "transaction_hash": HASH}
-        Payment.objects.create(**{**common, **of_payment})
+        created = Payment.objects.create(**{**common, **of_payment})
+        # When it began is set by itself.
+        Payment.objects.filter(pk=created.pk).update(**of_payment)
     PaymentRequest.objects.filter(pk=order["id"]).update(**of_request)
     return str(order["payment_url"])
 
