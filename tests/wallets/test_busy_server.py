@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.accessibility.page_rules import assert_accessible
 from tests.wallets.conftest import AddWallet, Create
-from tests.wallets.test_paying import review
+from tests.wallets.test_paying import review, send
 
 BUSY = {429: ("rate_limited", "Slow down."), 503: ("node_unavailable", "No node answers.")}
 
@@ -35,7 +35,9 @@ def test_a_short_wait_goes_on_by_itself(
     assert wallet.asked("eth_sendTransaction") == []
     if status == 429:
         assert_accessible(page)
-    page.clock.fast_forward(8_000)
+    with page.expect_response("**/payments") as told:
+        page.clock.fast_forward(8_000)
+    assert told.value.status == 201
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
     assert len(wallet.asked("eth_sendTransaction")) == 1
 
@@ -71,5 +73,5 @@ def test_a_long_wait_is_the_customers_to_end(
         page.clock.fast_forward(7_000)
     expect(panel.get_by_test_id("notice")).to_contain_text(f"You can try again in {seconds} s.")
     panel.get_by_role("button", name="Try again").click()
-    pay.click()
+    send(page, pay)
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()

@@ -101,7 +101,10 @@ def test_what_is_sent_after_the_customer_turned_away_is_kept(
     panel.get_by_role("button", name="Use another wallet").click()
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     [[asked]] = wallet.asked("eth_sendTransaction")
-    wallet.answer(local_chain.rpc("eth_sendTransaction", asked))
+    sent = local_chain.rpc("eth_sendTransaction", asked)
+    with page.expect_response("**/payments") as told:
+        wallet.answer(sent)
+    assert told.value.status == 201
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
 
 

@@ -13,9 +13,9 @@ from payments.models import Payment, PaymentRequest
 from tests.accessibility.page_rules import assert_accessible
 from tests.chain import LocalChain
 from tests.wallets.conftest import TOUCHED, AddWallet, Create
-from tests.wallets.stub import NAME, NEVER, StubWallet
+from tests.wallets.stub import LATER, NAME, NEVER, StubWallet
 from tests.wallets.test_page_states import HASH, SHOP
-from tests.wallets.test_paying import review
+from tests.wallets.test_paying import review, send
 
 SENT = "eth_sendTransaction"
 OPEN = "A payment was started in this browser a moment ago."
@@ -42,7 +42,8 @@ def test_what_one_tab_sends_another_shows(
     StubWallet(other, local_chain)
     there = other.locator("#panel")
     expect(review(other, there, order)).to_be_visible()
-    pay.click()
+    # Either may be the one that tells the server: both know the hash.
+    send(page, pay)
     expect(there.get_by_role("heading", name="Payment on its way")).to_be_visible()
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
     assert Payment.objects.count() == 1
@@ -134,7 +135,7 @@ def test_whoever_comes_back_from_the_shop_is_not_led_there_again(
     page.route(f"{SHOP}/**", lambda route: route.fulfill(body="Thank you"))
     add_wallet()
     order = create(redirect_url=f"{SHOP}/done")
-    review(page, panel, order).click()
+    send(page, review(page, panel, order))
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
     _complete(order)
     page.evaluate("dispatchEvent(new Event('online'))")
@@ -159,6 +160,26 @@ def test_a_connection_that_goes_is_told_at_once_and_its_return_too(
     page.context.set_offline(False)
     expect(line).to_be_hidden()
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
+
+
+def test_a_hash_that_came_while_there_was_no_connection_is_brought_once_there_is_one(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet
+) -> None:
+    wallet = add_wallet(answers={SENT: [LATER]})
+    page.clock.install()
+    review(page, panel, create()).click()
+    expect(panel.locator(".signed")).to_be_visible()
+    page.context.set_offline(True)
+    wallet.answer(HASH)
+    expect(panel).to_contain_text("Your transaction is safe in this browser")
+    assert not Payment.objects.exists()
+    # The page's clock stands: nothing but the connection's return can be what wakes it.
+    page.clock.pause_at(page.evaluate("Date.now() + 1"))
+    with page.expect_response("**/payments") as told:
+        page.context.set_offline(False)
+    assert told.value.status == 201
+    expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
+    assert Payment.objects.get().transaction_hash == HASH
 
 
 def test_what_was_paid_too_much_stands_at_the_head_of_the_page(

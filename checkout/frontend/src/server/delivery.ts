@@ -55,6 +55,15 @@ export class Delivery {
   }
 }
 
+/** Ends early when the browser is connected again. */
 function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+  return new Promise((resolve) => {
+    const wake = (): void => {
+      clearTimeout(timer);
+      window.removeEventListener("online", wake);
+      resolve();
+    };
+    const timer = setTimeout(wake, ms);
+    window.addEventListener("online", wake);
+  });
 }
