@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, Page
 
 from tests.browsing import DESKTOP
 from tests.chain import LocalChain
-from tests.walletconnect.phone import Phone, evm
+from tests.walletconnect.phone import Phone, Told, evm
 from tests.walletconnect.relay import Relay, running
 from tests.wallets.conftest import add_wallet, create, panel, service, troubles
 
@@ -105,3 +105,12 @@ def code(panel: Locator) -> str:
     shown = panel.locator("#pairing-uri")
     shown.wait_for(state="attached")
     return str(shown.get_attribute("data-value"))
+
+
+def send(page: Page, phone: Phone, asked: Told, chain: LocalChain) -> str:
+    """Have the phone do what it was asked, and wait until the service has the transaction's hash, which is returned."""
+    sent = chain.send(asked["request"]["params"][0])
+    with page.expect_response("**/payments") as told:
+        phone.answer(asked, sent)
+    assert told.value.status == 201
+    return sent

@@ -39,13 +39,22 @@ class Relay:
         """Return the methods that were called, one after the other."""
         return [method for method, _ in self.calls]
 
+    def drop(self, origin: str) -> None:
+        """Lose the connections of an origin's pages, as phones do with a page that nobody looks at."""
+        with self._lock:
+            lost = [
+                one for listeners in self._listening.values() for one in listeners if _origin(one) == origin
+            ]
+        for connection in set(lost):
+            connection.close()
+
     def serve(self, connection: ServerConnection) -> None:
         """Answer one client for as long as it is there."""
         assert connection.request is not None
         query = {
             name: values[0] for name, values in parse_qs(urlsplit(connection.request.path).query).items()
         }
-        self.connections.append({**query, "origin": connection.request.headers.get("Origin", "")})
+        self.connections.append({**query, "origin": _origin(connection)})
         client = _client_of(query["auth"])
         try:
             for text in connection:
@@ -103,6 +112,11 @@ class Relay:
                 told = {"id": topic, "data": message.data}
                 call = {"id": next(self._ids), "jsonrpc": "2.0", "method": "irn_subscription", "params": told}
                 connection.send(json.dumps(call))
+
+
+def _origin(connection: ServerConnection) -> str:
+    assert connection.request is not None
+    return str(connection.request.headers.get("Origin", ""))
 
 
 def _client_of(token: str) -> str:

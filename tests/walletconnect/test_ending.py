@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from payments.models import Payment
 from tests.accessibility.page_rules import assert_accessible
 from tests.chain import RECIPIENT, LocalChain
-from tests.walletconnect.conftest import NAME, Connect
+from tests.walletconnect.conftest import NAME, Connect, send
 from tests.walletconnect.phone import Phone, evm
 from tests.walletconnect.relay import Relay
 from tests.wallets.conftest import Create
@@ -29,6 +29,7 @@ def pay(panel: Locator) -> Locator:
 
 @pytest.mark.parametrize("refusal", REFUSALS)
 def test_a_refusal_leads_back_to_the_review_and_the_next_try_pays(
+    page: Page,
     panel: Locator,
     pay: Locator,
     create: Create,
@@ -45,7 +46,7 @@ def test_a_refusal_leads_back_to_the_review_and_the_next_try_pays(
     assert not Payment.objects.exists()
     pay.click()
     again = phone.expect("request")
-    phone.answer(again, local_chain.send(again["request"]["params"][0]))
+    send(page, phone, again, local_chain)
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
 
 
@@ -90,9 +91,29 @@ def test_a_reload_goes_on_with_the_session_and_pays(
     pay.click()
     asked = phone.expect("request")
     assert asked["topic"] == topic
-    phone.answer(asked, local_chain.send(asked["request"]["params"][0]))
+    send(page, phone, asked, local_chain)
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
     assert relay.methods().count("wc_proposeSession") == 1
+
+
+def test_an_answer_that_comes_while_the_page_has_lost_the_relay_is_not_lost(
+    page: Page,
+    panel: Locator,
+    pay: Locator,
+    service: str,
+    create: Create,
+    connect: Connect,
+    phone: Phone,
+    relay: Relay,
+    local_chain: LocalChain,
+) -> None:
+    connect(create())
+    pay.click()
+    asked = phone.expect("request")
+    relay.drop(service)
+    send(page, phone, asked, local_chain)
+    expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
+    assert [one["origin"] for one in relay.connections].count(service) >= 2
 
 
 def test_a_session_that_was_ended_meanwhile_is_not_gone_on_with(

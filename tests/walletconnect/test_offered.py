@@ -11,7 +11,7 @@ from payments.models import PaymentRequest
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.pictures import picture
-from tests.walletconnect.conftest import NAME, PROJECT, Connect, pairing_uri
+from tests.walletconnect.conftest import NAME, PROJECT, Connect, pairing_uri, send
 from tests.walletconnect.phone import Phone
 from tests.walletconnect.relay import Relay
 from tests.wallets.conftest import AddWallet, Create
@@ -81,7 +81,7 @@ def test_paying_contacts_the_service_and_the_relay_and_nobody_else(
     connect(create())
     panel.get_by_role("button", name="Pay 10.50 USDC").click()
     request = phone.expect("request")
-    phone.answer(request, local_chain.send(request["request"]["params"][0]))
+    send(page, phone, request, local_chain)
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
     phone.expect("ended")
     others = [url for url in asked if not url.startswith((f"{service}/", "data:"))]

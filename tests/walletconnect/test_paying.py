@@ -5,7 +5,7 @@ from playwright.sync_api import Locator, Page, expect
 from payments.models import Payment
 from tests.chain import LocalChain
 from tests.payments.world import Clock, look_until_decided
-from tests.walletconnect.conftest import Connect
+from tests.walletconnect.conftest import Connect, send
 from tests.walletconnect.phone import Phone
 from tests.wallets.conftest import Create
 
@@ -20,10 +20,7 @@ def test_a_phone_that_scanned_the_code_pays_to_the_end(
     asked = phone.expect("request")
     assert (asked["topic"], asked["request"]["method"]) == (topic, "eth_sendTransaction")
     assert asked["chainId"] == f"eip155:{local_chain.chain_id}"
-    sent = local_chain.send(asked["request"]["params"][0])
-    with page.expect_response("**/payments") as told:
-        phone.answer(asked, sent)
-    assert told.value.status == 201
+    sent = send(page, phone, asked, local_chain)
     payment = Payment.objects.get()
     assert payment.transaction_hash == sent
     assert look_until_decided(payment, Clock()).status == "completed"
