@@ -129,7 +129,7 @@ def test_a_fee_on_top_of_the_coin_that_is_paid_with_is_summed_up(
 ) -> None:
     add_wallet(answers={SENT: [NEVER]})
     pay = _review(page, panel, order_there, "ETH")
-    total = panel.locator(".fact", has=page.get_by_text("In all", exact=True))
+    total = panel.locator(".fact", has=page.get_by_text("With the fees on top", exact=True))
     expect(total).to_contain_text(re.compile(r"about [\d.]+ ETH"))
     [sum_up] = re.findall(r"[\d.]+ ETH", total.inner_text())
     expect(pay).to_have_text(f"Pay {sum_up}")
@@ -144,4 +144,4 @@ def test_without_a_fee_on_top_there_is_nothing_to_sum_up(
 ) -> None:
     add_wallet()
     expect(_review(page, panel, order_there, "DAI")).to_be_visible()
-    expect(panel.get_by_text("In all", exact=True)).to_have_count(0)
+    expect(panel.get_by_text("With the fees on top", exact=True)).to_have_count(0)

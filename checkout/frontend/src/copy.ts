@@ -79,7 +79,7 @@ export const copy = {
   feeOnTop: say("feeOnTop"),
   feeIncluded: say("feeIncluded"),
   noFees: say("noFees"),
-  inAll: say("inAll"),
+  withFeesOnTop: say("withFeesOnTop"),
   time: say("time"),
   way: say("way"),
   contract: say("contract"),

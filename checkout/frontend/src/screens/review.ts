@@ -93,7 +93,7 @@ function swapFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElemen
         ),
       ),
       fees.length > 0 ? fact(copy.fees, feeList(fees)) : fact(copy.fees, copy.noFees),
-      isMore ? fact(copy.inAll, el("strong", {}, copy.aboutFee(cost))) : null,
+      isMore ? fact(copy.withFeesOnTop, el("strong", {}, copy.aboutFee(cost))) : null,
       fact(copy.networkFee, networkFee(route)),
       from.usd && to.usd ? fact(copy.difference, copy.differenceText(dollars(from.usd), dollars(to.usd))) : null,
       fact(copy.time, timeOf(route)),
