@@ -12,7 +12,7 @@ from chains.models import ChainType
 LONGEST = 10_000
 _HEX = re.compile(r"(?:0[xX])?((?:[0-9a-fA-F]{2})+)")
 _SOLANA_BYTES = 64
-_SOLANA_HEX_DIGITS = 2 * _SOLANA_BYTES
+_LONGEST_ON_SOLANA = 90
 
 
 class SignatureError(ValueError):
@@ -35,7 +35,7 @@ def normalise_signature(chain_type: str, text: str) -> str:
                 "This should be a signature: 0x and, of most wallets, 130 hexadecimal digits."
             )
         return "0x" + match[1].lower()
-    signature = _solana(text)
+    signature = solana_signature(text) or _in_hex(text)
     if signature is None:
         raise SignatureError("This should be a signature of 64 bytes, in base58, base64 or hexadecimal.")
     return str(signature)
@@ -52,16 +52,22 @@ def _within_json(text: str) -> str:
     return given if isinstance(given, str) else text
 
 
-def _solana(text: str) -> Signature | None:
-    digits = text.removeprefix("0x")
-    if len(digits) == _SOLANA_HEX_DIGITS and _HEX.fullmatch(digits):
-        return Signature.from_bytes(bytes.fromhex(digits))
+def solana_signature(text: str) -> Signature | None:
+    """Return the signature that `text` writes, 64 bytes in base58 or base64; None for anything else."""
+    if len(text) > _LONGEST_ON_SOLANA:
+        return None
     try:
-        return Signature.from_string(text) if len(text) < _SOLANA_HEX_DIGITS else None
+        return Signature.from_string(text)
     except ValueError:
         pass
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return None
+    return Signature.from_bytes(data) if len(data) == _SOLANA_BYTES else None
+
+
+def _in_hex(text: str) -> Signature | None:
+    match = _HEX.fullmatch(text)
+    data = bytes.fromhex(match[1]) if match else b""
     return Signature.from_bytes(data) if len(data) == _SOLANA_BYTES else None

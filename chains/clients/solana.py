@@ -3,8 +3,6 @@
 Sources: Solana's RPC HTTP methods, SPL Token and Token-2022, Solana Pay (reference keys), RFC 8032 (ed25519).
 """
 
-import base64
-import binascii
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -12,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from solders.pubkey import Pubkey
-from solders.signature import Signature
 
 from chains.clients import agreement, solana_building, solana_lookup, solana_preparing
 from chains.clients.base import (
@@ -40,13 +37,13 @@ from chains.clients.solana_accounts import (
 from chains.clients.solana_answers import blockhash, mapping, sequence, sound, value_of, whole
 from chains.clients.solana_lookup import CONFIRMED
 from chains.clients.solana_references import reference_key
+from chains.signatures import solana_signature
 
 _GENESIS: Call = ("getGenesisHash", [])
 _ACCOUNTS = {"encoding": "base64", **CONFIRMED}
 _MOST_ACCOUNTS = 100
 _MOST_WATCHES = 1000
 _MOST_SIGNATURES = 50
-_SIGNATURE_BYTES = 64
 _NO_LIMIT = 2**256 - 1
 
 # A cluster's first hash names it: (the catalogue's network, the genesis hash, LI.FI's number for the cluster).
@@ -162,7 +159,7 @@ class SolanaClient:
 
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
         """Return whether the key `address` signed the UTF-8 of `message` (ed25519, 64 bytes in base58 or base64)."""
-        signed = _signature(signature)
+        signed = solana_signature(signature)
         try:
             return signed is not None and signed.verify(Pubkey.from_string(address), message.encode())
         except ValueError:
@@ -215,24 +212,10 @@ def _signatures(references: Iterable[bytes], answers: Sequence[Any]) -> tuple[tu
     found: list[tuple[bytes, str]] = []
     for reference, answer in zip(references, answers, strict=True):
         for entry in map(mapping, sequence(sound(answer))):
-            signed = _signature(entry.get("signature"))
+            given = entry.get("signature")
+            signed = solana_signature(given) if isinstance(given, str) else None
             if signed is None or "err" not in entry:
                 raise ChainError("the node's list of transactions is malformed")
             if entry["err"] is None:
                 found.append((reference, str(signed)))
     return tuple(found)
-
-
-def _signature(text: Any) -> Signature | None:
-    """Return the signature that `text` writes, 64 bytes in base58 or base64; None for anything else."""
-    if not isinstance(text, str) or len(text) > 90:
-        return None
-    try:
-        return Signature.from_string(text)
-    except ValueError:
-        pass
-    try:
-        data = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    return Signature.from_bytes(data) if len(data) == _SIGNATURE_BYTES else None

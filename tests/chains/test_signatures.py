@@ -53,6 +53,7 @@ def test_a_contract_accounts_signature_may_be_longer() -> None:
         base64.b64encode(SOLANA_BYTES).decode(),
         SOLANA_BYTES.hex(),
         "0x" + SOLANA_BYTES.hex(),
+        "0X" + SOLANA_BYTES.hex().upper(),
         json.dumps({"signature": str(SOLANA), "publicKey": "5e"}),
     ],
 )
@@ -79,6 +80,8 @@ def test_a_solana_signature_becomes_base58(given: str) -> None:
         (ChainType.SOLANA, str(SOLANA)[:-3]),
         (ChainType.SOLANA, base64.b64encode(SOLANA_BYTES[:-1]).decode()),
         (ChainType.SOLANA, SOLANA_BYTES.hex()[:-2]),
+        (ChainType.SOLANA, "0X" + SOLANA_BYTES.hex()[:-2]),
+        (ChainType.SOLANA, "0x0x" + SOLANA_BYTES.hex()[:-2]),
         (ChainType.SOLANA, "٣" * 128),
         (ChainType.SOLANA, "1" * 9999),
         (ChainType.SOLANA, "\0" * 88),
