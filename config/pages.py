@@ -42,7 +42,8 @@ class PagePolicyMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         is_page = response.get("Content-Type", "").startswith("text/html")
-        is_for_developers = settings.DEBUG and response.status_code in (404, 500)  # Django's own, styled in itself
+        # Django's own, which are styled in themselves.
+        is_for_developers = settings.DEBUG and response.status_code in (404, 500)
         if is_page and not is_for_developers and not request.path.startswith(_PORTAL):
             response.headers.setdefault("Content-Security-Policy", self._policy)
             if response.status_code >= 400:
