@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.accessibility.page_rules import assert_accessible
+from tests.accessibility.page_rules import assert_accessible, assert_fits
 from tests.chain import LocalChain
 from tests.pictures import picture
 from tests.walletconnect.conftest import NAME, Connect, code, pairing_uri
@@ -42,6 +42,18 @@ def test_on_a_phone_the_code_is_a_link_that_a_wallet_opens(
     expect(link).to_be_visible()
     expect(link).to_have_attribute("href", uri)
     picture(page, "WalletConnect on a phone")
+
+
+def test_in_arabic_and_in_colours_of_the_customers_own_the_code_stays_one_to_scan(
+    page: Page, panel: Locator, create: Create, relay: Relay
+) -> None:
+    page.emulate_media(forced_colors="active", color_scheme="dark")
+    page.goto(f"{create()['payment_url']}?lang=ar")
+    pairing_uri(panel)
+    shown = panel.locator(".pairing__code")
+    assert shown.evaluate("box => getComputedStyle(box).backgroundColor") == "rgb(255, 255, 255)"
+    assert_fits(page)
+    picture(page, "WalletConnect in Arabic")
 
 
 def test_a_declined_connection_is_told_as_any_other_wallets(
