@@ -27,9 +27,11 @@ def known_language(tag: str) -> str | None:
     Who reads Traditional Chinese is not taken for a reader of Simplified Chinese.
     """
     wanted = tag.lower()
-    exact = _BY_LOWER_CASE.get(wanted) or _ALSO.get(wanted)
-    if exact or "-" not in wanted:
-        return exact
-    if wanted.startswith("zh-") and not wanted.startswith("zh-hans"):
-        return None
-    return known_language(wanted.rpartition("-")[0])
+    while wanted:
+        found = _BY_LOWER_CASE.get(wanted) or _ALSO.get(wanted)
+        if found:
+            return found
+        if wanted.startswith("zh-") and not wanted.startswith("zh-hans"):
+            return None
+        wanted = wanted.rpartition("-")[0]
+    return None

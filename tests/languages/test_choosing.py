@@ -69,6 +69,7 @@ def test_the_address_is_stronger_than_the_browser(public: Api, checkout: Checkou
     assert spoken(public, order, "?lang=ja", **{"Accept-Language": "de"}) == "ja"
     assert spoken(public, order, "?lang=tlh", **{"Accept-Language": "de"}) == "de"
     assert spoken(public, order, "?lang=%3Cscript%3E&lang=", **{"Accept-Language": "de"}) == "de"
+    assert spoken(public, order, f"?lang={'x-' * 2000}x", **{"Accept-Language": "de"}) == "de"
 
 
 def test_each_language_is_a_plain_link_that_keeps_the_rest_of_the_address(
