@@ -1,11 +1,12 @@
 """What a form without scripts brought, and where its sender is led afterwards."""
 
 from collections.abc import Mapping
-from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
+
+from merchants.languages import known_language
 
 _FORM = "application/x-www-form-urlencoded"
 
@@ -22,7 +23,7 @@ def typed(request: HttpRequest, name: str) -> str:
 
 def lead_to(request: HttpRequest, page: str, *named: str) -> HttpResponseRedirect:
     """Return the way to another page, in the language that was chosen; after a form it is read and not posted to."""
-    chosen = f"?{urlencode({'lang': request.GET['lang']})}" if "lang" in request.GET else ""
-    response = redirect(reverse(page, args=named) + chosen)
+    tag = known_language(request.GET.get("lang", ""))
+    response = redirect(reverse(page, args=named) + (f"?lang={tag}" if tag else ""))
     response.status_code = 303 if request.method == "POST" else 302
     return response

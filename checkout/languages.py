@@ -37,6 +37,9 @@ _TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]")
 # No line breaks before French punctuation: what goes before it is a space of its own, narrow but for `:` and « ».
 _FRENCH_SPACES = ((re.compile(" (?=[;!?])"), "\u202f"), (re.compile(" (?=[:»])|(?<=«) "), "\u00a0"))
 
+# What the server says of these is meant for whoever wrote a program that calls too often.
+_FOR_PROGRAMS = ("rate_limited",)
+
 Message = str | dict[str, str]
 
 
@@ -79,7 +82,8 @@ class Language:
     def told(self, kind: str, code: str | None, sentence: str | None) -> str:
         """Return what the server says by a code; its own sentence, which is English, names more on an English page."""
         known = self.messages.get(f"{kind}.{code}")
-        return sentence or "" if self.tag == ENGLISH or not isinstance(known, str) else known
+        is_told_whole = self.tag == ENGLISH and code not in _FOR_PROGRAMS
+        return sentence or "" if is_told_whole or not isinstance(known, str) else known
 
     def when(self, instant: datetime) -> str:
         """Return a day and a time of day in UTC, in western digits."""

@@ -3,18 +3,16 @@
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.urls import reverse
 from django.views.decorators.gzip import gzip_page
 
 from chains.amounts import price_text
 from chains.clients.solana_references import reference_key
 from chains.models import ChainType
+from checkout.forms import lead_to
 from checkout.lookup import find_request
 from checkout.pages import missing, page_context, shown
 from checkout.qr import qr_code
 from config.api.methods import only_read
-from merchants.languages import known_language
 from payments.models import Payment, PaymentRequest
 from payments.representations import PaymentSerializer
 
@@ -28,16 +26,9 @@ def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     except Http404:
         return missing(request)
     if found.status != PaymentRequest.Status.COMPLETED:
-        return _to_the_payment(request, found)
+        return lead_to(request, "pay", found.shortcode)
     context = {**page_context(found), "lines": [_line(payment) for payment in _counted(found)]}
     return shown(request, found, "checkout/receipt.html", context)
-
-
-def _to_the_payment(request: HttpRequest, found: PaymentRequest) -> HttpResponse:
-    """Lead to the payment's page, in the language that was asked for."""
-    tag = known_language(request.GET.get("lang", ""))
-    query = f"?lang={tag}" if tag else ""
-    return redirect(f"{reverse('pay', args=(found.shortcode,))}{query}")
 
 
 def _counted(found: PaymentRequest) -> list[Payment]:

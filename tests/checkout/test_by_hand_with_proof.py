@@ -306,6 +306,7 @@ def test_asking_too_often_is_refused_beside_what_was_typed(
     signature = sign(text, local_chain.payer_key)
     answer = browser.send(page, signature=signature)
     assert (answer.status_code, f'value="{signature}"' in answer.content.decode()) == (429, True)
+    assert "Please wait a moment." in answer.content.decode()
     assert int(answer["Retry-After"]) > 0
     assert not PayerProof.objects.exists()
 
