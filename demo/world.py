@@ -28,7 +28,7 @@ from demo.aggregator import server as aggregator
 from demo.aggregator.places import HARBOUR_CHAIN_ID, local_places
 from demo.contracts.deploy import ChainRefusal, deploy_local_tokens
 from demo.services import anvil, postgres, redis, surfnet
-from demo.services.process import LOCAL, REPOSITORY, Child, ServiceError, is_free, spawn
+from demo.services.process import LOCAL, REPOSITORY, Child, ServiceError, claim, is_free, spawn
 from demo.solana.ledger import LedgerRefusal
 from demo.solana.mint import WALLET, prepare_local_mint
 from demo.world_console import red, say, step, summary
@@ -84,6 +84,8 @@ class Part:
 
 def main() -> int:
     """Runs the world until it is told to stop; the process's exit status."""
+    # A shell has what it starts in the background ignore this one.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _interrupt)
     running: list[Child] = []
     reach_loopback_directly()
@@ -148,9 +150,9 @@ def _start_services(running: list[Child]) -> Addresses:
     solana = _start_solana(running)
     with step("Stocking the local aggregator"):
         aggregator.prepare(local_places(chain, harbour, solana))
-    web = _port("web", 8000, set())
-    shop = _port("shop", 8001, {web})
-    routing = _port("aggregator", 8002, {web, shop})
+    web = _port("web", 8000)
+    shop = _port("shop", 8001)
+    routing = _port("aggregator", 8002)
     return Addresses(
         web=f"http://127.0.0.1:{web}",
         shop=f"http://127.0.0.1:{shop}",
@@ -167,7 +169,7 @@ def _start_chain(running: list[Child], chain_id: int, port: int, name: str) -> s
     """Starts an EVM chain with the test tokens, and gives its address; it goes on from where it was."""
     chain = anvil.start(
         chain_id=chain_id,
-        port=_port(name, port, set()),
+        port=_port(name, port),
         block_time=BLOCK_SECONDS,
         state=WORLD / name / "state.json",
         extra_args=["--quiet"],
@@ -181,7 +183,7 @@ def _start_solana(running: list[Child]) -> str | None:
     """Starts the Solana chain; None where that can't be had on this machine, and the world goes without."""
     try:
         with step("Starting the local Solana chain"):
-            chain = surfnet.start(port=_port("Solana chain", 8899, set()), log=LOGS / "surfnet.log")
+            chain = surfnet.start(port=_port("Solana chain", 8899), log=LOGS / "surfnet.log")
             running.append(chain.child)
             prepare_local_mint(chain.url, WALLET.pubkey())
     except ServiceError as error:
@@ -322,8 +324,9 @@ def _solana_row(at: Addresses) -> str:
     return f"{at.solana}  (chain id {surfnet.CHAIN_ID}; begins anew each time, the demo wallet holds SOL and USDC)"
 
 
-def _port(what: str, wanted: int, taken: set[int]) -> int:
-    port = next(port for port in range(wanted, wanted + 100) if port not in taken and is_free(port))
+def _port(what: str, wanted: int) -> int:
+    """Return a port that no other world takes meanwhile: some servers start long after their port is chosen."""
+    port = next(port for port in range(wanted, wanted + 100) if is_free(port) and claim(port))
     if port != wanted:
         say(f"    Port {wanted} is busy: the {what} takes {port}.")
     return port

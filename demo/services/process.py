@@ -18,6 +18,7 @@ LOCAL = REPOSITORY / ".local"
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 _running: list["Child"] = []
+_claims: list[socket.socket] = []
 
 
 class ServiceError(RuntimeError):
@@ -152,6 +153,21 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
         return True
+
+
+def claim(port: int) -> bool:
+    """Keep the port for a server that this process is about to start; False if another process has claimed it here.
+
+    The sign is the UDP port of the same number, which no server uses: it is given back when the process ends.
+    """
+    sign = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        sign.bind(("127.0.0.1", port))
+    except OSError:
+        sign.close()
+        return False
+    _claims.append(sign)
+    return True
 
 
 def free_port() -> int:
