@@ -61,6 +61,17 @@ def test_after_a_declined_payment_the_page_says_that_the_permission_stays(
     assert _approvals(wallet) == 1
 
 
+def test_of_a_permission_that_may_be_used_up_by_now_none_is_said_to_stay(
+    page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
+) -> None:
+    wallet = add_wallet()
+    pay = _review(page, panel, order_there)
+    wallet.plan(SENT, None, error(4900))
+    pay.click()
+    expect(panel.get_by_test_id("notice")).to_contain_text("not connected to its network")
+    expect(panel).not_to_contain_text(STAYS)
+
+
 def test_a_reload_between_permission_and_payment_goes_on_at_the_same_review(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:

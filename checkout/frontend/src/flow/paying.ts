@@ -182,12 +182,12 @@ export class Paying {
       events.sent({ transaction_hash: hash, chain_id: option.chainId, route_id: route.id });
       flow.restart();
     } catch (error) {
-      const refusal = refusalOf(error);
+      const isUnsent = ["rejected", "unauthorized", "unsupported"].includes(refusalOf(error));
       // Other failures do not prove that nothing was sent, so the open prompt stays on record.
-      if (["rejected", "unauthorized", "unsupported"].includes(refusal)) events.promptAnswered();
+      if (isUnsent) events.promptAnswered();
       const notice = paymentNotice(error, wallet);
       // Whatever may have been sent after all would have used the permission up.
-      if (current()) flow.review(reviewed, refusal === "other" ? notice : afterPermission(notice, reviewed));
+      if (current()) flow.review(reviewed, isUnsent ? afterPermission(notice, reviewed) : notice);
       else events.changed();
     }
   }

@@ -62,10 +62,8 @@ export function payScreen(step: Step, context: PayContext): Screen {
 
 function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   const { checkout, wallets, walletsSettled, flow } = context;
-  const nodes: Child[] = [partialBox(checkout), noticeBox(notice)];
-  if (!notice && context.promptWasLeftOpen) {
-    nodes.push(noticeBox({ tone: "info", text: copy.notices.leftOpen.confirming }));
-  }
+  const leftOpen: Notice = { tone: "info", text: copy.notices.leftOpen.confirming };
+  const nodes: Child[] = [partialBox(checkout), noticeBox(notice), context.promptWasLeftOpen && noticeBox(leftOpen)];
   if (!isKnownFamily(checkout)) {
     nodes.push(paragraph(copy.unsupportedChain(checkout.chain.name)), supportLine(checkout));
   } else if (wallets.length > 0) {

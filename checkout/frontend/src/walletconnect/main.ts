@@ -32,6 +32,8 @@ export class Link {
   private proposing: Proposing | null = null;
   private session: Session | null = null;
   private readonly wallets = new Map<string, Wallet>();
+  /** The topics of sessions that end once their wallet has answered. */
+  private readonly ending = new Set<string>();
 
   constructor(
     private readonly client: Client,
@@ -48,9 +50,10 @@ export class Link {
     return this.wallets.get(family) ?? null;
   }
 
-  /** Goes on with the session that this tab had before the page was loaded anew. */
+  /** Goes on with the session that this tab had before the page was loaded anew, if its wallet knows who is paid. */
   restore(): void {
-    const last = this.client.session.getAll().pop();
+    const { name } = this.client.metadata;
+    const last = this.client.session.getAll().filter(({ self }) => self.metadata.name === name).pop();
     if (!this.session && last) this.take(last.topic);
   }
 
@@ -81,6 +84,8 @@ export class Link {
     this.proposing?.stop();
     this.show(null);
     await this.endAll();
+    // Meanwhile the customer may have come back.
+    if (this.session || this.pairing) return;
     await this.client.core.relayer.transportClose().catch(() => undefined);
   }
 
@@ -102,12 +107,14 @@ export class Link {
 
   /** Sessions of payments that this tab has left are of no use to anybody. */
   private async endAll(): Promise<void> {
+    const { client, session } = this;
     this.wallets.clear();
-    await this.session?.end();
     this.session = null;
-    const topics = this.client.session.keys;
+    if (session) this.ending.add(session.topic);
+    const others = client.session.keys.filter((topic) => !this.ending.has(topic));
     const reason = { code: 6000, message: "" };
-    await Promise.all(topics.map((topic) => this.client.disconnect({ topic, reason }).catch(() => undefined)));
+    const ended = others.map((topic) => client.disconnect({ topic, reason }).catch(() => undefined));
+    await Promise.all([session?.end(), ...ended]);
   }
 }
 

@@ -19,6 +19,8 @@ const UPDATE_MS = 3_000;
 
 export class Session {
   private readonly listeners = new Set<() => void>();
+  /** What the wallet has not answered yet. */
+  private readonly open = new Set<Promise<unknown>>();
   private readonly ended: Promise<never>;
   private tellEnded: (error: unknown) => void = () => undefined;
   /** The account that its owner chose last, where the wallet says so. */
@@ -27,7 +29,7 @@ export class Session {
 
   constructor(
     private readonly client: Client,
-    private readonly topic: string,
+    readonly topic: string,
   ) {
     this.ended = new Promise((_, reject) => (this.tellEnded = reject));
     this.ended.catch(() => undefined);
@@ -64,7 +66,9 @@ export class Session {
     if (!this.allows(network.split(":")[0] ?? "", method)) throw { code: 4200 };
     const { client, topic } = this;
     const answer = client.request<unknown>({ topic, chainId: network, request: { method, params } });
-    answer.catch(() => undefined);
+    const answered = (): boolean => this.open.delete(answer);
+    this.open.add(answer);
+    answer.then(answered, answered);
     try {
       return await Promise.race([answer, this.ended]);
     } catch (error) {
@@ -92,10 +96,11 @@ export class Session {
     return () => void this.listeners.delete(listener);
   }
 
-  /** Ends it on both sides, as far as the wallet can be told. */
+  /** Ends it on both sides, as far as the wallet can be told, once what it was asked is answered or has run out. */
   async end(): Promise<void> {
     if (this.isOver) return;
     this.isOver = true;
+    await Promise.allSettled(this.open);
     await this.client.disconnect({ topic: this.topic, reason: { code: 6000, message: "" } }).catch(() => undefined);
   }
 
