@@ -6,7 +6,7 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -19,6 +19,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 class _Message:
     sender: str
     data: dict[str, Any]
+    sent_on: set[ServerConnection] = field(default_factory=set)
     delivered_to: set[str] = field(default_factory=set)
 
 
@@ -34,6 +35,7 @@ class Relay:
         self._ids = itertools.count(1)
         self._kept: dict[str, list[_Message]] = defaultdict(list)
         self._listening: dict[str, dict[ServerConnection, str]] = defaultdict(dict)
+        self._unanswered: dict[int, _Message] = {}
 
     def methods(self) -> list[str]:
         """Return the methods that were called, one after the other."""
@@ -59,7 +61,9 @@ class Relay:
         try:
             for text in connection:
                 said = json.loads(text)
-                if "method" in said and not self.is_silent:
+                if "method" not in said:
+                    self._received(client, said["id"])
+                elif not self.is_silent:
                     with self._lock:
                         self._answer(connection, client, said)
         except ConnectionClosed:
@@ -68,6 +72,12 @@ class Relay:
             with self._lock:
                 for listeners in self._listening.values():
                     listeners.pop(connection, None)
+
+    def _received(self, client: str, call: int) -> None:
+        """What nobody confirms is sent again over the next connection: the last one may have been lost."""
+        with self._lock:
+            if call in self._unanswered:
+                self._unanswered.pop(call).delivered_to.add(client)
 
     def _answer(self, connection: ServerConnection, client: str, said: dict[str, Any]) -> None:
         method, params = said["method"], said["params"]
@@ -106,12 +116,15 @@ class Relay:
     def _deliver(self, topic: str) -> None:
         for message in self._kept[topic]:
             for connection, client in list(self._listening[topic].items()):
-                if client in {message.sender, *message.delivered_to}:
+                if client in {message.sender, *message.delivered_to} or connection in message.sent_on:
                     continue
-                message.delivered_to.add(client)
+                message.sent_on.add(connection)
                 told = {"id": topic, "data": message.data}
-                call = {"id": next(self._ids), "jsonrpc": "2.0", "method": "irn_subscription", "params": told}
-                connection.send(json.dumps(call))
+                number = next(self._ids)
+                call = {"id": number, "jsonrpc": "2.0", "method": "irn_subscription", "params": told}
+                self._unanswered[number] = message
+                with suppress(ConnectionClosed):
+                    connection.send(json.dumps(call))
 
 
 def _origin(connection: ServerConnection) -> str:
