@@ -18,6 +18,7 @@ from tests.processes import eventually
 
 Create = Callable[..., dict[str, Any]]
 CAFE = "مقهى الميناء"
+ADLAM = "\U0001e900\U0001e923\U0001e924\U0001e922\U0001e925"
 OVERRIDE, ISOLATE = "\u202e", "\u2067"
 # Where each character of a text stands, from left to right.
 SEEN = """(element) => {
@@ -54,7 +55,7 @@ def test_the_amount_is_read_as_it_is_whatever_the_names_are(page: Page, create: 
     PaymentRequest.objects.filter(pk=request["id"]).update(
         status="completed", amount_paid=10_500_000, description=f"99.00 USDC {OVERRIDE}{CAFE}"
     )
-    for name in (CAFE, f"Alice {OVERRIDE}CDSU 00.1", f"{ISOLATE}Alice"):
+    for name in (CAFE, ADLAM, f"Alice {OVERRIDE}CDSU 00.1", f"{ISOLATE}Alice"):
         Merchant.objects.update(display_name=name)
         page.goto(f"{request['payment_url']}?lang=tr")
         expect(page.locator("#amount-label")).to_be_visible()

@@ -39,7 +39,7 @@ export function told(kind: "failure" | "refusal" | "detail", code: string, sente
   return isEnglish && sentence && !FOR_PROGRAMS.has(code) ? sentence : String(messages[`${kind}.${code}`] ?? sentence);
 }
 
-const FROM_RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+const FROM_RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 /** What turns text around by itself; nobody's name needs it. */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]/g;
 
