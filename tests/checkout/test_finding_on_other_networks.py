@@ -1,5 +1,7 @@
 """A hash that was entered for the wrong network is found on the right one, as far as the chains answer."""
 
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -8,8 +10,11 @@ from limits import parse
 from solders.keypair import Keypair
 
 from chains.models import Chain, Token
+from checkout import whereabouts
+from checkout.all_at_once import THREADS_PER_CHAIN
 from payments.models import Payment
 from tests.chain import LocalChain
+from tests.chains.faulty_node import Exchange, serving
 from tests.checkout.bare import Bare
 from tests.swaps.world import make_second_row
 
@@ -70,6 +75,28 @@ def test_another_network_that_does_not_answer_holds_nothing_up(
     second.rpc_urls = ["http://127.0.0.1:9"]
     second.save()
     assert enter(checkout(), UNKNOWN) == local_chain.chain_id
+
+
+def test_networks_that_hang_hold_nobody_up_however_many_ask(
+    checkout: Checkout, second: Chain, local_chain: LocalChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whereabouts, "DEADLINE_SECONDS", 0.2)
+
+    def hang(exchange: Exchange) -> None:
+        node.released.wait(10)
+        exchange.send(503, b"")
+
+    with serving(hang, chain_id=second.pk) as node:
+        second.rpc_urls = [node.url]
+        second.save()
+        for number in range(THREADS_PER_CHAIN + 1):
+            begun = time.monotonic()
+            order = checkout()
+            Bare(order).paste(f"0x{number:064x}")
+            assert time.monotonic() - begun < 2
+        assert {payment.chain_id for payment in Payment.objects.all()} == {local_chain.chain_id}
+        waiting = [one for one in threading.enumerate() if one.name.startswith(f"chain-{second.pk}_")]
+        assert 0 < len(waiting) <= THREADS_PER_CHAIN
 
 
 @pytest.mark.usefixtures("second")
