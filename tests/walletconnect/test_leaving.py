@@ -6,7 +6,7 @@ from merchants.models import Merchant
 from payments.models import Payment
 from tests.chain import LocalChain
 from tests.walletconnect.conftest import NAME, Connect, pairing_uri, send
-from tests.walletconnect.phone import Phone
+from tests.walletconnect.phone import Phone, evm
 from tests.wallets.conftest import Create
 
 
@@ -36,4 +36,14 @@ def test_a_session_that_another_merchant_was_named_in_is_not_gone_on_with(
     page.reload()
     proposal = phone.scan(pairing_uri(panel))
     assert proposal["params"]["proposer"]["metadata"]["name"] == "Rye and Sons"
+    assert phone.expect("ended")["topic"] == topic
+
+
+def test_who_turns_away_and_back_at_once_is_connected_anew(
+    panel: Locator, create: Create, connect: Connect, phone: Phone, account: str
+) -> None:
+    topic = connect(create())
+    panel.get_by_role("button", name="Use another wallet").click()
+    assert phone.approve(phone.scan(pairing_uri(panel)), eip155=evm(account)) != topic
+    expect(panel.get_by_role("button", name="Pay 10.50 USDC")).to_be_visible()
     assert phone.expect("ended")["topic"] == topic
