@@ -176,7 +176,7 @@ def test_without_scripts_it_is_told_the_same_on_the_page_itself(world: World, pa
       - paragraph: Two loaves, sliced
       - region "Payment":
         - heading "Pay with your wallet" [level=2]
-        - paragraph: /Paying needs JavaScript/
+        - paragraph: /Paying with a connected wallet needs JavaScript/
         - paragraph:
           - link "Send it yourself, without connecting a wallet"
       - region "Details of this payment":

@@ -121,6 +121,8 @@ def test_a_transfer_that_nothing_ties_is_followed_by_what_can_still_be_done(
     page.get_by_role("button", name="Find my payment").click()
     expect(page.get_by_role("heading", name="Payment on its way")).to_be_visible()
     look_until_decided(Payment.objects.get(), Clock())
+    expect(page.get_by_role("heading", name="Your transfer isn’t matched yet")).to_be_visible()
+    expect(page.get_by_text("can see it and accept it as your payment")).to_be_visible()
     page.get_by_role("link", name="What can still be done").click()
     expect(page.get_by_text("go back to that page and sign by")).to_be_visible()
     page.goto(text_page)

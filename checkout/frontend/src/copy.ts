@@ -211,6 +211,8 @@ export const copy = {
   checkAgain: say("checkAgain"),
   failedDefault: say("failedDefault"),
   advice: group("advice."),
+  notBound: say("notBound"),
+  notBoundHelp: (merchant: string) => say("notBoundHelp", { merchant }),
 
   timeUp: say("timeUp"),
   timeUpHelp: say("timeUpHelp"),

@@ -86,19 +86,21 @@ export function completedScreen(
 export function failedScreen(payment: Payment, checkout: Checkout, chains: Chains, after: AfterFailure): Screen {
   const code = payment.failure_code ?? "other";
   const what = told("failure", code, payment.failure_message || payment.status_detail || "") || copy.failedDefault;
+  // The money has arrived, and the page of sending by hand has said that the merchant's word would then be waited for.
+  const isUnbound = code === "transaction_not_bound";
   const canPay = !NEVER_PAY_AGAIN.has(code) && !isSpent(payment);
   const canCheck = CHECK_AGAIN.has(code) && payment.retries_left > 0;
   // Who was refunded knows so from the wallet: paying again is what helps.
   const isCheckFirst = canCheck && code !== "swap_refunded";
   return screen(
     "failed",
-    copy.failed,
+    isUnbound ? copy.notBound : copy.failed,
     [
-      noticeBox({ tone: "error", text: what }),
-      paragraph(copy.advice[code] ?? copy.advice.other ?? ""),
+      noticeBox({ tone: isUnbound ? "info" : "error", text: what }),
+      paragraph(isUnbound ? copy.notBoundHelp(checkout.merchant.name) : (copy.advice[code] ?? copy.advice.other ?? "")),
       supportLine(checkout),
       actions(
-        code === "transaction_not_bound" && whatHelps(checkout),
+        isUnbound && whatHelps(checkout),
         isCheckFirst && button("check-again", "primary", copy.checkAgain, after.checkAgain),
         button("pay-again", isCheckFirst || !canPay ? "quiet" : "primary", copy.payAgain, after.payAgain),
         canCheck && !isCheckFirst && button("check-again", "quiet", copy.checkAgain, after.checkAgain),
