@@ -17,6 +17,9 @@ from chains.clients.rpc import Call, RpcFault
 # isValidSignature(bytes32,bytes) answers with its own selector where the signature is right.
 _IS_VALID_SIGNATURE = bytes.fromhex("1626ba7e")
 _LONGEST_SIGNATURE = 4096
+# EIP-1271 sets no limit, and the wallets in use need far less. Without one, a contract that only burns gas would keep a
+# node busy for longer than its answer is waited for.
+_MOST_GAS = 10_000_000
 
 
 def is_signed_by(
@@ -52,6 +55,8 @@ def _by_contract(
     body = message.encode()
     digest = keccak(b"\x19Ethereum Signed Message:\n" + str(len(body)).encode() + body)
     data = _IS_VALID_SIGNATURE + encode(["bytes32", "bytes"], [digest, signature])
-    (answer,) = answers([("eth_call", [{"to": address, "data": to_hex(data)}, "latest"])])
+    (answer,) = answers(
+        [("eth_call", [{"to": address, "data": to_hex(data), "gas": hex(_MOST_GAS)}, "latest"])]
+    )
     # A contract that reverts says no.
     return not isinstance(answer, RpcFault) and data_bytes(answer)[:4] == _IS_VALID_SIGNATURE
