@@ -41,7 +41,7 @@ test: $(INSTALLED)
 	@$(MAKE) lint
 	@$(MAKE) fresh
 	@$(MAKE) browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 setup: $(INSTALLED)
 
