@@ -54,7 +54,8 @@ def test_no_state_asks_anybody_else(
     PaymentRequest.objects.filter(pk=request["id"]).update(**STATES[state])
     page.goto(request["payment_url"], wait_until="networkidle")
     expect(page.locator("#panel h2")).to_be_visible()
-    assert len(asked) >= 3
+    # The page and its script at the least: a headless shell fetches no icon.
+    assert len(asked) >= 2
     assert others(asked, service) == set()
 
 

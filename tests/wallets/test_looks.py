@@ -14,7 +14,7 @@ from tests.wallets.conftest import TOUCHED, AddWallet, Create
 from tests.wallets.stub import NAME
 from tests.webhooks.receiver import Receiver, answer, running_receiver
 
-POOR = "0x" + "77" * 20
+POOR = "0x" + "7a3e" * 10
 LOGO = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40"><path fill="#b3541e" d="M0 0h40v40H0z"/>
 <path fill="#fff" d="M8 22c0-8 5-12 12-12s12 4 12 12v6H8z"/></svg>"""
 MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
