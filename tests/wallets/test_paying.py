@@ -35,7 +35,8 @@ def send(page: Page, pay: Locator) -> None:
     """Pay, and wait until the service has the transaction's hash."""
     with page.expect_response("**/payments") as told:
         pay.click()
-    assert told.value.status == 201
+    # 200 where another tab was quicker.
+    assert told.value.ok
 
 
 @pytest.mark.parametrize("refusal", REFUSALS)
