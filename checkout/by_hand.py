@@ -82,11 +82,7 @@ def show_by_hand(
 ) -> HttpResponse:
     """Return the page, with `more` than it always shows; after a refusal with that one's status."""
     context = {**by_hand_context(found), **(more or {})}
-    status = error.status_code if error else 200
-    answer = shown(request, found, "checkout/by_hand.html", context, status)
-    if error is not None and error.retry_after is not None:
-        answer["Retry-After"] = str(error.retry_after)
-    return answer
+    return shown(request, found, "checkout/by_hand.html", context, error=error)
 
 
 def refusal(error: ApiError) -> dict[str, str]:

@@ -143,12 +143,7 @@ def _shown(
     error: ApiError | None = None,
 ) -> HttpResponse:
     times = {"built_at": timestamp(route.built_at), "sign_until": timestamp(route.expires_at)}
-    answer = shown(
-        request, found, _PAGE, {**context, "route": route, **times}, error.status_code if error else 200
-    )
-    if error is not None and error.retry_after is not None:
-        answer["Retry-After"] = str(error.retry_after)
-    return answer
+    return shown(request, found, _PAGE, {**context, "route": route, **times}, error=error)
 
 
 def _kept(address: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from checkout.logos import known_logo, version
 from checkout.payment_links import binds, payment_link
 from checkout.qr import qr_code
 from checkout.security import allow_nonce, page_policy
+from config.api.errors import ApiError
 from config.api.serializers import timestamp
 from payments.discovery import expect_by_link
 from payments.models import FailureCode, Payment, PaymentRequest
@@ -63,12 +64,24 @@ def link_context(found: PaymentRequest) -> dict[str, Any]:
 
 
 def shown(
-    request: HttpRequest, found: PaymentRequest, template: str, context: dict[str, Any], status: int = 200
+    request: HttpRequest,
+    found: PaymentRequest,
+    template: str,
+    context: dict[str, Any],
+    *,
+    error: ApiError | None = None,
+    connects_to: str = "",
 ) -> HttpResponse:
-    """Return the page, under the policy that holds for all pages of this request."""
+    """Return the page, under the policy that holds for all pages of this request.
+
+    After a refusal with that one's status; with web sockets to `connects_to` allowed, as by `page_policy`.
+    """
     allow_nonce(request)
-    response = render(request, template, context, status=status)
-    return page_policy(request, response, framed_by=found.merchant.embed_origins)
+    response = render(request, template, context, status=error.status_code if error else 200)
+    if error is not None and error.retry_after is not None:
+        response["Retry-After"] = str(error.retry_after)
+    framers = found.merchant.embed_origins
+    return page_policy(request, response, framed_by=framers, connects_to=connects_to)
 
 
 def missing(request: HttpRequest) -> HttpResponse:

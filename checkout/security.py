@@ -18,26 +18,18 @@ def allow_nonce(request: HttpRequest) -> str:
     return str(nonce)
 
 
-def allow_connection(request: HttpRequest, origin: str) -> None:
-    """Let this answer's page open web sockets to `origin`, beside what it may call here.
-
-    Raises ValueError where that is no such origin.
-    """
-    if not _RELAY.fullmatch(origin):
-        raise ValueError(f"{origin!r} is no origin of web sockets.")
-    request.csp_connection = origin  # type: ignore[attr-defined]
-
-
 def page_policy(
-    request: HttpRequest, response: HttpResponse, *, framed_by: Iterable[str] = ()
+    request: HttpRequest, response: HttpResponse, *, framed_by: Iterable[str] = (), connects_to: str = ""
 ) -> HttpResponse:
     """Return `response` with a policy that allows our own files and this answer's nonce, and nothing else.
 
-    Except web sockets to where `allow_connection` was told.
     `framed_by` are the origins that may show the page in a frame, each of its ancestors; without any, nobody may.
+    `connects_to` is the one origin to which the page may open web sockets, beside what it may call here; ValueError
+    where it is no such origin.
     """
+    if connects_to and not _RELAY.fullmatch(connects_to):
+        raise ValueError(f"{connects_to!r} is no origin of web sockets.")
     nonce = allow_nonce(request)
-    connections = ("'self'", getattr(request, "csp_connection", ""))
     origins = [origin for origin in framed_by if _ORIGIN.fullmatch(origin)]
     framers = " ".join(origins) or "'none'"
     response["Content-Security-Policy"] = "; ".join(
@@ -46,7 +38,7 @@ def page_policy(
             f"script-src 'self' 'nonce-{nonce}'",
             f"style-src 'self' 'nonce-{nonce}'",
             "img-src 'self' data:",
-            f"connect-src {' '.join(connections).strip()}",
+            f"connect-src 'self' {connects_to}".rstrip(),
             "font-src 'self'",
             "form-action 'self'",
             "base-uri 'none'",

@@ -21,7 +21,6 @@ from checkout.qr import qr_code
 from checkout.reference import CheckoutSerializer
 from checkout.route_objects import route_object
 from checkout.route_reference import RoutesAnswerSerializer
-from checkout.security import allow_connection
 from checkout.serializers import (
     BuildTransactionSerializer,
     PayerProofSerializer,
@@ -260,11 +259,14 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     # Without scripts the page renews itself while something may have come in, unless its reader would have it still.
     awaits = context["state"] == "processing" or "link" in context
     walletconnect = offer(found)
-    if walletconnect:
-        allow_connection(request, walletconnect.relay_origin)
-        context["walletconnect"] = walletconnect
-    context |= {"awaits": awaits, "is_still": "still" in request.GET, "renewed_every": RENEWED_EVERY_SECONDS}
-    return shown(request, found, "checkout/pay.html", context)
+    context |= {
+        "awaits": awaits,
+        "is_still": "still" in request.GET,
+        "renewed_every": RENEWED_EVERY_SECONDS,
+        "walletconnect": walletconnect,
+    }
+    relay = walletconnect.relay_origin if walletconnect else ""
+    return shown(request, found, "checkout/pay.html", context, connects_to=relay)
 
 
 @only_read
