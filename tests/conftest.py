@@ -105,9 +105,9 @@ def swap_world(
     local_chain: LocalChain,
     anvil_b: LocalChain,
     chain: Chain,
-    usdc: Token,  # noqa: ARG001 - in the catalogue
-    dai: Token,  # noqa: ARG001
-    ether: Token,  # noqa: ARG001
+    usdc: Token,  # in the catalogue
+    dai: Token,
+    ether: Token,
     settings: Any,
     request: pytest.FixtureRequest,
 ) -> "SwapWorld":

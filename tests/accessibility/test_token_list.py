@@ -14,7 +14,7 @@ ELSEWHERE = 777
 
 
 @pytest.fixture(autouse=True)
-def routed(service: str, settings: Any, dai: Token, ether: Token) -> None:  # noqa: ARG001 - in the catalogue
+def routed(service: str, settings: Any, dai: Token, ether: Token) -> None:  # in the catalogue
     """Other tokens than the requested one are offered, on another chain as well."""
     settings.ROUTING_PROVIDERS = ["lifi"]
     Chain.objects.create(id=ELSEWHERE, name="Far Chain", chain_type="evm", native_symbol="FAR")

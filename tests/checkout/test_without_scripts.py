@@ -52,7 +52,7 @@ def shop(merchant: Merchant) -> Merchant:
 
 
 @pytest.fixture
-def create(origin: str, api: Api, order: Create, shop: Merchant) -> Create:  # noqa: ARG001 - they are there first
+def create(origin: str, api: Api, order: Create, shop: Merchant) -> Create:  # they are there first
     """Return a maker of payment requests."""
 
     def create(change: dict[str, Any] | None = None, **different: Any) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def create(origin: str, api: Api, order: Create, shop: Merchant) -> Create:  # n
 
 
 @pytest.fixture
-def on_solana(origin: str, shop: Merchant) -> PaymentRequest:  # noqa: ARG001 - it is there first
+def on_solana(origin: str, shop: Merchant) -> PaymentRequest:  # it is there first
     """A request on Solana, of which no node is asked."""
     chain = Chain.objects.create(
         id=1151111081099710, name="Solana", chain_type="solana", rpc_urls=[], native_symbol="SOL"
@@ -169,7 +169,7 @@ def test_each_state_says_what_is_and_what_to_do(
     origin: str,
     create: Create,
     chain: Chain,
-    local_chain: LocalChain,  # noqa: ARG001
+    local_chain: LocalChain,
 ) -> None:
     for order, heading, said in every_state(create, chain):
         page.goto(f"{origin}/pay/{order['shortcode']}?still")

@@ -28,7 +28,7 @@ Connect = Callable[..., str]
 def page(
     request: pytest.FixtureRequest,
     browser: Browser,
-    service: str,  # noqa: ARG001 - it has to outlive the page, which keeps asking it
+    service: str,  # it has to outlive the page, which keeps asking it
     troubles: list[str],
     local_chain: LocalChain,
 ) -> Iterator[Page]:
@@ -70,7 +70,7 @@ def relay(running_relay: Relay, settings: Any) -> Relay:
 
 
 @pytest.fixture
-def phone(running_phone: Phone, relay: Relay) -> Phone:  # noqa: ARG001 - the service has to offer it
+def phone(running_phone: Phone, relay: Relay) -> Phone:  # the service has to offer it
     """A phone with a wallet that has heard of nothing yet."""
     running_phone.forget()
     return running_phone

@@ -40,7 +40,7 @@ def test_a_wallet_of_the_other_family_alone_pays_from_there(
     panel: Locator,
     create: Create,
     connect: Connect,
-    routed: SwapWorld,  # noqa: ARG001 - the service has to offer it
+    routed: SwapWorld,  # the service has to offer it
     local_ledger: LocalLedger,
 ) -> None:
     connect(create(), solana=allowed(local_ledger.payer, SEND))

@@ -40,7 +40,7 @@ def service(live_server: LiveServer, settings: Any) -> str:
 
 
 @pytest.fixture
-def create(service: str, api: Api, order: Create) -> Create:  # noqa: ARG001 - the page has to be served
+def create(service: str, api: Api, order: Create) -> Create:  # the page has to be served
     """Return a maker of payment requests, which gives the created object."""
 
     def create(**different: Any) -> dict[str, Any]:
@@ -122,6 +122,6 @@ def create_on_solana(create: Create, solana_usdc: Token) -> Create:
 
 
 @pytest.fixture
-def routed(service: str, swap_world: SwapWorld) -> SwapWorld:  # noqa: ARG001 - which offers no swaps by itself
+def routed(service: str, swap_world: SwapWorld) -> SwapWorld:  # which offers no swaps by itself
     """The service with all local chains and swaps between them."""
     return swap_world

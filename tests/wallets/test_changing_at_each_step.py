@@ -133,7 +133,7 @@ def test_a_wallet_that_changes_to_the_network_it_added_is_not_asked_twice(
     panel: Locator,
     create: Create,
     add_wallet: AddWallet,
-    public_node: None,  # noqa: ARG001
+    public_node: None,
 ) -> None:
     wallet = add_wallet(chainId=ELSEWHERE, changesToAdded=True)
     with page.expect_response("**/payments") as told:
