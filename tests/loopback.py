@@ -2,8 +2,8 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import AbstractContextManager, contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 
 
 class _Server(ThreadingHTTPServer):
@@ -11,10 +11,15 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
 
+def listening(handler: type[BaseHTTPRequestHandler]) -> AbstractContextManager[str]:
+    """Serve by `handler` on a free port of the loopback interface, as `serving` does."""
+    return serving(_Server(("127.0.0.1", 0), handler))
+
+
 @contextmanager
-def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    """Serve by `handler` on a free port of the loopback interface; yields the address, without a slash at its end."""
-    with _Server(("127.0.0.1", 0), handler) as server:
+def serving(server: HTTPServer) -> Iterator[str]:
+    """Run the server in a thread until the end; yields its address, without a slash at its end."""
+    with server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:

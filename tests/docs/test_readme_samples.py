@@ -5,10 +5,9 @@ import os
 import runpy
 import sqlite3
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from merchants.models import ApiKey, Merchant
 from payments.models import PaymentRequest
 from tests.chain import LocalChain
 from tests.docs.pages import README, sample_with
+from tests.loopback import serving
 from tests.payments.world import Clock, look_until_decided, make_request, pay, submit
 from webhooks.delivery import deliver_next
 from webhooks.models import Delivery, Event
@@ -67,7 +67,8 @@ def shop(settled: dict[str, str], tmp_path: Path) -> Iterator[str]:
         database.execute("INSERT INTO orders VALUES ('order-1001', 'open'), ('test-order', 'open')")
     program = tmp_path / "receive.py"
     program.write_text(sample_with(README, "python", "def verify"))
-    with _serving(runpy.run_path(str(program))["app"]) as url:
+    app: Flask = runpy.run_path(str(program))["app"]
+    with serving(make_server("127.0.0.1", 0, app, threaded=True)) as url:
         yield url + PATH
 
 
@@ -222,16 +223,3 @@ def _order(number: str) -> str:
 def _seen() -> int:
     with closing(_orders()) as database:
         return int(database.execute("SELECT count(*) FROM seen_events").fetchone()[0])
-
-
-@contextmanager
-def _serving(app: Flask) -> Iterator[str]:
-    server = make_server("127.0.0.1", 0, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

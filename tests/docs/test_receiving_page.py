@@ -5,9 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -25,6 +22,7 @@ from werkzeug.serving import make_server
 
 from merchants.models import ApiKey, Merchant
 from tests.docs.pages import REPOSITORY, sample_with, samples, table_rows
+from tests.loopback import serving
 from tests.webhooks.receiver import running_receiver
 from webhooks.endpoints import ROTATION_OVERLAP, Change, configure
 from webhooks.events import record_event
@@ -123,7 +121,8 @@ def test_the_command_sends_what_the_flask_handler_takes(monkeypatch: pytest.Monk
     remembered: Remembered = []
     app = Flask("receiver")
     _handler('@app.post("/webhooks', remembered, monkeypatch, app=app, request=request)
-    with _serving(app) as url:
+    with serving(make_server("127.0.0.1", 0, app, threaded=True)) as address:
+        url = f"{address}/webhooks/quittance"
         assert " 204 " in _sent(url, "whsec_" + "a" * 32)
         assert remembered == [(EVENT["id"], BODY)]
         assert " 400 " in _sent(url, "whsec_" + "b" * 32)
@@ -198,16 +197,3 @@ def _recorded(merchant: Merchant, key: str) -> Any:
     with transaction.atomic():
         data = sample_object(EventType.PAYMENT_SUCCEEDED)
         return record_event(merchant=merchant, type="payment.succeeded", dedupe_key=key, data=data)
-
-
-@contextmanager
-def _serving(app: Flask) -> Iterator[str]:
-    server = make_server("127.0.0.1", 0, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/webhooks/quittance"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
