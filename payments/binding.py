@@ -31,7 +31,7 @@ class Proof:
         What a contract pulled from it does not count: so does a relayer's wallet fill other people's swaps.
         """
         is_in_time = self.not_before - CLOCK_ALLOWANCE <= mined_at <= self.not_after
-        return is_in_time and transfer.sender == self.address and not transfer.is_pulled
+        return is_in_time and transfer.made_by == self.address
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def _still_holds(payment: Payment, facts: TransactionFacts) -> bool:
         return False
     moved = {(transfer.slot, transfer.amount) for transfer in facts.transfers}
     credited = set(payment.consumed_transfers.values_list("slot", "amount"))
-    return credited <= moved or not facts.inner_calls_known
+    return credited <= moved or not facts.is_complete
 
 
 def _is_final(payment: Payment, facts: TransactionFacts | None, head: Head) -> bool:

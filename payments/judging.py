@@ -202,7 +202,7 @@ def depth(block: Block, head: Head) -> int:
 
 def _nothing_arrived(terms: Terms, facts: TransactionFacts) -> Refused:
     """Say what went elsewhere or came as something else, where that can be told."""
-    if terms.token == "" and not facts.inner_calls_known:
+    if terms.token == "" and not facts.is_complete:
         message = "The money may have moved inside a contract's call, and no node here can look into those."
         return Refused(FailureCode.NOT_VERIFIABLE, message)
     other = next((t for t in facts.transfers if t.recipient == terms.recipient and t.amount > 0), None)

@@ -121,7 +121,7 @@ def _is_settled(said: Sequence[TransactionFacts | None]) -> bool:
     """Whether two told of the same block and the same transfers, or nobody saw it in a block but it is known."""
     agreed = _common(said)
     if agreed is not None:
-        return agreed.inner_calls_known or not any(facts and facts.inner_calls_known for facts in said)
+        return agreed.is_complete or not any(facts and facts.is_complete for facts in said)
     known = [facts for facts in said if facts is not None]
     return bool(known) and not any(facts.block for facts in known)
 
@@ -155,7 +155,7 @@ def _common(said: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
     """Return what two nodes agree on of a mined transaction, the fullest first."""
     mined = [facts for facts in said if facts is not None and facts.block is not None]
     agreed = [both for one, other in combinations(mined, 2) if (both := _both(one, other)) is not None]
-    return max(agreed, key=lambda facts: facts.inner_calls_known, default=None)
+    return max(agreed, key=lambda facts: facts.is_complete, default=None)
 
 
 def _both(one: TransactionFacts, other: TransactionFacts) -> TransactionFacts | None:
@@ -165,10 +165,10 @@ def _both(one: TransactionFacts, other: TransactionFacts) -> TransactionFacts | 
     """
     if one.commitment != other.commitment:  # one hears of finality sooner than the other
         one, other = (replace(facts, commitment="confirmed") for facts in (one, other))
-    if one.inner_calls_known == other.inner_calls_known:
+    if one.is_complete == other.is_complete:
         return one if one == other else None
-    less, more = (other, one) if one.inner_calls_known else (one, other)
-    if replace(less, transfers=(), inner_calls_known=True) != replace(more, transfers=()):
+    less, more = (other, one) if one.is_complete else (one, other)
+    if replace(less, transfers=(), is_complete=True) != replace(more, transfers=()):
         return None
     seen = {_moved(transfer): transfer for transfer in more.transfers}
     if not all(_moved(transfer) in seen for transfer in less.transfers):
@@ -177,12 +177,13 @@ def _both(one: TransactionFacts, other: TransactionFacts) -> TransactionFacts | 
 
 
 def _moved(transfer: Transfer) -> Transfer:
-    return replace(transfer, references=(), is_pulled=False)
+    return replace(transfer, references=(), made_by="", claimable=None, within=())
 
 
 def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
     references = tuple(ref for ref in one.references if ref in other.references)
-    return replace(one, references=references, is_pulled=one.is_pulled or other.is_pulled)
+    made_by = one.made_by if one.made_by == other.made_by else ""
+    return replace(one, references=references, made_by=made_by)
 
 
 def _not_mined(said: Sequence[TransactionFacts | None]) -> TransactionFacts | None:

@@ -49,14 +49,26 @@ class TransferRefused(Exception):
 
 @dataclass(frozen=True)
 class Transfer:
-    """Money that moved inside one transaction, as the chain itself records it.
+    """Money that moved inside one transaction, as the chain itself records it. Amounts are in base units.
 
-    `slot` names the place within the transaction, so that each transfer can be consumed once: the log index (EVM
-    token), `value` or the inner call's path (EVM native coin), `mint:owner` (Solana, where a balance's whole difference
-    is one transfer). `token` is the contract's or mint's address, empty for the native coin. `amount` is in base units,
-    and is what arrived. `references` are the 16-byte references that the payer tied to this very movement: on EVM the
-    bytes directly after the arguments of the call that made it (one at most), on Solana the keys on its instruction.
-    `is_pulled`: a contract took it by an allowance, so that `sender` had it and need not have paid with it.
+    `slot` is the transfer's place in the transaction, so that each transfer is consumed once: the log's position in its
+    own receipt (EVM token), `value` or the inner call's path (EVM native coin), the instruction's path (Solana: `2`, or
+    `2.5` for an inner instruction). `token` is the contract's or mint's address, empty for the native coin. `sender` is
+    whose balance fell (EVM: the log's `from`), empty where the tokens were minted or the chain does not say. `amount`
+    is what arrived.
+
+    What follows says who may claim the transfer. A field that could not be proved keeps its default, which claims
+    nothing.
+
+    - `references`: the 16-byte references of the call or top-level instruction that made this very transfer.
+    - `made_by`: the account that itself made the transfer: it signed the transaction and called the token directly, a
+      complete trace shows its call, or (Solana) it is the authority of a top-level instruction. Empty for what a
+      contract or program moved on its behalf.
+    - `claimable`: how much of `amount` a reference or a proof can claim, at most what that call or instruction names;
+      None means all of it.
+    - `within`: the places, among the transaction's `mentions`, of the calls that enclose this transfer.
+    - `account`, `gain` (Solana): the token account that received it (the recipient itself for SOL), and that account's
+      own gain in the whole transaction. All credits of one transaction to one account are at most its gain.
     """
 
     slot: str
@@ -65,7 +77,11 @@ class Transfer:
     recipient: str
     amount: int
     references: tuple[bytes, ...] = ()
-    is_pulled: bool = False
+    made_by: str = ""
+    claimable: int | None = None
+    within: tuple[int, ...] = ()
+    account: str = ""
+    gain: int | None = None
 
 
 @dataclass(frozen=True)
@@ -79,10 +95,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Mention:
-    """What a contract (on Solana a program) was told by the very call that the payer signed, or has logged.
+    """Input that a watched contract or program received from the payer, or (`is_log`) a log that it wrote.
 
-    `data` is the call's whole input, the instruction's data or, where `is_log`, the log's topics with its data after
-    them. Routing providers' ids are looked for here, and nowhere else.
+    `data` is the call's whole input, the instruction's data or, for a log, its topics followed by its data. Routing
+    providers' ids are looked for here, and nowhere else.
     """
 
     contract: str
@@ -92,12 +108,19 @@ class Mention:
 
 @dataclass(frozen=True)
 class TransactionFacts:
-    """What the chain knows of one transaction. `block` is None while it is in none; then nothing else is proved.
+    """What the chain knows of one transaction.
 
-    `nonce` is the sender's (EVM), which a replacement shares. `commitment` is the cluster's own word on Solana:
-    `confirmed` or `finalized`. `inner_calls_known` is False where native coin may have moved in calls that no node here
-    can trace: what is missing among `transfers` is then not proved to be missing. `mentions` hold the calls and logs of
-    those contracts alone that the look asked about.
+    - `block` is None while the transaction is not mined. Then `transfers` is empty, and `intended` holds what its own
+      bytes would move (a direct transfer of a token or of native coin, with its reference): a promise, not a payment.
+    - `nonce` is the sender's (EVM). A replacement shares it. `effect` is a digest of what the transaction asks for
+      (recipient, value and data, without fees): equal effects mean that one is a speed-up of the other. Empty where the
+      chain has no replacements.
+    - `commitment` is Solana's own word: `confirmed` or `finalized`.
+    - `is_complete` is False where money may have moved in calls that could not be read (no trace, or an account of
+      unknown code). What is missing among `transfers`, their `references` or `made_by` is then not proved missing.
+    - `is_readable` is False where the receipt or the block's evidence of a mined transaction is too large or too
+      malformed to read. Nothing else about it is then known.
+    - `mentions` are the calls and logs of the contracts that the caller asked about.
     """
 
     hash: str
@@ -107,8 +130,11 @@ class TransactionFacts:
     succeeded: bool
     transfers: tuple[Transfer, ...]
     commitment: str | None = None
-    inner_calls_known: bool = True
+    is_complete: bool = True
     mentions: tuple[Mention, ...] = ()
+    intended: tuple[Transfer, ...] = ()
+    effect: str = ""
+    is_readable: bool = True
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ def _facts(
         block,
         succeeded,
         evm_transfers.transfers(transaction, receipt, trace) if succeeded else (),
-        inner_calls_known=trace is not None or wanted not in traces.missing,
+        is_complete=trace is not None or wanted not in traces.missing,
         mentions=_mentions(transaction, receipt, mentioning) if mentioning else (),
     )
 

@@ -63,7 +63,9 @@ def transfers(
     pulled = evm_binding.pulled(address(transaction.get("from")), called, tokens, logs, trace)
     return (
         *(
-            _carrying(replace(transfer, is_pulled=place in pulled), references.get(place))
+            _carrying(
+                replace(transfer, made_by="" if place in pulled else transfer.sender), references.get(place)
+            )
             for place, transfer in tokens.items()
         ),
         *_own_value(transaction),
@@ -188,4 +190,4 @@ def _inner_values(trace: Trace) -> tuple[Transfer, ...]:
 
 
 def _native(slot: str, sender: str, recipient: str, value: int, data: bytes) -> Transfer:
-    return _carrying(Transfer(slot, "", sender, recipient, value), reference_at(data, 0))
+    return _carrying(Transfer(slot, "", sender, recipient, value, made_by=sender), reference_at(data, 0))

@@ -93,7 +93,13 @@ def transfers(entry: Entry) -> tuple[Transfer, ...]:
     references = _references(entry)
     return tuple(
         Transfer(
-            f"{mint}:{owner}", mint, _sender(mint, changes), owner, change, references.get((mint, owner), ())
+            f"{mint}:{owner}",
+            mint,
+            (sender := _sender(mint, changes)),
+            owner,
+            change,
+            references.get((mint, owner), ()),
+            made_by=sender,
         )
         for (mint, owner), change in changes.items()
         if change > 0

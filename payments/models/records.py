@@ -15,12 +15,15 @@ class ConsumedTransfer(models.Model):
     """A transfer that was credited. Its place on the chain is unique here: that is what makes it count once.
 
     Written in the transaction that credits, and never changed. `slot` is the transfer's place in the transaction.
+    `account` (Solana) is the token account that received it: all credits of one transaction to one account are at most
+    what it gained. Solana's rows from before slots were instruction paths have `mint:owner` as slot and no account.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
     transaction_hash = models.CharField(max_length=90)
     slot = models.CharField(max_length=160)
     payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="consumed_transfers")
+    account = models.CharField(max_length=64, blank=True, default="", db_default="")
     amount = BaseUnitsField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -34,7 +34,9 @@ class PaymentRequest(models.Model):
 
     `status`, `amount_paid` and the times of the changes are written by `payments.transitions` alone.
     `expiry_check_at` is when the expiry sweep looks next; a payment in flight moves it beyond `expires_at`.
-    `link_shown_at` is when a payment link with its reference was first shown: since then a wallet may use it.
+    `unbound_failure_sent`: `payment.failed` went out for a publicly submitted transaction that nothing binds, which
+    happens once per request. `link_shown_at` is when a payment link with its reference was first shown: since then a
+    wallet may use it.
     """
 
     class Status(models.TextChoices):
@@ -74,6 +76,7 @@ class PaymentRequest(models.Model):
     expired_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     paid_late = models.BooleanField(default=False)
+    unbound_failure_sent = models.BooleanField(default=False, db_default=False, editable=False)
     expiry_check_at = models.DateTimeField()
 
     class Meta:

@@ -173,7 +173,7 @@ INNER = Transfer("0.1", "", "0xS", "0xR", 7)
 MINED = TransactionFacts(
     "0x1", "0xS", 1, Block(9, "0xB", datetime(2026, 1, 1, tzinfo=UTC)), True, (TOKEN, INNER)
 )
-UNTRACED = replace(MINED, transfers=(TOKEN,), inner_calls_known=False)
+UNTRACED = replace(MINED, transfers=(TOKEN,), is_complete=False)
 
 
 def test_of_a_node_that_traces_and_one_that_can_not_only_what_both_saw_counts() -> None:

@@ -116,4 +116,4 @@ def test_what_another_contract_took_from_the_payer_is_told_apart_without_a_trace
     transaction: dict[str, Any], sender: str, is_pulled: bool
 ) -> None:
     (moved,) = transfers(transaction, {"logs": [log(sender, PAYEE, 10)], "gasUsed": "0xcab2"})
-    assert moved.is_pulled is is_pulled
+    assert moved.made_by == ("" if is_pulled else sender)

@@ -238,7 +238,7 @@ def test_traces_cost_one_more_request_for_all_and_are_asked_for_once(
     for _ in range(3):
         facts = looked_up(client, direct, *hashes)
         assert [f.transfers[0].references for f in facts] == [(REFERENCE,)] * 6
-        assert all(f.inner_calls_known for f in facts)
+        assert all(f.is_complete for f in facts)
     assert traces.asked == [hashes]
     assert len(serving_node.payment_questions) == 2 * 3 + 1
 
@@ -264,7 +264,7 @@ def test_a_node_that_offers_no_traces_is_asked_once_and_believed_for_the_rest(
     for sent in (first, second):
         [facts] = looked_up(client, sent)
         assert facts.block is not None
-        assert not facts.inner_calls_known
+        assert not facts.is_complete
         assert facts.transfers[0].references == (REFERENCE,)
     assert traces.asked == [[first]]
 
@@ -276,7 +276,7 @@ def test_where_one_node_offers_no_traces_another_is_asked(
     [facts] = looked_up(
         EvmClient([untraced_url, serving_node.url], world.chain.chain_id), safe_payment(world, world.safe())
     )
-    assert facts.inner_calls_known
+    assert facts.is_complete
     assert len(traces.asked) == 1
 
 
@@ -328,7 +328,7 @@ def test_a_node_that_never_traces_and_only_fails_is_taken_for_one_that_can_not(
         now[0] += PRESUMED_UNABLE_AFTER_SECONDS
     [facts] = looked_up(client, sent)
     assert facts.block is not None
-    assert not facts.inner_calls_known
+    assert not facts.is_complete
 
 
 def test_a_trace_of_another_transaction_is_no_answer(world: World, local_chain: LocalChain) -> None:
@@ -373,7 +373,7 @@ def test_of_three_nodes_one_alone_can_not_invent_an_inner_transfer(
         among = looked_up(EvmClient([lying.url, honest, second.url], world.chain.chain_id), sent)
     assert [t.slot for t in alone[0].transfers] == ["value", "0.0"]
     assert [t.slot for t in among[0].transfers] == ["value"]
-    assert among[0].inner_calls_known is (others == "trace as well")
+    assert among[0].is_complete is (others == "trace as well")
 
 
 def found_by(client: EvmClient, watches: Sequence[Watch]) -> Discovery:

@@ -112,5 +112,5 @@ def test_what_a_contract_leaves_to_itself_goes_nowhere(world: World, ask: Ask, e
     client = EvmClient([world.chain.url], world.chain.chain_id)
     facts = client.look_up([sent], with_finality=False).transactions[sent]
     assert facts is not None
-    assert facts.inner_calls_known
+    assert facts.is_complete
     assert facts.transfers == ()
