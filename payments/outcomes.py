@@ -9,14 +9,15 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from chains.amounts import display_amount
-from chains.clients.base import TransactionFacts, Transfer
+from chains.clients.base import TransactionFacts
 from payments import announcements
 from payments.binding import Bound
+from payments.consumption import consume
 from payments.judging import Finality, NotYet, Paid
-from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest, Quote
+from payments.models import FailureCode, Payment, PaymentRequest, Quote
 from payments.patience import is_over
 from payments.requests import lock_request
 from payments.transitions import move_payment, move_request
@@ -60,13 +61,12 @@ def complete(
     try:
         with transaction.atomic():
             request = lock_request(payment.request_id)
-            consumed = [transfer for transfer in verdict.bound.transfers if _consume(payment, transfer)]
-            if not consumed and payment.has_delivery:
+            received = consume(payment, verdict.bound.transfers)
+            if not received and payment.has_delivery:
                 raise DeliveryTaken
-            if not consumed:
+            if not received:
                 message = "What this transaction paid was credited to another request already."
                 return _fail(payment, request, claim_id, FailureCode.TRANSACTION_ALREADY_USED, message, now)
-            received = sum(transfer.amount for transfer in consumed)
             moved = move_payment(
                 payment,
                 Status.COMPLETED,
@@ -272,22 +272,6 @@ def keep_waiting(
         **known,
         **_stands_in(payment, verdict, finality),
     )
-
-
-def _consume(payment: Payment, transfer: Transfer) -> bool:
-    """Take the transfer for this payment; False if it was credited before. The unique constraint decides."""
-    try:
-        with transaction.atomic():
-            ConsumedTransfer.objects.create(
-                chain=payment.counted_chain,
-                transaction_hash=payment.counted_hash,
-                slot=transfer.slot,
-                payment=payment,
-                amount=transfer.amount,
-            )
-    except IntegrityError:
-        return False
-    return True
 
 
 def _credit(
