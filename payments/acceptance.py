@@ -7,6 +7,11 @@ from payments.models import FailureCode, Payment
 from payments.requests import lock_request
 from payments.submission import demand_real, demand_room, reopen
 
+# Money reached the recipient, and only whose payment it is was not settled.
+ACCEPTABLE_FAILURES = frozenset(
+    {FailureCode.TRANSACTION_NOT_BOUND, FailureCode.TRANSACTION_AMBIGUOUS, FailureCode.NOT_VERIFIABLE}
+)
+
 
 def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
     """Return the payment, to be verified again without asking what binds it; who accepted it and why stays written.
@@ -33,6 +38,6 @@ def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:
 
 def is_acceptable(payment: Payment) -> bool:
     """Whether the payment failed for want of a binding alone, and its own transaction is what paid the merchant."""
-    is_unbound = payment.failure_code == FailureCode.TRANSACTION_NOT_BOUND
+    is_unbound = payment.failure_code in ACCEPTABLE_FAILURES
     is_here = not payment.crosses_chains and (payment.names_itself or not payment.has_delivery)
     return payment.status == Payment.Status.FAILED and is_unbound and is_here
