@@ -35,19 +35,20 @@ _SETTINGS = {
     "WEB_CONCURRENCY": "2",
 }
 _APPLICATION = "config.wsgi:application"
-_BODY = b"POST /api/public/discover-wallet-tokens HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
-_HEAD = b"POST /api/public/discover-wallet-tokens HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
+_POST = b"POST /api/public/discover-wallet-tokens HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+_BODY = _POST + b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
+_HEAD = _POST + b"X-Slow: "
 
 
 def command(server: str, port: int) -> list[str]:
     """Return how to start one of the servers."""
     python = [sys.executable, "-m"]
+    granian = ["granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "16"]
     return {
         "ours": [*python, "gunicorn", "--config", "config/gunicorn.py"],
         "gthread": [*python, "gunicorn", "--config", "config/gunicorn.py", "--worker-class", "gthread"],
         "waitress": [*python, "waitress", f"--listen=127.0.0.1:{port}", "--threads=32", _APPLICATION],
-        "granian": [*python, "granian", "--interface", "wsgi", "--port", str(port), "--workers", "2"]
-        + ["--blocking-threads", "16", _APPLICATION],
+        "granian": [*python, *granian, "--port", str(port), _APPLICATION],
     }[server]
 
 
@@ -56,7 +57,9 @@ def running(server: str) -> Iterator[int]:
     """Run a server until the end of the block; yields its port."""
     port = free_port()
     environment = {**os.environ, **_SETTINGS, "PORT": str(port)}
-    child = subprocess.Popen(command(server, port), env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        command(server, port), env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
     try:
         deadline = time.monotonic() + 60
         while healthz(port) is None and time.monotonic() < deadline:
@@ -147,7 +150,9 @@ def report(name: str, probe: Callable[[], float | None], times: int = 20) -> Non
     lost = times - len(answered)
     median = f"{statistics.median(answered) * 1000:.1f} ms" if answered else "-"
     worst = f"{answered[-1] * 1000:.1f} ms" if answered else "-"
-    print(f"  healthz {name:12} median {median:>10}  worst {worst:>10}  unanswered {lost}/{times}", flush=True)
+    print(
+        f"  healthz {name:12} median {median:>10}  worst {worst:>10}  unanswered {lost}/{times}", flush=True
+    )
 
 
 def main(servers: list[str]) -> None:

@@ -35,18 +35,22 @@ class Arriving:
     `deadline` is in seconds of the monotonic clock.
     """
 
+    _request: Any  # gunicorn's, once the head is complete
+    _chunks: ChunkedBody | None
+    _error: Exception | None
+
     def __init__(self, settings: Any, sock: Any, peer: Any) -> None:
         self.unreader = IterUnreader([])  # gunicorn looks here for bytes that came after the request
         self.deadline = 0.0
         self._settings, self._socket, self._peer = settings, sock, peer
         self._number = 0
-        self._start(b"")
+        self._start()
 
     def begin(self, now: float) -> bool:
         """Expect the next request, of which some may have come already. Returns whether it is complete."""
         self.deadline = now + REQUEST_SECONDS
         rest = self.unreader.take_buffered()
-        self._start(b"")
+        self._start()
         return self.receive(rest) if rest else False
 
     def receive(self, data: bytes) -> bool:
@@ -83,16 +87,11 @@ class Arriving:
         """Return whether the connection can be used again: not after a body that was not received to its end."""
         return not self._is_cut
 
-    def _start(self, head: bytes) -> None:
-        self._head = bytearray(head)
-        self._searched = 0
-        self._count = len(head)
-        self._request: Any = None
-        self._length = 0
-        self._chunks: ChunkedBody | None = None
-        self._content = bytearray()
+    def _start(self) -> None:
+        self._head, self._content = bytearray(), bytearray()
+        self._searched = self._count = self._length = 0
+        self._request = self._chunks = self._error = None
         self._is_ready = self._is_cut = False
-        self._error: Exception | None = None
 
     def _read_head(self) -> bytes:
         """Parse the head if it is complete; return what came after it."""
