@@ -47,8 +47,9 @@ def ask_for_proof(request: HttpRequest, shortcode: str) -> HttpResponse:
         return lead_to(request, "by-hand", found.shortcode)
     address = typed(request, "wallet_address")
     try:
-        count_expensive(request, found.pk)
-        route = offer_proof(found, wallet_address=wallet_of(found.chain, address.strip()))
+        wallet_address = wallet_of(found.chain, address.strip())
+        count_expensive(request)
+        route = offer_proof(found, wallet_address=wallet_address)
     except ApiError as error:
         return show_by_hand(request, found, {"proof_refusal": refusal(error), **_kept(address)}, error)
     return lead_to(request, "by-hand-proof", found.shortcode, route.id)
@@ -111,8 +112,9 @@ def _sending(found: PaymentRequest, proof: PayerProof) -> dict[str, Any]:
 def _take_signature(request: HttpRequest, found: PaymentRequest, route: Route) -> HttpResponse:
     given = typed(request, "signature")
     try:
-        count_expensive(request, found.pk)
-        take_proof(route, wallet_address=route.wallet_address, signature=_signature(route, given))
+        signature = _signature(route, given)
+        count_expensive(request)
+        take_proof(route, wallet_address=route.wallet_address, signature=signature)
     except ApiError as error:
         if error.problems[0].code == ErrorCode.ROUTE_EXPIRED:
             over = {"is_proof_over": True, **_kept(route.wallet_address)}

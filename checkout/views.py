@@ -11,6 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from chains.addresses import HashError, normalise_transaction_hash
+from chains.clients import get_client
+from chains.clients.base import ChainClient
+from chains.models import Chain
 from checkout import representations
 from checkout.built_reference import BuiltTransactionSerializer, PayerProofAnswerSerializer
 from checkout.logos import known_logo, logo_answer
@@ -28,6 +31,7 @@ from checkout.serializers import (
     SubmitPaymentSerializer,
 )
 from checkout.walletconnect import offer
+from config.api.client_address import client_identity
 from config.api.errors import ApiError, ErrorCode
 from config.api.methods import only_read
 from config.api.public_limits import count_expensive
@@ -35,7 +39,7 @@ from config.api.schema import operation
 from config.api.serializers import timestamp
 from payments.proofs import take_proof
 from payments.representations import PaymentSerializer, payment_url
-from payments.routes import NoRoute, build_transaction, find_routes
+from payments.routes import NoRoute, build_transaction, find_routes, require_binding
 from payments.submission import submit_hash
 
 _REQUEST = {"id": "The payment request's `id` or its `shortcode`."}
@@ -107,14 +111,22 @@ class CheckoutViewSet(viewsets.ViewSet):
     def routes(self, request: Request, id: str) -> Response:
         """Return the ways to pay what remains from one wallet with one token."""
         payment_request = find_request(id)
-        count_expensive(request, payment_request.pk)
         body = validated(RoutesSerializer, request)
         chain = chain_of(body["chain_id"])
+        wallet_address = wallet_of(chain, body["wallet_address"])
+
+        def counted(chain: Chain) -> ChainClient:
+            count_expensive(request)
+            return get_client(chain)
+
+        token = token_of(chain, body, client=counted)
+        count_expensive(request)
         found = find_routes(
             payment_request,
-            wallet_address=wallet_of(chain, body["wallet_address"]),
-            token=token_of(chain, body),
+            wallet_address=wallet_address,
+            token=token,
             allow_parallel=bool(body.get("allow_parallel")),
+            asked_by=client_identity(request),
         )
         if isinstance(found, NoRoute):
             return Response({"routes": [], "reason": {"code": found.code, "message": found.message}})
@@ -146,9 +158,14 @@ class CheckoutViewSet(viewsets.ViewSet):
         """Return the unsigned transaction of a route."""
         body = validated(BuildTransactionSerializer, request)
         route = find_route(body["route_id"])
-        count_expensive(request, route.request_id)
+        binding = body.get("binding")
+        require_binding(route, binding)
+        count_expensive(request)
         built = build_transaction(
-            route, binding=body.get("binding"), allow_parallel=bool(body["allow_parallel"])
+            route,
+            binding=binding,
+            allow_parallel=bool(body["allow_parallel"]),
+            asked_by=client_identity(request),
         )
         expires_at = timestamp(route.expires_at)
         proof = {"message": built.proof_message, "expires_at": expires_at} if built.proof_message else None
@@ -184,14 +201,11 @@ class CheckoutViewSet(viewsets.ViewSet):
     def prove(self, request: Request, id: str) -> Response:
         """Take in the payer's proof for a route of this request."""
         payment_request = find_request(id)
-        count_expensive(request, payment_request.pk)
         body = validated(PayerProofSerializer, request)
         route = find_route(body["route_id"], of=payment_request)
-        proof = take_proof(
-            route,
-            wallet_address=wallet_of(route.chain, body["wallet_address"]),
-            signature=body["signature"],
-        )
+        wallet_address = wallet_of(route.chain, body["wallet_address"])
+        count_expensive(request)
+        proof = take_proof(route, wallet_address=wallet_address, signature=body["signature"])
         return Response(
             {
                 "route_id": route.id,

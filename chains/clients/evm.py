@@ -127,9 +127,12 @@ class EvmClient:
     def build_transfer(
         self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
     ) -> dict[str, Any]:
-        """Return the unsigned transfer as hex quantities, ready for `eth_sendTransaction` (contract 8)."""
+        """Return the unsigned transfer as hex quantities, ready for `eth_sendTransaction`.
+
+        A wallet with code is not refused for lack of coin for gas, since another account may pay for that.
+        """
         to, value, data = evm_transfers.encode_transfer(token, recipient, amount, reference)
-        return self._simulated(EvmCall(to, data, value), sender, token, amount)
+        return self._simulated(EvmCall(to, data, value), sender, token, amount, may_be_sponsored=True)
 
     def prepare(
         self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
@@ -147,11 +150,12 @@ class EvmClient:
             action, sender=sender, chain_id=self._chain_id, gas=action.gas, fees=fees
         )
 
-    def _simulated(self, call: EvmCall, sender: str, token: str, amount: int) -> dict[str, Any]:
+    def _simulated(
+        self, call: EvmCall, sender: str, token: str, amount: int, *, may_be_sponsored: bool = False
+    ) -> dict[str, Any]:
         """Return the unsigned call if the wallet can make it now; raises TransferRefused."""
-        funding = self._rpc.batch(
-            evm_building.funding_questions(call, sender, token), partial(evm_building.funding, token)
-        )
+        questions = evm_building.funding_questions(call, sender, token, asks_for_code=may_be_sponsored)
+        funding = self._rpc.batch(questions, partial(evm_building.funding, token))
         limit = evm_building.gas_limit(funding, amount, call)
         return evm_building.unsigned(
             call, sender=sender, chain_id=self._chain_id, gas=limit, fees=funding.fees
