@@ -34,7 +34,7 @@ from chains.clients.solana_accounts import (
     read_holding,
     why_not_payable,
 )
-from chains.clients.solana_answers import blockhash, mapping, sequence, sound, value_of, whole
+from chains.clients.solana_answers import blockhash, sequence, sound, value_of, whole
 from chains.clients.solana_discovery import ReferenceSearch
 from chains.clients.solana_fees import FeeBook
 from chains.clients.solana_lookup import CONFIRMED
@@ -168,6 +168,10 @@ class SolanaClient:
             return signed is not None and signed.verify(Pubkey.from_string(address), message.encode())
         except ValueError:
             return False
+
+    def head(self) -> int:
+        """Return the newest confirmed slot."""
+        return self._rpc.batch([("getSlot", [CONFIRMED])], lambda answers: whole(sound(answers[0])))
 
     def discover(
         self,

@@ -138,7 +138,10 @@ class ReferenceSearch:
         return waiting[:_MOST_PAGES]
 
     def _older(self, waiting: Sequence[tuple[Watch, _Trail]]) -> list[_Page]:
-        """Return a further part of each watch's oldest gap. A gap ends where a node that knows its beginning lists no more."""
+        """Return a further part of each watch's oldest gap.
+
+        A gap ends where a node that knows its beginning lists no more.
+        """
         calls: list[Call] = []
         for watch, trail in waiting:
             gap = trail.gaps[-1]
@@ -206,7 +209,10 @@ class ReferenceSearch:
                 self._note(watch, trail, signature, looks)
 
     def _note(self, watch: Watch, trail: _Trail, signature: str, looks: "_Looks") -> None:
-        """File a transaction that was looked at. What can't be read for long is reported, to be judged like any other."""
+        """File a transaction that was looked at.
+
+        Of too many that can't be read the oldest is reported, to be judged like any other.
+        """
         facts = looks.facts_of(signature)
         if facts is None:
             trail.postponed[signature] = None
