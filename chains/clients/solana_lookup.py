@@ -139,8 +139,9 @@ def _settled(
     }
     fees = looking.fees.ask(looking.node, mints)
     return {
-        name: entry
-        and _usable(_facts, name, status, entry, blocks.get(status.slot), looking.mentioning, fees)
+        name: None
+        if entry is None
+        else _usable(_facts, name, status, entry, blocks.get(status.slot), looking.mentioning, fees)
         for (name, status), entry in zip(statuses, entries, strict=True)
     }
 
@@ -198,7 +199,8 @@ def _fees_of(entry: Entry, known: Mapping[str, MintFee], schedule: EpochSchedule
     mints = solana_transfers.fee_mints(entry)
     if not mints <= known.keys():
         raise ChainError("the node does not show the mint of a transfer")
-    return Fees({mint: known[mint] for mint in mints}, schedule and schedule.epoch_of(entry.slot))
+    epoch = schedule.epoch_of(entry.slot) if schedule else None
+    return Fees({mint: known[mint] for mint in mints}, epoch)
 
 
 def _not_mined(name: str, sender: str = "") -> TransactionFacts:
