@@ -255,12 +255,6 @@ def test_every_payment_is_found_in_the_end_whatever_arrives_between(chance: rand
     assert set(search.run(watches)) == paid
 
 
-def junk(ledger: LocalLedger, references: Sequence[bytes]) -> str:
-    """Have a stranger put these references' keys on a transfer of one lamport to itself."""
-    [move] = ledger.coin_move(ledger.payer, 1)
-    return ledger.send([with_references(move, *references)])
-
-
 @pytest.fixture
 def recipient() -> str:
     return new_address()
