@@ -2,17 +2,25 @@
 
 import os
 import struct
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from solders.pubkey import Pubkey
+from spl.token.constants import TOKEN_2022_PROGRAM_ID
 
 from chains.clients.base import ChainError
+from chains.clients.solana import SolanaClient
 from chains.clients.solana_accounts import TOKEN, TOKEN_2022, Account
 from chains.clients.solana_entries import Entry, read_entry
 from chains.clients.solana_fees import FREE, GONE, EpochSchedule, Fees, MintFee, Rate, read_mint_fee
 from chains.clients.solana_transfers import fee_mints
+from chains.models import Chain
+from tests.fault_proxy import Exchange, Fault, forged, proxying
+from tests.solana.accounts import make_fee_mint
 from tests.solana.answers import Call, Ledger, address, fee_move, minted, move
+from tests.solana.ledger import LocalLedger
 
 TENTH = MintFee(Rate(0, 2**64 - 1, 1000), Rate(0, 2**64 - 1, 1000))
 
@@ -110,3 +118,73 @@ def test_the_fee_is_read_from_the_mint() -> None:
 
 def _entry(ledger: Ledger, *calls: Any) -> Entry:
     return read_entry(ledger.answer(*calls))
+
+
+def test_a_mint_is_asked_for_once_a_minute_and_only_its_beginning(
+    solana: Chain, local_ledger: LocalLedger
+) -> None:
+    token, recipient, clock = make_fee_mint(local_ledger, holder_units=10**9), address(), Clock()
+    move = local_ledger.token_move(recipient, 1000, token=token, program=TOKEN_2022_PROGRAM_ID)
+    signature = local_ledger.send(move)
+    asked: list[str] = []
+    with proxying(local_ledger.url) as node:
+        node.break_with(_noting(asked))
+        client = SolanaClient([node.url], solana.id, solana.network, clock=clock)
+        for _ in range(2):
+            assert _received(client, signature, recipient) == [990]
+        assert [method for method in asked if method.startswith("getM")] == ["getMultipleAccounts"]
+        clock.now += 61
+        assert _received(client, signature, recipient) == [990]
+    assert asked.count("getMultipleAccounts") == 2
+    assert asked.count("getEpochSchedule") == 1
+
+
+def test_without_the_mint_a_transaction_has_no_usable_answer_and_others_have(
+    solana: Chain, local_ledger: LocalLedger
+) -> None:
+    token, recipient = make_fee_mint(local_ledger, holder_units=10**9), address()
+    move = local_ledger.token_move(recipient, 1000, token=token, program=TOKEN_2022_PROGRAM_ID)
+    odd, plain = local_ledger.send(move), local_ledger.send(local_ledger.token_move(recipient, 5))
+    with proxying(local_ledger.url) as node:
+        node.break_with(forged("getMultipleAccounts", lambda _: {"value": "nonsense"}))
+        client = SolanaClient([node.url], solana.id, solana.network)
+        snapshot = client.look_up([odd, plain], with_finality=True)
+        assert snapshot.contradicted == {odd}
+        facts = snapshot.transactions[plain]
+        assert facts is not None
+        assert [t.amount for t in facts.transfers if t.token] == [5]
+        node.heal()
+        assert _received(client, odd, recipient) == [990]
+
+
+def test_nodes_agree_on_a_transfer_with_a_fee(solana: Chain, local_ledger: LocalLedger) -> None:
+    token, recipient = make_fee_mint(local_ledger, holder_units=10**9), address()
+    move = local_ledger.token_move(recipient, 1000, token=token, program=TOKEN_2022_PROGRAM_ID)
+    signature = local_ledger.send(move)
+    with ExitStack() as stack:
+        nodes = [stack.enter_context(proxying(local_ledger.url)) for _ in range(3)]
+        nodes[0].break_with(forged("getMultipleAccounts", lambda _: {"value": [None]}))
+        client = SolanaClient([node.url for node in nodes], solana.id, solana.network)
+        assert _received(client, signature, recipient) == [990]
+
+
+@dataclass
+class Clock:
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _received(client: SolanaClient, signature: str, recipient: str) -> list[int]:
+    facts = client.look_up([signature], with_finality=True).transactions[signature]
+    assert facts is not None
+    return [t.amount for t in facts.transfers if t.recipient == recipient]
+
+
+def _noting(asked: list[str]) -> Fault:
+    def answer(exchange: Exchange) -> None:
+        asked.extend(question["method"] for question in exchange.questions)
+        exchange.reply(exchange.truth())
+
+    return answer
