@@ -1,9 +1,11 @@
-"""One node of a chain as this process has come to know it: whether it is worth asking, how far it is, why it rests.
+"""One node of a chain as this process knows it: whether it is worth asking, its head, its limits, why it rests.
 
-Nodes are not believed to behave. One that failed rests, longer each time; one that named a time is left alone for that
-long; one whose head runs backwards, lags behind the others, serves another chain or was contradicted is set aside.
+Nodes are not believed to behave. One that failed rests, longer each time; one that named a time is not asked before;
+one whose head runs backwards, lags behind the others, serves another chain or was contradicted is set aside. A node
+that limits the size of batches or the range of log queries is a healthy node: its limits are kept to.
 """
 
+import logging
 import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,12 +15,21 @@ import requests
 
 from chains.clients.base import ChainError, NodeHealth, NodeState
 
+logger = logging.getLogger(__name__)
+
 FIRST_REST_SECONDS = 1.0
 LONGEST_REST_SECONDS = 60.0
 LONGEST_NAMED_REST_SECONDS = 900.0
 SET_ASIDE_SECONDS = 30.0
 # A head that nobody has seen again for so long is forgotten: a chain that truly went back can then be followed.
 HEAD_MEMORY_SECONDS = 120.0
+# Requests to one node at the same time, where it takes small batches alone.
+MOST_AT_A_TIME = 8
+# A limit is tried again after so long: a refusal may have been a passing fault, and plans are upgraded. Each time that
+# it is confirmed the pause grows.
+FIRST_LIMIT_SECONDS = 60.0
+LIMIT_SECONDS = 6 * 3600.0
+_LIMIT_GROWTH = 8
 _MOST_DOUBLINGS = 10  # beyond which a power of two would only outgrow a float
 _SHORTEST_SECRET = 6
 
@@ -56,6 +67,52 @@ class Contradicted(NodeFault):
 _SET_ASIDE = (Lagging, Contradicted)
 
 
+class LogLimits:
+    """How large a query for logs may be that a node answers: halved when one fails, doubled after a row of successes.
+
+    A size that failed after a doubling is not tried again for hours, so that a node's limit costs next to nothing.
+    """
+
+    ENOUGH_SUCCESSES = 50
+
+    def __init__(self, blocks: int = 1000, recipients: int = 500) -> None:
+        self._most = {"blocks": blocks, "recipients": recipients}
+        self._now = dict(self._most)
+        self._ceiling = dict(self._most)
+        self._ceiling_until = 0.0
+        self._successes = 0
+        self._lock = threading.Lock()
+
+    @property
+    def blocks(self) -> int:
+        """The most blocks to ask about in one query."""
+        return self._now["blocks"]
+
+    @property
+    def recipients(self) -> int:
+        """The most recipients to ask about in one query."""
+        return self._now["recipients"]
+
+    def failed(self, what: str, size: int, now: float) -> None:
+        """Note that a query over so many blocks or recipients failed."""
+        with self._lock:
+            self._now[what] = max(min(self._now[what], size // 2), 1)
+            self._ceiling[what], self._ceiling_until = self._now[what], now + LIMIT_SECONDS
+            self._successes = 0
+
+    def worked(self, now: float) -> None:
+        """Note that a query of the greatest size so far was answered."""
+        with self._lock:
+            self._successes += 1
+            if self._successes < self.ENOUGH_SUCCESSES:
+                return
+            self._successes = 0
+            if now >= self._ceiling_until:
+                self._ceiling = dict(self._most)
+            for what, size in self._now.items():
+                self._now[what] = min(size * 2, self._ceiling[what])
+
+
 @dataclass
 class Node:
     """One node's address, its kept connections and its record. Safe to share between threads; times are monotonic."""
@@ -70,6 +127,13 @@ class Node:
     state: NodeState = NodeState.UNASKED
     last_error: str = ""
     since: datetime = field(default_factory=lambda: datetime.now(UTC))
+    slots: threading.BoundedSemaphore = field(
+        default_factory=lambda: threading.BoundedSemaphore(MOST_AT_A_TIME), repr=False
+    )
+    logs: "LogLimits" = field(default_factory=lambda: LogLimits())
+    _batch_limit: int | None = None
+    _batch_limit_until: float = 0.0
+    _batch_limit_seconds: float = 0.0
     _head_reached_at: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -108,6 +172,18 @@ class Node:
             self.left_alone_until = now + named
             self.last_error = self.without_secrets(str(error))
             self._enter(error.state if isinstance(error, NodeFault) else NodeState.FAILING)
+
+    def batch_limit(self, now: float) -> int | None:
+        """Return the size of the largest batch that it is known to take, where it refused larger ones."""
+        return self._batch_limit if now < self._batch_limit_until else None
+
+    def note_batch_limit(self, size: int, now: float) -> None:
+        """Note the size of the largest batch that it takes."""
+        with self._lock:
+            longer = max(self._batch_limit_seconds * _LIMIT_GROWTH, FIRST_LIMIT_SECONDS)
+            self._batch_limit, self._batch_limit_seconds = size, min(longer, LIMIT_SECONDS)
+            self._batch_limit_until = now + self._batch_limit_seconds
+        logger.info("node %s takes batches of up to %s", self.name, size)
 
     def told_head(self, height: int, now: float, allowance: int) -> None:
         """Note its newest block; raises Lagging if that is more than `allowance` below what it told of before."""
