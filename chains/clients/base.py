@@ -227,10 +227,16 @@ class Watch:
 
 @dataclass(frozen=True)
 class Discovery:
-    """What was found: (reference, transaction hash) pairs, and where to go on from next time."""
+    """What was found: (reference, transaction hash) pairs, and where to go on from next time.
+
+    A pair is a transfer of the watched token to the watched recipient with the reference, or a transaction that brought
+    such tokens, has the reference in its input, and could not be read fully. `unreadable` counts the pairs of a block
+    and a recipient whose logs no node shows; they were passed over.
+    """
 
     found: tuple[tuple[bytes, str], ...]
     next_block: int
+    unreadable: int = 0
 
 
 class NodeState(StrEnum):

@@ -8,7 +8,6 @@ for the account that runs it, and its logs are that account's. So each log belon
 import hashlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from chains.clients.base import ChainError
@@ -93,7 +92,7 @@ class RawLog:
         if not isinstance(raw, dict):
             raise ChainError("the node's trace is malformed")
         return cls(
-            _address(raw.get("address")),
+            address(raw.get("address")),
             tuple(data_bytes(topic) for topic in _list(raw.get("topics"))),
             data_bytes(raw.get("data", "0x")),
             quantity(raw["position"]) if "position" in raw else None,
@@ -127,7 +126,7 @@ class RawFrame:
             return
         self.inner, self.logs = list(_list(raw.get("calls"))), _list(raw.get("logs"))
         if self.kind in _MOVING:
-            self.sender, self.to = _address(raw.get("from")), _address(raw.get("to"))
+            self.sender, self.to = address(raw.get("from")), address(raw.get("to"))
             self.value = quantity(raw.get("value", "0x0"))
             data = data_bytes(raw.get("input", "0x"))
             self.data = data if self.to in whole_input_of else data[:_KEPT_INPUT]
@@ -256,16 +255,6 @@ def _slots(root: RawFrame) -> Iterator[tuple[int, str]]:
 def _short(path: str) -> str:
     """Return the path, or a digest of one that is too long to be kept."""
     return path if len(path) <= LONGEST_SLOT else f"{_ROOT}.{hashlib.sha256(path.encode()).hexdigest()}"
-
-
-@lru_cache(maxsize=4096)
-def _checksummed(answer: str) -> str:
-    return address(answer)
-
-
-def _address(answer: Any) -> str:
-    """Return the address; a trace names few of them many times, and a checksum takes time."""
-    return _checksummed(answer) if isinstance(answer, str) else address(answer)
 
 
 def _list(answer: Any) -> list[Any]:

@@ -30,6 +30,8 @@ MOST_AT_A_TIME = 8
 FIRST_LIMIT_SECONDS = 60.0
 LIMIT_SECONDS = 6 * 3600.0
 _LIMIT_GROWTH = 8
+MOST_LOG_BLOCKS = 1000
+MOST_LOG_RECIPIENTS = 500
 _MOST_DOUBLINGS = 10  # beyond which a power of two would only outgrow a float
 _SHORTEST_SECRET = 6
 
@@ -67,50 +69,48 @@ class Contradicted(NodeFault):
 _SET_ASIDE = (Lagging, Contradicted)
 
 
-class LogLimits:
-    """How large a query for logs may be that a node answers: halved when one fails, doubled after a row of successes.
+class Adaptive:
+    """A size that a node takes: halved when it fails, doubled again after some successes.
 
-    A size that failed after a doubling is not tried again for hours, so that a node's limit costs next to nothing.
+    Each doubling that fails makes the next one wait longer, so that a node's fixed limit costs next to nothing, and
+    what one odd block made small grows again.
     """
 
-    ENOUGH_SUCCESSES = 50
+    FIRST_SUCCESSES = 10
+    MOST_SUCCESSES = 10_000
+    _GROWTH = 4
 
-    def __init__(self, blocks: int = 1000, recipients: int = 500) -> None:
-        self._most = {"blocks": blocks, "recipients": recipients}
-        self._now = dict(self._most)
-        self._ceiling = dict(self._most)
-        self._ceiling_until = 0.0
+    def __init__(self, most: int) -> None:
+        self.size = self._most = most
         self._successes = 0
+        self._needed = self.FIRST_SUCCESSES
+        self._is_trial = False
         self._lock = threading.Lock()
 
-    @property
-    def blocks(self) -> int:
-        """The most blocks to ask about in one query."""
-        return self._now["blocks"]
-
-    @property
-    def recipients(self) -> int:
-        """The most recipients to ask about in one query."""
-        return self._now["recipients"]
-
-    def failed(self, what: str, size: int, now: float) -> None:
-        """Note that a query over so many blocks or recipients failed."""
+    def failed(self, size: int) -> None:
+        """Note that this size failed."""
         with self._lock:
-            self._now[what] = max(min(self._now[what], size // 2), 1)
-            self._ceiling[what], self._ceiling_until = self._now[what], now + LIMIT_SECONDS
-            self._successes = 0
+            if self._is_trial:
+                self._needed = min(self._needed * self._GROWTH, self.MOST_SUCCESSES)
+            self.size, self._successes, self._is_trial = max(min(self.size, size // 2), 1), 0, False
 
-    def worked(self, now: float) -> None:
-        """Note that a query of the greatest size so far was answered."""
+    def worked(self, size: int) -> None:
+        """Note that this size worked."""
         with self._lock:
-            self._successes += 1
-            if self._successes < self.ENOUGH_SUCCESSES:
+            if size < self.size or self.size == self._most:
                 return
-            self._successes = 0
-            if now >= self._ceiling_until:
-                self._ceiling = dict(self._most)
-            for what, size in self._now.items():
-                self._now[what] = min(size * 2, self._ceiling[what])
+            self._successes += 1
+            self._is_trial = False
+            if self._successes >= self._needed:
+                self.size, self._successes, self._is_trial = min(self.size * 2, self._most), 0, True
+
+
+class LogLimits:
+    """How large a query for logs may be that a node answers, in blocks and in recipients."""
+
+    def __init__(self) -> None:
+        self.blocks = Adaptive(MOST_LOG_BLOCKS)
+        self.recipients = Adaptive(MOST_LOG_RECIPIENTS)
 
 
 @dataclass

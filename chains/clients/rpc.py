@@ -15,11 +15,11 @@ from itertools import count
 from typing import Any, TypeVar
 
 from chains.clients.base import ChainError, NodeHealth
-from chains.clients.nodes import Lagging, Limiting, Node, WrongChain
-from chains.clients.rpc_batches import Batches, Unread
+from chains.clients.nodes import Lagging, Limiting, LogLimits, Node, WrongChain
+from chains.clients.rpc_batches import Batches, Unread, Why, is_too_large
 from chains.clients.rpc_transport import Call, Limits, RpcFault, TooLarge, ask, ask_streamed
 
-__all__ = ["Call", "Identity", "JsonRpc", "RpcFault", "TooLarge", "Unread", "sound"]
+__all__ = ["Call", "Identity", "JsonRpc", "RpcFault", "TooLarge", "Unread", "Why", "is_too_large", "sound"]
 
 logger = logging.getLogger(__name__)
 # It warns of malformed headers with the whole address, which may hold an access key.
@@ -34,8 +34,8 @@ WHOLE_ANSWER_SECONDS = 20.0
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 # What is asked about transactions is decided by those who made them; an answer beyond this is read alone and streamed.
 MAX_ORDINARY_BYTES = 8 * 1024 * 1024
-STREAMED_READ_SECONDS = 45.0
-STREAMED_SECONDS = 90.0
+STREAMED_READ_SECONDS = 30.0
+STREAMED_SECONDS = 60.0
 MAX_STREAMED_BYTES = 400 * 1024 * 1024
 MAX_BATCH = 100
 IDENTITY_SECONDS = 300.0
@@ -143,6 +143,12 @@ class JsonRpc:
         limits = Limits(CONNECT_SECONDS, STREAMED_READ_SECONDS, STREAMED_SECONDS, MAX_STREAMED_BYTES)
         (id_,) = self._new_ids(1)
         return ask_streamed(node, id_, call, limits, convert)
+
+    @property
+    def log_limits(self) -> LogLimits:
+        """How large a query for logs the one node of this client answers, as far as is known."""
+        (node,) = self._nodes
+        return node.logs
 
     def quietly(self) -> "JsonRpc":
         """Return the same nodes, asked without holding a failure against them."""

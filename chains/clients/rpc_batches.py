@@ -109,7 +109,7 @@ class Batches:
         results[part[0] : part[1]] = outcome
         if length < self._refused:
             self._worked = max(self._worked, length)
-        for place in [part[0] + at for at, result in enumerate(outcome) if _refuses_its_size(result)]:
+        for place in [part[0] + at for at, result in enumerate(outcome) if is_too_large(result)]:
             if length > 1:
                 self._pending.append((place, place + 1))
             elif self._isolating:
@@ -181,8 +181,8 @@ class Batches:
         self._is_known_alive = True
 
 
-def _refuses_its_size(result: Any) -> bool:
-    """Whether a call was refused because the answer became too large for the node (geth: -32003)."""
+def is_too_large(result: Any) -> bool:
+    """Return whether a call was refused because the answer became too large for the node (geth: -32003)."""
     return isinstance(result, RpcFault) and bool(_IS_TOO_LARGE.search(result.message))
 
 
