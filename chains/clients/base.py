@@ -227,10 +227,16 @@ class Watch:
 
 @dataclass(frozen=True)
 class Discovery:
-    """What was found: (reference, transaction hash) pairs, and where to go on from next time."""
+    """What was found: (reference, transaction hash) pairs, and where to go on from next time.
+
+    A pair is a transfer of the watched token to the watched recipient with the reference, or a transaction that brought
+    such tokens, has the reference in its input, and could not be read fully. `unreadable` counts the pairs of a block
+    and a recipient whose logs no node shows; they were passed over.
+    """
 
     found: tuple[tuple[bytes, str], ...]
     next_block: int
+    unreadable: int = 0
 
 
 class NodeState(StrEnum):
@@ -328,10 +334,17 @@ class ChainClient(Protocol):
         """Return whether `address` signed `message`: EIP-191 or EIP-1271 (hex) on EVM, ed25519 (base58) on Solana."""
         ...
 
-    def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
+    def head(self) -> int:
+        """Return the newest block's number (on Solana the newest confirmed slot)."""
+        ...
+
+    def discover(
+        self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
+    ) -> Discovery:
         """Return transactions that carry a watched reference, mined from `since_block` on.
 
-        The range looked through in one call is bounded; `next_block` says where it ended. With None it begins near the
-        head. One query serves all watches, however many.
+        The work of one call is bounded; `next_block` says where it ended. With no `since_block` it begins near the
+        head; it ends with `until_block`, by default the head (`head()`), so that several groups of watches can
+        be searched over the same range. One query serves all watches, however many.
         """
         ...
