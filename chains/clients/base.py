@@ -328,10 +328,17 @@ class ChainClient(Protocol):
         """Return whether `address` signed `message`: EIP-191 or EIP-1271 (hex) on EVM, ed25519 (base58) on Solana."""
         ...
 
-    def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
+    def head(self) -> int:
+        """Return the newest block's number (on Solana the newest confirmed slot)."""
+        ...
+
+    def discover(
+        self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
+    ) -> Discovery:
         """Return transactions that carry a watched reference, mined from `since_block` on.
 
-        The range looked through in one call is bounded; `next_block` says where it ended. With None it begins near the
-        head. One query serves all watches, however many.
+        The work of one call is bounded; `next_block` says where it ended. With no `since_block` it begins near the
+        head; it ends with `until_block`, by default the head (`head()`), so that several groups of watches can
+        be searched over the same range. One query serves all watches, however many.
         """
         ...

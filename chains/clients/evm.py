@@ -40,6 +40,7 @@ from chains.clients.quantities import quantity
 from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, sound
 
 _CHAIN_ID: Call = ("eth_chainId", [])
+_HEAD: Call = ("eth_blockNumber", [])
 _MOST_SIMULATIONS = 2
 _UNLIMITED = 2**256 - 1
 
@@ -56,7 +57,7 @@ class EvmClient:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._chain_id = chain_id
-        identity = Identity(_CHAIN_ID, self._is_right_chain, (("eth_blockNumber", []), quantity))
+        identity = Identity(_CHAIN_ID, self._is_right_chain, (_HEAD, quantity))
         self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
         alone = Identity(_CHAIN_ID, self._is_right_chain)
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
@@ -69,6 +70,10 @@ class EvmClient:
     def chain_id(self) -> int:
         """Return the chain id that the node reports."""
         return self._rpc.batch([_CHAIN_ID], lambda answers: quantity(sound(answers[0])))
+
+    def head(self) -> int:
+        """Return the newest block's number."""
+        return quantity(self._results([_HEAD])[0])
 
     def look_up(
         self, transaction_hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
@@ -104,7 +109,7 @@ class EvmClient:
             calls.append(("eth_getTransactionByHash", [transaction_hash]))
             calls.append(("eth_getTransactionReceipt", [transaction_hash]))
         found = node.batch(calls, lambda answers: evm_facts.found(transaction_hashes, answers))
-        traces = self._traces(node, evm_facts.mined(found, needs_trace))
+        traces = self._traces(node, evm_facts.mined(found, needs_trace), frozenset(mentioning))
         tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
         heights = map(hex, evm_facts.heights(found))
         calls = [("eth_getBlockByNumber", [tag, False]) for tag in [*tags, *heights]]
@@ -117,12 +122,12 @@ class EvmClient:
 
         return node.batch([_CHAIN_ID, *calls], read)
 
-    def _traces(self, node: JsonRpc, wanted: dict[str, Mined]) -> Traces:
+    def _traces(self, node: JsonRpc, wanted: dict[str, Mined], whole_input_of: frozenset[str]) -> Traces:
         """Return these traces. Where nodes have to agree each speaks for itself; else any may tell."""
         own = [self._tracers[url] for url in node.urls]
         if self._rpc.size < agreement.NODES_FOR_AGREEMENT:
             own += [tracer for tracer in self._tracers.values() if tracer not in own]
-        return traces_of(own, wanted)
+        return traces_of(own, wanted, whole_input_of)
 
     def build_transfer(
         self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
@@ -209,9 +214,11 @@ class EvmClient:
         """Return whether `address` signed `message` (EIP-191), or as a contract says that it did (EIP-1271)."""
         return evm_signatures.is_signed_by(address, message, signature, self._answers)
 
-    def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
+    def discover(
+        self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
+    ) -> Discovery:
         """Return transactions that carry a watched reference, by the recipients' `Transfer` logs in a bounded range."""
-        latest = quantity(self._results([("eth_blockNumber", [])])[0])
+        latest = self.head() if until_block is None else until_block
         blocks = evm_discovery.block_range(since_block, latest)
         if blocks is None:
             return Discovery((), since_block or 0)

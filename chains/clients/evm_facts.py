@@ -106,15 +106,17 @@ def _facts(
     if receipt is None or not is_there or wanted in traces.unanswered:
         return TransactionFacts(wanted, sender, nonce, None, succeeded=False, transfers=())
     succeeded = _succeeded(receipt)
-    trace = traces.told.get(wanted)
+    trace, is_unreadable = traces.told.get(wanted), wanted in traces.unreadable
     return TransactionFacts(
         wanted,
         sender,
         nonce,
         block,
         succeeded,
-        evm_transfers.transfers(transaction, receipt, trace) if succeeded else (),
-        is_complete=trace is not None or wanted not in traces.missing,
+        evm_transfers.transfers(transaction, receipt, trace, is_trace_unreadable=is_unreadable)
+        if succeeded
+        else (),
+        is_complete=wanted not in traces.missing and not is_unreadable,
         mentions=_mentions(transaction, receipt, mentioning) if mentioning else (),
     )
 

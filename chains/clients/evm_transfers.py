@@ -48,19 +48,28 @@ def encode_transfer(
 
 
 def transfers(
-    transaction: dict[str, Any], receipt: dict[str, Any], trace: Trace | None = None
+    transaction: dict[str, Any],
+    receipt: dict[str, Any],
+    trace: Trace | None = None,
+    *,
+    is_trace_unreadable: bool = False,
 ) -> tuple[Transfer, ...]:
     """Return every transfer that a successful transaction's receipt, value and trace prove.
+
+    `is_trace_unreadable` says that a trace exists and could not be read: then nothing is decoded from the call data in
+    its place, and no token's transfer is bound or has a maker.
 
     A log's slot is its place in its own receipt: the index in the block changes when the block does, and a transfer
     must not be counted twice for having been mined twice.
     """
     logs = logs_of(receipt)
     tokens = token_transfers(logs)
-    references = _references(transaction, logs, tokens, trace)
+    references = {} if is_trace_unreadable else _references(transaction, logs, tokens, trace)
     to = transaction.get("to")
     called = address(to) if to else None
-    pulled = evm_binding.pulled(address(transaction.get("from")), called, tokens, logs, trace)
+    pulled = set(tokens)
+    if not is_trace_unreadable:
+        pulled = evm_binding.pulled(address(transaction.get("from")), called, tokens, logs, trace)
     return (
         *(
             _carrying(
@@ -138,12 +147,13 @@ def _ran_no_code(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
 def logs_of(receipt: dict[str, Any]) -> list[Log]:
     """Return the logs of a receipt, in the order in which they were written. Raises ChainError."""
     logs = receipt.get("logs")
-    if not isinstance(logs, list) or not all(isinstance(log, dict) for log in logs):
+    if not isinstance(logs, list) or not all(isinstance(log, dict | Log) for log in logs):
         raise ChainError("the node's receipt has no logs")
-    return [_log(log) for log in logs]
+    return [log if isinstance(log, Log) else read_log(log) for log in logs]
 
 
-def _log(log: dict[str, Any]) -> Log:
+def read_log(log: dict[str, Any]) -> Log:
+    """Return a receipt's log. Raises ChainError."""
     topics = log.get("topics")
     if not isinstance(topics, list):
         raise ChainError("the node's log is malformed")

@@ -165,7 +165,17 @@ class SolanaClient:
         except ValueError:
             return False
 
-    def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
+    def head(self) -> int:
+        """Return the newest confirmed slot."""
+        return self._rpc.batch([("getSlot", [CONFIRMED])], lambda answers: whole(sound(answers[0])))
+
+    def discover(
+        self,
+        watches: Sequence[Watch],
+        *,
+        since_block: int | None,
+        until_block: int | None = None,  # noqa: ARG002 - the interface
+    ) -> Discovery:
         """Return the newest successful transactions on each watched reference's key.
 
         No range of blocks is looked through here: of more than 1,000 watches each call takes the next 1,000 in turn,
