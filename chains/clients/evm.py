@@ -33,6 +33,7 @@ from chains.clients.base import (
     TokenMetadata,
     Watch,
 )
+from chains.clients.evm_evidence import Doubtful, EvidenceReader, Evidences
 from chains.clients.evm_simulation import Simulator
 from chains.clients.evm_tracing import Mined, Tracer, Traces, traces_of
 from chains.clients.nodes import WrongChain
@@ -62,6 +63,7 @@ class EvmClient:
         alone = Identity(_CHAIN_ID, self._is_right_chain)
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
         self._tracers = {url: Tracer(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls}
+        self._readers = {url: EvidenceReader(JsonRpc([url], alone, clock=clock)) for url in urls}
 
     def health(self) -> list[NodeHealth]:
         """Return how each node does, in the catalogue's order."""
@@ -98,11 +100,12 @@ class EvmClient:
     ) -> Snapshot:
         """Return what one node says, in two rounds of questions, whatever their number, and one more for traces.
 
-        First the transactions with their receipts, then the traces of those that need one, then the head with the
-        blocks that the receipts name, and the chain id once more, since an address may have come to stand for another
-        node. A receipt counts only if the block that the node has now at that height is the very block it names:
-        otherwise the chain was reorganised between the answers, and the transaction is reported as not mined. So is one
-        whose trace could not be had now, though it may be at another time.
+        First the transactions with their receipts, then the traces of those that need one (two rounds about the state
+        for those without a trace, once each), then the head with the blocks that the receipts name, and the chain id
+        once more, since an address may have come to serve another node. A receipt counts only if the block that the
+        node has now at that height is the very block it names: otherwise the chain was reorganised between the answers,
+        and the transaction is reported as not mined. So is one whose trace could not be had now, though it may be at
+        another time.
         """
         calls: list[Call] = []
         for transaction_hash in transaction_hashes:
@@ -110,6 +113,8 @@ class EvmClient:
             calls.append(("eth_getTransactionReceipt", [transaction_hash]))
         found = node.batch(calls, lambda answers: evm_facts.found(transaction_hashes, answers))
         traces = self._traces(node, evm_facts.mined(found, needs_trace), frozenset(mentioning))
+        traces = evm_facts.checked(found, traces)
+        evidences = self._evidences(node, evm_facts.doubtful(found, traces))
         tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
         heights = map(hex, evm_facts.heights(found))
         calls = [("eth_getBlockByNumber", [tag, False]) for tag in [*tags, *heights]]
@@ -118,7 +123,7 @@ class EvmClient:
             if not self._is_right_chain(answers[0]):
                 raise WrongChain("the node serves another chain than before")
             head, blocks = answers[1 : len(tags) + 1], answers[len(tags) + 1 :]
-            return evm_facts.snapshot(found, traces, head, blocks, mentioning)
+            return evm_facts.snapshot(found, traces, evidences, head, blocks, mentioning)
 
         return node.batch([_CHAIN_ID, *calls], read)
 
@@ -128,6 +133,11 @@ class EvmClient:
         if self._rpc.size < agreement.NODES_FOR_AGREEMENT:
             own += [tracer for tracer in self._tracers.values() if tracer not in own]
         return traces_of(own, wanted, whole_input_of)
+
+    def _evidences(self, node: JsonRpc, wanted: Sequence[Doubtful]) -> Evidences:
+        """Return what this node's own state proves of these transactions."""
+        (url,) = node.urls
+        return self._readers[url].evidences(wanted) if wanted else Evidences({})
 
     def build_transfer(
         self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
