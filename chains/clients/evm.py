@@ -34,6 +34,7 @@ from chains.clients.base import (
     TransactionFacts,
     Watch,
 )
+from chains.clients.evm_evidence import Doubtful, EvidenceReader, Evidences
 from chains.clients.evm_loud import LoudReader
 from chains.clients.evm_simulation import Simulator
 from chains.clients.evm_tracing import Mined, Tracer, Traces, traces_of
@@ -65,6 +66,7 @@ class EvmClient:
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
         self._loud = {url: LoudReader(clock=clock) for url in urls}
         self._tracers = {url: Tracer(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls}
+        self._readers = {url: EvidenceReader(JsonRpc([url], alone, clock=clock)) for url in urls}
 
     def health(self) -> list[NodeHealth]:
         """Return how each node does, in the catalogue's order."""
@@ -100,11 +102,12 @@ class EvmClient:
     ) -> Snapshot:
         """Return what one node says, in two rounds of questions, whatever their number, and one more for traces.
 
-        First the transactions with their receipts, then the traces of those that need one, then the head with the
-        blocks that the receipts name, and the chain id once more, since an address may have come to point to another
-        node. A receipt counts only if the block that the node has now at that height is the very block it names:
-        otherwise the chain was reorganised between the answers, and the transaction is reported as not mined. So is one
-        whose trace could not be had now, though it may be at another time.
+        First the transactions with their receipts, then the traces of those that need one (two rounds about the state
+        for those without a trace, once each), then the head with the blocks that the receipts name, and the chain id
+        once more, since an address may have come to serve another node. A receipt counts only if the block that the
+        node has now at that height is the very block it names: otherwise the chain was reorganised between the answers,
+        and the transaction is reported as not mined. So is one whose trace could not be had now, though it may be at
+        another time.
 
         What is too large to be read among others is left to the background (see `evm_loud`), where this is called with
         `alone`, for one transaction.
@@ -115,8 +118,9 @@ class EvmClient:
             known = self._loud[node.urls[0]].known(transaction_hashes)
             found = evm_facts.fetch(node, transaction_hashes, known)
         mined = evm_facts.mined(found, evm_transfers.needs_trace)
-        traces = self._traces(node, mined, mentioning, alone=alone)
+        traces = evm_facts.checked(found, self._traces(node, mined, mentioning, alone=alone))
         found = evm_facts.set_apart(found, traces.loud)
+        evidences = self._evidences(node, evm_facts.doubtful(found, traces))
         read_alone = {} if alone else self._read_alone(node, found, mentioning)
         tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
         heights = map(hex, evm_facts.heights(found))
@@ -126,7 +130,7 @@ class EvmClient:
             if not self._is_right_chain(answers[0]):
                 raise WrongChain("the node serves another chain than before")
             head, blocks = answers[1 : len(tags) + 1], answers[len(tags) + 1 :]
-            return evm_facts.snapshot(found, traces, head, blocks, mentioning, read_alone)
+            return evm_facts.snapshot(found, traces, evidences, head, blocks, mentioning, read_alone)
 
         return node.batch([_CHAIN_ID, *calls], read, isolating=True)
 
@@ -158,6 +162,11 @@ class EvmClient:
         if self._rpc.size < agreement.NODES_FOR_AGREEMENT:
             own += [tracer for tracer in self._tracers.values() if tracer not in own]
         return traces_of(own, wanted, whole_input_of, alone=alone)
+
+    def _evidences(self, node: JsonRpc, wanted: Sequence[Doubtful]) -> Evidences:
+        """Return what this node's own state proves of these transactions."""
+        (url,) = node.urls
+        return self._readers[url].evidences(wanted) if wanted else Evidences({})
 
     def build_transfer(
         self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None

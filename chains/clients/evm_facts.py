@@ -4,14 +4,18 @@ An answer that makes no sense is no answer (ChainError). One transaction's answe
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from chains.clients import evm_transfers
-from chains.clients.base import Block, ChainError, Head, Mention, Snapshot, TransactionFacts
+from chains.clients import evm_binding, evm_transfers
+from chains.clients.base import Block, ChainError, Head, Snapshot, TransactionFacts
+from chains.clients.evm_evidence import NO_EVIDENCE, Doubtful, Evidences
+from chains.clients.evm_intended import effect, intended
+from chains.clients.evm_mentions import mentions
 from chains.clients.evm_tracing import Mined, Traces
-from chains.clients.quantities import address, data_bytes, hash32, json_object, quantity
+from chains.clients.quantities import address, hash32, json_object, quantity
 from chains.clients.rpc import Call, JsonRpc, RpcFault, TooLarge, Unread, Why, is_too_large, sound
 
 # Receipts from before Byzantium tell no status; what is not said to have succeeded has not.
@@ -158,9 +162,43 @@ def heights(found: Found) -> list[int]:
     return sorted(named | {height for height, _ in found.places.values()})
 
 
+def checked(found: Found, traces: Traces) -> Traces:
+    """Return the traces without those that are not complete.
+
+    A trace that does not report logs is as good as none; one whose logs are not the receipt's can't be read.
+    """
+    told = dict(traces.told)
+    missing, unreadable = set(traces.missing), set(traces.unreadable)
+    for hash_, trace in traces.told.items():
+        pair = found.pairs.get(hash_)
+        if pair is None or pair[1] is None:
+            continue
+        with suppress(ChainError):  # reading the receipt will raise it again
+            logs = evm_transfers.logs_of(pair[1])
+            if not evm_binding.is_complete(evm_transfers.token_transfers(logs), logs, trace):
+                (missing if trace.logs is None else unreadable).add(hash_)
+                del told[hash_]
+    return replace(traces, told=told, missing=frozenset(missing), unreadable=frozenset(unreadable))
+
+
+def doubtful(found: Found, traces: Traces) -> list[Doubtful]:
+    """Return the transactions without a trace of which a node's state may prove more."""
+    questions: list[Doubtful] = []
+    for hash_ in sorted(traces.missing | traces.unreadable):
+        transaction, receipt = found.pairs.get(hash_) or (None, None)
+        if transaction is None or receipt is None:
+            continue
+        with suppress(ChainError):
+            is_unreadable = hash_ in traces.unreadable
+            question = evm_transfers.doubtful(transaction, receipt, is_trace_unreadable=is_unreadable)
+            questions += [question] if question else []
+    return questions
+
+
 def snapshot(
     found: Found,
     traces: Traces,
+    evidences: Evidences,
     head: Sequence[Any],
     blocks: Sequence[Any],
     mentioning: Collection[str] = (),
@@ -179,7 +217,7 @@ def snapshot(
         try:
             if pair and pair[1] and quantity(pair[1]["blockNumber"]) in unknown:
                 raise ChainError("the node does not show the block")
-            facts[wanted] = _facts(wanted, pair, now, traces, mentioning)
+            facts[wanted] = _facts(wanted, pair, now, traces, evidences, mentioning)
         except ChainError:
             facts[wanted] = None
             odd.add(wanted)
@@ -194,7 +232,7 @@ def snapshot(
                 facts[wanted] = replace(alone[wanted], block=block)
             else:
                 odd.add(wanted)
-    return Snapshot(_head(head), facts, (traces.unanswered - found.loud) | odd)
+    return Snapshot(_head(head), facts, ((traces.unanswered | evidences.unanswered) - found.loud) | odd)
 
 
 def _blocks(heights: Sequence[int], answers: Sequence[Any]) -> tuple[dict[int, Block], set[int]]:
@@ -223,52 +261,62 @@ def _blocks(heights: Sequence[int], answers: Sequence[Any]) -> tuple[dict[int, B
 def _unreadable(wanted: str, transaction: dict[str, Any], block: Block) -> TransactionFacts:
     sender, nonce = address(transaction.get("from")), quantity(transaction.get("nonce"))
     return TransactionFacts(
-        wanted, sender, nonce, block, succeeded=False, transfers=(), is_complete=False, is_readable=False
-    )
-
-
-def _facts(
-    wanted: str, pair: Pair, blocks: dict[int, Block], traces: Traces, mentioning: Collection[str]
-) -> TransactionFacts | None:
-    if pair is None:
-        return None
-    transaction, receipt = pair
-    sender, nonce = address(transaction.get("from")), quantity(transaction.get("nonce"))
-    block = blocks.get(quantity(receipt["blockNumber"])) if receipt else None
-    is_there = receipt is not None and block is not None and hash32(receipt.get("blockHash")) == block.hash
-    if receipt is None or not is_there or wanted in traces.unanswered:
-        return TransactionFacts(wanted, sender, nonce, None, succeeded=False, transfers=())
-    succeeded = _succeeded(receipt)
-    trace, is_unreadable = traces.told.get(wanted), wanted in traces.unreadable
-    return TransactionFacts(
         wanted,
         sender,
         nonce,
         block,
-        succeeded,
-        evm_transfers.transfers(transaction, receipt, trace, is_trace_unreadable=is_unreadable)
-        if succeeded
-        else (),
-        is_complete=wanted not in traces.missing and not is_unreadable,
-        mentions=_mentions(transaction, receipt, mentioning) if mentioning else (),
+        succeeded=False,
+        transfers=(),
+        is_complete=False,
+        effect=effect(transaction),
+        is_readable=False,
     )
 
 
-def _mentions(
-    transaction: dict[str, Any], receipt: dict[str, Any], mentioning: Collection[str]
-) -> tuple[Mention, ...]:
-    """Return the call to one of these contracts, if the payer signed it itself, and the logs of each."""
-    to = transaction.get("to")
-    contract = address(to) if to is not None else ""
-    call = (Mention(contract, data_bytes(transaction.get("input"))),) if contract in mentioning else ()
-    return (
-        *call,
-        *(
-            Mention(log.address, b"".join(log.topics) + log.data, is_log=True)
-            for log in evm_transfers.logs_of(receipt)
-            if log.address in mentioning
-        ),
+def _facts(
+    wanted: str,
+    pair: Pair,
+    blocks: dict[int, Block],
+    traces: Traces,
+    evidences: Evidences,
+    mentioning: Collection[str],
+) -> TransactionFacts | None:
+    if pair is None:
+        return None
+    transaction, receipt = pair
+    block = blocks.get(quantity(receipt["blockNumber"])) if receipt else None
+    is_there = receipt is not None and block is not None and hash32(receipt.get("blockHash")) == block.hash
+    waiting = TransactionFacts(
+        wanted,
+        address(transaction.get("from")),
+        quantity(transaction.get("nonce")),
+        None,
+        succeeded=False,
+        transfers=(),
+        effect=effect(transaction),
     )
+    if receipt is None or not is_there or wanted in traces.unanswered | evidences.unanswered:
+        own_call = mentions(transaction, (), None, mentioning).all
+        return replace(waiting, intended=intended(transaction), mentions=own_call)
+    trace, is_unreadable = traces.told.get(wanted), wanted in traces.unreadable
+    found = mentions(transaction, evm_transfers.logs_of(receipt), trace, mentioning)
+    mined = replace(waiting, block=block, succeeded=_succeeded(receipt), mentions=found.all)
+    if not mined.succeeded:
+        return mined
+    evidence = evidences.found.get(wanted, NO_EVIDENCE)
+    moved = evm_transfers.transfers(
+        transaction,
+        receipt,
+        trace,
+        is_trace_unreadable=is_unreadable,
+        evidence=evidence,
+        mentions=found,
+    )
+    is_complete = not is_unreadable and (
+        wanted not in traces.missing
+        or evm_transfers.is_complete_without_trace(transaction, receipt, evidence)
+    )
+    return replace(mined, transfers=moved, is_complete=is_complete)
 
 
 def _succeeded(receipt: dict[str, Any]) -> bool:
