@@ -233,6 +233,20 @@ class Discovery:
     next_block: int
 
 
+@dataclass(frozen=True)
+class SearchLimits:
+    """How `discover` searches a chain, and how much of it at once.
+
+    `by_block`: a search covers a range of blocks for all of its watches (EVM logs). Otherwise it looks each watch up by
+    itself, at any height (Solana); `since_block` and `next_block` then count watches, and 0 means that all were looked
+    up. `watches` is the most watches of one search, `searches` the most searches of the chain in one pass.
+    """
+
+    by_block: bool
+    watches: int
+    searches: int
+
+
 class NodeState(StrEnum):
     """What a node was last known to be."""
 
@@ -328,10 +342,28 @@ class ChainClient(Protocol):
         """Return whether `address` signed `message`: EIP-191 or EIP-1271 (hex) on EVM, ed25519 (base58) on Solana."""
         ...
 
-    def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
-        """Return transactions that carry a watched reference, mined from `since_block` on.
+    def head(self) -> int:
+        """Return the height of the newest block (on Solana: the slot)."""
+        ...
 
-        The range looked through in one call is bounded; `next_block` says where it ended. With None it begins near the
-        head. One query serves all watches, however many.
+    def block_at(self, moment: datetime) -> int:
+        """Return the height of a block not later than `moment`, near the last such block; 0 where all are later.
+
+        Results are kept: the same moment is looked up once.
+        """
+        ...
+
+    def search_limits(self) -> SearchLimits:
+        """Return how `discover` searches, and how much at once. Nothing is asked."""
+        ...
+
+    def discover(
+        self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
+    ) -> Discovery:
+        """Return transactions that carry a watched reference, mined from `since_block` to `until_block` (or the head).
+
+        The range looked through in one call is bounded; `next_block` says where it ended. Without `since_block` it
+        begins near the head. One query serves all watches, however many. See `SearchLimits` for chains that are not
+        searched by block.
         """
         ...

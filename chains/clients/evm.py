@@ -6,6 +6,7 @@ Sources: the Ethereum execution API, ERC-20.
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -28,11 +29,13 @@ from chains.clients.base import (
     Discovery,
     EvmCall,
     NodeHealth,
+    SearchLimits,
     Snapshot,
     Spending,
     TokenMetadata,
     Watch,
 )
+from chains.clients.block_times import BlockTime, KeptHeights, last_block_until, read_block_time
 from chains.clients.evm_simulation import Simulator
 from chains.clients.evm_tracing import Mined, Tracer, Traces, traces_of
 from chains.clients.nodes import WrongChain
@@ -60,6 +63,7 @@ class EvmClient:
         self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
         alone = Identity(_CHAIN_ID, self._is_right_chain)
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
+        self._heights = KeptHeights()
         self._tracers = {url: Tracer(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls}
 
     def health(self) -> list[NodeHealth]:
@@ -209,9 +213,32 @@ class EvmClient:
         """Return whether `address` signed `message` (EIP-191), or as a contract says that it did (EIP-1271)."""
         return evm_signatures.is_signed_by(address, message, signature, self._answers)
 
-    def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
+    def head(self) -> int:
+        """Return the height of the newest block."""
+        return quantity(self._results([("eth_blockNumber", [])])[0])
+
+    def block_at(self, moment: datetime) -> int:
+        """Return a height at or before `moment`; the lower of two where nodes have to agree."""
+        time = int(moment.timestamp())
+
+        def find(node: JsonRpc) -> int:
+            def block(tag: str) -> BlockTime:
+                question: Call = ("eth_getBlockByNumber", [tag, False])
+                return node.batch([question], lambda answers: read_block_time(sound(answers[0])))
+
+            return last_block_until(time, block("latest"), lambda height: block(hex(height)))
+
+        return self._heights.get(time, lambda: min(agreement.ask_enough(self._rpc, find)))
+
+    def search_limits(self) -> SearchLimits:
+        """Return how much is searched at once: by ranges of blocks."""
+        return evm_discovery.LIMITS
+
+    def discover(
+        self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
+    ) -> Discovery:
         """Return transactions that carry a watched reference, by the recipients' `Transfer` logs in a bounded range."""
-        latest = quantity(self._results([("eth_blockNumber", [])])[0])
+        latest = self.head() if until_block is None else min(self.head(), until_block)
         blocks = evm_discovery.block_range(since_block, latest)
         if blocks is None:
             return Discovery((), since_block or 0)

@@ -6,7 +6,7 @@ Native coin leaves no log, so it is not found this way.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from chains.clients.base import ChainError, TransactionFacts, Watch
+from chains.clients.base import ChainError, SearchLimits, TransactionFacts, Watch
 from chains.clients.evm_transfers import TRANSFER_TOPIC, needs_trace
 from chains.clients.quantities import data_bytes, hash32, to_hex
 from chains.clients.rpc import Call
@@ -14,6 +14,7 @@ from chains.clients.rpc import Call
 MOST_BLOCKS = 1000
 FIRST_LOOK_BACK = 20
 MOST_RECIPIENTS = 500
+LIMITS = SearchLimits(by_block=True, watches=5000, searches=20)
 
 
 def block_range(since_block: int | None, latest: int) -> tuple[int, int] | None:
