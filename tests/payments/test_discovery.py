@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -82,11 +83,14 @@ def test_one_query_serves_all_requests_of_a_chain(request_for: Make, chain: Chai
     calls: list[int] = []
 
     class Counting:
-        def discover(self, watches: list[Watch], *, since_block: int | None) -> Discovery:
-            calls.append(len(watches))
-            return get_client(chain).discover(watches, since_block=since_block)
+        def __getattr__(self, name: str) -> Any:
+            return getattr(get_client(chain), name)
 
-    discover_due(client=lambda _: Counting())  # type: ignore[arg-type,return-value]
+        def discover(self, watches: list[Watch], **blocks: int | None) -> Discovery:
+            calls.append(len(watches))
+            return get_client(chain).discover(watches, **blocks)
+
+    discover_due(client=lambda _: Counting())
     assert calls == [30]
 
 
@@ -95,11 +99,14 @@ def test_two_searchers_never_search_one_chain_together(request_for: Make, chain:
     clock, searches = Clock(), []
 
     class Rival:
-        def discover(self, watches: list[Watch], *, since_block: int | None) -> Discovery:
-            searches.append(discover_due(client=lambda _: Rival(), now=clock))  # type: ignore[arg-type,return-value]
+        def __getattr__(self, name: str) -> Any:
+            return getattr(get_client(chain), name)
+
+        def discover(self, watches: list[Watch], **blocks: int | None) -> Discovery:
+            searches.append(discover_due(client=lambda _: Rival(), now=clock))
             return Discovery((), 1)
 
-    discover_due(client=lambda _: Rival(), now=clock)  # type: ignore[arg-type,return-value]
+    discover_due(client=lambda _: Rival(), now=clock)
     assert searches == [0]
 
 
