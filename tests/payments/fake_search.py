@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from chains.clients import get_client
 from chains.clients.base import ChainError, Discovery, SearchLimits, Watch
 from chains.models import Chain, Token
 from merchants.models import Merchant
@@ -94,6 +95,28 @@ class FakeChain:
         )
         self.searches.append(Search(tuple(watch.reference for watch in watches), since_block, next_block))
         return Discovery(found, next_block)
+
+
+@dataclass
+class Limited:
+    """The chain's real client, with smaller limits, and with its searches counted."""
+
+    chain: Chain
+    limits: SearchLimits
+    searches: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(get_client(self.chain), name)
+
+    def __call__(self, chain: Chain) -> Any:
+        return self
+
+    def search_limits(self) -> SearchLimits:
+        return self.limits
+
+    def discover(self, watches: Sequence[Watch], **blocks: int | None) -> Discovery:
+        self.searches += 1
+        return get_client(self.chain).discover(watches, **blocks)
 
 
 def down(watches: Sequence[Watch]) -> None:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,8 +17,10 @@ from merchants.models import Merchant
 from payments.discovery import discover_due
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest, Route
 from tests.chain import LocalChain
-from tests.payments.fake_search import BY_BLOCK, watch_many
+from tests.payments.fake_search import BY_BLOCK, Limited, watch_many
 from tests.payments.world import Clock, look_until_decided, make_request, pay
+from tests.solana.ledger import LocalLedger, new_address
+from tests.solana.world import built_for
 
 IDLE = timedelta(hours=12)
 Make = Callable[..., PaymentRequest]
@@ -107,28 +109,6 @@ def test_two_searchers_never_search_one_chain_together(request_for: Make, chain:
     assert searches == [0]
 
 
-@dataclass
-class Limited:
-    """The chain's real client, with smaller limits, and with its searches counted."""
-
-    chain: Chain
-    limits: SearchLimits
-    searches: int = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(get_client(self.chain), name)
-
-    def __call__(self, chain: Chain) -> Any:
-        return self
-
-    def search_limits(self) -> SearchLimits:
-        return self.limits
-
-    def discover(self, watches: list[Watch], **blocks: int | None) -> Discovery:
-        self.searches += 1
-        return get_client(self.chain).discover(watches, **blocks)
-
-
 @pytest.mark.usefixtures("from_here")
 def test_a_long_gap_is_searched_in_bounded_steps(
     request_for: Make, local_chain: LocalChain, chain: Chain
@@ -202,3 +182,25 @@ def test_after_idle_time_a_payment_is_found_in_the_first_pass(
     client = Limited(chain, replace(BY_BLOCK, searches=1))
     assert discover_due(client=client) == 1
     assert client.searches == 1
+
+
+def test_searches_on_solana_take_turns_where_more_is_watched_than_one_takes(
+    merchant: Merchant,
+    other_merchant: Merchant,
+    solana: Chain,
+    solana_usdc: Token,
+    local_ledger: LocalLedger,
+) -> None:
+    recipient = new_address()
+    first, last = (make_request(merchant, solana_usdc, "2", recipient) for _ in range(2))
+    sent = {local_ledger.finalize(local_ledger.sign_and_send(built_for(first, local_ledger.payer)))}
+    watch_many(other_merchant, solana_usdc, 7)
+    sent.add(local_ledger.finalize(local_ledger.sign_and_send(built_for(last, local_ledger.payer))))
+    client = Limited(solana, SearchLimits(by_block=False, watches=3, searches=1))
+    clock, found = Clock(), []
+    for _ in range(4):
+        found.append(discover_due(client=client, now=clock))
+        clock.forward(seconds=10)
+    assert sum(found[:2]) == 2  # the other merchant's seven wait for no more than their turn
+    assert set(Payment.objects.values_list("transaction_hash", flat=True)) == sent
+    assert client.searches == 4

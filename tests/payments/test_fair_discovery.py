@@ -1,12 +1,16 @@
 """However much is searched for, every payment is found, and no merchant waits for another's."""
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.db import connection, transaction
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -293,6 +297,24 @@ def test_it_is_logged_when_the_passes_cannot_keep_up(
         watch_many(merchant, token, 500)
         passes(chain, clock, 20)
     assert "can't keep up: 1 merchants are left" in caplog.text
+
+
+def test_metrics_show_the_number_of_requests_and_how_far_the_slowest_merchant_is(
+    merchant: Merchant, other_merchant: Merchant, client: Client
+) -> None:
+    token, clock = model_token(), Clock()
+    chain = FakeChain(clock, replace(BY_BLOCK, watches=10))
+    watch_many(merchant, token, 3)
+    watch_many(other_merchant, token, 30)
+    passes(chain, clock, 1)
+    MerchantCursor.objects.filter(merchant=other_merchant).update(
+        searched_at=timezone.now() - timedelta(minutes=5), created_at=timezone.now() - timedelta(hours=1)
+    )
+    text = client.get("/metrics").content.decode()
+    assert 'quittance_discovery_watches{chain="1"} 33.0' in text
+    lag = re.search(r'quittance_discovery_lag_seconds{chain="1"} ([\d.]+)', text)
+    assert lag is not None
+    assert 300 <= float(lag[1]) < 600
 
 
 def test_a_pass_costs_the_database_as_much_for_twenty_merchants_as_for_two(merchant: Merchant) -> None:
