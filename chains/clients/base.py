@@ -239,6 +239,20 @@ class Discovery:
     unreadable: int = 0
 
 
+@dataclass(frozen=True)
+class SearchLimits:
+    """How `discover` searches a chain, and how much of it at once.
+
+    `by_block`: a search covers a range of blocks for all of its watches (EVM logs). Otherwise it looks each watch up by
+    itself, at any height (Solana); `since_block` and `next_block` then count watches, and 0 means that all were looked
+    up. `watches` is the most watches of one search, `searches` the most searches of the chain in one pass.
+    """
+
+    by_block: bool
+    watches: int
+    searches: int
+
+
 class NodeState(StrEnum):
     """What a node was last known to be."""
 
@@ -335,16 +349,26 @@ class ChainClient(Protocol):
         ...
 
     def head(self) -> int:
-        """Return the newest block's number (on Solana the newest confirmed slot)."""
+        """Return the height of the newest block (on Solana: the newest confirmed slot)."""
+        ...
+
+    def block_at(self, moment: datetime) -> int:
+        """Return the height of a block not later than `moment`, near the last such block; 0 where all are later.
+
+        Results are kept: the same moment is looked up once.
+        """
+        ...
+
+    def search_limits(self) -> SearchLimits:
+        """Return how `discover` searches, and how much at once. Nothing is asked."""
         ...
 
     def discover(
         self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
     ) -> Discovery:
-        """Return transactions that carry a watched reference, mined from `since_block` on.
+        """Return transactions that carry a watched reference, mined from `since_block` to `until_block` (or the head).
 
-        The work of one call is bounded; `next_block` says where it ended. With no `since_block` it begins near the
-        head; it ends with `until_block`, by default the head (`head()`), so that several groups of watches can
-        be searched over the same range. One query serves all watches, however many.
+        The work of one call is bounded; `next_block` says where it ended. Without `since_block` it begins near the
+        head. One query serves all watches, however many. See `SearchLimits` for chains that are not searched by block.
         """
         ...

@@ -6,6 +6,7 @@ Sources: the Ethereum execution API, ERC-20.
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -28,12 +29,14 @@ from chains.clients.base import (
     Discovery,
     EvmCall,
     NodeHealth,
+    SearchLimits,
     Snapshot,
     Spending,
     TokenMetadata,
     TransactionFacts,
     Watch,
 )
+from chains.clients.block_times import BlockTime, KeptHeights, last_block_until, read_block_time
 from chains.clients.evm_evidence import Doubtful, EvidenceReader, Evidences
 from chains.clients.evm_loud import LoudReader
 from chains.clients.evm_simulation import Simulator
@@ -65,6 +68,7 @@ class EvmClient:
         alone = Identity(_CHAIN_ID, self._is_right_chain)
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
         self._loud = {url: LoudReader(clock=clock) for url in urls}
+        self._heights = KeptHeights()
         self._tracers = {url: Tracer(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls}
         self._readers = {url: EvidenceReader(JsonRpc([url], alone, clock=clock)) for url in urls}
 
@@ -256,6 +260,24 @@ class EvmClient:
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
         """Return whether `address` signed `message` (EIP-191), or as a contract says that it did (EIP-1271)."""
         return evm_signatures.is_signed_by(address, message, signature, self._answers)
+
+    def block_at(self, moment: datetime) -> int:
+        """Return a height at or before `moment`; the lower of two where nodes have to agree."""
+        time = int(moment.timestamp())
+
+        def find(node: JsonRpc) -> int:
+            def block(tag: str) -> BlockTime:
+                question: Call = ("eth_getBlockByNumber", [tag, False])
+                # Read outside the batch: a node without old blocks is healthy.
+                return read_block_time(sound(node.batch([question], list)[0]))
+
+            return last_block_until(time, block("latest"), lambda height: block(hex(height)))
+
+        return self._heights.get(time, lambda: min(agreement.ask_enough(self._rpc, find)))
+
+    def search_limits(self) -> SearchLimits:
+        """Return how much is searched at once: by ranges of blocks."""
+        return evm_discovery.LIMITS
 
     def discover(
         self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None

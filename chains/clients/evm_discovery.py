@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from chains.clients.base import ChainError, Snapshot, Watch
+from chains.clients.base import ChainError, SearchLimits, Snapshot, Watch
 from chains.clients.evm_calls import REFERENCE_BYTES
 from chains.clients.evm_log_queries import FoundLog, Region, query
 from chains.clients.quantities import data_bytes, hash32, json_object
@@ -24,6 +24,7 @@ MOST_BLOCKS = 1000
 FIRST_LOOK_BACK = 20
 MOST_TRANSACTIONS = 2000
 LONGEST_SEARCH_SECONDS = 20.0
+LIMITS = SearchLimits(by_block=True, watches=5000, searches=20)
 
 # The watches whose token reached their recipient in a transaction that has their reference in its input, by its hash.
 Candidates = Mapping[str, Sequence[Watch]]

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from solders.pubkey import Pubkey
@@ -19,6 +20,7 @@ from chains.clients.base import (
     EvmCall,
     NodeHealth,
     Refusal,
+    SearchLimits,
     Snapshot,
     Spending,
     TokenMetadata,
@@ -172,6 +174,14 @@ class SolanaClient:
     def head(self) -> int:
         """Return the newest confirmed slot."""
         return self._rpc.batch([("getSlot", [CONFIRMED])], lambda answers: whole(sound(answers[0])))
+
+    def block_at(self, moment: datetime) -> int:  # noqa: ARG002 - the interface
+        """Return 0: references are looked up by themselves, so no search starts at a height."""
+        return 0
+
+    def search_limits(self) -> SearchLimits:
+        """Return how much is searched at once: each watch costs a question."""
+        return SearchLimits(by_block=False, watches=_MOST_WATCHES, searches=1)
 
     def discover(
         self,
