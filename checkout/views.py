@@ -33,6 +33,7 @@ from config.api.methods import only_read
 from config.api.public_limits import count_expensive
 from config.api.schema import operation
 from config.api.serializers import timestamp
+from payments.models import Payment
 from payments.proofs import take_proof
 from payments.representations import PaymentSerializer, payment_url
 from payments.routes import NoRoute, build_transaction, find_routes
@@ -257,7 +258,8 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     if context["is_payable"] and binds(found) and not context["awaits_merchant"]:
         context |= link_context(found)
     # Without scripts the page renews itself while something may have come in, unless its reader would have it still.
-    awaits = context["state"] == "processing" or "link" in context
+    is_open = any(payment["status"] in Payment.OPEN for payment in context["checkout"]["payments"])
+    awaits = is_open or "link" in context
     walletconnect = offer(found)
     context |= {
         "awaits": awaits,
