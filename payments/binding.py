@@ -1,76 +1,93 @@
-"""Which transfers belong to a request (contract 7): by its reference, a proof of the payer, a routing provider's id, or
-the merchant's word.
+"""Which transfers belong to a request: by its reference, a payer's proof, a routing provider's id, or the merchant's
+acceptance.
 
-Pure. A merchant's wallet is public and shared by its requests, so that a transfer to it proves nothing by itself.
+Pure. A merchant's wallet is public and shared by its requests, so a transfer to it proves nothing by itself. What is
+not proved to belong to a request is not credited to it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from chains.clients.base import Transfer
+from chains.clients.base import Block, Transfer
 from payments.models.payment import FailureCode, Payment
+from payments.proof_windows import Proof, owner_of
 
 BoundBy = Payment.BoundBy
 
-# Block times are the miners' own clocks, in whole seconds; what was sent this moment may seem a little older.
-CLOCK_ALLOWANCE = timedelta(seconds=30)
-
-
-@dataclass(frozen=True)
-class Proof:
-    """A wallet proved that it would pay: what it sends within this time belongs to the request."""
-
-    address: str
-    not_before: datetime
-    not_after: datetime
-
-    def covers(self, transfer: Transfer, mined_at: datetime) -> bool:
-        """Whether the wallet itself made the transfer within that time.
-
-        What a contract pulled from it does not count: so does a relayer's wallet fill other people's swaps.
-        """
-        is_in_time = self.not_before - CLOCK_ALLOWANCE <= mined_at <= self.not_after
-        return is_in_time and transfer.made_by == self.address
+_ZERO_ADDRESS = "0x0000000000000000000000000000000000000000"
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """The transaction is what a provider says it delivered by, of `reported` base units if it says how much.
+    """The evaluated transaction is what a routing provider reports as its delivery.
 
-    `taken` are the slots in it that were credited before, `others` the proofs that other requests may claim it by.
-    `is_own`: it is the customer's own transaction, into which anybody may have brought somebody else's money.
+    `reported` is the reported amount in base units, if the provider names one. `taken` maps the slots that were
+    credited before to their amounts, with the account that received each (Solana). `is_own`: it is the customer's own
+    transaction, into which anyone can bring somebody else's money; then only what lies within the call that carries the
+    swap's id counts.
     """
 
     reported: int | None
-    taken: frozenset[str] = frozenset()
-    others: tuple[Proof, ...] = ()
+    taken: "Taken"
     is_own: bool = False
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The transfers of one transaction that payments were credited with, as (slot, account, amount)."""
+
+    credits: tuple[tuple[str, str, int], ...] = ()
+
+    def includes(self, transfer: Transfer) -> bool:
+        """Whether the transfer was credited. Solana's oldest credits name `mint:owner` instead of an instruction."""
+        slots = {slot for slot, _, _ in self.credits}
+        return transfer.slot in slots or f"{transfer.token}:{transfer.recipient}" in slots
+
+    def of_account(self, account: str) -> int:
+        """Return how many base units of what this account gained were credited."""
+        return sum(amount for _, at, amount in self.credits if at == account)
 
 
 @dataclass(frozen=True)
 class Claims:
     """What a request may claim a transfer by.
 
-    `foreign` are the references of other requests: a transfer that carries one belongs to that request. `by_hand` says
-    that the merchant accepted the transaction as it is. `names_ours` and `names_others` say whose quotes the
-    transaction names; where both, it can't be told whose swap it is. `routers` are the pinned contracts of that swap's
-    provider: what it brings in its own transaction comes from one of them. With `delivery` it is asked for that alone.
+    - `proofs` are those of every request for the same token and recipient, so that each transfer has one owner.
+    - `foreign` are other requests' references: a transfer that carries one belongs to that request.
+    - `elsewhere` counts the amounts that providers report to have delivered by this transaction for other requests.
+    - `is_accepted`: the merchant accepted the transaction.
+    - `names_ours`, `names_others`: whose quotes the transaction names. `our_calls` are the places among its mentions of
+      the calls that carry this request's id. `routers` are the pinned contracts of that quote's provider.
+    - `delivery`: the transaction is evaluated as a reported delivery, and as nothing else.
     """
 
     reference: bytes | None
     proofs: tuple[Proof, ...] = ()
     foreign: frozenset[bytes] = frozenset()
-    by_hand: bool = False
+    elsewhere: tuple[int, ...] = ()
+    is_accepted: bool = False
     names_ours: bool = False
     names_others: bool = False
+    our_calls: frozenset[int] = frozenset()
     routers: frozenset[str] = frozenset()
     delivery: Delivery | None = None
+
+    def is_proved_by(self, transfer: Transfer, block: Block, *, ours: bool) -> bool:
+        """Whether a proof of this request (or, without `ours`, of another one) owns the transfer."""
+        owner = owner_of(transfer, self.proofs, block)
+        return owner is not None and owner.is_ours == ours
+
+    def is_others(self, transfer: Transfer, block: Block) -> bool:
+        """Whether another request claims the transfer by its reference or by a proof."""
+        return bool(self.foreign.intersection(transfer.references)) or self.is_proved_by(
+            transfer, block, ours=False
+        )
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The transfers that belong to a request, and by what."""
+    """The transfers that belong to a request, each with the amount to credit, and what bound the first of them."""
 
     transfers: tuple[Transfer, ...]
     by: Payment.BoundBy
@@ -83,96 +100,178 @@ class Bound:
 
 @dataclass(frozen=True)
 class Unbound:
-    """Nothing that arrived can be counted for the request; why, for programs and for people."""
+    """Nothing that arrived can be credited to the request; why, for programs and for people."""
 
     code: FailureCode
     message: str
     may_be_delivery: bool = False
-    """Whether it may have been delivered by the request's own swap, which its provider would know."""
+    """Whether the request's own swap may have delivered it. Its provider knows."""
 
 
 UNBOUND = Unbound(
     FailureCode.TRANSACTION_NOT_BOUND,
-    "The transaction does not carry this request's reference, so it can't be told whose payment it is.",
+    "The transaction does not carry this request's reference, so it can't be matched to this request.",
+)
+UNVERIFIABLE = Unbound(
+    FailureCode.NOT_VERIFIABLE,
+    "Money reached the recipient, but no node of this network can show which account sent it for which request. The "
+    "merchant can accept the payment.",
 )
 _AMBIGUOUS = Unbound(
     FailureCode.TRANSACTION_AMBIGUOUS,
-    "The transaction ties one movement of money to several requests, so it can't be told whose it is.",
+    "One transfer carries the references of several requests, so it can't be matched to one of them.",
 )
 AMBIGUOUS_SWAP = Unbound(
     FailureCode.TRANSACTION_AMBIGUOUS,
-    "The transaction names the swaps of several requests, so it can't be told whose payment it is.",
+    "The transaction carries the ids of several requests' swaps, so it can't be matched to one of them.",
+)
+AMBIGUOUS_DELIVERY = Unbound(
+    FailureCode.TRANSACTION_AMBIGUOUS,
+    "A routing provider reports this transfer as the delivery of one request's swap, and another request claims it by "
+    "its reference or by a payer's proof.",
 )
 _FOREIGN_DELIVERY = Unbound(
     FailureCode.TRANSACTION_NOT_BOUND, "What it brought to the recipient belongs to another payment."
 )
 _TAKEN_DELIVERY = Unbound(
-    FailureCode.TRANSACTION_ALREADY_USED, "What it brought to the recipient was credited already."
+    FailureCode.TRANSACTION_ALREADY_USED, "What it brought to the recipient has already been credited."
 )
 _CAME_OTHERWISE = Unbound(
     FailureCode.TRANSACTION_NOT_BOUND,
-    "What it brought to the recipient did not come from the swap's contract, so it can't be told whose payment it is.",
+    "What it brought to the recipient did not come from the swap's contract, so it can't be matched to this request.",
     may_be_delivery=True,
 )
 _NOT_REPORTED = Unbound(
-    FailureCode.TRANSACTION_NOT_BOUND,
-    "What it brought to the recipient is not what the provider says that it delivered.",
+    FailureCode.TRANSACTION_NOT_BOUND, "What it brought to the recipient is not what the provider reports."
+)
+_OUTSIDE_THE_SWAP = Unbound(
+    FailureCode.NOT_VERIFIABLE,
+    "What it brought to the recipient can't be shown to have come from the swap itself. The merchant can accept the "
+    "payment.",
 )
 _SEVERAL_DELIVERIES = Unbound(
     FailureCode.TRANSACTION_AMBIGUOUS,
-    "It brought several amounts to the recipient, none of them what the provider says that it delivered.",
+    "It brought several amounts to the recipient, none of them what the provider reports.",
 )
 
 
-def bind(arrived: Sequence[Transfer], claims: Claims, mined_at: datetime) -> Bound | Unbound:
-    """Return those of the transfers that `claims` tie to the request. A reference beats a proof, both beat a quote."""
+def bind(
+    arrived: Sequence[Transfer], claims: Claims, block: Block, *, is_complete: bool = True
+) -> Bound | Unbound:
+    """Return those of the transfers that `claims` bind to the request. A reference beats a proof, both beat a quote.
+
+    `block` is the first one in which our nodes saw the transaction. Where the evidence is not complete, money that
+    nothing binds is not verifiable, since the binding may be in what could not be read.
+    """
     if claims.delivery is not None:
-        return _delivered(arrived, claims.delivery, claims.foreign, mined_at)
-    referenced = tuple(
-        t for t in arrived if claims.reference is not None and claims.reference in t.references
-    )
-    if any(claims.foreign.intersection(transfer.references) for transfer in referenced):
+        return _delivered(arrived, claims, claims.delivery, block, is_complete=is_complete)
+    referenced = [t for t in arrived if claims.reference is not None and claims.reference in t.references]
+    if any(claims.foreign.intersection(t.references) for t in referenced) and not claims.is_accepted:
         return _AMBIGUOUS
-    unclaimed = [t for t in arrived if t not in referenced and not claims.foreign.intersection(t.references)]
-    # What carries another request's quote is no longer covered by a proof (contract 7).
-    proofs = () if claims.names_others else claims.proofs
-    proved = tuple(t for t in unclaimed if any(proof.covers(t, mined_at) for proof in proofs))
-    is_our_swap = claims.names_ours and not claims.names_others
-    swapped = (
-        tuple(t for t in unclaimed if t not in proved and t.sender in claims.routers) if is_our_swap else ()
-    )
-    if referenced or proved or swapped:
+    unclaimed = [t for t in arrived if t not in referenced and not claims.is_others(t, block)]
+    # A transaction that carries another request's id may deliver that request's swap.
+    proved = [t for t in unclaimed if not claims.names_others and claims.is_proved_by(t, block, ours=True)]
+    claimed = [limited for t in (*referenced, *proved) if (limited := _claimed(t)).amount > 0]
+    if any(transfer.amount in claims.elsewhere for transfer in claimed) and not claims.is_accepted:
+        return AMBIGUOUS_DELIVERY
+    swapped = [t for t in unclaimed if t not in proved and _is_swapped(t, claims)]
+    if credited := _within_gains([*claimed, *swapped]):
         by = BoundBy.REFERENCE if referenced else BoundBy.PAYER if proved else BoundBy.PROVIDER
-        return Bound(referenced + proved + swapped, by)
-    if claims.by_hand and unclaimed:
-        return Bound(tuple(unclaimed), BoundBy.MANUAL)
-    if not (claims.names_ours and unclaimed):
-        return UNBOUND
-    return AMBIGUOUS_SWAP if claims.names_others else _CAME_OTHERWISE
+        return Bound(tuple(credited), by)
+    if claims.is_accepted and (accepted := _within_gains(unclaimed)):
+        return Bound(tuple(accepted), BoundBy.MANUAL)
+    if claims.names_ours and unclaimed:
+        return AMBIGUOUS_SWAP if claims.names_others else _CAME_OTHERWISE
+    return UNBOUND if is_complete else UNVERIFIABLE
+
+
+def _is_swapped(transfer: Transfer, claims: Claims) -> bool:
+    """Whether the request's swap on one chain made the transfer in its own transaction.
+
+    The pinned contract itself sent it, in a call that carries this request's id, and no call to a pinned contract in
+    between serves anything else: a thief's swap can complete a stranger's delivery within itself.
+    """
+    is_ours_alone = claims.names_ours and not claims.names_others
+    innermost = max(transfer.within, default=None)
+    return is_ours_alone and transfer.sender in claims.routers and innermost in claims.our_calls
+
+
+def _claimed(transfer: Transfer) -> Transfer:
+    """Return the part of the transfer that a reference or a proof can claim."""
+    if transfer.claimable is None:
+        return transfer
+    return replace(transfer, amount=max(min(transfer.amount, transfer.claimable), 0))
+
+
+def _within_gains(transfers: Iterable[Transfer]) -> list[Transfer]:
+    """Return the transfers, cut so that those to one account add up to no more than the account gained (Solana)."""
+    spent: Counter[str] = Counter()
+    credited = []
+    for transfer in transfers:
+        amount = transfer.amount
+        if transfer.gain is not None:
+            amount = min(amount, transfer.gain - spent[transfer.account])
+        if amount > 0:
+            spent[transfer.account] += amount
+            credited.append(replace(transfer, amount=amount))
+    return credited
 
 
 def _delivered(
-    arrived: Sequence[Transfer], delivery: Delivery, foreign: frozenset[bytes], mined_at: datetime
+    arrived: Sequence[Transfer], claims: Claims, delivery: Delivery, block: Block, *, is_complete: bool
 ) -> Bound | Unbound:
     """Return the one transfer that is the delivery: the one of the reported amount, else the only one that there is."""
-    own = [
-        transfer
-        for transfer in arrived
-        if not foreign.intersection(transfer.references)
-        and not any(proof.covers(transfer, mined_at) for proof in delivery.others)
-    ]
-    if not own:
-        return _FOREIGN_DELIVERY
-    free = [transfer for transfer in own if transfer.slot not in delivery.taken]
-    if not free:
+    own = [t for t in arrived if not _is_claimed(t, claims, block)]
+    free = [t for t in own if not delivery.taken.includes(t)]
+    inside = [t for t in free if not delivery.is_own or _is_inside_the_swap(t, claims)]
+    for transfer in inside:
+        if transfer.amount == delivery.reported:
+            return _up_to_what_is_left(transfer, arrived, claims, delivery, block)
+    reported = [t for t in arrived if t not in free and t.amount == delivery.reported]
+    if any(map(delivery.taken.includes, reported)) or (own and not free):
         return _TAKEN_DELIVERY
-    reported = [transfer for transfer in free if transfer.amount == delivery.reported]
     if reported:
-        return Bound((reported[0],), BoundBy.PROVIDER)
-    if any(transfer.amount == delivery.reported for transfer in arrived if transfer not in own):
+        return AMBIGUOUS_DELIVERY
+    if not free:
         return _FOREIGN_DELIVERY
-    if delivery.is_own:
-        return _NOT_REPORTED
-    if len(own) > 1:
+    if not inside:
+        return _NOT_REPORTED if is_complete else _OUTSIDE_THE_SWAP
+    if len(inside if delivery.is_own else own) > 1:
         return _SEVERAL_DELIVERIES
-    return Bound((free[0],), BoundBy.PROVIDER)
+    return _up_to_what_is_left(inside[0], arrived, claims, delivery, block)
+
+
+def _is_claimed(transfer: Transfer, claims: Claims, block: Block) -> bool:
+    """Whether any request claims the transfer by a reference or a proof: then it is no delivery."""
+    is_own_reference = claims.reference is not None and claims.reference in transfer.references
+    is_own_proof = claims.is_proved_by(transfer, block, ours=True)
+    return is_own_reference or is_own_proof or claims.is_others(transfer, block)
+
+
+def _is_inside_the_swap(transfer: Transfer, claims: Claims) -> bool:
+    """Whether the transfer was made within a call that carries the swap's id, and is not a mint.
+
+    A bridge mints what it delivers, and anyone can complete that delivery, also within their own swap.
+    """
+    is_mint = transfer.sender in ("", _ZERO_ADDRESS)
+    return not is_mint and bool(claims.our_calls.intersection(transfer.within))
+
+
+def _up_to_what_is_left(
+    transfer: Transfer, arrived: Sequence[Transfer], claims: Claims, delivery: Delivery, block: Block
+) -> Bound | Unbound:
+    """Return the delivery, cut to the reported amount and to what the account gained beyond other payments (Solana)."""
+    amount = transfer.amount if delivery.reported is None else min(transfer.amount, delivery.reported)
+    if transfer.gain is not None:
+        named = sum(
+            _claimed(t).amount
+            for t in arrived
+            if t.account == transfer.account
+            and _is_claimed(t, claims, block)
+            and not delivery.taken.includes(t)
+        )
+        left = transfer.gain - named - delivery.taken.of_account(transfer.account)
+        amount = min(amount, left)
+    if amount <= 0:
+        return _FOREIGN_DELIVERY
+    return Bound((replace(transfer, amount=amount),), BoundBy.PROVIDER)

@@ -1,25 +1,32 @@
 """Was this request paid by this transaction? A pure function over the chain's facts: no database, no network, no clock.
 
-The answers are of four kinds (contract 6). `Paid` and `Refused` are verdicts, `NotFound` and `NotYet` are not. (The
-fourth kind, no usable answer, never gets here: clients raise it as a ChainError.)
+The answers are of four kinds. `Paid` and `Refused` are final, at the required depth only, since a reorganisation can
+turn either round; `NotFound` and `NotYet` are not. (The fourth kind, no usable answer, never gets here: clients raise
+it as a ChainError.)
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chains.amounts import display_amount
 from chains.clients.base import Block, Head, TransactionFacts, Transfer
-from payments.binding import AMBIGUOUS_SWAP, CLOCK_ALLOWANCE, UNBOUND, Bound, Claims, Unbound, bind
+from payments.binding import AMBIGUOUS_SWAP, UNBOUND, Bound, BoundBy, Claims, bind
 from payments.models.payment import FailureCode
+from payments.proof_windows import CLOCK_ALLOWANCE
 
+_AHEAD = 2**62  # above every block's number
 _COMMITMENTS = ("confirmed", "finalized")
 
 
 WRONG_CHAIN = "The transaction is on another network than the one asked for."
 NOT_OUR_SWAP = (
     "The transaction is on another network than the one asked for, and is none of the swaps that were offered for this "
-    "request, so it can't be told whose payment it is."
+    "request, so it can't be matched to this request."
+)
+_UNREADABLE = "The transaction is too large for this network's nodes to show, so it can't be verified. Retry the payment later."
+_ARRIVED_UNMATCHED = frozenset(
+    {FailureCode.TRANSACTION_NOT_BOUND, FailureCode.TRANSACTION_AMBIGUOUS, FailureCode.NOT_VERIFIABLE}
 )
 _NOTHING_CAME = frozenset(
     {
@@ -33,9 +40,12 @@ _NOTHING_CAME = frozenset(
 
 @dataclass(frozen=True)
 class Terms:
-    """What a request asks for, and what ties a transfer to it. `known_tokens` names the catalogue's, for messages.
+    """What a request asks for, and what binds a transfer to it. `known_tokens` names the catalogue's, for messages.
 
     `created_at` is when the request was made; of a swap's delivery, the time before which it can't have been made.
+    `asked_at` is the time of the evaluation: a transaction in no block yet is mined after it.
+    `first_block` is the first block in which our nodes saw the transaction: its time and height count for expiry and
+    proofs even if a reorganisation moves the transaction to a later one.
     """
 
     chain_id: int
@@ -46,6 +56,8 @@ class Terms:
     created_at: datetime
     claims: Claims
     known_tokens: Mapping[str, str]
+    asked_at: datetime
+    first_block: tuple[int, datetime] | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +95,7 @@ class Paid:
 
 @dataclass(frozen=True)
 class Refused:
-    """A no that can't change. `arrived` is what reached the recipient all the same, for whoever may accept it.
+    """A no, in a block that is deep enough. `arrived` is what reached the recipient all the same: it can be accepted.
 
     With `may_be_delivery` it is none yet where the request's own swap began with the transaction.
     """
@@ -101,12 +113,17 @@ class NotFound:
 
 @dataclass(frozen=True)
 class NotYet:
-    """It is there, but can't be counted yet. `bound` is what will count once it is deep enough."""
+    """It is there, but can't be counted yet.
+
+    `bound` is what will count once it is deep enough; without a `block`, what its own bytes promise (for a swap, no
+    transfers, bound by its provider's id). `likely` is the no that it will get instead.
+    """
 
     detail: str
     block: Block | None = None
     confirmations: int = 0
     bound: Bound | None = None
+    likely: Refused | None = None
 
 
 @dataclass(frozen=True)
@@ -128,71 +145,141 @@ def judge(
         return Refused(FailureCode.WRONG_CHAIN, WRONG_CHAIN)
     if facts is None:
         return NotFound()
-    block = _mined(terms, facts)
-    if not isinstance(block, Block):
-        return block
-    arrived = [
-        t
-        for t in facts.transfers
-        if t.recipient == terms.recipient and t.token == terms.token and t.amount > 0
-    ]
-    if not arrived:
-        return _nothing_arrived(terms, facts)
-    bound = bind(arrived, terms.claims, block.time)
-    if isinstance(bound, Unbound):
-        is_unclaimed = bound.code == FailureCode.TRANSACTION_NOT_BOUND
-        amount = sum(t.amount for t in arrived) if is_unclaimed else None
-        return Refused(bound.code, bound.message, amount, bound.may_be_delivery)
-    confirmations = depth(block, head)
-    if not finality.is_reached(facts, head):
-        return NotYet(_waiting(finality, confirmations), block, confirmations, bound)
-    return Paid(bound, block, confirmations)
+    if facts.block is None:
+        return _unmined(terms, facts)
+    decided = _decide(terms, facts, facts.block)
+    confirmations, is_deep = depth(facts.block, head), finality.is_reached(facts, head)
+    if isinstance(decided, Refused):
+        return decided if is_deep else _likely(decided, facts.block, finality, confirmations)
+    if not is_deep:
+        return NotYet(_waiting(finality, confirmations), facts.block, confirmations, decided)
+    return Paid(decided, facts.block, confirmations)
 
 
-def judge_departure(terms: Terms, facts: TransactionFacts | None, head: Head) -> Departed | Verdict:
-    """Return whether a swap of the request has begun with the transaction `facts` on a chain that was not asked for.
+def judge_departure(
+    terms: Terms, facts: TransactionFacts | None, head: Head, finality: Finality
+) -> Departed | Verdict:
+    """Return whether a swap of the request has begun with the transaction `facts`, on whatever chain it is.
 
-    Nothing is credited by it, so that its depth does not matter: the delivery has to lie deep, wherever it is made.
+    Nothing is credited by it, so its own depth does not matter: the delivery has to be deep, wherever it is made. That
+    it is no swap of the request is final at the required depth only.
     """
     if facts is None:
         return NotFound()
-    block = _mined(terms, facts)
-    if not isinstance(block, Block):
-        return block
-    if not terms.claims.names_ours:
-        return Refused(UNBOUND.code, NOT_OUR_SWAP)
-    if terms.claims.names_others:
-        return Refused(AMBIGUOUS_SWAP.code, AMBIGUOUS_SWAP.message)
-    return Departed(block, depth(block, head))
+    if facts.block is None:
+        return _unmined(terms, facts)
+    refused = _refused_outright(terms, facts, facts.block) or _refused_departure(terms.claims)
+    confirmations = depth(facts.block, head)
+    if refused is None:
+        return Departed(facts.block, confirmations)
+    is_deep = finality.is_reached(facts, head)
+    return refused if is_deep else _likely(refused, facts.block, finality, confirmations)
 
 
 def departed_here(
-    terms: Terms, verdict: Verdict, facts: TransactionFacts | None, head: Head
+    terms: Terms, verdict: Verdict, facts: TransactionFacts | None, head: Head, finality: Finality
 ) -> Departed | Verdict:
     """Return what `verdict` means for a transaction on the requested chain, which may be a swap's beginning as well.
 
-    A swap on one chain mostly delivers in its own transaction, out of its own contract. Where nothing came by that, its
-    provider may do it by another one; what came otherwise is the swap's if its provider knows of it.
+    A swap on one chain usually delivers in its own transaction, out of its own contract. Where nothing came that way,
+    its provider may deliver by another transaction; what came otherwise is the swap's if its provider reports it.
     """
     claims = terms.claims
-    is_open = isinstance(verdict, Refused) and (verdict.code in _NOTHING_CAME or verdict.may_be_delivery)
+    refused = verdict.likely if isinstance(verdict, NotYet) else verdict
+    is_open = isinstance(refused, Refused) and (refused.code in _NOTHING_CAME or refused.may_be_delivery)
     if not (is_open and claims.names_ours and claims.delivery is None):
         return verdict
-    return judge_departure(terms, facts, head)
+    return judge_departure(terms, facts, head, finality)
 
 
-def _mined(terms: Terms, facts: TransactionFacts) -> Block | Refused | NotYet:
-    """Return the block of a transaction that may count, or what there is to say of it before its money is looked at."""
-    if facts.block is None:
-        return NotYet("Seen by the network, not in a block yet.")
+def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
+    """Return what the bytes of a transaction in no block promise: that they bind it to the request, or nothing."""
+    claims, bound = terms.claims, None
+    if claims.delivery is None:
+        block = _first_block(terms, Block(_AHEAD, "", terms.asked_at))
+        promised = bind(_arrived(terms, facts.intended, facts.sender), claims, block)
+        bound = promised if isinstance(promised, Bound) else None
+        if bound is None and claims.names_ours and not claims.names_others:
+            bound = Bound((), BoundBy.PROVIDER)
+    return NotYet("Seen by the network, not in a block yet.", bound=bound)
+
+
+def _likely(refused: Refused, block: Block, finality: Finality, confirmations: int) -> NotYet:
+    """Return a no whose block may still be reorganised away."""
+    detail = f"{refused.message} {_waiting(finality, confirmations)}"
+    return NotYet(detail, block, confirmations, likely=refused)
+
+
+def _decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
+    """Return what a mined transaction comes to once its block is deep enough."""
+    refused = _refused_outright(terms, facts, block)
+    if refused is not None:
+        return refused
+    arrived = _arrived(terms, facts.transfers, facts.sender)
+    if not arrived:
+        return _nothing_arrived(terms, facts)
+    bound = bind(arrived, terms.claims, _first_block(terms, block), is_complete=facts.is_complete)
+    if isinstance(bound, Bound):
+        return bound
+    amount = sum(t.amount for t in arrived) if bound.code in _ARRIVED_UNMATCHED else None
+    return Refused(bound.code, bound.message, amount, bound.may_be_delivery)
+
+
+def _refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Refused | None:
+    """Return why a mined transaction can't count, before its money is looked at."""
+    if not facts.is_readable:
+        return Refused(FailureCode.NOT_VERIFIABLE, _UNREADABLE)
     if not facts.succeeded:
         return Refused(
             FailureCode.TRANSACTION_REVERTED, "The transaction failed on the chain, so nothing was paid."
         )
-    if facts.block.time < terms.created_at - CLOCK_ALLOWANCE:
-        older_than = "payment request" if terms.claims.delivery is None else "swap that it is said to deliver"
+    if _first_block(terms, block).time < terms.created_at - CLOCK_ALLOWANCE:
+        older_than = (
+            "payment request" if terms.claims.delivery is None else "swap that it is reported to deliver"
+        )
         return Refused(FailureCode.TRANSACTION_TOO_OLD, f"The transaction is older than the {older_than}.")
-    return facts.block
+    return None
+
+
+def _refused_departure(claims: Claims) -> Refused | None:
+    if not claims.names_ours:
+        return Refused(UNBOUND.code, NOT_OUR_SWAP)
+    if claims.names_others:
+        return Refused(AMBIGUOUS_SWAP.code, AMBIGUOUS_SWAP.message)
+    return None
+
+
+def _first_block(terms: Terms, block: Block) -> Block:
+    """Return the block by whose height and time a transaction counts: the first that our nodes saw."""
+    if terms.first_block is None or terms.first_block[1] > block.time:
+        return block
+    number, time = terms.first_block
+    return replace(block, number=number, time=time)
+
+
+def _arrived(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[Transfer]:
+    """Return what reached the recipient, less what the recipient sent back to its payer in the same transaction.
+
+    On Solana every credit is held to the account's own gain instead, which includes whatever went out.
+    """
+    moved = [t for t in transfers if t.token == terms.token and t.amount > 0 and t.sender != t.recipient]
+    arrived = [t for t in moved if t.recipient == terms.recipient]
+    for back in moved:
+        if back.sender == terms.recipient and back.gain is None:
+            arrived = _less(arrived, back.amount, back.recipient, signer)
+    return arrived
+
+
+def _less(arrived: Sequence[Transfer], amount: int, payer: str, signer: str) -> list[Transfer]:
+    """Return `arrived` less what came back to `payer`: from what that account paid, then from all that it signed."""
+    own = [t for t in arrived if payer in (t.sender, t.made_by)]
+    rest = [t for t in arrived if t not in own] if payer == signer else []
+    left = {id(t): t.amount for t in arrived}
+    for transfer in (*own, *rest):
+        taken = min(amount, left[id(transfer)])
+        left[id(transfer)] -= taken
+        amount -= taken
+    return [replace(t, amount=left[id(t)]) for t in arrived if left[id(t)] > 0]
 
 
 def depth(block: Block, head: Head) -> int:
@@ -203,7 +290,9 @@ def depth(block: Block, head: Head) -> int:
 def _nothing_arrived(terms: Terms, facts: TransactionFacts) -> Refused:
     """Say what went elsewhere or came as something else, where that can be told."""
     if terms.token == "" and not facts.is_complete:
-        message = "The money may have moved inside a contract's call, and no node here can look into those."
+        message = (
+            "The money may have moved inside a contract's call, and no node of this network can show those."
+        )
         return Refused(FailureCode.NOT_VERIFIABLE, message)
     other = next((t for t in facts.transfers if t.recipient == terms.recipient and t.amount > 0), None)
     if other is not None:

@@ -10,10 +10,10 @@ from django.utils import timezone
 from chains.clients import get_client
 from chains.clients.base import ChainClient, ChainError, Refusal, TransferRefused
 from chains.models import Chain
-from payments.binding import CLOCK_ALLOWANCE
 from payments.direct_routes import offer_direct
 from payments.models import FailureCode, PayerProof, Payment, PaymentRequest, Route
 from payments.proof_messages import proof_message
+from payments.proof_windows import CLOCK_ALLOWANCE
 from payments.proofs import WINDOW
 from payments.route_refusals import demand_payable, demand_recipient, no_node, refused
 from payments.swaps.claims import standing_proofs

@@ -38,12 +38,13 @@ from chains.fields import UINT256_MAX
 from chains.models import ChainType
 from config.api.errors import ApiError, ErrorCode
 from payments import outcomes
-from payments.binding import Claims, Proof
+from payments.binding import Claims
 from payments.claims import Case
 from payments.finality import flag_reorged
 from payments.judging import Finality, Terms
 from payments.looks import Look
 from payments.models import FailureCode, Payment, PaymentRequest
+from payments.proof_windows import Proof
 from payments.requests import expire_request, is_held, lock_request
 from payments.transitions import move_payment, note_creation
 from payments.verification import LEASE, settle
@@ -119,13 +120,15 @@ def simulate(request_id: uuid.UUID, outcome: Outcome, *, by: str) -> PaymentRequ
 def _pay(request: PaymentRequest, amount: int, why: str) -> Payment:
     """Have `amount` base units arrive, bound to the request as a wallet's transaction would be."""
     references = (bytes(request.reference),) if request.references else ()
+    payer = _PAYERS[ChainType(request.chain.chain_type)]
     transfer = Transfer(
         slot=ACTOR,
         token=request.token.contract_address,
-        sender=_PAYERS[ChainType(request.chain.chain_type)],
+        sender=payer,
         recipient=request.recipient_address,
         amount=amount,
         references=references,
+        made_by=payer,
     )
     return _settle(request, _attempt(request, why, transfers=(transfer,)))
 
@@ -264,8 +267,9 @@ def _terms(request: PaymentRequest, payer: str, now: datetime) -> Terms:
         decimals=request.token.decimals,
         recipient=request.recipient_address,
         created_at=request.created_at,
-        claims=Claims(reference=bytes(request.reference), proofs=(Proof(payer, now, now),)),
+        claims=Claims(reference=bytes(request.reference), proofs=(Proof(payer, now, now, now),)),
         known_tokens={},
+        asked_at=now,
     )
 
 

@@ -211,9 +211,9 @@ def settle(payment: Payment, case: Case, look: Look, *, is_replaced: bool = Fals
 def _verdict(payment: Payment, case: Case, look: Look) -> Verdict | Departed:
     facts, head = look.snapshot.transactions.get(payment.transaction_hash), look.snapshot.head
     if payment.crosses_chains:
-        return judge_departure(case.terms, facts, head)
+        return judge_departure(case.terms, facts, head, look.finality)
     verdict = judge(case.terms, payment.chain_id, facts, head, look.finality)
-    return departed_here(case.terms, verdict, facts, head)
+    return departed_here(case.terms, verdict, facts, head, look.finality)
 
 
 def _with_used_up_nonces(client: ChainClient, payments: Sequence[Payment]) -> set[str]:

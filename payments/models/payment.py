@@ -65,10 +65,10 @@ class Payment(models.Model):
 
     `submitter` is a keyed digest of the client address that submitted it, never the address itself. `seen_at`: when a
     node first knew the transaction. `is_bound_unmined`: its own bytes bind it to the request, and it is in no block
-    yet. `first_block_time`: the time of the first block in which our nodes saw it, which stays when a reorganisation
-    moves it to another. `effect`: a digest of what it asks for, by which a speed-up is recognised; `replaced_hashes`
-    are the hashes that it replaced. `likely_failure`: what it will fail as once its block is deep enough; until then
-    it holds nothing and counts toward no cap.
+    yet. `first_block_time` and `first_block_number`: the first block in which our nodes saw it, which stay when a
+    reorganisation moves it to another. `effect`: a digest of what it asks for, by which a speed-up is recognised;
+    `replaced_hashes` are the hashes that it replaced. `likely_failure`: what it will fail as once its block is deep
+    enough; until then it holds nothing and counts toward no cap.
 
     A swap is bound by its `quote`. Once its transaction is mined it `is_bridging`: its provider is asked what became of
     it (`bridge_looks` times so far). When that names a delivery, `destination_transaction_hash` is looked up on the
@@ -148,6 +148,7 @@ class Payment(models.Model):
     seen_at = models.DateTimeField(null=True, blank=True)
     is_bound_unmined = models.BooleanField(default=False, db_default=False)
     first_block_time = models.DateTimeField(null=True, blank=True)
+    first_block_number = models.BigIntegerField(null=True, blank=True)
     effect = models.CharField(max_length=66, blank=True, default="", db_default="")
     replaced_hashes = models.JSONField(default=list, db_default=[], blank=True)
     likely_failure = models.CharField(

@@ -11,8 +11,9 @@ from payments.models.route import Route
 class PayerProof(models.Model):
     """A wallet's signature under a message that names the request.
 
-    What `address` sends to `recipient_address` between the two times belongs to the request, unless the same wallet
-    gave a later proof for the same chain, token and recipient to another one.
+    What `address` itself sends to `recipient_address` between the two times belongs to the request. Of several proofs
+    for the same chain, token and recipient the newest given before the transfer's block counts, else the first later
+    one. `head_block` is the chain's newest block when the proof was verified; null for proofs from before it was kept.
     """
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.CASCADE, related_name="payer_proofs")
@@ -26,6 +27,7 @@ class PayerProof(models.Model):
     not_before = models.DateTimeField()
     not_after = models.DateTimeField()
     verified_at = models.DateTimeField(default=timezone.now, editable=False)
+    head_block = models.BigIntegerField(null=True, blank=True, editable=False)
 
     class Meta:
         indexes = (

@@ -12,7 +12,7 @@ from enum import Enum
 from uuid import UUID
 
 from chains.clients.base import Mention, TransactionFacts
-from payments.binding import CLOCK_ALLOWANCE
+from payments.proof_windows import CLOCK_ALLOWANCE
 
 ID_BYTES = 32
 PREFIX_BYTES = 8
@@ -46,10 +46,15 @@ class BuiltQuote:
 
 @dataclass(frozen=True)
 class Named:
-    """What a transaction names, seen from one request; `quote` is that request's own, if it alone is named."""
+    """What a transaction names, seen from one request; `quote` is that request's own, if it alone is named.
+
+    `calls` are the places, among the transaction's mentions, of the calls that carry the id of that quote. Logs name a
+    quote as well, but nothing happens within them.
+    """
 
     naming: Naming
     quote: BuiltQuote | None = None
+    calls: frozenset[int] = frozenset()
 
 
 NOTHING_NAMED = Named(Naming.NOBODYS)
@@ -58,22 +63,16 @@ NOTHING_NAMED = Named(Naming.NOBODYS)
 def named_quote(
     facts: TransactionFacts, request_id: UUID, quotes: Iterable[BuiltQuote], *, is_solana: bool
 ) -> Named:
-    """Return which of the built `quotes` of this chain the mined transaction names, seen from the request.
+    """Return which of the built `quotes` of this chain the transaction names, seen from the request.
 
     A transaction older than a quote can't have been made of it. Where it names several of the request's own, the one
     that was made last counts.
     """
-    block = facts.block
-    if block is None:
-        return NOTHING_NAMED
     named = [
         quote
         for quote in quotes
-        if block.time >= quote.made_at - CLOCK_ALLOWANCE
-        and any(
-            mention.contract in quote.contracts and names(mention, quote.bound_by, is_solana=is_solana)
-            for mention in facts.mentions
-        )
+        if (facts.block is None or facts.block.time >= quote.made_at - CLOCK_ALLOWANCE)
+        and any(_names(mention, quote, is_solana=is_solana) for mention in facts.mentions)
     ]
     own = [quote for quote in named if quote.request_id == request_id]
     if not named:
@@ -82,7 +81,17 @@ def named_quote(
         return Named(Naming.ANOTHERS)
     if len(own) < len(named):
         return Named(Naming.SEVERAL)
-    return Named(Naming.OURS, max(own, key=lambda quote: (quote.made_at, quote.pk)))
+    quote = max(own, key=lambda quote: (quote.made_at, quote.pk))
+    calls = (
+        place
+        for place, mention in enumerate(facts.mentions)
+        if not mention.is_log and _names(mention, quote, is_solana=is_solana)
+    )
+    return Named(Naming.OURS, quote, frozenset(calls))
+
+
+def _names(mention: Mention, quote: BuiltQuote, *, is_solana: bool) -> bool:
+    return mention.contract in quote.contracts and names(mention, quote.bound_by, is_solana=is_solana)
 
 
 def names(mention: Mention, bound_by: bytes, *, is_solana: bool) -> bool:

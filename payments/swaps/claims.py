@@ -8,9 +8,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from chains.clients.base import Snapshot, TransactionFacts
 from chains.models import Chain, ChainType
-from payments.binding import Delivery, Proof
-from payments.models import ConsumedTransfer, Payment, Quote
-from payments.models.proof import PayerProof
+from payments.binding import Delivery, Taken
+from payments.models import ConsumedTransfer, PayerProof, Payment, Quote
 from payments.swaps.binding import NOTHING_NAMED, BuiltQuote, Named, named_quote, possible_ids
 
 _ASKED_AT_ONCE = 10_000
@@ -85,48 +84,61 @@ def named_by(
     return named_quote(facts, request_id, built, is_solana=chain.chain_type == ChainType.SOLANA)
 
 
-def deliveries_of(payments: Sequence[Payment], chain: Chain, snapshot: Snapshot) -> dict[str, Delivery]:
-    """Return for each payment that awaits a delivery what may be taken of it. Two queries, and none without such."""
+def deliveries_of(payments: Sequence[Payment], chain: Chain) -> dict[str, Delivery]:
+    """Return for each payment that awaits a delivery what may be taken of it. One query, and none without such."""
     awaiting = [payment for payment in payments if payment.has_delivery]
     if not awaiting:
         return {}
-    taken: dict[str, set[str]] = defaultdict(set)
+    taken: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
     consumed = ConsumedTransfer.objects.filter(
         chain=chain, transaction_hash__in={payment.counted_hash for payment in awaiting}
     )
-    for transaction_hash, slot in consumed.values_list("transaction_hash", "slot"):
-        taken[transaction_hash].add(slot)
-    others = _proofs_of_senders(awaiting, chain, snapshot)
+    rows = consumed.values_list("transaction_hash", "slot", "account", "amount")
+    for transaction_hash, slot, account, amount in rows:
+        taken[transaction_hash].append((slot, account, amount))
     return {
         payment.pk: Delivery(
-            payment.reported_amount,
-            frozenset(taken[payment.counted_hash]),
-            tuple(
-                Proof(row.address, row.not_before, row.not_after)
-                for row in others
-                if row.request_id != payment.request_id
-                and row.recipient_address == payment.request.recipient_address
-                and row.token_id == payment.request.token_id
-            ),
-            payment.names_itself,
+            payment.reported_amount, Taken(tuple(taken[payment.counted_hash])), payment.names_itself
         )
         for payment in awaiting
     }
 
 
-def _proofs_of_senders(awaiting: Sequence[Payment], chain: Chain, snapshot: Snapshot) -> list[PayerProof]:
-    """Return the proofs that stand of those who sent anything in the deliveries: it is theirs to pay with."""
-    senders = {
-        transfer.sender
-        for payment in awaiting
-        if (facts := snapshot.transactions.get(payment.counted_hash)) is not None
-        for transfer in facts.transfers
+def reported_elsewhere(payments: Sequence[Payment], chain: Chain) -> dict[str, tuple[int, ...]]:
+    """Return the amounts that providers report as delivered, for other requests to the same recipient, by the very
+    transactions that these payments claim by a reference or a proof. One query.
+    """
+    direct = [payment for payment in payments if not payment.has_delivery and not payment.crosses_chains]
+    reported = Payment.objects.filter(
+        request__chain=chain,
+        destination_transaction_hash__in={payment.transaction_hash for payment in direct},
+        reported_amount__isnull=False,
+    ).exclude(status=Payment.Status.COMPLETED)
+    rows = reported.values_list(
+        "destination_transaction_hash",
+        "request_id",
+        "request__recipient_address",
+        "request__token_id",
+        "reported_amount",
+    )
+    by_hash: dict[str, list[tuple[UUID, str, int, int]]] = defaultdict(list)
+    for transaction_hash, request_id, recipient, token, amount in rows if direct else ():
+        by_hash[transaction_hash].append((request_id, recipient, token, int(amount or 0)))
+    return {
+        payment.pk: tuple(
+            amount
+            for request_id, recipient, token, amount in by_hash[payment.transaction_hash]
+            if request_id != payment.request_id
+            and recipient == payment.request.recipient_address
+            and token == payment.request.token_id
+        )
+        for payment in direct
+        if payment.transaction_hash in by_hash
     }
-    return list(standing_proofs().filter(chain=chain, address__in=senders)) if senders else []
 
 
 def standing_proofs() -> QuerySet[PayerProof]:
-    """Return the proofs after which the wallet gave none for another request of the same kind."""
+    """Return the proofs that cover what their wallets send now: none of a later date names another such request."""
     later = PayerProof.objects.filter(
         address=OuterRef("address"),
         chain=OuterRef("chain"),

@@ -1,4 +1,7 @@
-"""A swap's delivery: what its provider says that it delivered by, held to the rules of every payment."""
+"""A swap's delivery: the transaction that its provider reports, held to the rules of every payment."""
+
+import logging
+from dataclasses import replace
 
 from payments import outcomes, patience
 from payments.judging import NotFound, NotYet, Paid, Refused, Terms, judge
@@ -7,14 +10,16 @@ from payments.models import FailureCode, Payment
 from payments.swaps import outcomes as swap_outcomes
 from payments.swaps.status import Unproved, provider_name
 
-_TAKEN = "What it brought to the recipient was credited already."
+logger = logging.getLogger(__name__)
+
+_TAKEN = "What it brought to the recipient has already been credited."
 
 
 def settle_delivery(payment: Payment, terms: Terms, look: Look) -> None:
-    """Judge the transaction that a provider names as the delivery of `payment`, and write what follows.
+    """Evaluate the transaction that a provider reports as the delivery of `payment`, and write what follows.
 
-    The provider's word counts for nothing but where to look. What no node bears out uses a retry, and the provider is
-    asked again; only where it names the customer's own transaction, there is nothing more to be said.
+    The report only says where to look. What our nodes do not confirm uses a retry, and the provider is asked again;
+    where it reports the customer's own transaction, there is nothing more to ask.
     """
     chain = payment.counted_chain
     facts = look.snapshot.transactions.get(payment.counted_hash)
@@ -23,25 +28,26 @@ def settle_delivery(payment: Payment, terms: Terms, look: Look) -> None:
             try:
                 outcomes.complete(payment, look.claim_id, verdict, facts, look.finality, look.now)
             except outcomes.DeliveryTaken:
-                _refute(payment, FailureCode.TRANSACTION_ALREADY_USED, _TAKEN, look)
+                _reject(payment, FailureCode.TRANSACTION_ALREADY_USED, _TAKEN, look)
         case NotFound():
-            _refute(payment, FailureCode.TRANSACTION_NOT_FOUND, "The network does not know it.", look)
+            _reject(payment, FailureCode.TRANSACTION_NOT_FOUND, "The network does not know it.", look)
         case Refused():
-            _refute(payment, verdict.code, verdict.message, look)
+            _reject(payment, verdict.code, verdict.message, look)
         case NotYet():
-            waiting = NotYet(
-                f"Delivered on {chain.name}. {verdict.detail}",
-                verdict.block,
-                verdict.confirmations,
-                verdict.bound,
-            )
+            found_on = "Reported" if verdict.likely else "Delivered"
+            waiting = replace(verdict, detail=f"{found_on} on {chain.name}. {verdict.detail}")
             next_look = look.now + patience.about_a_block(chain.block_time_ms)
             outcomes.keep_waiting(
                 payment, look.claim_id, waiting, facts, look.finality, next_look=next_look, now=look.now
             )
 
 
-def _refute(payment: Payment, code: FailureCode, message: str, look: Look) -> None:
+def _reject(payment: Payment, code: FailureCode, message: str, look: Look) -> None:
+    if code in (FailureCode.TRANSACTION_ALREADY_USED, FailureCode.TRANSACTION_AMBIGUOUS):
+        # Two requests claim the same money: only a person can say which of them was paid.
+        logger.error(
+            "payment %s: its delivery is claimed by another payment, which needs attention", payment.pk
+        )
     name, chain = provider_name(payment.provider), payment.counted_chain
-    why = Unproved(code, f"{name} names {payment.counted_hash} on {chain.name} as the delivery. {message}")
+    why = Unproved(code, f"{name} reports {payment.counted_hash} on {chain.name} as the delivery. {message}")
     swap_outcomes.refute(payment, look.claim_id, why, look.now, is_final=payment.names_itself)
