@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from chains.clients import evm_transfers
+from chains.clients import evm_promises, evm_transfers
 from chains.clients.base import Block, ChainError, Head, Mention, Snapshot, TransactionFacts
 from chains.clients.evm_tracing import Mined, Traces
 from chains.clients.quantities import address, data_bytes, hash32, json_object, quantity
@@ -104,7 +104,16 @@ def _facts(
     block = blocks.get(quantity(receipt["blockNumber"])) if receipt else None
     is_there = receipt is not None and block is not None and hash32(receipt.get("blockHash")) == block.hash
     if receipt is None or not is_there or wanted in traces.unanswered:
-        return TransactionFacts(wanted, sender, nonce, None, succeeded=False, transfers=())
+        return TransactionFacts(
+            wanted,
+            sender,
+            nonce,
+            None,
+            succeeded=False,
+            transfers=(),
+            intended=evm_promises.intended(transaction),
+            effect=evm_promises.effect(transaction),
+        )
     succeeded = _succeeded(receipt)
     trace = traces.told.get(wanted)
     return TransactionFacts(
@@ -116,6 +125,7 @@ def _facts(
         evm_transfers.transfers(transaction, receipt, trace) if succeeded else (),
         is_complete=trace is not None or wanted not in traces.missing,
         mentions=_mentions(transaction, receipt, mentioning) if mentioning else (),
+        effect=evm_promises.effect(transaction),
     )
 
 
