@@ -33,6 +33,7 @@ from chains.clients.base import (
     TokenMetadata,
     Watch,
 )
+from chains.clients.evm_nonces import NonceLookup
 from chains.clients.evm_simulation import Simulator
 from chains.clients.evm_tracing import Mined, Tracer, Traces, traces_of
 from chains.clients.nodes import WrongChain
@@ -60,6 +61,7 @@ class EvmClient:
         self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
         alone = Identity(_CHAIN_ID, self._is_right_chain)
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
+        self._nonces = NonceLookup(self._rpc, clock=clock)
         self._tracers = {url: Tracer(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls}
 
     def health(self) -> list[NodeHealth]:
@@ -204,6 +206,10 @@ class EvmClient:
 
         said = agreement.ask_enough(self._rpc, lambda node: node.batch(calls, counts))
         return dict(zip(senders, map(min, zip(*said, strict=True)), strict=True))
+
+    def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
+        """Return the hash of the sender's transaction with this nonce, as the first node says that can tell."""
+        return self._nonces.transaction(sender, nonce)
 
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
         """Return whether `address` signed `message` (EIP-191), or as a contract says that it did (EIP-1271)."""
