@@ -12,7 +12,7 @@ from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
 from payments.models import FailureCode, PayerProof, Payment, PaymentRequest, Route
 from payments.requests import lock_request
-from payments.submission import MAX_OPEN_PAYMENTS, reopen
+from payments.submission import MAX_PUBLIC_PAYMENTS, reopen
 
 # A transfer counts if it is mined between the route's building and this long after.
 WINDOW = timedelta(minutes=60)
@@ -30,8 +30,8 @@ def take_proof(
 ) -> PayerProof:
     """Return the proof, stored, that `wallet_address` signed the message of `route`.
 
-    The same again is the proof that was given first. Up to 5 payments of the request that failed because nothing bound
-    them are verified again, this wallet's first; the others when their hash is submitted again. That uses no retry.
+    The same again is the proof that was given first. The payments of the request that failed because nothing bound them
+    are verified again, this wallet's first, up to 30; any other when its hash is submitted again. That uses no retry.
     What an earlier proof covers stays with that proof.
     Raises ApiError: the route has expired or was not built for a proof, the signature is not this wallet's, no node
     answers.
@@ -73,7 +73,7 @@ def take_proof(
             verified_at=now,
             head_block=head,
         )
-        for payment in _unbound(request, wallet_address)[:MAX_OPEN_PAYMENTS]:
+        for payment in _unbound(request, wallet_address)[:MAX_PUBLIC_PAYMENTS]:
             reopen(payment, actor="checkout", reason="the payer proved the wallet")
         # A look under way does not know this proof: its claim is taken away, so that its verdict is not written.
         Payment.objects.filter(request=request, status__in=Payment.OPEN).update(

@@ -135,7 +135,8 @@ class PaymentRequests:
     ) -> Payment:
         """Accept a payment that failed because nothing binds it to the request; `reason` stays on record.
 
-        Its `failure_code` is `transaction_not_bound`, `transaction_ambiguous` or `not_verifiable`. Make sure that it is your customer's transaction: the service can't.
+        Its `failure_code` is `transaction_not_bound`, `transaction_ambiguous` or `not_verifiable`. Make sure that it
+        is your customer's transaction: the service can't.
         """
         return self._payment(id, payment_id, "accept", {"reason": reason}, idempotency_key)
 
