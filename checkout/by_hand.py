@@ -17,6 +17,7 @@ from checkout.lookup import chain_of, find_request
 from checkout.pages import link_context, missing, page_context, shown
 from checkout.payment_links import binds
 from checkout.whereabouts import any_chain_with, chain_with
+from config.api.client_address import client_digest
 from config.api.errors import ApiError, ErrorCode
 from config.api.methods import only_read
 from config.api.public_limits import count_expensive
@@ -63,7 +64,14 @@ def take_typed_hash(request: HttpRequest, found: PaymentRequest) -> None:
     others = list(Chain.objects.filter(is_active=True)) if settings.ROUTING_PROVIDERS else []
     may_look = partial(_may_look, request)
     chain, transaction_hash = _located(typed(request, "transaction_hash"), chosen, others, may_look)
-    submit_hash(found, chain=chain, transaction_hash=transaction_hash, actor="checkout")
+    submit_hash(
+        found,
+        chain=chain,
+        transaction_hash=transaction_hash,
+        actor="checkout",
+        submitter=client_digest(request),
+        before_extra_look=lambda: count_expensive(request),
+    )
 
 
 def refused_hash(request: HttpRequest, error: ApiError) -> dict[str, Any]:

@@ -31,12 +31,13 @@ from checkout.serializers import (
     SubmitPaymentSerializer,
 )
 from checkout.walletconnect import offer
-from config.api.client_address import client_identity
+from config.api.client_address import client_digest, client_identity
 from config.api.errors import ApiError, ErrorCode
 from config.api.methods import only_read
 from config.api.public_limits import count_expensive
 from config.api.schema import operation
 from config.api.serializers import timestamp
+from payments.models import Payment
 from payments.proofs import take_proof
 from payments.representations import PaymentSerializer, payment_url
 from payments.routes import NoRoute, build_transaction, find_routes, require_binding
@@ -220,7 +221,10 @@ class CheckoutViewSet(viewsets.ViewSet):
         summary="Submit a transaction",
         description=(
             "Takes the hash that the wallet returned; verification begins within about a second. Submitting it again "
-            "is always fine. At most 5 payments of a request may be open at once, and 30 be submitted over its life."
+            "is always fine, and a transaction that speeds up a payment continues that payment. At most 5 payments of "
+            "a request may be open at once for each client address, and 30 be submitted over its life. Hashes that no "
+            "node knows and transactions older than the request don't count toward the 30, and a transaction that is "
+            "bound to the request is never refused by either limit."
         ),
         path=_REQUEST,
         body=SubmitPaymentSerializer,
@@ -230,6 +234,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             ErrorCode.TRANSACTION_ALREADY_USED,
             ErrorCode.TOO_MANY_OPEN_PAYMENTS,
             ErrorCode.TOO_MANY_PAYMENTS,
+            ErrorCode.NODE_UNAVAILABLE,
         ],
         answers={
             200: OpenApiResponse(
@@ -239,7 +244,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         },
     )
     def submit(self, request: Request, id: str) -> Response:
-        """Take in a transaction hash: 201 with the new payment, 200 with the one known already."""
+        """Store a transaction hash: 201 with the new payment, 200 with the known one."""
         payment_request = find_request(id)
         body = validated(SubmitPaymentSerializer, request)
         chain = chain_of(body["chain_id"], active_only=False)
@@ -253,8 +258,10 @@ class CheckoutViewSet(viewsets.ViewSet):
             transaction_hash=transaction_hash,
             route_id=body.get("route_id"),
             actor="checkout",
+            submitter=client_digest(request),
+            before_extra_look=lambda: count_expensive(request),
         )
-        # Who paid is for the merchant to know; whoever holds the link may submit any hash (contract 8).
+        # Who paid is for the merchant to know: anyone who has the link may submit any hash.
         answer = {**PaymentSerializer(payment).data, "from_address": None}
         return Response(answer, status=201 if is_new else 200)
 
@@ -271,7 +278,8 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     if context["is_payable"] and binds(found) and not context["awaits_merchant"]:
         context |= link_context(found)
     # Without scripts the page renews itself while something may have come in, unless its reader would have it still.
-    awaits = context["state"] == "processing" or "link" in context
+    is_open = any(payment["status"] in Payment.OPEN for payment in context["checkout"]["payments"])
+    awaits = is_open or "link" in context
     walletconnect = offer(found)
     context |= {
         "awaits": awaits,

@@ -344,6 +344,13 @@ class ChainClient(Protocol):
         """Return how many transactions of each sender are mined (its next nonce); empty where chains have no nonces."""
         ...
 
+    def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
+        """Return the hash of the sender's transaction with this nonce, mined or waiting; None where no node can tell.
+
+        It is a hint where to look: one node's answer is enough, and proves nothing.
+        """
+        ...
+
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
         """Return whether `address` signed `message`: EIP-191 or EIP-1271 (hex) on EVM, ed25519 (base58) on Solana."""
         ...

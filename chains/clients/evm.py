@@ -39,6 +39,7 @@ from chains.clients.base import (
 from chains.clients.block_times import BlockTime, KeptHeights, last_block_until, read_block_time
 from chains.clients.evm_evidence import Doubtful, EvidenceReader, Evidences
 from chains.clients.evm_loud import LoudReader
+from chains.clients.evm_nonces import NonceLookup
 from chains.clients.evm_simulation import Simulator
 from chains.clients.evm_tracing import Mined, Tracer, Traces, traces_of
 from chains.clients.nodes import WrongChain
@@ -69,6 +70,7 @@ class EvmClient:
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
         self._loud = {url: LoudReader(clock=clock) for url in urls}
         self._heights = KeptHeights()
+        self._nonces = NonceLookup(self._rpc, clock=clock)
         self._tracers = {url: Tracer(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls}
         self._readers = {url: EvidenceReader(JsonRpc([url], alone, clock=clock)) for url in urls}
 
@@ -256,6 +258,10 @@ class EvmClient:
 
         said = agreement.ask_enough(self._rpc, lambda node: node.batch(calls, counts))
         return dict(zip(senders, map(min, zip(*said, strict=True)), strict=True))
+
+    def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
+        """Return the hash of the sender's transaction with this nonce, as the first node says that can tell."""
+        return self._nonces.transaction(sender, nonce)
 
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
         """Return whether `address` signed `message` (EIP-191), or as a contract says that it did (EIP-1271)."""

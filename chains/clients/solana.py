@@ -163,6 +163,10 @@ class SolanaClient:
         """Return nothing: Solana's transactions have no nonces."""
         return {}
 
+    def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:  # noqa: ARG002 - the interface
+        """Return None: Solana's transactions have no nonces."""
+        return None
+
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
         """Return whether the key `address` signed the UTF-8 of `message` (ed25519, 64 bytes in base58 or base64)."""
         signed = solana_signature(signature)

@@ -70,10 +70,10 @@ def look(clock: Callable[[], datetime] = timezone.now, client: Any = get_client)
     return verify_due(client=client, now=clock)
 
 
-def look_until_decided(payment: Payment, clock: Clock, looks: int = 50) -> Payment:
+def look_until_decided(payment: Payment, clock: Clock, looks: int = 50, client: Any = get_client) -> Payment:
     """Run the engine, pushing the clock on to each next look, until the payment is completed or failed."""
     for _ in range(looks):
-        look(clock)
+        look(clock, client)
         payment.refresh_from_db()
         if not payment.is_open:
             return payment

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("chains", "0003_chain_wallet_rpc_url"),
         ("merchants", "0001_initial"),
-        ("payments", "0012_evidence"),
+        ("payments", "0014_holding"),
     ]
 
     operations = [

@@ -11,7 +11,7 @@ from django.db.models.functions import Greatest
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("payments", "0014_merchant_cursors")]
+    dependencies = [("payments", "0015_merchant_cursors")]
 
     operations = [
         migrations.RunSQL("SET statement_timeout = 0; SET lock_timeout = 0", migrations.RunSQL.noop),
