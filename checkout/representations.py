@@ -90,7 +90,14 @@ def chain_object(chain: Chain) -> dict[str, Any]:
 def public_payment(payment: Payment) -> dict[str, Any]:
     """Return the payment object without what is not the onlooker's business."""
     data = PaymentSerializer(payment).data
-    return {name: value for name, value in data.items() if name not in _OTHERS_BUSINESS}
+    shown = {name: value for name, value in data.items() if name not in _OTHERS_BUSINESS}
+    is_certain = payment.is_simulated or payment.status == Payment.Status.COMPLETED
+    return {
+        **shown,
+        "is_seen": is_certain or payment.seen_at is not None or payment.block_number is not None,
+        "is_bound": is_certain or payment.is_in_flight or payment.is_bound_unmined,
+        "likely_failure": payment.likely_failure or None,
+    }
 
 
 def _poll_in_ms(request: PaymentRequest, payments: list[Payment], is_final: bool) -> int:
