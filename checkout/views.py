@@ -21,6 +21,7 @@ from checkout.qr import qr_code
 from checkout.reference import CheckoutSerializer
 from checkout.route_objects import route_object
 from checkout.route_reference import RoutesAnswerSerializer
+from checkout.route_warnings import route_warnings
 from checkout.serializers import (
     BuildTransactionSerializer,
     PayerProofSerializer,
@@ -33,6 +34,7 @@ from config.api.methods import only_read
 from config.api.public_limits import count_expensive
 from config.api.schema import operation
 from config.api.serializers import timestamp
+from payments.models import Payment
 from payments.proofs import take_proof
 from payments.representations import PaymentSerializer, payment_url
 from payments.routes import NoRoute, build_transaction, find_routes
@@ -110,15 +112,17 @@ class CheckoutViewSet(viewsets.ViewSet):
         count_expensive(request, payment_request.pk)
         body = validated(RoutesSerializer, request)
         chain = chain_of(body["chain_id"])
+        wallet_address = wallet_of(chain, body["wallet_address"])
         found = find_routes(
             payment_request,
-            wallet_address=wallet_of(chain, body["wallet_address"]),
+            wallet_address=wallet_address,
             token=token_of(chain, body),
             allow_parallel=bool(body.get("allow_parallel")),
         )
         if isinstance(found, NoRoute):
             return Response({"routes": [], "reason": {"code": found.code, "message": found.message}})
-        return Response({"routes": [route_object(route) for route in found]})
+        warnings = route_warnings(chain, wallet_address)
+        return Response({"routes": [route_object(route, warnings) for route in found]})
 
     @operation(
         "checkout.build_transaction",
@@ -254,10 +258,11 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     except Http404:
         return missing(request)
     context = {**page_context(found), "qr_svg": qr_code(payment_url(found))}
-    if context["is_payable"] and binds(found) and not context["awaits_merchant"]:
+    if context["is_payable"] and binds(found):
         context |= link_context(found)
     # Without scripts the page renews itself while something may have come in, unless its reader would have it still.
-    awaits = context["state"] == "processing" or "link" in context
+    is_any_open = any(payment["status"] in Payment.OPEN for payment in context["checkout"]["payments"])
+    awaits = is_any_open or "link" in context
     walletconnect = offer(found)
     context |= {
         "awaits": awaits,

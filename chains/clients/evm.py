@@ -185,6 +185,12 @@ class EvmClient:
         offering = (tracer for tracer in self._tracers.values() if tracer.is_offered())
         return sum(1 for _ in islice(offering, needed)) == needed
 
+    def may_be_unverifiable(self, sender: str) -> bool:
+        """Return whether `sender` has code, a delegation included, on a chain whose nodes trace no calls."""
+        if self.tells_inner_calls():
+            return False
+        return self._results([("eth_getCode", [sender, "latest"])])[0] != "0x"
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
         calls = [call for contract in addresses for call in evm_tokens.metadata_calls(contract)]
