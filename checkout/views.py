@@ -261,8 +261,8 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     if context["is_payable"] and binds(found):
         context |= link_context(found)
     # Without scripts the page renews itself while something may have come in, unless its reader would have it still.
-    is_any_open = any(payment["status"] in Payment.OPEN for payment in context["checkout"]["payments"])
-    awaits = is_any_open or "link" in context
+    is_open = any(payment["status"] in Payment.OPEN for payment in context["checkout"]["payments"])
+    awaits = is_open or "link" in context
     walletconnect = offer(found)
     context |= {
         "awaits": awaits,

@@ -37,6 +37,14 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
         source="request_id", read_only=True, help_text="The payment request that it is for."
     )
     chain_id = serializers.IntegerField(read_only=True, help_text="The chain of the customer's transaction.")
+    replaced_hashes = serializers.ListField(
+        child=serializers.CharField(),
+        read_only=True,
+        help_text=(
+            "The transactions that this one replaced with the same effect, as a wallet does to speed one up; oldest "
+            "first."
+        ),
+    )
     from_address = serializers.SerializerMethodField(
         help_text="The wallet that paid. Null until known; always null in public answers."
     )
@@ -110,6 +118,7 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
             "type",
             "chain_id",
             "transaction_hash",
+            "replaced_hashes",
             "from_address",
             "token",
             "amount",

@@ -238,6 +238,18 @@ class Payment(models.Model):
         return self.status in self.OPEN
 
     @property
+    def is_seen(self) -> bool:
+        """Whether a node has known its transaction."""
+        return self.seen_at is not None or self.block_number is not None or self.is_simulated
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether its transaction is known to pay the request: credited, mined and bound, or bound by its own bytes."""
+        return self.status == self.Status.COMPLETED or (
+            self.is_open and (self.is_in_flight or self.is_bound_unmined)
+        )
+
+    @property
     def crosses_chains(self) -> bool:
         """Whether its transaction stands on another chain than the one that the request asks for."""
         return self.chain_id != self.request.chain_id
