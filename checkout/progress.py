@@ -19,7 +19,7 @@ class Doubt(StrEnum):
     UNSEEN = "unseen"
     """No node knows it: it was mistyped, made up, sent on another network, or has not spread yet."""
     UNBOUND = "unbound"
-    """A node knows it, and nothing ties it to the request so far."""
+    """Nothing ties it to the request so far: no worker has looked, or a node knows it and can't tell yet."""
     UNPAID = "unpaid"
     """It paid nothing to the request, or will be found to have paid nothing once its block is deep enough."""
 
@@ -45,7 +45,9 @@ def doubt_about(payment: dict[str, Any]) -> Doubt | None:
     if payment["status"] == Payment.Status.COMPLETED or is_under_way(payment):
         return None
     code = failure_of(payment)
-    if code == FailureCode.TRANSACTION_NOT_FOUND or (code is None and not payment["is_seen"]):
+    # While it is pending, no worker has looked for it.
+    is_missing = not payment["is_seen"] and payment["status"] != Payment.Status.PENDING
+    if code == FailureCode.TRANSACTION_NOT_FOUND or (code is None and is_missing):
         return Doubt.UNSEEN
     return Doubt.UNBOUND if code is None else Doubt.UNPAID
 

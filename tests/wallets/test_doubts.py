@@ -12,6 +12,7 @@ from payments.models import FailureCode, Payment
 from tests.accessibility.page_rules import assert_accessible
 from tests.browsing import DESKTOP
 from tests.conftest import Api
+from tests.payments.world import look
 from tests.pictures import picture
 from tests.wallets.conftest import TOUCHED, AddWallet, Create
 from tests.wallets.stub import NAME
@@ -29,8 +30,9 @@ MINED = {**SEEN, "block_number": 7, "confirmations": 1, "confirmations_required"
 Change = dict[str, Any]
 
 DOUBTS: dict[str, tuple[Change, list[str]]] = {
+    "not looked for yet": ({"status": "pending"}, ["We are checking this transaction"]),
     "unseen": (
-        {"status": "pending"},
+        {"status": "processing"},
         ["We can’t find this transaction yet", "Check in your wallet", "0x77777777…77777777 on Local Chain"],
     ),
     "not found": (
@@ -74,7 +76,9 @@ def submit(public: Api, order: dict[str, Any], transaction_hash: str = MADE_UP) 
     body = {"transaction_hash": transaction_hash, "chain_id": order["chain_id"]}
     answer = public.post(f"/api/public/payment-requests/{order['id']}/payments", body)
     assert answer.status_code == 201, answer.content
-    return Payment.objects.get(transaction_hash=transaction_hash)
+    payment = Payment.objects.get(transaction_hash=transaction_hash)
+    look()
+    return payment
 
 
 def _record(order: dict[str, Any], chain: Chain, change: Change) -> None:
@@ -162,6 +166,9 @@ def test_a_mistyped_hash_is_corrected_in_the_same_place(
     doubt = panel.get_by_test_id("doubt")
     expect(doubt).to_contain_text("0x77777777…77777777")
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
+    look()
+    _look_again(page)
+    expect(doubt).to_contain_text("We can’t find this transaction yet")
     page.get_by_text("Already paid, but it doesn’t show here?").click()
     expect(field).to_be_hidden()
     doubt.get_by_role("button", name="Enter another hash").click()
@@ -208,10 +215,11 @@ def test_the_browser_that_sent_a_payment_waits_for_it_and_then_offers_to_pay_aga
     expect(panel.get_by_test_id("notice")).to_contain_text("pay again only if it isn’t there")
     picture(page, "sent, not seen for two minutes")
     again.click()
-    expect(panel.get_by_test_id("doubt")).to_contain_text("We can’t find this transaction yet")
+    expect(panel.get_by_test_id("doubt")).to_contain_text("We are checking this transaction")
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     page.reload()
-    expect(panel.get_by_test_id("doubt")).to_contain_text("We can’t find this transaction yet")
+    expect(panel.get_by_test_id("doubt")).to_be_visible()
+    expect(panel.get_by_role("button", name=NAME)).to_be_visible()
 
     Payment.objects.update(seen_at=timezone.now(), is_bound_unmined=True)
     _look_again(page)

@@ -1,4 +1,4 @@
-"""A wallet that speeds a payment up or cancels it: the page goes on with the new hash, or says that nothing was paid."""
+"""A wallet that speeds a payment up or cancels it: the page follows the new hash, or says that nothing was sent."""
 
 from typing import Any
 

@@ -65,11 +65,11 @@ export function waitingScreen(sent: OwnTransaction, { isUnsent, isRetrying, payA
     payAgain && noticeBox({ tone: "info", text: copy.notSeen }),
   ];
   return screen(
-    "processing",
-    copy.processing,
+    payAgain ? "late" : "processing",
+    payAgain ? copy.late : copy.processing,
     [
       ...notices,
-      !isFailing && paragraph(isUnsent ? copy.submitting : copy.waiting),
+      !isFailing && !payAgain && paragraph(isUnsent ? copy.submitting : copy.waiting),
       stepList(steps),
       payAgain && actions(button("not-sent", "secondary", copy.notSent, payAgain)),
       transactionBox(copy.transaction, hash, chains.transactionUrl(chainId, hash)),

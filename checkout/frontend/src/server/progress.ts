@@ -48,7 +48,9 @@ function doubtAbout(payment: Payment, own: readonly OwnTransaction[]): Doubt | n
   if (isUnderWay(payment, own) || own.some(({ replaced }) => replaced.includes(payment.transaction_hash))) return null;
   if (ownOf(payment, own)?.isCancelled) return "cancelled";
   const code = failureOf(payment);
-  if (code === "transaction_not_found" || (code === null && !payment.is_seen)) return "unseen";
+  // While it is pending, the server has not looked for it.
+  const isMissing = !payment.is_seen && payment.status !== "pending";
+  if (code === "transaction_not_found" || (code === null && isMissing)) return "unseen";
   return code === null ? "unbound" : "unpaid";
 }
 
