@@ -145,8 +145,8 @@ def _may_look(request: HttpRequest) -> bool:
 
 
 def by_hand_context(found: PaymentRequest) -> dict[str, Any]:
-    """Return what the page shows; the link that a wallet scans only where sending by hand is what it stands for."""
+    """Return what the page shows; a link for wallets only where it means a transfer by hand."""
     context = page_context(found)
-    if not context["is_payable"] or context["awaits_merchant"] or binds(found):
+    if not context["is_payable"] or binds(found):
         return {**context, "is_by_hand": False}
     return {**context, **link_context(found), "is_by_hand": True}

@@ -8,6 +8,7 @@ from django.utils import timezone
 from chains.amounts import amount_object
 from chains.models import Chain
 from chains.serializers import TokenSerializer
+from checkout.progress import is_under_way
 from checkout.reference import CheckoutPaymentSerializer
 from config.api.serializers import timestamp
 from merchants.models import Merchant
@@ -105,7 +106,7 @@ def page_state(checkout: dict[str, Any]) -> str:
     """Return which of the page's states this is: `processing` only for an open payment that is bound to the request."""
     if checkout["status"] != PaymentRequest.Status.ACTIVE:
         return str(checkout["status"])
-    if any(payment["status"] in Payment.OPEN and payment["is_bound"] for payment in checkout["payments"]):
+    if any(is_under_way(payment) for payment in checkout["payments"]):
         return "processing"
     return "partly_paid" if checkout["amount_paid"]["raw"] != "0" else "active"
 

@@ -24,6 +24,7 @@ from checkout.qr import qr_code
 from checkout.reference import CheckoutSerializer
 from checkout.route_objects import route_object
 from checkout.route_reference import RoutesAnswerSerializer
+from checkout.route_warnings import route_warnings
 from checkout.serializers import (
     BuildTransactionSerializer,
     PayerProofSerializer,
@@ -131,7 +132,8 @@ class CheckoutViewSet(viewsets.ViewSet):
         )
         if isinstance(found, NoRoute):
             return Response({"routes": [], "reason": {"code": found.code, "message": found.message}})
-        return Response({"routes": [route_object(route) for route in found]})
+        warnings = route_warnings(chain, wallet_address)
+        return Response({"routes": [route_object(route, warnings) for route in found]})
 
     @operation(
         "checkout.build_transaction",
@@ -275,7 +277,7 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     except Http404:
         return missing(request)
     context = {**page_context(found), "qr_svg": qr_code(payment_url(found))}
-    if context["is_payable"] and binds(found) and not context["awaits_merchant"]:
+    if context["is_payable"] and binds(found):
         context |= link_context(found)
     # Without scripts the page renews itself while something may have come in, unless its reader would have it still.
     is_open = any(payment["status"] in Payment.OPEN for payment in context["checkout"]["payments"])

@@ -51,7 +51,7 @@ def standing_proof(route: Route) -> PayerProof | None:
 
 
 class Remedy(StrEnum):
-    """What can be done about a payment that failed as unbound, beside that the merchant accepts it."""
+    """What can be done about an unbound payment, beside that the merchant accepts it."""
 
     SIGN = "sign"
     """A message was made before the payment was sent, and can still be signed."""
@@ -63,7 +63,8 @@ class Remedy(StrEnum):
 
 def remedy_for(payment: Payment) -> tuple[Remedy, datetime | None]:
     """Return what still helps the unbound payment and, of a message to sign, until when it can be."""
-    if payment.failure_code not in REOPENED_BY_PROOF or payment.block_time is None:
+    code = payment.failure_code or payment.likely_failure
+    if code not in REOPENED_BY_PROOF or payment.block_time is None:
         return Remedy.NONE, None
     latest = payment.block_time + CLOCK_ALLOWANCE
     messages = Route.objects.filter(

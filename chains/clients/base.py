@@ -332,6 +332,13 @@ class ChainClient(Protocol):
         """Return whether native coin that arrives by a contract's inner call can be proved here (by a node's trace)."""
         ...
 
+    def may_be_unverifiable(self, sender: str) -> bool:
+        """Return whether the nodes might not tell what a payment of this account paid; raises ChainError.
+
+        True for an account with code where no node tells inner calls: what it sends may need the merchant's acceptance.
+        """
+        ...
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return what each contract says of itself, in order."""
         ...

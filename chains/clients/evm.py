@@ -15,6 +15,7 @@ from eth_utils.address import to_checksum_address
 
 from chains.clients import (
     agreement,
+    evm_accounts,
     evm_balances,
     evm_building,
     evm_discovery,
@@ -43,7 +44,7 @@ from chains.clients.evm_nonces import NonceLookup
 from chains.clients.evm_simulation import Simulator
 from chains.clients.evm_tracing import Mined, Tracer, Traces, traces_of
 from chains.clients.nodes import WrongChain
-from chains.clients.quantities import quantity
+from chains.clients.quantities import data_bytes, quantity
 from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, sound
 
 _CHAIN_ID: Call = ("eth_chainId", [])
@@ -238,6 +239,13 @@ class EvmClient:
         needed = 2 if self._rpc.size >= agreement.NODES_FOR_AGREEMENT else 1
         offering = (tracer for tracer in self._tracers.values() if tracer.is_offered())
         return sum(1 for _ in islice(offering, needed)) == needed
+
+    def may_be_unverifiable(self, sender: str) -> bool:
+        """Return whether `sender` has code of no known kind, on a chain whose nodes trace no calls."""
+        if self.tells_inner_calls():
+            return False
+        code = data_bytes(self._results([("eth_getCode", [sender, "latest"])])[0])
+        return code != b"" and not evm_accounts.is_listed(code)
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""

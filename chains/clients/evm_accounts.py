@@ -147,6 +147,11 @@ def is_simple_proxy(code: bytes) -> bool:
     return code_hash(code) in _SIMPLE_PROXIES
 
 
+def is_listed(code: bytes) -> bool:
+    """Whether an account with this code may be of a known kind: a listed proxy, or a listed EIP-7702 delegation."""
+    return is_safe_proxy(code) or is_simple_proxy(code) or bool(ways_of_delegate(code))
+
+
 def ways_of_delegate(code: bytes) -> frozenset[bytes]:
     """Return the selectors by which an account with this EIP-7702 designation executes; none for any other code."""
     if len(code) != len(_DESIGNATOR) + _ADDRESS_BYTES or not code.startswith(_DESIGNATOR):

@@ -145,6 +145,10 @@ class SolanaClient:
         """Return True: nodes record the instructions that programs call."""
         return True
 
+    def may_be_unverifiable(self, sender: str) -> bool:  # noqa: ARG002 - the interface
+        """Return False: a transaction shows all of its instructions, inner ones included."""
+        return False
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the decimals of each mint; a mint has no symbol of its own. ChainError for what is no mint."""
         chunks = [

@@ -16,6 +16,9 @@ from payments.submission import submit_hash
 from payments.verification import verify_due
 from tests.chain import LocalChain
 
+ON_ITS_WAY: dict[str, Any] = {"seen_at": timezone.now(), "is_in_flight": True}
+"""The columns of a payment that a node has seen and that is bound to its request."""
+
 
 def make_request(
     merchant: Merchant,
