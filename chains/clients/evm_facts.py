@@ -96,10 +96,10 @@ def _found(answers: Mapping[str, tuple[Any, Any]], loud: frozenset[str]) -> Foun
         if is_loud:
             alone.add(wanted)
             failure = failure or (receipt.error if isinstance(receipt, Unread) else None)
-    is_only_failing = all(
-        isinstance(receipt, Unread) and receipt.why is Why.FAILED for _, receipt in answers.values()
-    )
-    if failure is not None and (not pairs or is_only_failing):
+    receipts = [receipt for _, receipt in answers.values()]
+    is_any_large = any(isinstance(receipt, Unread) and receipt.why is Why.LARGE for receipt in receipts)
+    is_any_read = any(not isinstance(receipt, Unread) for receipt in receipts)
+    if failure is not None and (not pairs or not (is_any_large or is_any_read)):
         raise failure
     odd = frozenset(wanted for wanted in answers if wanted not in pairs)
     return Found(pairs, odd, frozenset(alone), places)
