@@ -118,6 +118,8 @@ class EvmClient:
         traces = self._traces(node, mined, mentioning, alone=alone)
         found = evm_facts.set_apart(found, traces.loud)
         read_alone = {} if alone else self._read_alone(node, found, mentioning)
+        if failing := self._loud[node.urls[0]].failing(found.loud, mentioning) - read_alone.keys():
+            found = evm_facts.without(found, failing)
         tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
         heights = map(hex, evm_facts.heights(found))
         calls: list[Call] = [("eth_getBlockByNumber", [tag, False]) for tag in [*tags, *heights]]

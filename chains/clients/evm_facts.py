@@ -143,6 +143,13 @@ def set_apart(found: Found, loud: Collection[str]) -> Found:
     return replace(found, pairs=pairs, places=places, loud=found.loud | frozenset(loud))
 
 
+def without(found: Found, failing: Collection[str]) -> Found:
+    """Return the same without these: this node shows nothing of them, so that another is to be asked."""
+    pairs = {hash_: pair for hash_, pair in found.pairs.items() if hash_ not in failing}
+    places = {hash_: place for hash_, place in found.places.items() if hash_ not in failing}
+    return replace(found, pairs=pairs, places=places, odd=found.odd | frozenset(failing))
+
+
 def mined(found: Found, is_wanted: NeedsTrace) -> dict[str, Mined]:
     """Return the successful transactions among them of which a trace is wanted."""
     return {

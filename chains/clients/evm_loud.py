@@ -18,8 +18,8 @@ logger = logging.getLogger(__name__)
 
 MOST_KNOWN = 1000
 MOST_QUEUED = 200
-MOST_KEPT = 16
-MOST_KEPT_TRANSFERS = 200_000
+MOST_KEPT = 500
+MOST_KEPT_PARTS = 200_000  # transfers and mentions
 LONGEST_PAUSE_SECONDS = 300.0
 WAIT_SECONDS = 5.0
 
@@ -63,6 +63,11 @@ class LoudReader:
                 self._known.move_to_end(hash_)
             while len(self._known) > MOST_KNOWN:
                 self._known.popitem(last=False)
+
+    def failing(self, hashes: Iterable[str], mentioning: Collection[str]) -> frozenset[str]:
+        """Return those that this node failed to show even alone, when it was last asked."""
+        with self._changed:
+            return frozenset(hash_ for hash_ in hashes if (hash_, frozenset(mentioning)) in self._failures)
 
     def facts(
         self, blocks: Mapping[str, str], mentioning: Collection[str], read: Read, *, is_waiting: bool
@@ -136,7 +141,10 @@ class LoudReader:
         self._failures.pop(key, None)
         self._read[key] = facts
         while len(self._read) > 1 and (
-            len(self._read) > MOST_KEPT
-            or sum(len(kept.transfers) for kept in self._read.values()) > MOST_KEPT_TRANSFERS
+            len(self._read) > MOST_KEPT or sum(map(_weight, self._read.values())) > MOST_KEPT_PARTS
         ):
             self._read.popitem(last=False)
+
+
+def _weight(facts: TransactionFacts) -> int:
+    return len(facts.transfers) + len(facts.mentions)

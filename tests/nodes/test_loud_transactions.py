@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chains.clients import evm_loud, evm_tracing, rpc
+from chains.clients import evm_loud, evm_trace_answers, rpc
 from chains.clients.base import Snapshot, TransactionFacts, Watch
 from chains.clients.evm import EvmClient
 from chains.models import Chain, Token
@@ -188,7 +188,7 @@ def test_a_trace_that_exists_and_is_too_large_is_not_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Who sends the transaction must not choose by its size which rules apply to it."""
-    monkeypatch.setattr(evm_tracing, "MOST_FRAMES", 100)
+    monkeypatch.setattr(evm_trace_answers, "MOST_FRAMES", 100)
     loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
     [node] = nodes_of(1)
     facts = only(until_read(client_for([node]), loud), loud)
