@@ -12,7 +12,7 @@ from chains.clients import evm_transfers
 from chains.clients.base import Block, ChainError, Head, Mention, Snapshot, TransactionFacts
 from chains.clients.evm_tracing import Mined, Traces
 from chains.clients.quantities import address, data_bytes, hash32, json_object, quantity
-from chains.clients.rpc import Call, JsonRpc, RpcFault, TooLarge, Unread, Why, is_too_large, sound
+from chains.clients.rpc import BrokenOff, Call, JsonRpc, RpcFault, TooLarge, Unread, Why, is_too_large, sound
 
 # Receipts from before Byzantium tell no status; what is not said to have succeeded has not.
 _NO_STATUS = "0x0"
@@ -58,8 +58,11 @@ def fetch(node: JsonRpc, transaction_hashes: Sequence[str], loud: Collection[str
     return node.batch(calls, read, isolating=True)
 
 
-def fetch_alone(node: JsonRpc, transaction_hash: str) -> Found:
-    """Ask a node for one transaction, whatever the size of its receipt. Raises ChainError."""
+def fetch_alone(node: JsonRpc, transaction_hash: str, *, is_last_try: bool) -> Found:
+    """Ask a node for one transaction, whatever the size of its receipt. Raises ChainError.
+
+    On the last try a receipt that breaks off counts as unreadable.
+    """
     found = fetch(node, [transaction_hash], {transaction_hash})
     pair = found.pairs.get(transaction_hash)
     if not pair or transaction_hash not in found.places:
@@ -68,7 +71,9 @@ def fetch_alone(node: JsonRpc, transaction_hash: str) -> Found:
         receipt = node.stream(("eth_getTransactionReceipt", [transaction_hash]), _compact)
         if is_too_large(receipt):
             raise TooLarge("the node does not send a receipt of this size")
-    except TooLarge:
+    except TooLarge as error:
+        if isinstance(error, BrokenOff) and not is_last_try:
+            raise
         return replace(found, unreadable=frozenset({transaction_hash}))
     return Found({transaction_hash: _pair(transaction_hash, pair[0], receipt)})
 

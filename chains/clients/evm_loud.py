@@ -28,7 +28,8 @@ _one_at_a_time = threading.Semaphore(1)
 
 # A transaction, and the contracts whose calls and logs its facts hold.
 Wanted = tuple[str, frozenset[str]]
-Read = Callable[[str], TransactionFacts | None]
+# Reads a transaction that failed to be read so many times before.
+Read = Callable[[str, int], TransactionFacts | None]
 
 
 @dataclass(frozen=True)
@@ -117,10 +118,11 @@ class LoudReader:
                     self._thread = None
                     return
                 key, read = self._queue.popleft()
+                failures = self._failures[key].count if key in self._failures else 0
             facts = None
             try:
                 with _one_at_a_time:
-                    facts = read(key[0])
+                    facts = read(key[0], failures)
             except ChainError as error:
                 logger.warning("transaction %s could not be read alone: %s", key[0], error)
             except Exception:

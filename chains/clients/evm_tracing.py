@@ -25,9 +25,9 @@ from chains.clients.evm_trace_answers import (
     trace_of,
     transactions,
 )
-from chains.clients.rpc import Call, JsonRpc, TooLarge, Unread, Why
+from chains.clients.rpc import BrokenOff, Call, JsonRpc, TooLarge, Unread, Why
 
-__all__ = ["Mined", "Tracer", "Traces", "traces_of"]
+__all__ = ["Alone", "Mined", "Tracer", "Traces", "traces_of"]
 
 MOST_KEPT = 1000
 MOST_KEPT_CALLS = 200_000
@@ -57,6 +57,13 @@ class _Kept:
 class _Suspect:
     failures: int
     not_before: float
+
+
+@dataclass(frozen=True)
+class Alone:
+    """How a loud transaction is read alone: on the last try, what breaks off counts as unreadable."""
+
+    is_last_try: bool
 
 
 @dataclass(frozen=True)
@@ -117,9 +124,12 @@ class Tracer:
         return found
 
     def trace_alone(
-        self, hash_: str, mined: Mined, whole_input_of: frozenset[str]
+        self, hash_: str, mined: Mined, whole_input_of: frozenset[str], *, is_last_try: bool
     ) -> dict[str, Trace | None]:
-        """Return the trace of one transaction as `traces` does, read as it arrives, however large it is."""
+        """Return the trace of one transaction as `traces` does, read as it arrives, however large it is.
+
+        On the last try one that breaks off counts as unreadable.
+        """
         if self._is_unable:
             return {hash_: None}
         convert = Compact(whole_input_of)
@@ -128,7 +138,9 @@ class Tracer:
             trace: Trace | None = UNREADABLE
             if not is_too_much(answer):
                 trace = trace_of(answer, mined, whole_input_of, self._has_traced)
-        except TooLarge:
+        except TooLarge as error:
+            if isinstance(error, BrokenOff) and not is_last_try:
+                return {}
             trace = UNREADABLE
         except Unable:
             self._unable_until = self._clock() + UNABLE_SECONDS
@@ -264,7 +276,7 @@ def traces_of(
     wanted: Mapping[str, Mined],
     whole_input_of: frozenset[str] = frozenset(),
     *,
-    alone: bool = False,
+    alone: Alone | None = None,
 ) -> Traces:
     """Return the trace of each transaction from the first of these nodes that gives a readable one.
 
@@ -282,7 +294,9 @@ def traces_of(
         if alone:
             answers: dict[str, Trace | None] = {**tracer.remembered(open_, whole_input_of)}
             for hash_ in open_.keys() - answers.keys():
-                answers |= tracer.trace_alone(hash_, open_[hash_], whole_input_of)
+                answers |= tracer.trace_alone(
+                    hash_, open_[hash_], whole_input_of, is_last_try=alone.is_last_try
+                )
         else:
             answers = tracer.traces(open_, whole_input_of)
             loud |= tracer.loud(open_.keys() - answers.keys())

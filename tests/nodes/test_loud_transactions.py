@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chains.clients import evm_loud, evm_trace_answers, rpc
+from chains.clients import evm_loud, evm_trace_answers, rpc, rpc_transport
 from chains.clients.base import Snapshot, TransactionFacts, Watch
 from chains.clients.evm import EvmClient
 from chains.models import Chain, Token
@@ -14,6 +14,7 @@ from payments.finality import check_finality
 from payments.models import Payment
 from tests.chain import LocalChain
 from tests.fault_proxy import Exchange, FaultProxy
+from tests.nodes.conftest import NodeTime
 from tests.nodes.limits import call_by_call, untraced
 from tests.nodes.loud import Shouter
 from tests.nodes.networks import client_of, nodes_before
@@ -274,6 +275,45 @@ def test_a_receipt_that_fails_even_alone_is_asked_for_again_later_and_later(
 
 
 @pytest.mark.usefixtures("small_answers")
+def test_what_breaks_off_is_tried_again_before_it_counts_as_unreadable(
+    nodes_of: Nodes,
+    client_for: Clients,
+    local_chain: LocalChain,
+    shouter: Shouter,
+    time: NodeTime,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rpc_transport, "_LARGE_BYTES", 10_000)
+    loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
+    [node] = nodes_of(1)
+    receipts: list[int] = []
+
+    def break_off(exchange: Exchange) -> None:
+        if exchange.methods == [RECEIPT]:
+            receipts.append(1)
+            exchange.send(200, b'{"jsonrpc": "2.0", "id": 1, "result": {"logs": [' + b'"", ' * 5000)
+        else:
+            exchange.reply(exchange.truth())
+
+    client = client_for([node])
+    until_read(client, loud)
+    client._loud[node.url]._read.clear()
+    node.break_with(break_off)
+    plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
+    looks: list[Snapshot] = []
+
+    def is_answered() -> bool:
+        time.now += 30
+        looks.append(client.look_up([loud, plain], with_finality=False))
+        return not looks[-1].contradicted
+
+    eventually(is_answered, "it was given up", 60)
+    assert len(receipts) == 3
+    assert not only(looks[-1], loud).is_readable
+    assert all(only(snapshot, plain).is_readable for snapshot in looks)
+
+
+@pytest.mark.usefixtures("small_answers")
 def test_discovery_moves_on_past_loud_strangers_without_asking_for_their_receipts(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
@@ -335,7 +375,7 @@ def test_one_loud_transaction_is_read_at_a_time() -> None:
     running: list[int] = [0, 0]
     lock = threading.Lock()
 
-    def read(hash_: str) -> None:
+    def read(hash_: str, failures: int) -> None:
         with lock:
             running[0] += 1
             running[1] = max(running)
