@@ -277,7 +277,9 @@ def _not_mined(said: Sequence[TransactionFacts | None]) -> TransactionFacts | No
 def _set_liars_aside(wanted: str, agreed: TransactionFacts, answers: Sequence[_Answer]) -> None:
     for answer in answers:
         facts = answer.snapshot.transactions.get(wanted)
-        if facts is not None and facts.block is not None and _both(facts, agreed) is None:
+        if facts is None or facts.block is None or facts.is_readable != agreed.is_readable:
+            continue  # a node that can't show so large a transaction does not lie
+        if _both(facts, agreed) is None:
             answer.node.set_aside(Contradicted("two other nodes agree on another answer"))
 
 
