@@ -32,6 +32,8 @@ from tests.threats.real_accounts import (
 __all__ = ["ENTRY_POINT", "NOBODY", "call_data", "execute", "handle_ops"]
 ENTRY_POINT = ENTRY_POINTS["0.7"]
 USDC_UNIT = 10**6
+# Why money that arrived is not credited where no node can prove who made the payment.
+UNPROVED = ("not_verifiable", "transaction_not_bound")
 _ARTIFACTS = Path(deploy.__file__).with_name("artifacts.json")
 
 
