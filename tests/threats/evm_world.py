@@ -136,7 +136,7 @@ class World:
     def delegated(self, delegate: str) -> DelegatedAccount:
         """Return a new, funded account whose code is the delegate's (EIP-7702)."""
         account = self.contracts.delegated(delegate)
-        self.fund(account.address)
+        self.fund(account.address, coins=10**20)
         return account
 
     def look_alike_safe(self) -> "Safe":
