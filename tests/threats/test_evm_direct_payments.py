@@ -145,3 +145,18 @@ def test_of_several_logs_between_the_same_accounts_none_is_certain() -> None:
 def test_no_more_is_claimed_than_the_call_names() -> None:
     (moved,) = transfers(sent(PAY), {"logs": [log(PAYER, PAYEE, 11)], "gasUsed": "0xcab2"})
     assert (moved.references, moved.amount, moved.claimable) == ((REFERENCE,), 11, 10)
+
+
+@pytest.mark.parametrize("kind", [0x71, 0x7E, 0x7F])
+def test_a_transaction_that_its_senders_own_code_runs_shows_nothing_by_itself(kind: int) -> None:
+    """Of a type that is not Ethereum's: it may say that it pays, and have a pool pay instead."""
+    receipt = {"logs": [log(PAYER, PAYEE, 10)], "gasUsed": "0xcab2"}
+    pays = {**sent(PAY), "type": hex(kind)}
+    assert needs_trace(pays, receipt)
+    (moved,) = transfers(pays, receipt)
+    assert (moved.references, moved.made_by) == ((), "")
+    native = {**sent(REFERENCE, PAYEE, 5), "type": hex(kind)}
+    plain = {"logs": [], "gasUsed": hex(21_000 + 16 * 16)}
+    assert needs_trace(native, plain)
+    (moved,) = transfers(native, plain)
+    assert (moved.references, moved.claimable) == ((), 0)
