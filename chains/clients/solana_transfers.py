@@ -42,7 +42,7 @@ class _Credit:
 
 @dataclass
 class _Reading:
-    """A transaction while it is read; `lamports` are each key's, as far as instructions tell, at that moment."""
+    """A transaction while it is read; `lamports` are each key's at that moment, by what instructions moved."""
 
     entry: Entry
     fees: Fees
@@ -233,7 +233,7 @@ def _is_of(entry: Entry, move: Move, mint: str) -> bool:
 
 
 def _mint(entry: Entry, move: Move) -> str:
-    """Return the mint of the tokens that are moved, empty where nothing tells."""
+    """Return the mint of the tokens that are moved, empty where it is unknown."""
     if move.is_native:
         return ""
     if move.mint is not None:
