@@ -283,5 +283,5 @@ def _refuse_consumed(request: PaymentRequest, chain: Chain, transaction_hash: st
     elsewhere = consumed.exclude(payment__request=request)
     # One transaction may carry the references of several requests; then only the chain can tell what is left of it.
     if elsewhere.exists() and not elsewhere.filter(payment__carries_others=True).exists():
-        message = "This transaction has already been used to pay another request."
+        message = "This transaction has paid another request already."
         raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, message)
