@@ -189,7 +189,8 @@ class EvmClient:
         """Return whether `sender` has code, a delegation included, on a chain whose nodes trace no calls."""
         if self.tells_inner_calls():
             return False
-        return self._results([("eth_getCode", [sender, "latest"])])[0] != "0x"
+        code = self._results([("eth_getCode", [sender, "latest"])])[0]
+        return isinstance(code, str) and code != "0x"
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
