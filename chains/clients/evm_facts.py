@@ -97,7 +97,7 @@ def checked(found: Found, traces: Traces) -> Traces:
             if not evm_binding.is_complete(evm_transfers.token_transfers(logs), logs, trace):
                 (missing if trace.logs is None else unreadable).add(hash_)
                 del told[hash_]
-    return Traces(told, frozenset(missing), traces.unanswered, frozenset(unreadable))
+    return replace(traces, told=told, missing=frozenset(missing), unreadable=frozenset(unreadable))
 
 
 def doubtful(found: Found, traces: Traces) -> list[Doubtful]:
