@@ -50,6 +50,8 @@ def test_the_way_to_pay(
 
 @pytest.mark.parametrize("tag", LANGUAGES)
 def test_how_it_goes_and_ends(page: Page, create: Create, chain: Chain, tag: str) -> None:
+    # The shop never answers, so that the page is still there to be looked at.
+    page.route("https://shop.example/**", lambda _: None)
     order = create(redirect_url="https://shop.example/thanks")
     common = {"request_id": order["id"], "chain_id": chain.pk, "transaction_hash": HASH}
     payment = Payment.objects.create(
@@ -79,6 +81,7 @@ def test_what_stands_beside_the_ways_to_pay(page: Page, create: Create, chain: C
     payment = Payment.objects.create(**common, status="processing")
     page.goto(order["payment_url"] + f"?lang={tag}")
     expect(page.get_by_test_id("doubt")).to_be_visible()
+    picture(page, f"beside the ways to pay in {tag}")
     _expect(page, "choose", tag)
     for change in ({"seen_at": timezone.now()}, {"status": "failed", **REVERTED}):
         said = page.get_by_test_id("doubt").inner_text()
