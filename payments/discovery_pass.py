@@ -18,7 +18,7 @@ from payments.discovery_starts import restarted, start_of
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
 from payments.models.payment import RETRYABLE_FAILURES
 from payments.submission import record_found
-from payments.watches import Watching, by_merchant, requests_of, watch_of, watched
+from payments.watches import Watched, Watching, by_merchant, watched, watched_of
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class Page:
     """Those of a merchant's watched requests that one search takes; `is_last` if there are no more."""
 
     place: Place
-    requests: Sequence[PaymentRequest]
+    requests: Sequence[Watched]
     is_last: bool
 
 
@@ -128,7 +128,7 @@ class Pass:
         if requests:
             by_block = self.limits.by_block
             since = min(place.start for place in group) if by_block else None
-            watches = [watch_of(request) for request in requests]
+            watches = [request.watch for request in requests]
             discovery = self.client.discover(watches, since_block=since, until_block=until)
             self.found += _record(self.chain, requests, discovery.found)
             if by_block:
@@ -143,10 +143,10 @@ class Pass:
         ids = [place.merchant_id for place in group]
         if len(group) == 1:
             most = self.limits.watches
-            rows = requests_of(requests, ids, after=group[0].position.after, most=most + 1)
+            rows = watched_of(requests, ids, after=group[0].position.after, most=most + 1)
             return [Page(group[0], rows[:most], is_last=len(rows) <= most)]
-        of_merchant: dict[UUID, list[PaymentRequest]] = defaultdict(list)
-        for request in requests_of(requests, ids, after=None, most=None):
+        of_merchant: dict[UUID, list[Watched]] = defaultdict(list)
+        for request in watched_of(requests, ids, after=None, most=None):
             of_merchant[request.merchant_id].append(request)
         return [Page(place, of_merchant[place.merchant_id], is_last=True) for place in group]
 
@@ -162,7 +162,7 @@ class Pass:
             if done == 0 and not is_whole:
                 self.queue.append(page.place)
                 continue
-            last = None if is_whole and page.is_last else page.requests[done - 1].pk
+            last = None if is_whole and page.is_last else page.requests[done - 1].request_id
             position = advance(page.place, Searched(reach, until, last, began_at))
             if position is None:
                 continue
@@ -245,18 +245,21 @@ def _position(cursor: MerchantCursor) -> Position:
     )
 
 
-def _record(chain: Chain, requests: Iterable[PaymentRequest], found: Sequence[tuple[bytes, str]]) -> int:
+def _record(chain: Chain, requests: Iterable[Watched], found: Sequence[tuple[bytes, str]]) -> int:
     """Record the payments that are not known yet, and return how many."""
-    by_reference = {bytes(request.reference): request for request in requests}
+    if not found:
+        return 0
+    ids = {request.watch.reference: request.request_id for request in requests}
     payments = Payment.objects.filter(
         chain=chain, transaction_hash__in=[transaction_hash for _, transaction_hash in found]
     ).exclude(status=Payment.Status.FAILED, failure_code__in=RETRYABLE_FAILURES)
     known = set(payments.values_list("request_id", "transaction_hash"))
     new = [
-        (by_reference[reference], transaction_hash)
+        (ids[reference], transaction_hash)
         for reference, transaction_hash in found
-        if reference in by_reference and (by_reference[reference].pk, transaction_hash) not in known
+        if reference in ids and (ids[reference], transaction_hash) not in known
     ]
-    for request, transaction_hash in new:
-        record_found(request, chain=chain, transaction_hash=transaction_hash)
+    rows = PaymentRequest.objects.in_bulk([request_id for request_id, _ in new])
+    for request_id, transaction_hash in new:
+        record_found(rows[request_id], chain=chain, transaction_hash=transaction_hash)
     return len(new)
