@@ -363,7 +363,7 @@ class ChainClient(Protocol):
         """Return transactions that carry a watched reference, mined from `since_block` to `until_block` (or the head).
 
         The range looked through in one call is bounded; `next_block` says where it ended. It begins with exactly
-        `since_block`, so that each call gets on; without it, near the head. One query serves all watches, however many. See `SearchLimits` for chains that are not
-        searched by block.
+        `since_block`, so that each call gets on; without it, near the head. One query serves all watches,
+        however many. See `SearchLimits` for chains that are not searched by block.
         """
         ...
