@@ -44,5 +44,7 @@ def pay_all(chain: LocalChain, wanted: Sequence[PaymentRequest]) -> list[str]:
     hashes: dict[int, str] = {}
     for start in range(0, len(calls), BATCH):
         answers = requests.post(chain.url, json=calls[start : start + BATCH], timeout=60).json()
+        refused = [answer["error"] for answer in answers if "error" in answer]
+        assert not refused, refused[0]
         hashes |= {answer["id"]: answer["result"] for answer in answers}
     return [hashes[number] for number in range(len(calls))]
