@@ -121,6 +121,14 @@ def test_a_proof_does_not_cover_a_transaction_with_another_requests_swap() -> No
     assert credited(claims, moved(made_by=PAYER)) == FailureCode.TRANSACTION_NOT_BOUND
 
 
+def test_a_strangers_call_beside_a_relayed_payment_denies_it_to_nobody() -> None:
+    claims = Claims(None, proofs=(proof(),), names_others=True, others_calls=frozenset({0}))
+    paid = moved(made_by=PAYER)
+    assert credited(claims, paid) == (10, "payer")
+    for within in ((0,), (0, 1)):
+        assert credited(claims, replace(paid, within=within)) == FailureCode.TRANSACTION_NOT_BOUND
+
+
 # --- what was not proved --------------------------------------------------------------------------------------------
 
 
@@ -300,3 +308,18 @@ def test_a_swap_on_one_chain_counts_what_its_router_sent_within_the_call_that_ca
 def test_another_call_to_a_pinned_contract_within_ours_serves_another_swap() -> None:
     nested = replace(moved(within=(1, 2)), sender=ROUTER)
     assert isinstance(swapping(nested), Unbound)
+
+
+def test_a_strangers_swap_beside_a_relayed_swap_denies_it_to_nobody() -> None:
+    sent = replace(moved(within=(1,)), sender=ROUTER)
+    claims = Claims(
+        OURS,
+        names_ours=True,
+        names_others=True,
+        our_calls=frozenset({1}),
+        others_calls=frozenset({0}),
+        routers=frozenset({ROUTER}),
+    )
+    assert credited(claims, sent, replace(sent, slot="1", within=(0,))) == (10, "provider")
+    for shared in (replace(claims, others_calls=frozenset({1})), replace(claims, others_calls=frozenset())):
+        assert credited(shared, sent) == FailureCode.TRANSACTION_AMBIGUOUS
