@@ -177,9 +177,12 @@ def bind(
         if not _may_be_others_swap(t, claims) and claims.is_proved_by(t, block, ours=True)
     ]
     claimed = [limited for t in (*referenced, *proved) if (limited := _claimed(t)).amount > 0]
-    if any(transfer.amount in claims.elsewhere for transfer in claimed) and not claims.is_accepted:
-        return AMBIGUOUS_DELIVERY
     swapped = [t for t in unclaimed if t not in proved and _is_swapped(t, claims)]
+    # A delivery is what nothing else claims; only where no such transfer is left it may be a claimed one.
+    free = Counter(t.amount for t in unclaimed if t not in proved and t not in swapped)
+    contested = Counter(claims.elsewhere) - free
+    if claimed and any(t.amount in contested for t in (*referenced, *proved)) and not claims.is_accepted:
+        return AMBIGUOUS_DELIVERY
     if credited := _within_gains([*claimed, *swapped]):
         by = BoundBy.REFERENCE if referenced else BoundBy.PAYER if proved else BoundBy.PROVIDER
         return Bound(tuple(credited), by)

@@ -265,6 +265,19 @@ def test_a_delivery_that_another_request_claims_is_ambiguous_for_both() -> None:
     assert credited(Claims(THEIRS, elsewhere=(10,), is_accepted=True), theirs) == (10, "reference")
 
 
+def test_what_is_reported_for_another_request_beside_a_claimed_payment_leaves_the_payment_alone() -> None:
+    """A stranger can relay a signed payment together with a delivery of the same amount."""
+    claims, paid = Claims(OURS, elsewhere=(10,)), moved(references=(OURS,))
+    assert credited(claims, paid, moved(slot="1")) == (10, "reference")
+    twice = replace(claims, elsewhere=(10, 10))
+    assert credited(twice, paid, moved(slot="1")) == FailureCode.TRANSACTION_AMBIGUOUS
+
+
+def test_a_delivery_that_is_claimed_in_part_is_ambiguous() -> None:
+    paid = moved(references=(OURS,), claimable=9)
+    assert credited(Claims(OURS, elsewhere=(10,)), paid) == FailureCode.TRANSACTION_AMBIGUOUS
+
+
 def test_a_claimed_delivery_that_was_credited_already_is_not_credited_again() -> None:
     taken = Delivery(10, Taken((("0", "", 10),)))
     claims = Claims(OURS, foreign=frozenset({THEIRS}), delivery=taken)
