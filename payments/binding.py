@@ -57,8 +57,9 @@ class Claims:
     - `foreign` are other requests' references: a transfer that carries one belongs to that request.
     - `elsewhere` counts the amounts that providers report to have delivered by this transaction for other requests.
     - `is_accepted`: the merchant accepted the transaction.
-    - `names_ours`, `names_others`: whose quotes the transaction names. `our_calls` are the places among its mentions of
-      the calls that carry this request's id. `routers` are the pinned contracts of that quote's provider.
+    - `names_ours`, `names_others`: whose quotes the transaction names. `our_calls` and `others_calls` are the places
+      among its mentions of the calls that carry this request's id, and other requests'. `routers` are the pinned
+      contracts of this request's quote's provider.
     - `delivery`: the transaction is evaluated as a reported delivery, and as nothing else.
     """
 
@@ -70,6 +71,7 @@ class Claims:
     names_ours: bool = False
     names_others: bool = False
     our_calls: frozenset[int] = frozenset()
+    others_calls: frozenset[int] = frozenset()
     routers: frozenset[str] = frozenset()
     delivery: Delivery | None = None
 
@@ -172,12 +174,18 @@ def bind(
     if any(claims.foreign.intersection(t.references) for t in referenced) and not claims.is_accepted:
         return _AMBIGUOUS
     unclaimed = [t for t in arrived if t not in referenced and not claims.is_others(t, block)]
-    # A transaction that carries another request's id may deliver that request's swap.
-    proved = [t for t in unclaimed if not claims.names_others and claims.is_proved_by(t, block, ours=True)]
+    proved = [
+        t
+        for t in unclaimed
+        if not _may_be_others_swap(t, claims) and claims.is_proved_by(t, block, ours=True)
+    ]
     claimed = [limited for t in (*referenced, *proved) if (limited := _claimed(t)).amount > 0]
-    if any(transfer.amount in claims.elsewhere for transfer in claimed) and not claims.is_accepted:
-        return AMBIGUOUS_DELIVERY
     swapped = [t for t in unclaimed if t not in proved and _is_swapped(t, claims)]
+    # A delivery is what nothing else claims; only where no such transfer is left it may be a claimed one.
+    free = Counter(t.amount for t in unclaimed if t not in proved and t not in swapped)
+    contested = Counter(claims.elsewhere) - free
+    if claimed and any(t.amount in contested for t in (*referenced, *proved)) and not claims.is_accepted:
+        return AMBIGUOUS_DELIVERY
     if credited := _within_gains([*claimed, *swapped]):
         by = BoundBy.REFERENCE if referenced else BoundBy.PAYER if proved else BoundBy.PROVIDER
         return Bound(tuple(credited), by)
@@ -194,9 +202,21 @@ def _is_swapped(transfer: Transfer, claims: Claims) -> bool:
     The pinned contract itself sent it, in a call that carries this request's id, and no call to a pinned contract in
     between serves anything else: a thief's swap can complete a stranger's delivery within itself.
     """
-    is_ours_alone = claims.names_ours and not claims.names_others
+    is_located = bool(claims.others_calls) or not claims.names_others
     innermost = max(transfer.within, default=None)
-    return is_ours_alone and transfer.sender in claims.routers and innermost in claims.our_calls
+    is_ours_alone = claims.names_ours and is_located and innermost in claims.our_calls - claims.others_calls
+    return is_ours_alone and transfer.sender in claims.routers
+
+
+def _may_be_others_swap(transfer: Transfer, claims: Claims) -> bool:
+    """Whether another request's swap may have made the transfer: a call that carries that one's id encloses it.
+
+    A call beside it made nothing of it: anyone can put one into a transaction that relays a signed operation. Where
+    that call is not known, since logs alone name the swap, any transfer may be the swap's.
+    """
+    if claims.names_others and not claims.others_calls:
+        return True
+    return bool(claims.others_calls.intersection(transfer.within))
 
 
 def _claimed(transfer: Transfer) -> Transfer:

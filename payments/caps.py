@@ -13,6 +13,8 @@ from payments.sightings import Sighting
 MAX_OPEN_PAYMENTS = 5
 # Over the request's life, of those that a node has seen and that are not older than the request.
 MAX_PUBLIC_PAYMENTS = 30
+# Over the request's life, of those that their own bytes bind and that are not in a block: to make one costs nothing.
+MAX_PROMISES = 100
 # Rows over the request's life, whatever they are.
 MAX_PUBLIC_ROWS = 200
 _RETRY_SECONDS = 30
@@ -41,7 +43,8 @@ def demand_room(request: PaymentRequest, submitter: str, sighting: Sighting) -> 
     `too_many_open_payments` beyond 5 open ones of this client, `too_many_payments` beyond 30 or 200 over the request's
     life; `node_unavailable` instead where no node could tell whether the transaction is bound.
     """
-    if sighting.is_bound or (sighting.is_answered and has_room(request, submitter)):
+    is_exempt = sighting.is_bound and (sighting.is_mined or _promises(request) < MAX_PROMISES)
+    if is_exempt or (sighting.is_answered and has_room(request, submitter)):
         return
     if not sighting.is_answered:
         if has_room(request, submitter):
@@ -81,6 +84,12 @@ def _counted(request: PaymentRequest) -> int:
         request=request, submitted_publicly=True, seen_at__isnull=False, likely_failure=""
     )
     return seen.exclude(failure_code=FailureCode.TRANSACTION_TOO_OLD).count()
+
+
+def _promises(request: PaymentRequest) -> int:
+    """Return how many of the submitted transactions a node has seen, and none in a block."""
+    unmined = Payment.objects.filter(request=request, submitted_publicly=True, block_number__isnull=True)
+    return unmined.filter(seen_at__isnull=False).count()
 
 
 def _rows(request: PaymentRequest) -> int:

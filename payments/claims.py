@@ -67,6 +67,7 @@ def cases_of(
             names_ours=named.naming in (Naming.OURS, Naming.SEVERAL),
             names_others=named.naming in (Naming.ANOTHERS, Naming.SEVERAL),
             our_calls=named.calls,
+            others_calls=named.others_calls,
             routers=contracts_of(quote.provider, chain) if quote else frozenset(),
             delivery=deliveries.get(payment.pk),
         )

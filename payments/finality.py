@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -48,6 +49,8 @@ def check_finality(
             _check_on_chain(payments, client(chain), now())
         except ChainError:
             continue  # the lease brings them back
+        except SoftTimeLimitExceeded:
+            raise
         except Exception:
             logger.exception("the look at finality on chain %s stopped", chain.pk)
     return len(claimed)
@@ -71,10 +74,14 @@ def _check_on_chain(payments: Sequence[Payment], client: ChainClient, now: datet
         if _hash_of(payment) in snapshot.contradicted:
             continue  # no usable answer: the lease brings it back
         facts = snapshot.transactions.get(_hash_of(payment))
-        if payment.status == Payment.Status.FAILED:
-            _settle_failed(payment, facts, snapshot.head, now)
-        else:
-            _settle(payment, facts, snapshot.head, now)
+        settle = _settle_failed if payment.status == Payment.Status.FAILED else _settle
+        try:
+            settle(payment, facts, snapshot.head, now)
+        except SoftTimeLimitExceeded:
+            raise
+        except Exception:
+            # One payment's trouble must not keep the others waiting; its lease brings it back.
+            logger.exception("the finality of payment %s could not be looked at", payment.pk)
 
 
 def _chain_of(payment: Payment) -> Chain:

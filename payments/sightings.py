@@ -40,6 +40,11 @@ class Sighting:
         """Whether a node knows the transaction."""
         return self.facts is not None
 
+    @property
+    def is_mined(self) -> bool:
+        """Whether it is in a block."""
+        return self.facts is not None and self.facts.block is not None
+
 
 UNANSWERED = Sighting(is_answered=False)
 

@@ -76,6 +76,25 @@ def ask_enough(rpc: JsonRpc, ask: Callable[[JsonRpc], _Said]) -> list[_Said]:
     raise failure or ChainError(f"too few of {rpc.size} nodes could be asked", retry_after=rpc.soonest())
 
 
+def ask_until_agreed(rpc: JsonRpc, ask: Callable[[JsonRpc], _Said]) -> _Said:
+    """Return what two nodes say the same, asked one by one, where two have to agree; otherwise what one says.
+
+    Raises ChainError when no two of those that answered agree.
+    """
+    needed = 2 if rpc.size >= NODES_FOR_AGREEMENT else 1
+    said: list[_Said] = []
+    failure: ChainError | None = None
+    for node in rpc.each():
+        try:
+            said.append(ask(node))
+        except ChainError as error:
+            failure = error
+            continue
+        if said.count(said[-1]) == needed:
+            return said[-1]
+    raise failure or ChainError(f"no two of {rpc.size} nodes gave the same answer", retry_after=rpc.soonest())
+
+
 @dataclass(frozen=True)
 class _Answer:
     node: JsonRpc

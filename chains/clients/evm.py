@@ -276,8 +276,19 @@ class EvmClient:
         return self._nonces.transaction(sender, nonce)
 
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
-        """Return whether `address` signed `message` (EIP-191), or as a contract says that it did (EIP-1271)."""
-        return evm_signatures.is_signed_by(address, message, signature, self._answers)
+        """Return whether `address` signed `message` (EIP-191), or as a contract says that it did (EIP-1271).
+
+        A contract is asked through as many nodes as have to agree: one alone could give its payments to a stranger.
+        """
+
+        def as_one_node_says(node: JsonRpc) -> bool:
+            return evm_signatures.is_signed_by_contract(
+                address, message, signature, lambda calls: node.batch(calls, list)
+            )
+
+        return evm_signatures.is_signed_by_key(address, message, signature) or agreement.ask_until_agreed(
+            self._rpc, as_one_node_says
+        )
 
     def block_at(self, moment: datetime) -> int:
         """Return a height at or before `moment`; the lower of two where nodes have to agree."""

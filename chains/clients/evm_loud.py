@@ -19,7 +19,8 @@ logger = logging.getLogger(__name__)
 MOST_KNOWN = 1000
 MOST_QUEUED = 200
 MOST_KEPT = 500
-MOST_KEPT_PARTS = 200_000  # transfers and mentions
+MOST_KEPT_PARTS = 200_000  # transfers, mentions, and every 256 bytes of what these say
+_PART_BYTES = 256
 LONGEST_PAUSE_SECONDS = 300.0
 WAIT_SECONDS = 5.0
 
@@ -149,4 +150,5 @@ class LoudReader:
 
 
 def _weight(facts: TransactionFacts) -> int:
-    return len(facts.transfers) + len(facts.mentions)
+    said = sum(len(mention.data) for mention in facts.mentions)
+    return len(facts.transfers) + len(facts.mentions) + said // _PART_BYTES

@@ -30,7 +30,8 @@ from chains.clients.rpc import BrokenOff, Call, JsonRpc, TooLarge, Unread, Why
 __all__ = ["Alone", "Mined", "Tracer", "Traces", "traces_of"]
 
 MOST_KEPT = 1000
-MOST_KEPT_CALLS = 200_000
+MOST_KEPT_CALLS = 200_000  # with their logs, and every 256 bytes of input and of what the logs say
+_PART_BYTES = 256
 MOST_SUSPECTS = 1000
 SUSPECTS_PER_LOOK = 2
 LONGEST_PAUSE_SECONDS = 300.0
@@ -316,4 +317,6 @@ def traces_of(
 
 
 def _weight(trace: Trace) -> int:
-    return 1 + len(trace.calls) + len(trace.logs or ())
+    logs = trace.logs or ()
+    said = sum(len(call.data) for call in trace.calls) + sum(len(log.data) for log in logs)
+    return 1 + len(trace.calls) + len(logs) + said // _PART_BYTES

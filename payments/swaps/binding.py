@@ -46,15 +46,16 @@ class BuiltQuote:
 
 @dataclass(frozen=True)
 class Named:
-    """What a transaction names, seen from one request; `quote` is that request's own, if it alone is named.
+    """What a transaction names, seen from one request; `quote` is that request's own, if it is named.
 
-    `calls` are the places, among the transaction's mentions, of the calls that carry the id of that quote. Logs name a
-    quote as well, but nothing happens within them.
+    `calls` are the places, among the transaction's mentions, of the calls that carry the id of that quote, and (EVM)
+    `others_calls` of those that carry other requests'. Logs name a quote as well, but nothing happens within them.
     """
 
     naming: Naming
     quote: BuiltQuote | None = None
     calls: frozenset[int] = frozenset()
+    others_calls: frozenset[int] = frozenset()
 
 
 NOTHING_NAMED = Named(Naming.NOBODYS)
@@ -77,17 +78,24 @@ def named_quote(
     own = [quote for quote in named if quote.request_id == request_id]
     if not named:
         return NOTHING_NAMED
+    others = [quote for quote in named if quote.request_id != request_id]
+    # On Solana the customer signs all of a transaction, so that nothing in it is a stranger's addition.
+    others_calls = _calls_naming(facts, [] if is_solana else others, is_solana=is_solana)
     if not own:
-        return Named(Naming.ANOTHERS)
-    if len(own) < len(named):
-        return Named(Naming.SEVERAL)
+        return Named(Naming.ANOTHERS, others_calls=others_calls)
     quote = max(own, key=lambda quote: (quote.made_at, quote.pk))
-    calls = (
+    calls = _calls_naming(facts, [quote], is_solana=is_solana)
+    return Named(Naming.SEVERAL if others else Naming.OURS, quote, calls, others_calls)
+
+
+def _calls_naming(
+    facts: TransactionFacts, quotes: Sequence[BuiltQuote], *, is_solana: bool
+) -> frozenset[int]:
+    return frozenset(
         place
         for place, mention in enumerate(facts.mentions)
-        if not mention.is_log and _names(mention, quote, is_solana=is_solana)
+        if not mention.is_log and any(_names(mention, quote, is_solana=is_solana) for quote in quotes)
     )
-    return Named(Naming.OURS, quote, frozenset(calls))
 
 
 def _names(mention: Mention, quote: BuiltQuote, *, is_solana: bool) -> bool:

@@ -2,13 +2,16 @@
 
 import base64
 import json
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
 from solders.keypair import Keypair
 
-from chains.clients.evm_signatures import is_signed_by
+from chains.clients.evm_signatures import is_signed_by_contract, is_signed_by_key
+from chains.clients.rpc import Call
 from chains.models import ChainType
 from chains.signatures import LONGEST, SignatureError, normalise_signature
 
@@ -38,7 +41,18 @@ def test_an_evm_signature_becomes_lower_case_hex(given: str) -> None:
 def test_the_last_byte_may_count_from_0_as_hardware_wallets_do() -> None:
     counted_from_0 = EVM[:-2] + f"{int(EVM[-2:], 16) - 27:02x}"
     given = normalise_signature(ChainType.EVM, counted_from_0)
-    assert is_signed_by(SIGNER.address, TEXT, given, lambda calls: ["0x" for _ in calls])
+    assert is_signed_by_key(SIGNER.address, TEXT, given)
+
+
+def test_a_contract_that_answers_with_what_it_was_asked_has_signed_nothing() -> None:
+    def echo(calls: Sequence[Call]) -> list[Any]:
+        return [call["data"] if method == "eth_call" else "0x6001" for method, (call, *_) in calls]
+
+    def yes(calls: Sequence[Call]) -> list[Any]:
+        return ["0x1626ba7e" + "00" * 28 for _ in calls]
+
+    assert is_signed_by_contract(SIGNER.address, TEXT, "0x12", yes)
+    assert not is_signed_by_contract(SIGNER.address, TEXT, "0x12", echo)
 
 
 def test_a_contract_accounts_signature_may_be_longer() -> None:

@@ -283,3 +283,21 @@ def test_of_two_commitments_the_weaker_counts() -> None:
     confirmed, finalized = replace(MINED, commitment="confirmed"), replace(MINED, commitment="finalized")
     assert _both(confirmed, finalized) == confirmed
     assert _both(finalized, finalized) == finalized
+
+
+@pytest.mark.parametrize(("saying_yes", "is_signed"), [(0, False), (1, False), (2, True), (3, True)])
+def test_a_contracts_signature_needs_the_word_of_two_nodes(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, saying_yes: int, is_signed: bool
+) -> None:
+    def says(word: str) -> fault_proxy.Fault:
+        def answer(exchange: fault_proxy.Exchange) -> None:
+            called = {q["id"] for q in exchange.questions if q["method"] == "eth_call"}
+            told = [a for a in exchange.truth() if a["id"] not in called]
+            exchange.reply(told + [{"jsonrpc": "2.0", "id": id_, "result": word} for id_ in called])
+
+        return answer
+
+    nodes = nodes_of(3)
+    for place, node in enumerate(nodes):
+        node.break_with(says("0x1626ba7e" + "00" * 28 if place < saying_yes else "0x"))
+    assert client_for(nodes).is_signed_by(local_chain.usdc, "I will pay.", "0x12") is is_signed

@@ -2,11 +2,12 @@
 
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
 from chains.clients import evm_loud, evm_trace_answers, rpc, rpc_transport
-from chains.clients.base import Snapshot, TransactionFacts, Watch
+from chains.clients.base import Block, Mention, Snapshot, TransactionFacts, Watch
 from chains.clients.evm import EvmClient
 from chains.models import Chain, Token
 from merchants.models import Merchant
@@ -387,3 +388,17 @@ def test_one_loud_transaction_is_read_at_a_time() -> None:
         reader.facts({f"0x{n}": "0xb" for n in range(20)}, (), read, is_waiting=False)
     eventually(lambda: not any(reader._waiting for reader in readers), "all were read", 30)
     assert running[1] == 1
+
+
+def test_what_is_kept_is_bounded_by_what_it_says_and_not_only_by_its_parts() -> None:
+    long = Mention("0xRouter", bytes(2**20))
+
+    def read(hash_: str, failures: int) -> TransactionFacts:
+        block = Block(1, "0xb", datetime(2026, 1, 1, tzinfo=UTC))
+        return TransactionFacts(hash_, "0xS", failures, block, True, (), mentions=(long,) * 8)
+
+    reader = evm_loud.LoudReader()
+    for n in range(20):
+        assert reader.facts({f"0x{n}": "0xb"}, (), read, is_waiting=True)
+    kept = sum(len(mention.data) for facts in reader._read.values() for mention in facts.mentions)
+    assert 0 < kept <= 64 * 2**20

@@ -121,6 +121,14 @@ def test_a_proof_does_not_cover_a_transaction_with_another_requests_swap() -> No
     assert credited(claims, moved(made_by=PAYER)) == FailureCode.TRANSACTION_NOT_BOUND
 
 
+def test_a_strangers_call_beside_a_relayed_payment_denies_it_to_nobody() -> None:
+    claims = Claims(None, proofs=(proof(),), names_others=True, others_calls=frozenset({0}))
+    paid = moved(made_by=PAYER)
+    assert credited(claims, paid) == (10, "payer")
+    for within in ((0,), (0, 1)):
+        assert credited(claims, replace(paid, within=within)) == FailureCode.TRANSACTION_NOT_BOUND
+
+
 # --- what was not proved --------------------------------------------------------------------------------------------
 
 
@@ -257,6 +265,19 @@ def test_a_delivery_that_another_request_claims_is_ambiguous_for_both() -> None:
     assert credited(Claims(THEIRS, elsewhere=(10,), is_accepted=True), theirs) == (10, "reference")
 
 
+def test_what_is_reported_for_another_request_beside_a_claimed_payment_leaves_the_payment_alone() -> None:
+    """A stranger can relay a signed payment together with a delivery of the same amount."""
+    claims, paid = Claims(OURS, elsewhere=(10,)), moved(references=(OURS,))
+    assert credited(claims, paid, moved(slot="1")) == (10, "reference")
+    twice = replace(claims, elsewhere=(10, 10))
+    assert credited(twice, paid, moved(slot="1")) == FailureCode.TRANSACTION_AMBIGUOUS
+
+
+def test_a_delivery_that_is_claimed_in_part_is_ambiguous() -> None:
+    paid = moved(references=(OURS,), claimable=9)
+    assert credited(Claims(OURS, elsewhere=(10,)), paid) == FailureCode.TRANSACTION_AMBIGUOUS
+
+
 def test_a_claimed_delivery_that_was_credited_already_is_not_credited_again() -> None:
     taken = Delivery(10, Taken((("0", "", 10),)))
     claims = Claims(OURS, foreign=frozenset({THEIRS}), delivery=taken)
@@ -300,3 +321,18 @@ def test_a_swap_on_one_chain_counts_what_its_router_sent_within_the_call_that_ca
 def test_another_call_to_a_pinned_contract_within_ours_serves_another_swap() -> None:
     nested = replace(moved(within=(1, 2)), sender=ROUTER)
     assert isinstance(swapping(nested), Unbound)
+
+
+def test_a_strangers_swap_beside_a_relayed_swap_denies_it_to_nobody() -> None:
+    sent = replace(moved(within=(1,)), sender=ROUTER)
+    claims = Claims(
+        OURS,
+        names_ours=True,
+        names_others=True,
+        our_calls=frozenset({1}),
+        others_calls=frozenset({0}),
+        routers=frozenset({ROUTER}),
+    )
+    assert credited(claims, sent, replace(sent, slot="1", within=(0,))) == (10, "provider")
+    for shared in (replace(claims, others_calls=frozenset({1})), replace(claims, others_calls=frozenset())):
+        assert credited(shared, sent) == FailureCode.TRANSACTION_AMBIGUOUS

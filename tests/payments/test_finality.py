@@ -1,9 +1,11 @@
 """After completion the block is looked at once more when it is final; if it vanished, that is told, never hidden."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from payments import finality
 from payments.finality import LOOKS_BEFORE_ALARM, check_finality
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from tests.chain import LocalChain
@@ -73,3 +75,25 @@ def test_a_transaction_mined_again_in_another_block_is_still_paid(
     assert not completed.reorged
     assert completed.block_hash != first_block
     assert not Event.objects.filter(type="payment.reorged").exists()
+
+
+def test_one_payments_trouble_does_not_keep_the_others_from_finality(
+    request_for: Make, local_chain: LocalChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [request_for() for _ in range(3)]
+    payments = [look_until_decided(submit(each, pay(local_chain, each)), Clock()) for each in requests]
+    odd = min(payments, key=lambda payment: payment.finality_check_at or payment.created_at)
+    settle = finality._settle
+
+    def failing(payment: Payment, *given: Any) -> None:
+        if payment.pk == odd.pk:
+            raise ValueError("something odd")
+        settle(payment, *given)
+
+    monkeypatch.setattr(finality, "_settle", failing)
+    clock = Clock()
+    local_chain.mine(70)
+    clock.forward(minutes=3)
+    assert check_finality(now=clock) == 3
+    waiting = Payment.objects.filter(finality_check_at__isnull=False)
+    assert [payment.pk for payment in waiting] == [odd.pk]

@@ -124,6 +124,18 @@ def test_one_that_waits_and_is_bound_by_its_own_bytes_is_refused_by_no_cap(
     assert submit(request, pay(local_chain, request)).status == "pending"
 
 
+@pytest.mark.usefixtures("not_mining")
+def test_promises_that_are_never_mined_do_not_fill_the_database(
+    request_for: Make, local_chain: LocalChain
+) -> None:
+    request = request_for()
+    rows(request, MAX_PUBLIC_ROWS, seen_at=timezone.now(), failure_code="transaction_replaced")
+    promised = pay(local_chain, request)
+    assert refusal(request, promised)[0] == "too_many_payments"
+    local_chain.mine()
+    assert submit(request, promised).status == "pending"
+
+
 def test_unknown_and_old_hashes_do_not_count_toward_the_thirty(
     request_for: Make, local_chain: LocalChain
 ) -> None:

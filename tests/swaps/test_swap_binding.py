@@ -98,8 +98,16 @@ def test_whose_it_is() -> None:
     assert seen(mined(call(SELECTOR + bytes(64))), ours, anothers) == (Naming.NOBODYS, None)
     assert seen(mined(call(SELECTOR + ID)), ours, anothers) == (Naming.OURS, 1)
     assert seen(mined(call(SELECTOR + OTHER_ID)), ours, anothers) == (Naming.ANOTHERS, None)
-    assert seen(mined(call(SELECTOR + ID), log(OTHER_ID)), ours, anothers) == (Naming.SEVERAL, None)
-    assert seen(mined(call(SELECTOR + ID + OTHER_ID)), ours, anothers) == (Naming.SEVERAL, None)
+    assert seen(mined(call(SELECTOR + ID), log(OTHER_ID)), ours, anothers) == (Naming.SEVERAL, 1)
+    assert seen(mined(call(SELECTOR + ID + OTHER_ID)), ours, anothers) == (Naming.SEVERAL, 1)
+
+
+def test_the_calls_of_each_are_told_apart() -> None:
+    mentions = (call(SELECTOR + OTHER_ID), call(SELECTOR + ID), log(OTHER_ID), call(SELECTOR + ID + OTHER_ID))
+    quotes = (quote(), quote(OTHER_ID, ANOTHERS, 2))
+    named = named_quote(mined(*mentions), OURS, quotes, is_solana=False)
+    assert (named.calls, named.others_calls) == (frozenset({1, 3}), frozenset({0, 3}))
+    assert named_quote(mined(*mentions), OURS, quotes, is_solana=True).others_calls == frozenset()
 
 
 def test_of_several_quotes_of_one_request_the_last_made_counts() -> None:

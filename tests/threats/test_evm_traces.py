@@ -12,8 +12,14 @@ from chains.clients.base import ChainError, Discovery, TransactionFacts, Transfe
 from chains.clients.evm import EvmClient
 from chains.clients.evm_facts import Found
 from chains.clients.evm_trace import Trace, Untraceable, read_trace
-from chains.clients.evm_tracing import PRESUMED_UNABLE_AFTER_FAILURES, PRESUMED_UNABLE_AFTER_SECONDS
+from chains.clients.evm_tracing import (
+    PRESUMED_UNABLE_AFTER_FAILURES,
+    PRESUMED_UNABLE_AFTER_SECONDS,
+    Mined,
+    Tracer,
+)
 from chains.clients.evm_tracing import Traces as Traces_
+from chains.clients.rpc import Identity, JsonRpc
 from chains.models import Token
 from payments.models import Payment
 from tests.chain import LocalChain
@@ -442,3 +448,14 @@ def test_an_unsubmitted_payment_by_a_safe_is_found_by_the_recipients_logs(
     assert (b"w" * 16, ours) in found.found
     assert traces.asked == [[ours]]  # no others are worth a trace
     assert nobodys not in [hash_ for _, hash_ in found.found]
+
+
+def test_the_traces_that_are_kept_are_bounded_by_the_input_that_they_hold() -> None:
+    tracer = Tracer(JsonRpc(["http://127.0.0.1:1"], Identity(("eth_chainId", []), lambda _: True)))
+    frame = evm_trace.Call("CALL", "0xS", "0xRouter", 0, bytes(8 * 2**20))
+    for n in range(20):
+        mined = {f"0x{n}": Mined({}, {}, "0xb")}
+        tracer._keep(mined, {f"0x{n}": Trace((frame,), ())}, frozenset())
+    kept = [tracer.remembered({f"0x{n}": Mined({}, {}, "0xb")}, frozenset()) for n in range(20)]
+    assert 0 < sum(map(len, kept)) <= 8
+    assert kept[-1]
