@@ -1,0 +1,233 @@
+"""What has to be so whatever happens, by what the model knows: whose each unit is, and what became of it.
+
+None of this asks the service's own evaluation. It reads what the service has written, and compares.
+"""
+
+import json
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from tests.properties.ledger import MERCHANT, THE_THIEFS, TOKEN, Ledger, Move, Noise, Sent
+from tests.properties.world import LAST_RETRY, Intent, World
+from webhooks.models import Event
+
+# A no that a reorganisation can turn.
+DECIDED_BY_THE_CHAIN = frozenset(
+    {
+        *("transaction_reverted", "wrong_token", "wrong_recipient", "wrong_amount", "transaction_too_old"),
+        *("transaction_not_bound", "transaction_ambiguous", "transaction_already_used", "not_verifiable"),
+    }
+)
+CREDITED = ("payment.succeeded", "payment.partially_paid", "payment.overpaid")
+ACCEPTABLE = ("transaction_not_bound", "transaction_ambiguous", "not_verifiable")
+
+
+@dataclass
+class Oracle:
+    """The books of the model beside the service's own; `check` holds them together after each step."""
+
+    world: World
+    credits: dict[tuple[str, str], ConsumedTransfer] = field(default_factory=dict)
+    payments: dict[str, Payment] = field(default_factory=dict)
+    requests: dict[UUID, str] = field(default_factory=dict)
+
+    def check(self) -> None:
+        payments = {payment.pk: payment for payment in Payment.objects.select_related("request")}
+        consumed = list(ConsumedTransfer.objects.all())
+        for row in consumed:
+            if (row.transaction_hash, row.slot) not in self.credits:
+                self.credits[row.transaction_hash, row.slot] = row
+                self._check_credit(row, payments[row.payment_id])
+        self._check_totals(consumed, payments)
+        by_payment: Counter[str] = Counter()
+        by_request: Counter[UUID] = Counter()
+        for row in consumed:
+            by_payment[row.payment_id] += int(row.amount)
+            by_request[payments[row.payment_id].request_id] += int(row.amount)
+        for payment in payments.values():
+            self._check_payment(payment, by_payment[payment.pk])
+        for request in PaymentRequest.objects.all():
+            self._check_request(request, by_request[request.pk])
+        self.payments = payments
+
+    # --- money ---------------------------------------------------------------------------------------------------
+
+    def _check_credit(self, row: ConsumedTransfer, payment: Payment) -> None:
+        """What is credited has arrived, deep enough, and was meant for this request."""
+        home = self.world.home
+        assert row.chain_id == self.world.home_chain.pk
+        sent = home.sent[row.transaction_hash]
+        move = sent.moves[int(row.slot)]
+        where = f"{payment.bound_by} took {move} of {sent} for {payment.request_id}"
+        assert sent.is_mined, where
+        assert sent.succeeds, where
+        assert sent.is_readable, where
+        assert home.depth_of(sent) >= self.world.setting.required, where
+        assert (move.recipient, move.token, move.is_round) == (MERCHANT, TOKEN, False), where
+        assert 0 < row.amount <= move.amount, where
+        if payment.bound_by == Payment.BoundBy.MANUAL:
+            assert payment.pk in self.world.accepted, where
+            assert not self._is_claimed_elsewhere(sent, move, payment.request_id), where
+        elif move.owners is not THE_THIEFS:
+            assert payment.request_id in move.owners, where
+
+    def _is_claimed_elsewhere(self, sent: Sent, move: Move, request: UUID) -> bool:
+        """Whether a customer bound the money to another request in a way that nodes can show."""
+        is_shown = not (move.is_inner and self.world.home.is_blind_to(sent))
+        return (
+            is_shown
+            and bool(move.owners)
+            and request not in (move.owners or ())
+            and bool(move.references)
+        )
+
+    def _check_totals(self, consumed: list[ConsumedTransfer], payments: dict[str, Payment]) -> None:
+        """No transaction gives more than arrived by it, nor gives a thief more than the thief has paid."""
+        by_hash: dict[str, list[ConsumedTransfer]] = defaultdict(list)
+        for row in consumed:
+            by_hash[row.transaction_hash].append(row)
+        for hash_, rows in by_hash.items():
+            sent = self.world.home.sent[hash_]
+            if not sent.is_mined:
+                continue  # credited before a reorganisation
+            thiefs = sum(
+                int(row.amount)
+                for row in rows
+                if sent.moves[int(row.slot)].owners is THE_THIEFS
+                and payments[row.payment_id].bound_by != Payment.BoundBy.MANUAL
+            )
+            where = f"{rows} of {sent}"
+            assert thiefs <= max(net(sent, thiefs_only=True), 0), where
+            assert sum(int(row.amount) for row in rows) <= net(sent), where
+            for account in {row.account for row in rows if row.account}:
+                taken = sum(int(row.amount) for row in rows if row.account == account)
+                assert taken <= self.world.home.gain(sent, account), where
+
+    # --- statuses ------------------------------------------------------------------------------------------------
+
+    def _check_payment(self, payment: Payment, credited: int) -> None:
+        before = self.payments.get(payment.pk)
+        if payment.status == Payment.Status.COMPLETED:
+            assert payment.amount_received == credited > 0
+            return
+        assert credited == 0
+        assert before is None or before.status != Payment.Status.COMPLETED
+        has_failed_now = payment.status == Payment.Status.FAILED and (
+            before is None or before.failed_at != payment.failed_at
+        )
+        if has_failed_now and payment.failure_code in DECIDED_BY_THE_CHAIN:
+            self._check_no(payment)
+
+    def _check_no(self, payment: Payment) -> None:
+        """A no is said at the required depth only, and never denies money that the nodes can't explain."""
+        if payment.type == Payment.Type.SWAP or payment.has_delivery:
+            return  # decided by what the provider names
+        ledger = self.world.ledger_of(payment)
+        sent = ledger.sent[payment.transaction_hash]
+        where = f"{payment.failure_code} of {sent}"
+        assert ledger.depth_of(sent) >= (self.world.setting.required if ledger is self.world.home else 1), where
+        if ledger is not self.world.home or not sent.succeeds:
+            return
+        if not sent.is_readable:
+            assert payment.failure_code == "not_verifiable", where
+        elif ledger.is_blind_to(sent) and net(sent) > 0:
+            assert payment.failure_code != "transaction_not_bound", where
+
+    def _check_request(self, request: PaymentRequest, credited: int) -> None:
+        before = self.requests.get(request.pk)
+        status = self.requests[request.pk] = request.status
+        assert request.amount_paid == credited
+        if status == PaymentRequest.Status.CANCELLED:
+            assert before in (None, "active", "cancelled")
+        else:
+            assert (status == PaymentRequest.Status.COMPLETED) is (credited >= request.amount)
+        assert before not in ("completed", "cancelled") or status == before
+        assert before != "expired" or status in ("expired", "completed")
+
+    # --- at the end ----------------------------------------------------------------------------------------------
+
+    def check_events(self) -> None:
+        """Each change was told once."""
+        told: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for event in Event.objects.all():
+            told[event.type].append(json.loads(bytes(event.body))["data"]["object"])
+        full = {str(r.pk) for r in PaymentRequest.objects.all() if r.amount_paid >= r.amount}
+        assert Counter(each["payment_request"] for each in told["payment.succeeded"]) == Counter(full)
+        expired = Counter(each["payment_request"] for each in told["payment.expired"])
+        assert all(count == 1 for count in expired.values())
+        credited = Counter(each["id"] for name in CREDITED for each in told[name])
+        completed = Payment.objects.filter(status=Payment.Status.COMPLETED).values_list("pk", flat=True)
+        assert credited == Counter(completed)
+        own = {intent.money.hash for intent in self.world.intents if intent.money}
+        unbound = Counter(
+            each["payment_request"]
+            for each in told["payment.failed"]
+            if each["failure_code"] in ("transaction_not_bound", "transaction_not_found")
+            and each["transaction_hash"] not in own
+            and each["id"] not in self.world.accepted
+            and each["type"] == "direct"
+        )
+        assert all(count == 1 for count in unbound.values()), unbound
+
+    def check_nothing_is_lost(self) -> None:
+        """Every honest payment that is on the final chain and that nodes can verify was credited."""
+        for intent in self.world.intents:
+            self._check_intent(intent)
+
+    def _check_intent(self, intent: Intent) -> None:
+        sent = intent.money
+        if sent is None or not sent.is_mined or not sent.succeeds:
+            return
+        home = self.world.home
+        places = [place for place, move in enumerate(sent.moves) if move.owners == frozenset({intent.request})]
+        rows = [row for place in places if (row := self.credits.get((sent.hash, str(place))))]
+        own = [row for row in rows if self.payments[row.payment_id].request_id == intent.request]
+        if sum(int(row.amount) for row in own) >= intent.amount:
+            return
+        accepted = [row for row in rows if self.payments[row.payment_id].bound_by == "manual"]
+        if accepted:
+            return  # the merchant gave it to another request
+        payment = self._payment_of(intent)
+        where = f"{intent} is {payment and (payment.status, payment.failure_code, payment.status_detail)}"
+        assert payment is not None, where
+        if payment.retries >= LAST_RETRY:
+            return
+        if not is_verifiable(home, sent, intent):
+            is_late = intent.proved_until is not None and is_after(sent, intent)
+            assert payment.is_open or payment.failure_code in ACCEPTABLE or is_late, where
+            return
+        raise AssertionError(where)
+
+    def _payment_of(self, intent: Intent) -> Payment | None:
+        hash_ = intent.sent.hash if intent.sent else ""
+        for payment in self.payments.values():
+            known = {payment.transaction_hash, *payment.replaced_hashes}
+            if payment.request_id == intent.request and hash_ in known:
+                return payment
+        return None
+
+
+def net(sent: Sent, *, thiefs_only: bool = False) -> int:
+    """Return what the merchant had more after the transaction: of the thief's money alone, or of everybody's."""
+    return sum(
+        (move.recipient == MERCHANT) * move.amount - (move.sender == MERCHANT) * move.amount
+        for move in sent.moves
+        if move.token == TOKEN and (move.owners is THE_THIEFS or not thiefs_only)
+    )
+
+
+def is_verifiable(home: Ledger, sent: Sent, intent: Intent) -> bool:
+    """Whether nodes can show that the honest payment is what it is."""
+    if sent.noise is not Noise.QUIET:
+        return False
+    if intent.kind in ("wallet", "proved wallet") and home.is_blind_to(sent):
+        return False
+    return not is_after(sent, intent)
+
+
+def is_after(sent: Sent, intent: Intent) -> bool:
+    """Whether the transaction was mined after the customer's proof had ended."""
+    return bool(intent.proved_until and sent.mined_at and sent.mined_at > intent.proved_until)

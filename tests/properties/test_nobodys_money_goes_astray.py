@@ -1,0 +1,105 @@
+"""Random histories of customers, merchants, relayers, nodes and thieves, against a model that knows whose money is whose.
+
+No request is credited with money that was meant for another one, and nothing that arrived is lost. `SEQUENCES=20000` in
+the environment tries that many histories (200 otherwise); `make properties` does so in two processes.
+"""
+
+import os
+from contextlib import suppress
+
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from config.api.errors import ApiError
+from merchants.models import Merchant
+from payments.models import Payment
+from payments.submission import retry_payment
+from tests.properties.ledger import FINALITY, GONE, POOL, TOKEN, Noise
+from tests.properties.oracle import Oracle
+from tests.properties.people import ACTIONS, TRICKS, Step, take
+from tests.properties.progress import note
+from tests.properties.world import SETTINGS, Clock, Intent, Setting, World, make_catalogue, ruled_by
+
+OFTEN = ("compose", "look", "mine", "pay", "bridge", "deliver", "steal", "sign_operation")
+STEPS = st.lists(
+    st.builds(
+        Step,
+        st.sampled_from((*OFTEN, *OFTEN, *sorted(ACTIONS))),
+        st.integers(0, 5),
+        st.integers(0, 5),
+        st.integers(1, 9),
+        st.frozensets(st.sampled_from((*TRICKS, "drop", "flip", "page closed")), max_size=6),
+    ),
+    min_size=4,
+    max_size=20,
+)
+
+
+@pytest.fixture
+def catalogue(db: None) -> None:
+    make_catalogue(TOKEN)
+
+
+@pytest.mark.django_db
+@settings(
+    max_examples=int(os.environ.get("SEQUENCES", "200")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(setting=st.sampled_from(SETTINGS), steps=STEPS)
+def test_each_unit_is_credited_once_and_to_the_request_that_it_was_meant_for(
+    merchant: Merchant, other_merchant: Merchant, catalogue: None, setting: Setting, steps: list[Step]
+) -> None:
+    clock = Clock()
+    with ruled_by(clock), transaction.atomic():
+        world = World((merchant, other_merchant), setting, clock)
+        oracle = Oracle(world)
+        world.create(3)
+        world.create(2, of=1)
+        for step in steps:
+            take(world, step)
+            oracle.check()
+        come_to_an_end(world, oracle)
+        transaction.set_rollback(True)
+    note()
+
+
+def come_to_an_end(world: World, oracle: Oracle) -> None:
+    """Let everybody be honest, the nodes answer and the chain become final; then nothing may be missing."""
+    for sent in world.home.sent.values():
+        if sent.noise is Noise.CONTRADICTED:
+            sent.noise = Noise.QUIET
+    for _ in range(FINALITY + 1):
+        world.mine()
+    world.look()
+    oracle.check()
+    for _ in range(3):
+        for intent in world.intents:
+            _follow_up(world, intent)
+        for payment in Payment.objects.filter(status=Payment.Status.FAILED):
+            if payment.retries < 2:
+                with suppress(ApiError):
+                    retry_payment(payment, actor="api")
+        world.look()
+        oracle.check()
+    oracle.check_nothing_is_lost()
+    oracle.check_events()
+
+
+def _follow_up(world: World, intent: Intent) -> None:
+    """Have the page submit the hash that the wallet now has for what the customer sent; the merchant, if it can't."""
+    sent = intent.sent
+    if sent is None or intent.order is not None and not intent.is_submitted and sent.at == GONE:
+        return
+    ledger = world.source if intent.order else world.home
+    for other in ledger.sent.values():
+        is_same = (other.sender, other.nonce, other.effect) == (sent.sender, sent.nonce, sent.effect)
+        if is_same and other.is_mined:
+            intent.sent = sent = other
+    if sent.at in (POOL, GONE):
+        return
+    chain = world.source_chain if intent.order else world.home_chain
+    if world.submit(intent.request, sent.hash, chain):
+        world.submit_as_merchant(intent.request, sent.hash, chain)
