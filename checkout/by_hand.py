@@ -1,5 +1,7 @@
 """Paying without connecting a wallet: where to send by hand, and a form for the hash, both without scripts."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +17,7 @@ from checkout.lookup import chain_of, find_request
 from checkout.pages import link_context, missing, page_context, shown
 from checkout.payment_links import binds
 from checkout.whereabouts import any_chain_with, chain_with
+from config.api.client_address import client_digest
 from config.api.errors import ApiError, ErrorCode
 from config.api.methods import only_read
 from config.api.public_limits import count_expensive
@@ -58,11 +61,17 @@ def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
 def take_typed_hash(request: HttpRequest, found: PaymentRequest) -> None:
     """Have the form's transaction looked for, on whichever network it is. Raises ApiError."""
     chosen = _chosen_chain(typed(request, "chain_id") or str(found.chain_id))
-    others: list[Chain] = []
-    if settings.ROUTING_PROVIDERS and _may_look(request, found):
-        others = list(Chain.objects.filter(is_active=True))
-    chain, transaction_hash = _located(typed(request, "transaction_hash"), chosen, others)
-    submit_hash(found, chain=chain, transaction_hash=transaction_hash, actor="checkout")
+    others = list(Chain.objects.filter(is_active=True)) if settings.ROUTING_PROVIDERS else []
+    may_look = partial(_may_look, request)
+    chain, transaction_hash = _located(typed(request, "transaction_hash"), chosen, others, may_look)
+    submit_hash(
+        found,
+        chain=chain,
+        transaction_hash=transaction_hash,
+        actor="checkout",
+        submitter=client_digest(request),
+        before_extra_look=lambda: count_expensive(request),
+    )
 
 
 def refused_hash(request: HttpRequest, error: ApiError) -> dict[str, Any]:
@@ -97,39 +106,47 @@ def _chosen_chain(text: str) -> Chain:
     return chain_of(int(text), active_only=False)
 
 
-def _located(text: str, chosen: Chain, others: list[Chain]) -> tuple[Chain, str]:
-    """Return the transaction's canonical hash, and the chain that it is on as far as one of `others` tells better."""
+def _located(
+    text: str, chosen: Chain, others: list[Chain], may_look: Callable[[], bool]
+) -> tuple[Chain, str]:
+    """Return the transaction's canonical hash and its chain: the chosen one, unless one of `others` has it.
+
+    Nodes are asked only if `may_look` allows it, once the hash is known to be one.
+    """
     try:
         transaction_hash = normalise_transaction_hash(chosen.chain_type, text)
     except HashError as error:
-        found = _on_another_family(text, [chain for chain in others if chain.chain_type != chosen.chain_type])
+        strangers = [chain for chain in others if chain.chain_type != chosen.chain_type]
+        found = _on_another_family(text, strangers, may_look)
         if found is None:
             raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
         return found
-    return chain_with(transaction_hash, chosen, others), transaction_hash
+    return chain_with(transaction_hash, chosen, others if others and may_look() else []), transaction_hash
 
 
-def _on_another_family(text: str, chains: list[Chain]) -> tuple[Chain, str] | None:
+def _on_another_family(
+    text: str, chains: list[Chain], may_look: Callable[[], bool]
+) -> tuple[Chain, str] | None:
     try:
         transaction_hash = normalise_transaction_hash(chains[0].chain_type, text) if chains else ""
     except HashError:
         return None
-    chain = any_chain_with(transaction_hash, chains)
+    chain = any_chain_with(transaction_hash, chains) if chains and may_look() else None
     return None if chain is None else (chain, transaction_hash)
 
 
-def _may_look(request: HttpRequest, found: PaymentRequest) -> bool:
+def _may_look(request: HttpRequest) -> bool:
     """Whether the limits leave room to ask nodes; a hash itself is never refused for asking too often."""
     try:
-        count_expensive(request, found.pk)
+        count_expensive(request)
     except ApiError:
         return False
     return True
 
 
 def by_hand_context(found: PaymentRequest) -> dict[str, Any]:
-    """Return what the page shows; the link that a wallet scans only where sending by hand is what it stands for."""
+    """Return what the page shows; a link for wallets only where it means a transfer by hand."""
     context = page_context(found)
-    if not context["is_payable"] or context["awaits_merchant"] or binds(found):
+    if not context["is_payable"] or binds(found):
         return {**context, "is_by_hand": False}
     return {**context, **link_context(found), "is_by_hand": True}

@@ -26,7 +26,7 @@ from checkout.pages import link_context, missing, page_context, shown
 from config.api.errors import ApiError, ErrorCode
 from config.api.public_limits import count_expensive
 from config.api.serializers import timestamp
-from payments.models import PayerProof, PaymentRequest, Route
+from payments.models import PayerProof, Payment, PaymentRequest, Route
 from payments.proof_offers import offer_proof, standing_proof
 from payments.proofs import take_proof
 
@@ -47,8 +47,9 @@ def ask_for_proof(request: HttpRequest, shortcode: str) -> HttpResponse:
         return lead_to(request, "by-hand", found.shortcode)
     address = typed(request, "wallet_address")
     try:
-        count_expensive(request, found.pk)
-        route = offer_proof(found, wallet_address=wallet_of(found.chain, address.strip()))
+        wallet_address = wallet_of(found.chain, address.strip())
+        count_expensive(request)
+        route = offer_proof(found, wallet_address=wallet_address)
     except ApiError as error:
         return show_by_hand(request, found, {"proof_refusal": refusal(error), **_kept(address)}, error)
     return lead_to(request, "by-hand-proof", found.shortcode, route.id)
@@ -68,6 +69,8 @@ def proof_page(request: HttpRequest, shortcode: str, route_id: str) -> HttpRespo
         return _take_signature(request, found, route)
     proof = standing_proof(route)
     context = page_context(found)
+    if proof is not None and _is_being_checked(found, proof):
+        return lead_to(request, "pay", found.shortcode)
     if proof is not None and _may_send(context):
         return _shown(request, found, route, {**context, **_sending(found, proof)})
     if found.status == PaymentRequest.Status.COMPLETED or (proof and context["state"] == "processing"):
@@ -99,7 +102,13 @@ def take_hash_after_proof(request: HttpRequest, shortcode: str, route_id: str) -
 
 
 def _may_send(context: dict[str, Any]) -> bool:
-    return bool(context["is_payable"]) and not context["awaits_merchant"]
+    return bool(context["is_payable"])
+
+
+def _is_being_checked(found: PaymentRequest, proof: PayerProof) -> bool:
+    """Whether what the proved address sent is known already, so that the page must not ask for it again."""
+    sent = Payment.objects.filter(request=found, status__in=Payment.OPEN, likely_failure="")
+    return sent.filter(from_address=proof.address).exists()
 
 
 def _sending(found: PaymentRequest, proof: PayerProof) -> dict[str, Any]:
@@ -111,8 +120,9 @@ def _sending(found: PaymentRequest, proof: PayerProof) -> dict[str, Any]:
 def _take_signature(request: HttpRequest, found: PaymentRequest, route: Route) -> HttpResponse:
     given = typed(request, "signature")
     try:
-        count_expensive(request, found.pk)
-        take_proof(route, wallet_address=route.wallet_address, signature=_signature(route, given))
+        signature = _signature(route, given)
+        count_expensive(request)
+        take_proof(route, wallet_address=route.wallet_address, signature=signature)
     except ApiError as error:
         if error.problems[0].code == ErrorCode.ROUTE_EXPIRED:
             over = {"is_proof_over": True, **_kept(route.wallet_address)}

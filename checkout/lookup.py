@@ -1,7 +1,7 @@
-"""Finding what a call to the checkout names: its request, its route, its chain, wallet and token (contract 8)."""
+"""Finding what a call to the checkout names: its request, its route, its chain, wallet and token."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.db.models import QuerySet
@@ -9,12 +9,16 @@ from django.http import Http404
 from rest_framework.request import Request
 
 from chains.addresses import AddressError, normalise_address
+from chains.clients import get_client
+from chains.clients.base import ChainClient
 from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode
 from config.api.serializers import StrictSerializer
 from payments.models import PaymentRequest, Route
 from payments.swaps.tokens import token_to_pay_with
+
+Client = Callable[[Chain], ChainClient]
 
 
 def validated(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:
@@ -68,13 +72,14 @@ def wallet_of(chain: Chain, text: str) -> str:
         raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address") from error
 
 
-def token_of(chain: Chain, body: Mapping[str, Any]) -> Token:
+def token_of(chain: Chain, body: Mapping[str, Any], *, client: Client = get_client) -> Token:
     """Return the token that the body names by `token_id` or by `token_address`. Raises ApiError.
 
-    By its address it may be one that no catalogue holds and a routing provider lists; such a one may come unsaved.
+    By its address it may be one that no catalogue holds and a routing provider lists; such a one may come unsaved, and
+    only such a one makes `client` ask a node.
     """
     if "token_id" not in body:
-        return token_to_pay_with(chain, body["token_address"])
+        return token_to_pay_with(chain, body["token_address"], client=client)
     token = find_token(body["token_id"])
     if token is None or token.chain_id != chain.pk:
         raise ApiError(ErrorCode.TOKEN_UNKNOWN, f"{chain.name} has no such token here.", "token_id")

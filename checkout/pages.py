@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chains.amounts import price_text
 from chains.models import Chain
-from checkout import representations
+from checkout import progress, representations
 from checkout.logos import known_logo, version
 from checkout.payment_links import binds, payment_link
 from checkout.qr import qr_code
@@ -33,7 +33,8 @@ def page_context(found: PaymentRequest) -> dict[str, Any]:
         "checkout": checkout,
         "state": state,
         "is_payable": _is_payable(found, state),
-        **_unbound(checkout["payments"]),
+        "under_way": [each for each in checkout["payments"] if progress.is_under_way(each)],
+        **_in_doubt(checkout["payments"]),
         "is_time_up": found.status == PaymentRequest.Status.ACTIVE and found.is_past_expiry(timezone.now()),
         "merchant": checkout["merchant"],
         "amount_display": price_text(found.amount, decimals),
@@ -97,18 +98,19 @@ def logo_path(found: PaymentRequest) -> str | None:
 
 
 def _is_payable(found: PaymentRequest, state: str) -> bool:
-    """Whether a customer may be told where to send money: nothing ended, nothing under way, the chain in service."""
+    """Whether a customer may see where to send money: nothing ended, nothing under way, the chain in service."""
     in_service = found.chain.is_active and found.token.is_active
     return in_service and state in ("active", "partly_paid") and not found.is_past_expiry(timezone.now())
 
 
-def _unbound(payments: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return whether the newest payment arrived without anything that ties it, and what can still be done about it.
+def _in_doubt(payments: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the payments that are not on their way, and what can still be done about the newest unbound one.
 
-    Nobody should be asked to send that again.
+    They take none of the ways to pay away: anyone with the link may have submitted them.
     """
-    awaits = bool(payments) and payments[0]["failure_code"] == FailureCode.TRANSACTION_NOT_BOUND
-    if not awaits:
-        return {"awaits_merchant": False}
-    remedy, until = remedy_for(Payment.objects.get(pk=payments[0]["id"]))
-    return {"awaits_merchant": True, "remedy": remedy, "sign_until": timestamp(until)}
+    doubtful = progress.doubtful(payments)
+    unbound = next((each for each in doubtful if each["code"] == FailureCode.TRANSACTION_NOT_BOUND), None)
+    if unbound is None:
+        return {"doubtful": doubtful, "awaits_merchant": False}
+    remedy, until = remedy_for(Payment.objects.get(pk=unbound["id"]))
+    return {"doubtful": doubtful, "awaits_merchant": True, "remedy": remedy, "sign_until": timestamp(until)}

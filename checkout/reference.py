@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from chains.serializers import AmountSerializer, ChainSerializer, TokenSerializer
 from config.api.schema import described
 from config.api.serializers import TimestampField
 from payments import examples
-from payments.models import PaymentRequest
+from payments.models import FailureCode, Payment, PaymentRequest
 from payments.representations import PaymentSerializer
 
 _REQUEST = examples.PAYMENT_REQUEST
@@ -30,7 +31,12 @@ _MERCHANT: dict[str, Any] = {
     "support_email": "help@shop.example.com",
     "default_language": "en",
 }
-_PAYMENT = {name: value for name, value in examples.PAYMENT.items() if name != "from_address"}
+_PAYMENT: dict[str, Any] = {
+    **{name: value for name, value in examples.PAYMENT.items() if name != "from_address"},
+    "is_seen": True,
+    "is_bound": True,
+    "likely_failure": None,
+}
 _MERCHANTS_OWN = {"external_id", "metadata", "webhook_url", "references", "cancelled_at", "expired_at"}
 _SHOWN = {name: value for name, value in _REQUEST.items() if name not in _MERCHANTS_OWN}
 _CHECKOUT: dict[str, Any] = {
@@ -99,13 +105,46 @@ class MerchantThemeSerializer(serializers.Serializer[Any]):
 
 @described("CheckoutPayment", "A payment without its sender, which only the merchant may know.", _PAYMENT)
 class CheckoutPaymentSerializer(PaymentSerializer):
-    """The answer of `public_payment`."""
+    """What the customer may see of a payment, and whether it counts on its way."""
 
     from_address = None  # type: ignore[assignment]
+    is_seen = serializers.SerializerMethodField(
+        help_text="Whether a node knows the transaction. Until then it may be mistyped or never sent."
+    )
+    is_bound = serializers.SerializerMethodField(
+        help_text=(
+            "Whether the transaction is known to pay this request: mined and bound to it or, not mined yet, by its own "
+            "bytes. Only such a payment is a reason not to pay again."
+        )
+    )
+    likely_failure = serializers.SerializerMethodField(
+        help_text=(
+            "The `failure_code` with which it will fail once its block is deep enough; null where none is expected. "
+            "A reorganisation can still change it, so that the payment is `processing` until then."
+        )
+    )
 
     class Meta(PaymentSerializer.Meta):
-        fields = tuple(name for name in PaymentSerializer.Meta.fields if name != "from_address")
+        fields = (
+            *(name for name in PaymentSerializer.Meta.fields if name != "from_address"),
+            "is_seen",
+            "is_bound",
+            "likely_failure",
+        )
         read_only_fields = fields
+
+    def get_is_seen(self, payment: Payment) -> bool:
+        """Return whether a node knows the transaction."""
+        return payment.is_seen
+
+    def get_is_bound(self, payment: Payment) -> bool:
+        """Return whether the transaction is known to pay this request."""
+        return payment.is_bound
+
+    @extend_schema_field(serializers.ChoiceField(FailureCode.choices, allow_null=True))
+    def get_likely_failure(self, payment: Payment) -> str | None:
+        """Return what it will fail as once its block is deep enough."""
+        return payment.likely_failure or None
 
 
 @described("PayWith", "What a request can be paid with beside its own token.", {"is_routed": True})

@@ -8,15 +8,16 @@ from django.utils import timezone
 from chains.amounts import amount_object
 from chains.models import Chain
 from chains.serializers import TokenSerializer
+from checkout.progress import is_under_way
+from checkout.reference import CheckoutPaymentSerializer
 from config.api.serializers import timestamp
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
-from payments.representations import PaymentSerializer, newest_payments, payment_url, return_url
+from payments.representations import newest_payments, payment_url, return_url
 
 _FASTEST_POLL_MS = 1000
 _IDLE_POLL_MS = 5000
 _FINAL_POLL_MS = 60_000
-_OTHERS_BUSINESS = ("from_address",)
 
 
 def checkout_object(request: PaymentRequest) -> dict[str, Any]:
@@ -89,8 +90,7 @@ def chain_object(chain: Chain) -> dict[str, Any]:
 
 def public_payment(payment: Payment) -> dict[str, Any]:
     """Return the payment object without what is not the onlooker's business."""
-    data = PaymentSerializer(payment).data
-    return {name: value for name, value in data.items() if name not in _OTHERS_BUSINESS}
+    return dict(CheckoutPaymentSerializer(payment).data)
 
 
 def _poll_in_ms(request: PaymentRequest, payments: list[Payment], is_final: bool) -> int:
@@ -103,10 +103,10 @@ def _poll_in_ms(request: PaymentRequest, payments: list[Payment], is_final: bool
 
 
 def page_state(checkout: dict[str, Any]) -> str:
-    """Return which of the page's states this is."""
+    """Return which of the page's states this is: `processing` only for an open payment that is bound to the request."""
     if checkout["status"] != PaymentRequest.Status.ACTIVE:
         return str(checkout["status"])
-    if any(payment["status"] in Payment.OPEN for payment in checkout["payments"]):
+    if any(is_under_way(payment) for payment in checkout["payments"]):
         return "processing"
     return "partly_paid" if checkout["amount_paid"]["raw"] != "0" else "active"
 

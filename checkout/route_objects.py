@@ -1,5 +1,6 @@
 """How a route looks from outside (contract 8): what leaves the wallet, what arrives, and what is taken on the way."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -12,13 +13,14 @@ from payments.models import Route
 from payments.models.route import PaymentType
 
 
-def route_object(route: Route) -> dict[str, Any]:
+def route_object(route: Route, warnings: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
     """Return one route; its request, the request's token and chain, and its own token and chain are loaded."""
     parts = _swap(route) if route.type == PaymentType.SWAP else _direct(route)
     return {
         "id": route.id,
         "type": route.type,
         **parts,
+        "warnings": list(warnings),
         "provider": route.provider or None,
         "expires_at": timestamp(route.expires_at),
     }

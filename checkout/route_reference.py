@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from chains.serializers import AmountSerializer, TokenSerializer
 from checkout.reference import CHAIN, CheckoutChainSerializer, dollars, number, text
+from checkout.route_warnings import MAY_NEED_ACCEPTANCE
 from config.api.schema import described
 from config.api.serializers import TimestampField
 from payments import examples
@@ -60,6 +61,13 @@ _ARRIVING = {
     "usd": "12.51",
     "amount_min": _REQUEST["amount"],
 }
+_WARNING: dict[str, Any] = {
+    "code": MAY_NEED_ACCEPTANCE,
+    "message": (
+        "This wallet is a contract account whose payments can't be verified automatically on Base. The merchant may "
+        "have to accept this one first. To have it credited at once, pay from another wallet."
+    ),
+}
 _ROUTE: dict[str, Any] = {
     "id": ROUTE_ID,
     "type": "swap",
@@ -86,6 +94,7 @@ _ROUTE: dict[str, Any] = {
     ],
     "provider": "lifi",
     "tags": ["recommended", "cheapest", "fastest"],
+    "warnings": [],
     "expires_at": EXPIRES,
 }
 
@@ -186,6 +195,21 @@ class RouteStepSerializer(serializers.Serializer[Any]):
     recipient_address = text("Who gets the money, for `transfer` alone.", allow_null=True)
 
 
+@described("RouteWarning", "What the customer should know before paying by this route.", _WARNING)
+class RouteWarningSerializer(serializers.Serializer[Any]):
+    """One of a route's warnings."""
+
+    code = serializers.ChoiceField(
+        [MAY_NEED_ACCEPTANCE],
+        read_only=True,
+        help_text=(
+            "`may_need_acceptance`: the wallet is a contract account whose payments the chain's nodes can't verify, so "
+            "that the merchant may have to accept this one. More codes may come."
+        ),
+    )
+    message = text("The same for people.")
+
+
 @described("Route", "One way to pay exactly what remains.", _ROUTE)
 class RouteSerializer(serializers.Serializer[Any]):
     """The answer of `route_object`."""
@@ -206,6 +230,9 @@ class RouteSerializer(serializers.Serializer[Any]):
     provider = text("The routing provider; null for a direct one.", allow_null=True)
     tags = serializers.ListField(
         child=serializers.CharField(), read_only=True, help_text="Among `recommended`, `cheapest`, `fastest`."
+    )
+    warnings = RouteWarningSerializer(
+        many=True, read_only=True, help_text="What to know before paying; mostly empty."
     )
     expires_at = TimestampField(help_text="Until when its transaction can be built.")
 

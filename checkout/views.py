@@ -11,6 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from chains.addresses import HashError, normalise_transaction_hash
+from chains.clients import get_client
+from chains.clients.base import ChainClient
+from chains.models import Chain
 from checkout import representations
 from checkout.built_reference import BuiltTransactionSerializer, PayerProofAnswerSerializer
 from checkout.logos import known_logo, logo_answer
@@ -21,6 +24,7 @@ from checkout.qr import qr_code
 from checkout.reference import CheckoutSerializer
 from checkout.route_objects import route_object
 from checkout.route_reference import RoutesAnswerSerializer
+from checkout.route_warnings import route_warnings
 from checkout.serializers import (
     BuildTransactionSerializer,
     PayerProofSerializer,
@@ -28,14 +32,16 @@ from checkout.serializers import (
     SubmitPaymentSerializer,
 )
 from checkout.walletconnect import offer
+from config.api.client_address import client_digest, client_identity
 from config.api.errors import ApiError, ErrorCode
 from config.api.methods import only_read
 from config.api.public_limits import count_expensive
 from config.api.schema import operation
 from config.api.serializers import timestamp
+from payments.models import Payment
 from payments.proofs import take_proof
 from payments.representations import PaymentSerializer, payment_url
-from payments.routes import NoRoute, build_transaction, find_routes
+from payments.routes import NoRoute, build_transaction, find_routes, require_binding
 from payments.submission import submit_hash
 
 _REQUEST = {"id": "The payment request's `id` or its `shortcode`."}
@@ -107,18 +113,27 @@ class CheckoutViewSet(viewsets.ViewSet):
     def routes(self, request: Request, id: str) -> Response:
         """Return the ways to pay what remains from one wallet with one token."""
         payment_request = find_request(id)
-        count_expensive(request, payment_request.pk)
         body = validated(RoutesSerializer, request)
         chain = chain_of(body["chain_id"])
+        wallet_address = wallet_of(chain, body["wallet_address"])
+
+        def counted(chain: Chain) -> ChainClient:
+            count_expensive(request)
+            return get_client(chain)
+
+        token = token_of(chain, body, client=counted)
+        count_expensive(request)
         found = find_routes(
             payment_request,
-            wallet_address=wallet_of(chain, body["wallet_address"]),
-            token=token_of(chain, body),
+            wallet_address=wallet_address,
+            token=token,
             allow_parallel=bool(body.get("allow_parallel")),
+            asked_by=client_identity(request),
         )
         if isinstance(found, NoRoute):
             return Response({"routes": [], "reason": {"code": found.code, "message": found.message}})
-        return Response({"routes": [route_object(route) for route in found]})
+        warnings = route_warnings(chain, wallet_address)
+        return Response({"routes": [route_object(route, warnings) for route in found]})
 
     @operation(
         "checkout.build_transaction",
@@ -146,9 +161,14 @@ class CheckoutViewSet(viewsets.ViewSet):
         """Return the unsigned transaction of a route."""
         body = validated(BuildTransactionSerializer, request)
         route = find_route(body["route_id"])
-        count_expensive(request, route.request_id)
+        binding = body.get("binding")
+        require_binding(route, binding)
+        count_expensive(request)
         built = build_transaction(
-            route, binding=body.get("binding"), allow_parallel=bool(body["allow_parallel"])
+            route,
+            binding=binding,
+            allow_parallel=bool(body["allow_parallel"]),
+            asked_by=client_identity(request),
         )
         expires_at = timestamp(route.expires_at)
         proof = {"message": built.proof_message, "expires_at": expires_at} if built.proof_message else None
@@ -184,14 +204,11 @@ class CheckoutViewSet(viewsets.ViewSet):
     def prove(self, request: Request, id: str) -> Response:
         """Take in the payer's proof for a route of this request."""
         payment_request = find_request(id)
-        count_expensive(request, payment_request.pk)
         body = validated(PayerProofSerializer, request)
         route = find_route(body["route_id"], of=payment_request)
-        proof = take_proof(
-            route,
-            wallet_address=wallet_of(route.chain, body["wallet_address"]),
-            signature=body["signature"],
-        )
+        wallet_address = wallet_of(route.chain, body["wallet_address"])
+        count_expensive(request)
+        proof = take_proof(route, wallet_address=wallet_address, signature=body["signature"])
         return Response(
             {
                 "route_id": route.id,
@@ -206,7 +223,10 @@ class CheckoutViewSet(viewsets.ViewSet):
         summary="Submit a transaction",
         description=(
             "Takes the hash that the wallet returned; verification begins within about a second. Submitting it again "
-            "is always fine. At most 5 payments of a request may be open at once, and 30 be submitted over its life."
+            "is always fine, and a transaction that speeds up a payment continues that payment. At most 5 payments of "
+            "a request may be open at once for each client address, and 30 be submitted over its life. Hashes that no "
+            "node knows and transactions older than the request don't count toward the 30, and a transaction that is "
+            "bound to the request is never refused by either limit."
         ),
         path=_REQUEST,
         body=SubmitPaymentSerializer,
@@ -216,6 +236,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             ErrorCode.TRANSACTION_ALREADY_USED,
             ErrorCode.TOO_MANY_OPEN_PAYMENTS,
             ErrorCode.TOO_MANY_PAYMENTS,
+            ErrorCode.NODE_UNAVAILABLE,
         ],
         answers={
             200: OpenApiResponse(
@@ -225,7 +246,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         },
     )
     def submit(self, request: Request, id: str) -> Response:
-        """Take in a transaction hash: 201 with the new payment, 200 with the one known already."""
+        """Store a transaction hash: 201 with the new payment, 200 with the known one."""
         payment_request = find_request(id)
         body = validated(SubmitPaymentSerializer, request)
         chain = chain_of(body["chain_id"], active_only=False)
@@ -239,8 +260,10 @@ class CheckoutViewSet(viewsets.ViewSet):
             transaction_hash=transaction_hash,
             route_id=body.get("route_id"),
             actor="checkout",
+            submitter=client_digest(request),
+            before_extra_look=lambda: count_expensive(request),
         )
-        # Who paid is for the merchant to know; whoever holds the link may submit any hash (contract 8).
+        # Who paid is for the merchant to know: anyone who has the link may submit any hash.
         answer = {**PaymentSerializer(payment).data, "from_address": None}
         return Response(answer, status=201 if is_new else 200)
 
@@ -254,10 +277,11 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     except Http404:
         return missing(request)
     context = {**page_context(found), "qr_svg": qr_code(payment_url(found))}
-    if context["is_payable"] and binds(found) and not context["awaits_merchant"]:
+    if context["is_payable"] and binds(found):
         context |= link_context(found)
     # Without scripts the page renews itself while something may have come in, unless its reader would have it still.
-    awaits = context["state"] == "processing" or "link" in context
+    is_open = any(payment["status"] in Payment.OPEN for payment in context["checkout"]["payments"])
+    awaits = is_open or "link" in context
     walletconnect = offer(found)
     context |= {
         "awaits": awaits,

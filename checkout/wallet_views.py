@@ -45,9 +45,10 @@ class WalletViewSet(viewsets.ViewSet):
     def essential(self, request: Request, id: str) -> Response:
         """Return what the wallet has of what it most likely pays with."""
         payment_request = find_request(id)
-        count_expensive(request, payment_request.pk)
         body = validated(WalletSerializer, request)
-        found = essential(payment_request, find_wallet(body["wallet_address"], body.get("chain_ids")))
+        wallet = find_wallet(body["wallet_address"], body.get("chain_ids"))
+        count_expensive(request)
+        found = essential(payment_request, wallet)
         balances = [
             {**_balance(held), "sufficient": held.is_sufficient, "is_requested": held.is_requested}
             for held in found.held
@@ -69,8 +70,9 @@ class WalletViewSet(viewsets.ViewSet):
     def discover(self, request: Request) -> Response:
         """Return all that is known of what the wallet has."""
         body = validated(WalletSerializer, request)
+        wallet = find_wallet(body["wallet_address"], body.get("chain_ids"))
         count_expensive(request)
-        found = discover(find_wallet(body["wallet_address"], body.get("chain_ids")))
+        found = discover(wallet)
         tokens = [
             {
                 **_balance(held),
@@ -106,7 +108,7 @@ class WalletViewSet(viewsets.ViewSet):
         """Return what the route's wallet still has to approve."""
         body = validated(CheckApprovalSerializer, request)
         route = find_route(body["route_id"])
-        count_expensive(request, route.request_id)
+        count_expensive(request)
         found = check_approval(route)
         return Response(
             {

@@ -182,7 +182,7 @@ SPECTACULAR_SETTINGS = spectacular_settings(BASE_URL, ENVIRONMENT)
 RATE_LIMIT_API = environment.rate_limit("RATE_LIMIT_API", "100/second")
 RATE_LIMIT_PUBLIC = environment.rate_limit("RATE_LIMIT_PUBLIC", "120/minute")
 RATE_LIMIT_EXPENSIVE = environment.rate_limit("RATE_LIMIT_EXPENSIVE", "20/minute")
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # the admin's forms; the API's own cap is 64 KiB (contract 1)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024  # forms; what the web process receives at most (config/server)
 
 # --- pages --------------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"

@@ -1,37 +1,54 @@
-"""What merchants are told: the `data.object` of each event, written in the transaction of the change (contract 9)."""
+"""The events for merchants: the `data.object` of each, written in the transaction of the change."""
 
 from typing import Any
 
 from chains.amounts import amount_object
-from payments.models import Payment, PaymentRequest
+from payments.models import FailureCode, Payment, PaymentRequest
 from webhooks.events import record_event
+
+# Failures of a transaction that has something of the request in it, whether or not anything counts.
+_OF_THE_REQUEST = frozenset(
+    {
+        FailureCode.TRANSACTION_AMBIGUOUS,
+        FailureCode.TRANSACTION_ALREADY_USED,
+        FailureCode.SWAP_PARTIAL,
+        FailureCode.SWAP_REFUNDED,
+        FailureCode.SWAP_FAILED,
+    }
+)
 
 
 def announce_succeeded(request: PaymentRequest, payment: Payment) -> None:
-    """Tell that the request is paid in full; once per request, however often this is called."""
+    """Record that the request is paid in full; once per request, however often this is called."""
     _announce(
         "payment.succeeded", request, payment, "succeeded", payment.amount_received or 0, str(request.id)
     )
 
 
 def announce_partially_paid(request: PaymentRequest, payment: Payment) -> None:
-    """Tell that a payment came and something is still due."""
+    """Record that a payment was credited and something is still due."""
     received = payment.amount_received or 0
     _announce("payment.partially_paid", request, payment, "partially_paid", received, payment.id)
 
 
 def announce_overpaid(request: PaymentRequest, payment: Payment) -> None:
-    """Tell that a payment came for a request that was complete already."""
+    """Record that a payment was credited to a request that was already complete."""
     _announce("payment.overpaid", request, payment, "overpaid", payment.amount_received or 0, payment.id)
 
 
 def announce_reorged(request: PaymentRequest, payment: Payment) -> None:
-    """Tell that the block of a completed payment has vanished from its chain."""
+    """Record that the block of a completed payment has vanished from its chain."""
     _announce("payment.reorged", request, payment, "reorged", payment.amount_received or 0, payment.id)
 
 
 def announce_failed(request: PaymentRequest, payment: Payment) -> None:
-    """Tell that a payment failed; each time it becomes failed is a new event. `amount` is what was due."""
+    """Record `payment.failed`; each time a payment becomes failed is a new event. `amount` is what was due.
+
+    For publicly submitted transactions that nothing binds to the request it is recorded once per request: anyone who
+    has the payment link can submit them.
+    """
+    if _is_anyones(payment) and not _is_first_unbound(request):
+        return
     key = f"{payment.id}:{payment.retries}:{payment.failed_at.isoformat() if payment.failed_at else ''}"
     _announce(
         "payment.failed",
@@ -45,8 +62,20 @@ def announce_failed(request: PaymentRequest, payment: Payment) -> None:
     )
 
 
+def _is_anyones(payment: Payment) -> bool:
+    """Whether anyone could have submitted the payment's transaction: nothing ever bound it to the request."""
+    was_bound = payment.bound_by != "" or payment.accepted_by != "" or payment.quote_id is not None
+    return payment.submitted_publicly and not was_bound and payment.failure_code not in _OF_THE_REQUEST
+
+
+def _is_first_unbound(request: PaymentRequest) -> bool:
+    """Note that the event of an unbound transaction goes out; False if one went out before."""
+    first = PaymentRequest.objects.filter(pk=request.pk, unbound_failure_sent=False)
+    return first.update(unbound_failure_sent=True) == 1
+
+
 def announce_expired(request: PaymentRequest) -> None:
-    """Tell that the request expired without full payment; once per request."""
+    """Record that the request expired without full payment; once per request."""
     latest = request.payments.order_by("-created_at").first()
     _announce("payment.expired", request, latest, "expired", request.amount, str(request.id))
 
@@ -72,7 +101,7 @@ def _announce(
 def event_object(
     request: PaymentRequest, payment: Payment | None, status: str, amount: int
 ) -> dict[str, Any]:
-    """Return `data.object` of spec 2.7 with the fields that contract 9 adds. `amount` is in base units."""
+    """Return the `data.object` of an event. `amount` is in base units."""
     token, decimals = request.token, request.token.decimals
     return {
         "id": payment.id if payment else None,

@@ -260,8 +260,14 @@ def _is_inside_the_swap(transfer: Transfer, claims: Claims) -> bool:
 def _up_to_what_is_left(
     transfer: Transfer, arrived: Sequence[Transfer], claims: Claims, delivery: Delivery, block: Block
 ) -> Bound | Unbound:
-    """Return the delivery, cut to the reported amount and to what the account gained beyond other payments (Solana)."""
-    amount = transfer.amount if delivery.reported is None else min(transfer.amount, delivery.reported)
+    """Return the delivery; where strangers' money can lie beside it, cut to what is reported and to what is left.
+
+    That is the customer's own transaction and, on Solana, any: there the account's gain less what other payments name.
+    A delivery of its own that is the only transfer to the recipient counts in full, whatever amount is reported.
+    """
+    amount = transfer.amount
+    if delivery.reported is not None and (delivery.is_own or transfer.gain is not None):
+        amount = min(amount, delivery.reported)
     if transfer.gain is not None:
         named = sum(
             _claimed(t).amount

@@ -6,7 +6,6 @@ from typing import Any
 from django.conf import settings
 
 from chains.clients.base import ChainClient, Refusal, TransferRefused
-from config.api.errors import ApiError, ErrorCode
 from payments.models import Payment, PaymentRequest, Route
 from payments.proof_messages import proof_message
 from payments.route_answers import Built
@@ -57,11 +56,6 @@ def _transfer(
             reference=reference,
         )
 
-    if binding == "reference" and not can_carry_reference(request):
-        message = (
-            "Transactions for this request can't carry a reference; leave binding out, or ask for payer."
-        )
-        raise ApiError(ErrorCode.PARAMETER_INVALID, message, "binding")
     if binding != "payer" and can_carry_reference(request):
         try:
             return transfer(bytes(request.reference)), Payment.BoundBy.REFERENCE
@@ -73,5 +67,5 @@ def _transfer(
 
 
 def can_carry_reference(request: PaymentRequest) -> bool:
-    """Whether the service's transaction for this request may hold bytes after its arguments (contract 7)."""
+    """Return whether the service's transaction for this request may hold bytes after its arguments."""
     return request.references and request.token.trailing_data

@@ -1,30 +1,30 @@
-"""Finding payments whose page was closed before the hash was submitted: one search per chain and tick (contract 8).
+"""Find payments whose page was closed before the hash was submitted.
 
-Only transactions that the service itself built carry a reference, and those that a wallet made from a payment link. So
-only requests with a built route or a shown link are looked for, while they are active and for a day after.
+Each chain is searched in short passes. A pass has a bounded number of searches, which the merchants take in turns, so
+that a merchant with very many requests delays only itself; merchants whose ranges coincide share a search. How far the
+chain was searched is kept for each merchant (`MerchantCursor`).
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
-from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db.models import Q
 from django.utils import timezone
 
 from chains.clients import get_client
-from chains.clients.base import ChainClient, ChainError, Watch
+from chains.clients.base import ChainClient, ChainError
 from chains.models import Chain
-from payments.models import DiscoveryCursor, Payment, PaymentRequest, Route
-from payments.models.payment import RETRYABLE_FAILURES
-from payments.submission import record_found
+from payments.discovery_pass import LEASE, Pass
+from payments.models import DiscoveryCursor, MerchantCursor, PaymentRequest
+from payments.watches import watched
 
 logger = logging.getLogger(__name__)
 
-AFTERWARDS = timedelta(days=1)
-LEASE = timedelta(minutes=2)
 SHORTEST_PAUSE = timedelta(seconds=5)
-MOST_WATCHES = 5000
+PAUSE_AFTER_FAILURE = timedelta(seconds=10)
+LONGEST_PAUSE_AFTER_FAILURE = timedelta(seconds=60)
 
 
 def discover_due(
@@ -32,71 +32,68 @@ def discover_due(
 ) -> int:
     """Search each chain whose time has come; return how many payments were found."""
     found = 0
-    for chain in Chain.objects.filter(pk__in=_chains_to_watch(now())):
-        cursor = _claim(chain, now())
-        if cursor is None:
+    for chain in _chains_to_search(now()):
+        if not _claim(chain, now()):
             continue
         try:
-            found += _search(chain, cursor, client(chain), now())
-        except ChainError as error:
-            logger.warning("no search on %s: %s", chain.name, error)
+            found += _search(chain, client, now)
+        except SoftTimeLimitExceeded:
+            raise
+        except Exception:
+            # One chain's trouble must not keep the others waiting; the lease brings it back.
+            logger.exception("the search on chain %s stopped", chain.pk)
     return found
 
 
 def expect_by_link(request: PaymentRequest) -> None:
-    """Have the request's reference looked for from now on: its payment link is about to be shown."""
+    """Search for the request's reference from now on: its payment link is about to be shown."""
     unseen = PaymentRequest.objects.filter(pk=request.pk, link_shown_at__isnull=True)
     if request.link_shown_at is None:
         unseen.update(link_shown_at=timezone.now())
 
 
-def _chains_to_watch(now: datetime) -> set[int]:
-    return set(_watched(now).values_list("chain_id", flat=True).distinct())
+def _chains_to_search(now: datetime) -> Iterator[Chain]:
+    """Yield the chains that are due and have a merchant to search for."""
+    waiting = DiscoveryCursor.objects.exclude(_free(now)).values("chain")
+    with_cursors = set(MerchantCursor.objects.values_list("chain_id", flat=True).distinct())
+    for chain in Chain.objects.exclude(pk__in=waiting):
+        if chain.pk in with_cursors or watched(chain, now).exists():
+            yield chain
 
 
-def _watched(now: datetime) -> QuerySet[PaymentRequest]:
-    """Return the requests that a transaction of ours may still pay."""
-    recently = now - AFTERWARDS
-    ended = Q(completed_at__gt=recently) | Q(expired_at__gt=recently) | Q(cancelled_at__gt=recently)
-    # A swap's transaction carries its provider's id, and no reference.
-    built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
-    open_or_ended = Q(status=PaymentRequest.Status.ACTIVE) | ended
-    handed_out = Q(link_shown_at__isnull=False) | Exists(built)
-    return PaymentRequest.objects.filter(open_or_ended, handed_out, references=True)
+def _free(now: datetime) -> Q:
+    return Q(due_at__lte=now) & (Q(lease_until__isnull=True) | Q(lease_until__lt=now))
 
 
-def _claim(chain: Chain, now: datetime) -> DiscoveryCursor | None:
-    """Return the chain's cursor if it is due and nobody else searches; it is then leased."""
+def _claim(chain: Chain, now: datetime) -> bool:
+    """Lease the chain's search, and return whether it was due and free."""
     DiscoveryCursor.objects.get_or_create(chain=chain, defaults={"due_at": now})
-    free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
-    with transaction.atomic():
-        rows = DiscoveryCursor.objects.filter(free, chain=chain, due_at__lte=now)
-        cursor = rows.select_for_update(skip_locked=True).first()
-        if cursor is not None:
-            DiscoveryCursor.objects.filter(pk=cursor.pk).update(lease_until=now + LEASE)
-    return cursor
+    free = DiscoveryCursor.objects.filter(_free(now), chain=chain)
+    return bool(free.update(lease_until=now + LEASE))
 
 
-def _search(chain: Chain, cursor: DiscoveryCursor, client: ChainClient, now: datetime) -> int:
-    requests = (
-        _watched(now).filter(chain=chain).select_related("token").order_by("-created_at")[:MOST_WATCHES]
-    )
-    by_reference = {bytes(request.reference): request for request in requests}
-    watches = [
-        Watch(reference, request.token.contract_address, request.recipient_address)
-        for reference, request in by_reference.items()
-    ]
-    discovery = client.discover(watches, since_block=cursor.next_block)
-    payments = Payment.objects.filter(
-        chain=chain, transaction_hash__in=[hash_ for _, hash_ in discovery.found]
-    ).exclude(status=Payment.Status.FAILED, failure_code__in=RETRYABLE_FAILURES)
-    known = set(payments.values_list("request_id", "transaction_hash"))
-    new = [(by_reference[ref], hash_) for ref, hash_ in discovery.found if ref in by_reference]
-    new = [(request, hash_) for request, hash_ in new if (request.pk, hash_) not in known]
-    for request, transaction_hash in new:
-        record_found(request, chain=chain, transaction_hash=transaction_hash)
+def _search(chain: Chain, client: Callable[[Chain], ChainClient], now: Callable[[], datetime]) -> int:
+    """Make one pass over the chain and release it; return how many payments were found."""
     pause = max(SHORTEST_PAUSE, timedelta(milliseconds=chain.block_time_ms))
-    DiscoveryCursor.objects.filter(pk=cursor.pk).update(
-        next_block=discovery.next_block, due_at=now + pause, lease_until=None
-    )
-    return len(new)
+    found, error = 0, None
+    try:
+        search = Pass.begin(chain, client(chain), now)
+        search.run()
+    except ChainError as failure:
+        error = failure
+        pause = _pause_after(failure)
+    else:
+        found, error = search.found, search.error
+        if error is not None and search.has_failed:
+            pause = _pause_after(error)
+        elif search.has_more:
+            pause = timedelta()
+    if error is not None:
+        logger.warning("search on %s failed: %s", chain.name, error)
+    DiscoveryCursor.objects.filter(chain=chain).update(due_at=now() + pause, lease_until=None)
+    return found
+
+
+def _pause_after(error: ChainError) -> timedelta:
+    asked_for = timedelta(seconds=min(error.retry_after or 0, LONGEST_PAUSE_AFTER_FAILURE.total_seconds()))
+    return max(PAUSE_AFTER_FAILURE, asked_for)

@@ -40,6 +40,7 @@ PAYMENT: dict[str, Any] = {
     "type": "direct",
     "chain_id": 8453,
     "transaction_hash": _HASH,
+    "replaced_hashes": [],
     "from_address": _BUYER,
     "token": _USDC,
     "amount": _PRICE,

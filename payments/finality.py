@@ -1,6 +1,7 @@
-"""One more look at completed payments once their block is final: one that vanished is told, never silently taken back.
+"""One more look at decided payments once their block is final, since a reorganisation can turn either decision.
 
-A webhook that went out can't be unsaid, so the payment keeps its status and is flagged, and a person is called.
+A completed payment whose block vanished keeps its status, because a webhook went out: it is flagged, and the operator
+is alerted. A failed one is verified again, without using a retry; once its block is final it can't be retried any more.
 """
 
 import logging
@@ -20,6 +21,7 @@ from payments import announcements
 from payments.judging import Finality
 from payments.models import Payment
 from payments.requests import lock_request
+from payments.submission import reopen
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +29,7 @@ BATCH = 500
 LEASE = timedelta(minutes=2)
 PAUSE = timedelta(minutes=2)
 LONGEST_WAIT = timedelta(hours=24)
-# Where a chain tells no finalized block: this many times the depth that a payment needs.
+# Where a chain has no finalized block: this many times the depth that a payment needs.
 DEPTHS = 2
 LOOKS_BEFORE_ALARM = 3
 _DEEP_ENOUGH_WITHOUT_A_NUMBER = 64
@@ -36,11 +38,11 @@ _DEEP_ENOUGH_WITHOUT_A_NUMBER = 64
 def check_finality(
     *, client: Callable[[Chain], ChainClient] = get_client, now: Callable[[], datetime] = timezone.now
 ) -> int:
-    """Look at the completed payments whose time has come; return how many."""
+    """Look at the decided payments that are due; return how many."""
     by_chain: dict[Chain, list[Payment]] = defaultdict(list)
     claimed = _claim(now())
     for payment in claimed:
-        by_chain[payment.counted_chain].append(payment)
+        by_chain[_chain_of(payment)].append(payment)
     for chain, payments in by_chain.items():
         try:
             _check_on_chain(payments, client(chain), now())
@@ -52,7 +54,8 @@ def check_finality(
 
 
 def _claim(now: datetime) -> list[Payment]:
-    due = Payment.objects.filter(is_simulated=False, finality_check_at__lte=now).order_by("finality_check_at")
+    decided = Payment.objects.filter(status__in=(Payment.Status.COMPLETED, Payment.Status.FAILED))
+    due = decided.filter(is_simulated=False, finality_check_at__lte=now).order_by("finality_check_at")
     with transaction.atomic():
         free = due.select_for_update(skip_locked=True, of=("self",))
         payments = list(free.select_related("chain", "request__chain")[:BATCH])
@@ -62,12 +65,53 @@ def _claim(now: datetime) -> list[Payment]:
 
 
 def _check_on_chain(payments: Sequence[Payment], client: ChainClient, now: datetime) -> None:
-    hashes = sorted({payment.counted_hash for payment in payments})
+    hashes = sorted({_hash_of(payment) for payment in payments})
     snapshot = client.look_up(hashes, with_finality=True)
     for payment in payments:
-        if payment.counted_hash in snapshot.contradicted:
+        if _hash_of(payment) in snapshot.contradicted:
             continue  # no usable answer: the lease brings it back
-        _settle(payment, snapshot.transactions.get(payment.counted_hash), snapshot.head, now)
+        facts = snapshot.transactions.get(_hash_of(payment))
+        if payment.status == Payment.Status.FAILED:
+            _settle_failed(payment, facts, snapshot.head, now)
+        else:
+            _settle(payment, facts, snapshot.head, now)
+
+
+def _chain_of(payment: Payment) -> Chain:
+    """Return where the decision was made: for a failed payment, on the chain of its own transaction."""
+    return payment.chain if payment.status == Payment.Status.FAILED else payment.counted_chain
+
+
+def _hash_of(payment: Payment) -> str:
+    return payment.transaction_hash if payment.status == Payment.Status.FAILED else payment.counted_hash
+
+
+def _settle_failed(payment: Payment, facts: TransactionFacts | None, head: Head, now: datetime) -> None:
+    """Re-open a failed payment whose transaction is in another block or in none; close one whose block is final."""
+    # Only if nothing happened to it since it was claimed: it may have been retried, and have failed again.
+    unchanged = Payment.objects.filter(
+        pk=payment.pk, status=Payment.Status.FAILED, failed_at=payment.failed_at
+    )
+    block = facts.block if facts else None
+    if block is not None and block.hash != payment.block_hash:
+        _reopen(payment, "its block was reorganised away, and it is in another one")
+    elif block is not None:
+        waited = payment.failed_at is not None and now - payment.failed_at > LONGEST_WAIT
+        is_closed = waited or _is_final(payment, facts, head)
+        unchanged.update(finality_check_at=None if is_closed else now + PAUSE, unanswered_looks=0)
+    elif payment.unanswered_looks + 1 < LOOKS_BEFORE_ALARM:
+        unchanged.update(unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE)
+    else:
+        _reopen(payment, "its block was reorganised away")
+
+
+def _reopen(payment: Payment, reason: str) -> None:
+    """Have a failed payment verified again; it uses no retry."""
+    with transaction.atomic():
+        lock_request(payment.request_id)
+        current = Payment.objects.filter(pk=payment.pk, failed_at=payment.failed_at).first()
+        if current is not None and current.status == Payment.Status.FAILED:
+            reopen(current, actor="finality", reason=reason)
 
 
 def _settle(payment: Payment, facts: TransactionFacts | None, head: Head, now: datetime) -> None:
@@ -88,36 +132,38 @@ def _settle(payment: Payment, facts: TransactionFacts | None, head: Head, now: d
 
 
 def _stands_in(payment: Payment, block: Block) -> dict[str, Any]:
-    """Return the columns that tell where the money stands: in a swap's delivery, or in the payment's own."""
+    """Return the columns that say where the money is: in a swap's delivery, or in the payment's own transaction."""
     side = "destination_block" if payment.has_delivery else "block"
     return {f"{side}_number": block.number, f"{side}_hash": block.hash, f"{side}_time": block.time}
 
 
 def _still_holds(payment: Payment, facts: TransactionFacts) -> bool:
-    """Whether the mined transaction still moves what it was credited for."""
+    """Whether the mined transaction still moves what it was credited for, or more."""
+    if not facts.is_readable:
+        block_hash = payment.destination_block_hash if payment.has_delivery else payment.block_hash
+        return facts.block is not None and facts.block.hash == block_hash
     if not facts.succeeded:
         return False
-    moved = {(transfer.slot, transfer.amount) for transfer in facts.transfers}
-    credited = set(payment.consumed_transfers.values_list("slot", "amount"))
-    return credited <= moved or not facts.is_complete
+    moved = {transfer.slot: transfer.amount for transfer in facts.transfers}
+    credited = payment.consumed_transfers.values_list("slot", "amount")
+    return not facts.is_complete or all(moved.get(slot, 0) >= amount for slot, amount in credited)
 
 
 def _is_final(payment: Payment, facts: TransactionFacts | None, head: Head) -> bool:
-    """Whether the height of the payment's block, where it stands now or stood when it was counted, is final."""
-    counted_at = payment.destination_block_number if payment.has_delivery else payment.block_number
+    """Whether the height of the payment's block, where it is now or was when it was counted, is final."""
+    is_by_delivery = payment.has_delivery and payment.status == Payment.Status.COMPLETED
+    counted_at = payment.destination_block_number if is_by_delivery else payment.block_number
     height = facts.block.number if facts and facts.block else counted_at or 0
     if facts is not None and facts.commitment is not None:
         return facts.commitment == "finalized"
     if head.finalized is not None:
         return head.finalized >= height
-    needed = (
-        Finality.parse(payment.counted_chain.confirmations).confirmations or _DEEP_ENOUGH_WITHOUT_A_NUMBER
-    )
+    needed = Finality.parse(_chain_of(payment).confirmations).confirmations or _DEEP_ENOUGH_WITHOUT_A_NUMBER
     return head.latest - height + 1 >= DEPTHS * needed
 
 
 def flag_reorged(payment: Payment) -> None:
-    """Flag the completed payment, tell the merchant, and call a person; once, however often this is called."""
+    """Flag the completed payment, with its event, and alert the operator; once, however often this is called."""
     with transaction.atomic():
         request = lock_request(payment.request_id)
         Payment.objects.filter(pk=payment.pk).update(finality_check_at=None)
@@ -126,5 +172,5 @@ def flag_reorged(payment: Payment) -> None:
             announcements.announce_reorged(request, payment)
             kind = "simulated payment" if payment.is_simulated else "payment"
             logger.error(
-                "%s %s was completed, and its block has vanished since: a person is needed", kind, payment.pk
+                "%s %s was completed, and its block has vanished since: it needs attention", kind, payment.pk
             )

@@ -24,7 +24,9 @@ NOT_OUR_SWAP = (
     "The transaction is on another network than the one asked for, and is none of the swaps that were offered for this "
     "request, so it can't be matched to this request."
 )
-_UNREADABLE = "The transaction is too large for this network's nodes to show, so it can't be verified. Retry the payment later."
+_UNREADABLE = (
+    "The transaction is too large for this network's nodes to show, so it can't be verified for now."
+)
 _ARRIVED_UNMATCHED = frozenset(
     {FailureCode.TRANSACTION_NOT_BOUND, FailureCode.TRANSACTION_AMBIGUOUS, FailureCode.NOT_VERIFIABLE}
 )
@@ -294,11 +296,13 @@ def _nothing_arrived(terms: Terms, facts: TransactionFacts) -> Refused:
             "The money may have moved inside a contract's call, and no node of this network can show those."
         )
         return Refused(FailureCode.NOT_VERIFIABLE, message)
-    other = next((t for t in facts.transfers if t.recipient == terms.recipient and t.amount > 0), None)
+    reached = (t for t in facts.transfers if t.recipient == terms.recipient and t.amount > 0)
+    other = next((t for t in reached if t.token != terms.token), None)
     if other is not None:
         paid_with = terms.known_tokens.get(other.token, "another token")
         return Refused(FailureCode.WRONG_TOKEN, f"It paid {paid_with} instead of {terms.symbol}.")
-    elsewhere = next((t for t in facts.transfers if t.token == terms.token and t.amount > 0), None)
+    left = (t for t in facts.transfers if t.token == terms.token and t.amount > 0)
+    elsewhere = next((t for t in left if t.recipient != terms.recipient != t.sender), None)
     if elsewhere is not None:
         amount = display_amount(elsewhere.amount, terms.decimals)
         message = f"It sent {amount} {terms.symbol} to {elsewhere.recipient}, not to {terms.recipient}."

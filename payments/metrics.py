@@ -1,13 +1,14 @@
-"""What operators watch of payments: what is due, for how long, and what is open (contract 10)."""
+"""What operators watch of payments: what is due, for how long, what is open, and how far discovery is."""
 
 from collections.abc import Iterator
 from datetime import datetime
 
 from django.db.models import Count, Min
+from django.db.models.functions import Greatest
 from django.utils import timezone
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from payments.models import Payment, PaymentRequest
+from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
 
 
 def collect() -> Iterator[Metric]:
@@ -30,6 +31,29 @@ def collect() -> Iterator[Metric]:
         "How long the request that waits longest is past the time of its expiry.",
         value=_seconds_since(earliest, now),
     )
+    yield from _discovery(now)
+
+
+def _discovery(now: datetime) -> Iterator[Metric]:
+    """Yield the number of requests that each chain is searched for, and how far the slowest merchant's search is."""
+    watches = GaugeMetricFamily(
+        "quittance_discovery_watches",
+        "Requests whose unsubmitted payments the chain is searched for.",
+        labels=("chain",),
+    )
+    for chain_id, count in DiscoveryCursor.objects.values_list("chain", "watches"):
+        watches.add_metric((str(chain_id),), count)
+    lag = GaugeMetricFamily(
+        "quittance_discovery_lag_seconds",
+        "Seconds since the chain was last searched up to its head for the merchant that waits longest.",
+        labels=("chain",),
+    )
+    searched = MerchantCursor.objects.values_list("chain").annotate(
+        at=Min(Greatest("searched_at", "created_at"))
+    )
+    for chain_id, at in searched.order_by():
+        lag.add_metric((str(chain_id),), _seconds_since(at, now))
+    yield from (watches, lag)
 
 
 def _seconds_since(moment: datetime | None, now: datetime) -> float:

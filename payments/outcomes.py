@@ -1,6 +1,6 @@
 """Writing what a look at the chain led to. Each function is one transaction, guarded by the worker's claim.
 
-Whoever changes a request or one of its payments locks the request first, so that completion, expiry and cancellation
+Every change of a request or one of its payments locks the request first, so that completion, expiry and cancellation
 happen one after the other.
 """
 
@@ -14,7 +14,14 @@ from django.db import transaction
 from chains.amounts import display_amount
 from chains.clients.base import TransactionFacts
 from payments import announcements
-from payments.binding import Bound
+from payments.columns import (
+    UNKNOWN,
+    block_columns,
+    paid_columns,
+    refusal_columns,
+    sighting_columns,
+    waiting_columns,
+)
 from payments.consumption import consume
 from payments.judging import Finality, NotYet, Paid
 from payments.models import FailureCode, Payment, PaymentRequest, Quote
@@ -25,7 +32,7 @@ from payments.transitions import move_payment, move_request
 Status = Payment.Status
 RequestStatus = PaymentRequest.Status
 
-# When a completed payment is looked at once more, to see whether its block became final (contract 6).
+# When a decided payment is looked at once more, to see whether its block became final.
 FIRST_FINALITY_LOOK = timedelta(minutes=2)
 _FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
 
@@ -65,8 +72,10 @@ def complete(
             if not received and payment.has_delivery:
                 raise DeliveryTaken
             if not received:
-                message = "What this transaction paid was credited to another request already."
-                return _fail(payment, request, claim_id, FailureCode.TRANSACTION_ALREADY_USED, message, now)
+                message = "This transaction has already been used to pay another request."
+                known = refusal_columns(payment, facts, None, request, now)
+                code = FailureCode.TRANSACTION_ALREADY_USED
+                return _fail(payment, request, claim_id, code, message, now, **known)
             moved = move_payment(
                 payment,
                 Status.COMPLETED,
@@ -76,66 +85,31 @@ def complete(
                 carries_others=_carries_others(request, facts),
                 unanswered_looks=0,
                 is_in_flight=False,
+                is_bound_unmined=False,
+                likely_failure="",
                 is_bridging=False,
                 status_detail=_verified(payment, request, received),
                 completed_at=now,
                 next_check_at=None,
                 finality_check_at=None if payment.is_simulated else now + FIRST_FINALITY_LOOK,
                 **_FREE,
-                **_paid_with(payment, request, verdict.bound, received, quote),
-                **_stands_in(payment, verdict, finality),
-                **({"from_address": facts.sender} if facts and not payment.has_delivery else {}),
+                **paid_columns(payment, request, verdict.bound, received, quote),
+                **block_columns(payment, verdict, finality),
+                **({} if payment.has_delivery else sighting_columns(payment, facts, now)),
             )
             if not moved:
                 raise ClaimLost
-            _credit(request, payment, received, verdict.block.time, now)
+            _credit(request, payment, received, _paid_at(payment, verdict), now)
     except ClaimLost:
         return False
     return True
 
 
-def _paid_with(
-    payment: Payment, request: PaymentRequest, bound: Bound, received: int, quote: Quote | None
-) -> dict[str, Any]:
-    """Return the columns that tell what was paid with, and what bound it: for a swap its quote's, else what came."""
-    if payment.has_delivery:
-        return {"bound_by": bound.by}
-    if bound.by == Payment.BoundBy.PROVIDER and quote is not None:
-        return swap_columns(quote)
-    return {"amount": received, "token": request.token, "bound_by": bound.by}
-
-
-def swap_columns(quote: Quote) -> dict[str, Any]:
-    """Return the columns of a payment that is the swap of this quote."""
-    return {
-        "type": Payment.Type.SWAP,
-        "quote": quote,
-        "route": quote.route,
-        "provider": quote.provider,
-        "token": quote.route.token,
-        "amount": quote.amount_in,
-        "bound_by": Payment.BoundBy.PROVIDER,
-    }
-
-
-def _stands_in(payment: Payment, verdict: Paid | NotYet, finality: Finality) -> dict[str, Any]:
-    """Return the columns that tell where the money stands on the chain: in a delivery, or in the payment's own."""
-    block = verdict.block
-    number, hash_, time = (block.number, block.hash, block.time) if block else (None, "", None)
-    if payment.has_delivery:
-        return {
-            "destination_block_number": number,
-            "destination_block_hash": hash_,
-            "destination_block_time": time,
-            "destination_confirmations": verdict.confirmations,
-        }
-    return {
-        "block_number": number,
-        "block_hash": hash_,
-        "block_time": time,
-        "confirmations": verdict.confirmations,
-        "confirmations_required": finality.confirmations,
-    }
+def _paid_at(payment: Payment, verdict: Paid) -> datetime:
+    """Return when the money came: the time of the first block in which our nodes saw it, or of the delivery's."""
+    if payment.has_delivery or payment.first_block_time is None:
+        return verdict.block.time
+    return min(payment.first_block_time, verdict.block.time)
 
 
 def _carries_others(request: PaymentRequest, facts: TransactionFacts | None) -> bool:
@@ -169,30 +143,15 @@ def fail(
     arrived: int | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Fail the payment and tell the merchant; False when the claim was lost.
+    """Fail the payment, with its event; False when the claim was lost.
 
     What is known of the transaction is kept: `facts`, and `arrived` base units that reached the recipient. `columns`
     are written as well.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
-        known = {**_known(facts, arrived, request), **(columns or {})}
+        known = {**refusal_columns(payment, facts, arrived, request, now), **(columns or {})}
         return _fail(payment, request, claim_id, code, message, now, **known)
-
-
-def _known(facts: TransactionFacts | None, arrived: int | None, request: PaymentRequest) -> dict[str, Any]:
-    """Return the columns that tell of a refused transaction."""
-    known: dict[str, Any] = {}
-    if facts is not None and facts.block is not None:
-        known |= {
-            "from_address": facts.sender,
-            "block_number": facts.block.number,
-            "block_hash": facts.block.hash,
-            "block_time": facts.block.time,
-        }
-    if arrived:
-        known |= {"amount": arrived, "token": request.token}
-    return known
 
 
 def fail_as_not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> bool:
@@ -204,7 +163,12 @@ def fail_as_not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> b
 
 
 def look_again_for_missing(payment: Payment, claim_id: uuid.UUID, next_look: datetime) -> None:
-    """Use one retry: healthy nodes answered, and the transaction is not there (or is no longer)."""
+    """Use one retry: healthy nodes answered, and the transaction is not there (or no longer)."""
+    detail = (
+        "The network no longer knows the transaction; checking again."
+        if payment.is_seen
+        else "Not seen on the network yet; checking again."
+    )
     postpone(
         payment,
         claim_id,
@@ -212,12 +176,8 @@ def look_again_for_missing(payment: Payment, claim_id: uuid.UUID, next_look: dat
         attempts=payment.attempts + 1,
         unanswered_looks=0,
         unanswered_since=None,
-        block_number=None,
-        block_hash="",
-        block_time=None,
-        confirmations=0,
-        is_in_flight=False,
-        status_detail="Not seen on the network yet; looking again.",
+        status_detail=detail,
+        **UNKNOWN,
     )
 
 
@@ -248,20 +208,10 @@ def keep_waiting(
     now: datetime,
     quote: Quote | None = None,
 ) -> None:
-    """Note how far the transaction has come, for 24 hours at most. `quote` is the one that it names."""
+    """Store how far the transaction has come, for 24 hours at most. `quote` is the one that it names."""
     if is_over(payment, now):
         _time_out(payment, claim_id, now)
         return
-    known: dict[str, Any] = {}
-    if not payment.has_delivery:
-        known = {
-            "from_address": facts.sender if facts else payment.from_address,
-            "nonce": facts.nonce if facts else payment.nonce,
-            "is_in_flight": verdict.block is not None,
-            "amount": verdict.bound.amount if verdict.bound else None,
-        }
-        if verdict.bound is not None and verdict.bound.by == Payment.BoundBy.PROVIDER and quote is not None:
-            known |= swap_columns(quote)
     postpone(
         payment,
         claim_id,
@@ -269,15 +219,15 @@ def keep_waiting(
         unanswered_looks=0,
         unanswered_since=None,
         status_detail=verdict.detail,
-        **known,
-        **_stands_in(payment, verdict, finality),
+        **waiting_columns(payment, verdict, facts, now, quote),
+        **block_columns(payment, verdict, finality),
     )
 
 
 def _credit(
     request: PaymentRequest, payment: Payment, received: int, paid_at: datetime, now: datetime
 ) -> None:
-    """Add what was received to the locked request, and tell what that makes of it (contract 5)."""
+    """Add what was received to the locked request, with the event and the status that follow."""
     was_paid_in_full = request.amount_remaining == 0
     request.amount_paid += received
     PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=request.amount_paid)
@@ -306,8 +256,11 @@ def _fail(
     code: FailureCode,
     message: str,
     now: datetime,
+    *,
+    is_silent: bool = False,
     **known: Any,
 ) -> bool:
+    is_mined = known.get("block_number", payment.block_number) is not None
     moved = move_payment(
         payment,
         Status.FAILED,
@@ -318,19 +271,36 @@ def _fail(
         failure_message=message,
         status_detail=f"Simulated, no money moved. {message}" if payment.is_simulated else message,
         is_in_flight=False,
+        is_bound_unmined=False,
+        likely_failure="",
         is_bridging=False,
         failed_at=now,
         next_check_at=None,
+        unanswered_looks=0,
+        # Until its block is final, a reorganisation can still turn the failure.
+        finality_check_at=now + FIRST_FINALITY_LOOK if is_mined and not payment.is_simulated else None,
         **_FREE,
         **known,
     )
-    if moved:
+    if moved and not is_silent:
         announcements.announce_failed(request, payment)
     return moved
 
 
+def fail_as_replaced(
+    payment: Payment, request: PaymentRequest, claim_id: uuid.UUID, now: datetime, *, is_silent: bool
+) -> bool:
+    """Fail a payment of the locked request whose sender had another transaction mined with its nonce.
+
+    Silently where another payment of the request goes on with that transaction.
+    """
+    message = "The wallet sent another transaction in its place."
+    code = FailureCode.TRANSACTION_REPLACED
+    return _fail(payment, request, claim_id, code, message, now, is_silent=is_silent)
+
+
 def _time_out(payment: Payment, claim_id: uuid.UUID, now: datetime) -> bool:
-    message = "The transaction could not be confirmed within 24 hours. It can be looked at again."
+    message = "The transaction could not be confirmed within 24 hours. You can retry the payment."
     return fail(payment, claim_id, FailureCode.VERIFICATION_TIMED_OUT, message, now)
 
 

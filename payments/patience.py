@@ -8,6 +8,8 @@ from payments.models import Payment
 MAX_RETRIES_OF_LOOKS = 10
 # After this long without an answer, or without an end, the payment fails, and may be retried.
 LONGEST_WAIT = timedelta(hours=24)
+# After so many looks that missed it, a transaction whose nonce was used counts as replaced by an unknown one.
+LOOKS_FOR_REPLACEMENT = 4
 _FIRST_RETRY_SECONDS = 5
 _LONGEST_UNANSWERED_PAUSE_SECONDS = 300
 _SHORTEST_LOOK_SECONDS = 1.0

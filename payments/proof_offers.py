@@ -1,4 +1,4 @@
-"""What a wallet may sign before somebody sends from it by hand, and what a signature can still do afterwards."""
+"""What a wallet may sign before it sends by hand, and what a signature can still do afterwards."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -11,10 +11,10 @@ from chains.clients import get_client
 from chains.clients.base import ChainClient, ChainError, Refusal, TransferRefused
 from chains.models import Chain
 from payments.direct_routes import offer_direct
-from payments.models import FailureCode, PayerProof, Payment, PaymentRequest, Route
+from payments.models import PayerProof, Payment, PaymentRequest, Route
 from payments.proof_messages import proof_message
 from payments.proof_windows import CLOCK_ALLOWANCE
-from payments.proofs import WINDOW
+from payments.proofs import REOPENED_BY_PROOF, WINDOW
 from payments.route_refusals import demand_payable, demand_recipient, no_node, refused
 from payments.swaps.claims import standing_proofs
 
@@ -46,12 +46,12 @@ def offer_proof(
 
 
 def standing_proof(route: Route) -> PayerProof | None:
-    """Return the proof that was given for `route`, if what its wallet sends now still counts by it."""
+    """Return the proof that was given for `route`, if what its wallet sends now counts by it: none is newer."""
     return standing_proofs().filter(route=route, not_after__gt=timezone.now()).first()
 
 
 class Remedy(StrEnum):
-    """What can be done about a payment that failed as unbound, beside that the merchant accepts it."""
+    """What can be done about an unbound payment, beside that the merchant accepts it."""
 
     SIGN = "sign"
     """A message was made before the payment was sent, and can still be signed."""
@@ -63,7 +63,8 @@ class Remedy(StrEnum):
 
 def remedy_for(payment: Payment) -> tuple[Remedy, datetime | None]:
     """Return what still helps the unbound payment and, of a message to sign, until when it can be."""
-    if payment.failure_code != FailureCode.TRANSACTION_NOT_BOUND or payment.block_time is None:
+    code = payment.failure_code or payment.likely_failure
+    if code not in REOPENED_BY_PROOF or payment.block_time is None:
         return Remedy.NONE, None
     latest = payment.block_time + CLOCK_ALLOWANCE
     messages = Route.objects.filter(

@@ -1,4 +1,4 @@
-"""How payment requests and payments are answered (spec 2.4, contract 5, 6 and 8)."""
+"""The answers with payment requests and payments."""
 
 from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -30,13 +30,21 @@ class RequestAmountField(serializers.ReadOnlyField):
     "Payment", "One transaction that was submitted, or found, for a payment request.", examples.PAYMENT
 )
 class PaymentSerializer(serializers.ModelSerializer[Payment]):
-    """The payment object of contract 6."""
+    """The payment object."""
 
     object = serializers.ReadOnlyField(default="payment", help_text="Always `payment`.")
     payment_request = serializers.UUIDField(
         source="request_id", read_only=True, help_text="The payment request that it is for."
     )
     chain_id = serializers.IntegerField(read_only=True, help_text="The chain of the customer's transaction.")
+    replaced_hashes = serializers.ListField(
+        child=serializers.CharField(),
+        read_only=True,
+        help_text=(
+            "The transactions that this one replaced with the same effect, as a wallet does to speed one up; oldest "
+            "first."
+        ),
+    )
     from_address = serializers.SerializerMethodField(
         help_text="The wallet that paid. Null until known; always null in public answers."
     )
@@ -91,7 +99,7 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
         help_text="The provider's own page about the swap, where it has named one."
     )
     failure_code = serializers.SerializerMethodField(
-        help_text="Why it failed, for programs; null unless it did. `retries_left` tells whether a retry can help."
+        help_text="Why it failed, for programs; null unless it did. `retries_left` says whether a retry can help."
     )
     failure_message = serializers.SerializerMethodField(
         help_text="Why it failed, for people; null unless it did."
@@ -110,6 +118,7 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
             "type",
             "chain_id",
             "transaction_hash",
+            "replaced_hashes",
             "from_address",
             "token",
             "amount",
@@ -166,7 +175,7 @@ class PaymentSerializer(serializers.ModelSerializer[Payment]):
             },
             "attempts": {"help_text": "How many looks at the chain found nothing; ten are made."},
             "retries_left": {
-                "help_text": "How often a failed one may still be looked at anew; 0 where that can't help."
+                "help_text": "How often a failed one may still be retried; 0 where that can't help."
             },
         }
 

@@ -1,7 +1,8 @@
-"""Making, cancelling and expiring payment requests (spec 3.1, contract 5)."""
+"""Creating, cancelling and expiring payment requests."""
 
 import logging
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -21,8 +22,10 @@ logger = logging.getLogger(__name__)
 
 Status = PaymentRequest.Status
 
-# How long hashes that are in no block may hold a request open, counted from the first: a price is no free option.
+# How long bound transactions in no block may hold a request open, counted from the first: a price is no free option.
 UNMINED_HOLD = timedelta(minutes=15)
+# The same for hashes that no node has seen.
+UNSEEN_HOLD = timedelta(minutes=2)
 # How soon a request is looked at again whose expiry a payment holds up.
 HELD_EXPIRY_PAUSE = timedelta(seconds=5)
 EXPIRY_BATCH = 200
@@ -104,20 +107,34 @@ def _lockable() -> QuerySet[PaymentRequest]:
 
 
 def is_held(request: PaymentRequest, now: datetime) -> bool:
-    """Whether a payment under way keeps `request` from expiring or being cancelled (contract 5).
+    """Whether a payment under way keeps `request` from expiring or being cancelled.
 
     A mined and bound transaction holds it until it is decided, and so does a swap that its provider knows of, for 24
-    hours at most. Transactions in no block hold it for 15 minutes in all, counted from the first of them, and never
-    beyond `expires_at` + 15 minutes; each swap that its provider has not taken notice of for as long, too.
+    hours at most. A transaction that a node has seen and whose own bytes bind it holds it for 15 minutes in all. A hash
+    that no node has seen holds it for 2 minutes in all, the time until a node knows what was just sent.
     """
     payments = list(request.payments.all())
     open_payments = [payment for payment in payments if payment.is_open]
     if any(payment.is_in_flight for payment in open_payments):
         return True
-    unmined = [payment.created_at for payment in payments if payment.block_number is None]
-    if not any(payment.block_number is None for payment in open_payments):
-        return False
-    return now < min(unmined) + UNMINED_HOLD and now < request.expires_at + UNMINED_HOLD
+    if any(payment.is_bound_unmined for payment in open_payments) and now < _promised_until(
+        request, payments
+    ):
+        return True
+    unseen = [payment.created_at for payment in payments if not payment.is_seen]
+    return any(not payment.is_seen for payment in open_payments) and now < _until(
+        unseen, request, UNSEEN_HOLD
+    )
+
+
+def _promised_until(request: PaymentRequest, payments: Iterable[Payment]) -> datetime:
+    """Return until when bound transactions in no block hold the request, counted from the first that there was."""
+    firsts = [payment.held_from for payment in payments if payment.held_from is not None]
+    return _until(firsts, request, UNMINED_HOLD)
+
+
+def _until(firsts: Iterable[datetime], request: PaymentRequest, hold: timedelta) -> datetime:
+    return min([*firsts, request.expires_at]) + hold
 
 
 def expire_due(now: datetime | None = None) -> int:
@@ -159,12 +176,17 @@ def expire_request(request: PaymentRequest, now: datetime, *, actor: str) -> boo
 
 
 def covering_payment(request: PaymentRequest, now: datetime) -> Payment | None:
-    """Return an open payment that would cover the rest: mined with enough, or submitted within the last 15 minutes."""
-    open_payments = [payment for payment in request.payments.select_related("quote") if payment.is_open]
-    seen = sum(payment.expected_amount for payment in open_payments if payment.is_in_flight)
-    for payment in open_payments:
-        if payment.is_in_flight and seen >= request.amount_remaining:
-            return payment
-        if payment.block_number is None and now < payment.created_at + UNMINED_HOLD:
-            return payment
-    return None
+    """Return an open payment of those that together would cover the rest, None where they don't.
+
+    Only bound ones count: mined or, for as long as they hold the request, seen by a node. Anyone can submit a hash
+    that no node knows, or a transaction that pays someone else.
+    """
+    payments = list(request.payments.select_related("quote"))
+    is_promise_good = now < _promised_until(request, payments)
+    bound = [
+        payment
+        for payment in payments
+        if payment.is_open and (payment.is_in_flight or (payment.is_bound_unmined and is_promise_good))
+    ]
+    expected = sum(payment.expected_amount for payment in bound)
+    return bound[0] if bound and expected >= request.amount_remaining else None

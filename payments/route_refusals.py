@@ -50,6 +50,16 @@ def routing_down(request: PaymentRequest, retry_after: float | None) -> ApiError
     return ApiError(ErrorCode.ROUTING_UNAVAILABLE, message, retry_after=max(seconds, 1))
 
 
+def share_spent(request: PaymentRequest, retry_after: float | None) -> ApiError:
+    """Return the refusal of a client that has used up its share of the providers' quotas; the direct way stays."""
+    seconds = max(ceil(min(retry_after or ROUTING_RETRY_SECONDS, LONGEST_RETRY_SECONDS)), 1)
+    message = (
+        f"Too many quotes from your network. Pay in {request.token.symbol} on {request.chain.name}, "
+        f"or try again in {seconds} seconds."
+    )
+    return ApiError(ErrorCode.RATE_LIMITED, message, retry_after=seconds)
+
+
 def expired(message: str = "This route is no longer valid; ask for routes again.") -> ApiError:
     """Return the refusal of a route that does not fit any more."""
     return ApiError(ErrorCode.ROUTE_EXPIRED, message)

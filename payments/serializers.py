@@ -1,4 +1,4 @@
-"""The outside shape of payment requests and payments: what comes in, and what goes out (spec 2.4, contract 5 and 6)."""
+"""The bodies and queries of the merchant's endpoints for payment requests and payments."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -8,13 +8,13 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from chains.addresses import AddressError, normalise_address
+from chains.addresses import AddressError, HashError, normalise_address, normalise_transaction_hash
 from chains.amounts import AmountError, parse_amount, read_decimal
 from chains.clients import ChainError, get_client
 from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
 from chains.serializers import AddressField
-from config.api.errors import ErrorCode, Problem
+from config.api.errors import ApiError, ErrorCode, Problem
 from config.api.paging import ListQuery, NumberInQueryField, TimeInQueryField
 from config.api.schema import described
 from config.api.serializers import (
@@ -278,6 +278,36 @@ class AcceptPaymentSerializer(StrictSerializer):
     reason = TextField(
         max_length=400, help_text="Why this transaction is your customer's payment; it stays in the history."
     )
+
+
+@described(
+    "TransactionSubmission",
+    "A transaction that pays a request.",
+    {"transaction_hash": examples.PAYMENT["transaction_hash"], "chain_id": examples.PAYMENT["chain_id"]},
+)
+class SubmitTransactionSerializer(StrictSerializer):
+    """The body of the merchant's POST …/payments."""
+
+    transaction_hash = TextField(
+        max_length=200,
+        code=ErrorCode.TRANSACTION_HASH_INVALID,
+        help_text="The customer's transaction, as its chain writes it.",
+    )
+    chain_id = WholeNumberField(help_text="The chain that it was sent on.")
+
+    def transaction(self) -> tuple[Chain, str]:
+        """Return the chain and the canonical hash. Raises ApiError."""
+        chain_id = self.validated_data["chain_id"]
+        # An inactive chain still takes hashes: what was sent there is under way.
+        chain = find_chain(chain_id, active_only=False)
+        if chain is None:
+            raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")
+        try:
+            return chain, normalise_transaction_hash(
+                chain.chain_type, self.validated_data["transaction_hash"]
+            )
+        except HashError as error:
+            raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
 
 
 def recipient(chain: Chain, token: Token | None, text: str) -> str:

@@ -1,102 +1,235 @@
-"""Taking in transaction hashes, and re-opening failed payments (contract 6)."""
+"""Storing submitted transaction hashes, and re-opening failed payments."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
+from chains.clients import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
+from payments.caps import MAX_OPEN_PAYMENTS as MAX_OPEN_PAYMENTS
+from payments.caps import MAX_PUBLIC_PAYMENTS as MAX_PUBLIC_PAYMENTS
+from payments.caps import demand_room, has_room, may_reopen
 from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest, Route
-from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
+from payments.models.payment import MAX_RETRIES
+from payments.replacements import continued_by, continuing_columns, follow_submitted, replaceable
 from payments.requests import lock_request
+from payments.sightings import Client, Sighting, sight
 from payments.swaps.outcomes import NO_DELIVERY
 from payments.transitions import move_payment, note_creation
 
-MAX_OPEN_PAYMENTS = 5
-MAX_PUBLIC_PAYMENTS = 30
-# What people opened; what the service finds by itself is exempt, until somebody has it looked at again (contract 6).
-_OPENED_BY_PEOPLE = Q(submitted_publicly=True) | Q(retries__gt=0) | ~Q(accepted_by="")
+SUBMITTED = "Submitted; looking for it on the network."
+# Failures after which a transaction can turn up by itself. Any other would only fail in the same way again.
+_GIVEN_UP = frozenset(
+    {
+        FailureCode.TRANSACTION_NOT_FOUND,
+        FailureCode.TRANSACTION_REPLACED,
+        FailureCode.VERIFICATION_TIMED_OUT,
+    }
+)
+
+
+class _SightingNeeded(Exception):
+    """The chain has to be asked about the transaction before it can be stored or refused."""
+
+    def __init__(self, *, is_beyond_caps: bool) -> None:
+        super().__init__()
+        self.is_beyond_caps = is_beyond_caps
 
 
 def submit_hash(
-    request: PaymentRequest, *, chain: Chain, transaction_hash: str, route_id: str | None = None, actor: str
+    request: PaymentRequest,
+    *,
+    chain: Chain,
+    transaction_hash: str,
+    route_id: str | None = None,
+    actor: str,
+    submitter: str = "",
+    client: Client = get_client,
+    before_extra_look: Callable[[], None] = lambda: None,
 ) -> tuple[Payment, bool]:
-    """Return the payment for this canonical hash, and whether it is new. Nothing is asked of the chain here.
+    """Return the payment for this canonical hash, and whether it is new. For public submissions.
 
-    The same hash again is the same payment; a retryable failure is re-opened by that, once, and so is one that was not
-    bound when it failed, if a wallet was proved since; both wait while 5 payments are open. A request may be paid after
-    it expired or was cancelled: whether the transaction is bound to it is for the verification to say. Raises ApiError
-    for a hash that another request was credited with, and beyond the caps on open and submitted payments.
+    The same hash again is the same payment, and so is one that a speed-up replaced; a retryable failure is re-opened by
+    that, once, and so is one that was not bound when it failed, if a wallet was proved since. A transaction that speeds
+    up a payment of the request continues that payment. A request may be paid after it expired or was cancelled: whether
+    the transaction is bound to it is for the verification to say.
+
+    `submitter` is the client's digest, by which open payments are counted. The chain is asked only where a cap is
+    reached or a payment may be sped up, outside any transaction; `before_extra_look` may refuse to ask beyond the caps.
+    Raises ApiError for a hash that another request was credited with, and beyond the caps (see `payments.caps`).
+    """
+    sighting: Sighting | None = None
+    while True:
+        try:
+            return _store(request, chain, transaction_hash, route_id, actor, submitter, sighting)
+        except _SightingNeeded as needed:
+            if needed.is_beyond_caps:
+                before_extra_look()
+            sighting = sight(request, chain, transaction_hash, timezone.now(), client=client)
+
+
+def sight_for_merchant(
+    request: PaymentRequest, chain: Chain, transaction_hash: str, *, client: Client = get_client
+) -> Sighting | None:
+    """Return what the chain knows of the transaction, if it may speed up a payment of the request."""
+    if _known(request, chain, transaction_hash) or not replaceable(request, chain).exists():
+        return None
+    return sight(request, chain, transaction_hash, timezone.now(), client=client)
+
+
+def submit_for_merchant(
+    request: PaymentRequest,
+    *,
+    chain: Chain,
+    transaction_hash: str,
+    actor: str,
+    sighting: Sighting | None = None,
+) -> tuple[Payment, bool]:
+    """Return the payment for this canonical hash, and whether it is new. The merchant may always submit.
+
+    A known payment that can be retried is, by one of its retries. `sighting` is that of `sight_for_merchant`: nothing
+    is asked of the chain here. Raises ApiError `transaction_already_used`.
     """
     with transaction.atomic():
         locked = lock_request(request.pk)
-        known = Payment.objects.filter(request=locked, chain=chain, transaction_hash=transaction_hash).first()
+        known = _known(locked, chain, transaction_hash)
         if known is not None:
-            _reopen_by_submission(known, actor)
+            if known.is_retryable and known.retries < MAX_RETRIES:
+                reopen(known, actor=actor, reason="submitted by the merchant", retries=known.retries + 1)
             return known, False
         _refuse_consumed(locked, chain, transaction_hash)
-        _refuse_beyond_caps(locked)
-        payment = Payment.objects.create(
-            request=locked,
-            chain=chain,
-            transaction_hash=transaction_hash,
-            route=Route.objects.filter(pk=route_id, request=locked).first() if route_id else None,
-            status_detail="Submitted; looking for it on the network.",
-        )
-        note_creation(locked, payment=payment, actor=actor)
-    return payment, True
+        continued = _continued(locked, chain, sighting, actor)
+        if continued is not None:
+            return continued, False
+        return _create(locked, chain, transaction_hash, sighting, actor, submitted_publicly=False), True
+
+
+def _store(
+    request: PaymentRequest,
+    chain: Chain,
+    transaction_hash: str,
+    route_id: str | None,
+    actor: str,
+    submitter: str,
+    sighting: Sighting | None,
+) -> tuple[Payment, bool]:
+    with transaction.atomic():
+        locked = lock_request(request.pk)
+        known = _known(locked, chain, transaction_hash)
+        if known is not None:
+            _reopen_by_submission(known, actor, submitter)
+            return known, False
+        _refuse_consumed(locked, chain, transaction_hash)
+        if sighting is None:
+            is_beyond_caps = not has_room(locked, submitter)
+            if is_beyond_caps or replaceable(locked, chain).exists():
+                raise _SightingNeeded(is_beyond_caps=is_beyond_caps)
+        else:
+            continued = _continued(locked, chain, sighting, actor)
+            if continued is not None:
+                return continued, False
+            demand_room(locked, submitter, sighting)
+        route = Route.objects.filter(pk=route_id, request=locked).first() if route_id else None
+        columns = {"route": route, "submitter": submitter}
+        return _create(locked, chain, transaction_hash, sighting, actor, **columns), True
+
+
+def _known(request: PaymentRequest, chain: Chain, transaction_hash: str) -> Payment | None:
+    """Return the request's payment that has this hash or had it before a speed-up, the latter first."""
+    own = Payment.objects.filter(request=request, chain=chain)
+    replaced = own.filter(replaced_hashes__contains=[transaction_hash]).first()
+    return replaced or own.filter(transaction_hash=transaction_hash).first()
+
+
+def _continued(
+    request: PaymentRequest, chain: Chain, sighting: Sighting | None, actor: str
+) -> Payment | None:
+    """Return the payment of the locked request that the transaction speeds up, which now goes on with it."""
+    facts = sighting.facts if sighting else None
+    payment = continued_by(replaceable(request, chain), facts)
+    if payment is None or facts is None:
+        return None
+    if payment.is_open:
+        follow_submitted(payment, facts.hash, timezone.now(), actor=actor)
+    else:
+        reason = f"replaced by {facts.hash} with the same effect"
+        reopen(payment, actor=actor, reason=reason, **continuing_columns(payment, facts.hash))
+    return payment
+
+
+def _create(
+    request: PaymentRequest,
+    chain: Chain,
+    transaction_hash: str,
+    sighting: Sighting | None,
+    actor: str,
+    **columns: Any,
+) -> Payment:
+    """Store a new payment of the locked request."""
+    likely = FailureCode.TRANSACTION_TOO_OLD if sighting and sighting.is_older else ""
+    payment = Payment.objects.create(
+        request=request,
+        chain=chain,
+        transaction_hash=transaction_hash,
+        status_detail=SUBMITTED,
+        seen_at=timezone.now() if sighting and sighting.is_known else None,
+        likely_failure=likely,
+        **columns,
+    )
+    note_creation(request, payment=payment, actor=actor)
+    return payment
 
 
 def retry_payment(payment: Payment, *, actor: str) -> Payment:
     """Return the failed payment, pending again with its attempts reset. Raises ApiError where that can't be.
 
-    A person asks for this, so that the cap of 5 open payments holds.
+    The merchant's decision: no cap on public submissions counts.
     """
     with transaction.atomic():
-        request = lock_request(payment.request_id)
+        lock_request(payment.request_id)
         payment = Payment.objects.select_related("request").get(pk=payment.pk)
         demand_real(payment)
-        if payment.status != Payment.Status.FAILED or payment.failure_code not in RETRYABLE_FAILURES:
+        if not payment.is_retryable:
             reason = payment.failure_message or f"it is {payment.status}"
-            raise ApiError(
-                ErrorCode.PAYMENT_NOT_RETRYABLE, f"Looking again can't help this payment: {reason}"
-            )
+            raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, f"This payment can't be retried: {reason}")
         if payment.retries >= MAX_RETRIES:
-            message = f"This payment was retried {MAX_RETRIES} times already."
+            message = f"This payment has already been retried {MAX_RETRIES} times."
             raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)
-        demand_room(request)
         reopen(payment, actor=actor, reason="retried", retries=payment.retries + 1)
     return payment
 
 
 def demand_real(payment: Payment) -> None:
-    """Raise ApiError `payment_not_retryable` for a payment that the sandbox made: no chain could tell of it."""
+    """Raise ApiError `payment_not_retryable` for a payment that the sandbox made: it is on no chain."""
     if payment.is_simulated:
-        message = "This payment was simulated in the sandbox; there is nothing on a chain to look at."
+        message = "This payment was simulated in the sandbox. No chain can be asked about it."
         raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
 
 
 def record_found(request: PaymentRequest, *, chain: Chain, transaction_hash: str) -> None:
-    """Write a payment that the service found by itself; the caps on submissions do not count it."""
+    """Store a payment that the service found by itself; the caps on submissions do not count it."""
     with transaction.atomic():
         locked = lock_request(request.pk)
-        payment, is_new = Payment.objects.get_or_create(
-            request=locked,
-            chain=chain,
-            transaction_hash=transaction_hash,
-            defaults={"submitted_publicly": False, "status_detail": "Found on the network by its reference."},
-        )
-        if is_new:
+        payment = _known(locked, chain, transaction_hash)
+        if payment is None:
+            payment = Payment.objects.create(
+                request=locked,
+                chain=chain,
+                transaction_hash=transaction_hash,
+                submitted_publicly=False,
+                status_detail="Found on the network by its reference.",
+            )
             note_creation(locked, payment=payment, actor="discovery")
-        elif payment.status == Payment.Status.FAILED and payment.failure_code in RETRYABLE_FAILURES:
-            # It was given up for want of an answer, and here it is: money that arrived is never denied.
+        elif payment.status == Payment.Status.FAILED and payment.failure_code in _GIVEN_UP:
+            # Nothing was known of it when it failed, and here it is.
             reopen(payment, actor="discovery", reason="found on the network")
 
 
 def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
-    """Have the failed payment looked at anew, its attempts reset. Inside a transaction that holds the request.
+    """Have the failed payment verified again, its attempts reset. Inside a transaction that holds the request.
 
     A swap begins again with its customer's transaction.
     """
@@ -112,7 +245,8 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
         failure_code="",
         failure_message="",
         failed_at=None,
-        status_detail="Looking at it again.",
+        finality_check_at=None,
+        status_detail="Checking it again.",
         verifying_since=now,
         next_check_at=now,
         claim_id=None,
@@ -124,33 +258,22 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
     )
 
 
-def room_for_more(request: PaymentRequest) -> int:
-    """Return how many more payments of the locked request people may open now."""
-    open_now = Payment.objects.filter(_OPENED_BY_PEOPLE, request=request, status__in=Payment.OPEN).count()
-    return max(MAX_OPEN_PAYMENTS - open_now, 0)
-
-
-def demand_room(request: PaymentRequest) -> None:
-    """Raise ApiError `too_many_open_payments` unless one more payment of the locked request may be opened."""
-    if room_for_more(request) == 0:
-        message = f"{MAX_OPEN_PAYMENTS} payments of this request are being verified; wait for one to finish."
-        raise ApiError(ErrorCode.TOO_MANY_OPEN_PAYMENTS, message, retry_after=30)
-
-
-def _reopen_by_submission(payment: Payment, actor: str) -> None:
-    if payment.status != Payment.Status.FAILED or payment.is_simulated or room_for_more(payment.request) == 0:
+def _reopen_by_submission(payment: Payment, actor: str, submitter: str) -> None:
+    """Re-open a failed payment whose hash was submitted again: once or, after a new proof of the payer, once for it."""
+    if payment.status != Payment.Status.FAILED or not may_reopen(payment.request, submitter):
         return
-    may_once = payment.failure_code in RETRYABLE_FAILURES and not payment.reopened_publicly
+    may_once = payment.is_retryable and not payment.reopened_publicly and payment.retries < MAX_RETRIES
     if _was_proved_since(payment):
-        reopen(payment, actor=actor, reason="the payer proved the wallet")
-    elif may_once and payment.retries < MAX_RETRIES:
-        retries = payment.retries + 1
-        reopen(payment, actor=actor, reason="submitted again", retries=retries, reopened_publicly=True)
+        reopen(payment, actor=actor, reason="the payer proved the wallet", submitter=submitter)
+    elif may_once:
+        columns = {"retries": payment.retries + 1, "reopened_publicly": True, "submitter": submitter}
+        reopen(payment, actor=actor, reason="submitted again", **columns)
 
 
 def _was_proved_since(payment: Payment) -> bool:
-    """Whether a wallet was proved after the payment had failed as unbound: the 5 that were open then came first."""
-    if payment.failure_code != FailureCode.TRANSACTION_NOT_BOUND or payment.crosses_chains:
+    """Whether a wallet was proved after the payment had failed because nothing bound it."""
+    is_unbound = payment.failure_code in (FailureCode.TRANSACTION_NOT_BOUND, FailureCode.NOT_VERIFIABLE)
+    if not is_unbound or payment.crosses_chains or payment.is_simulated:
         return False
     return payment.request.payer_proofs.filter(verified_at__gte=payment.failed_at).exists()
 
@@ -160,12 +283,5 @@ def _refuse_consumed(request: PaymentRequest, chain: Chain, transaction_hash: st
     elsewhere = consumed.exclude(payment__request=request)
     # One transaction may carry the references of several requests; then only the chain can tell what is left of it.
     if elsewhere.exists() and not elsewhere.filter(payment__carries_others=True).exists():
-        message = "This transaction has paid another request already."
+        message = "This transaction has already been used to pay another request."
         raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, message)
-
-
-def _refuse_beyond_caps(request: PaymentRequest) -> None:
-    demand_room(request)
-    if Payment.objects.filter(request=request, submitted_publicly=True).count() >= MAX_PUBLIC_PAYMENTS:
-        message = f"{MAX_PUBLIC_PAYMENTS} transactions were submitted for this request; ask the merchant."
-        raise ApiError(ErrorCode.TOO_MANY_PAYMENTS, message)

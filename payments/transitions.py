@@ -1,7 +1,7 @@
-"""The one door to a status: each change is a guarded UPDATE with its history row, inside the caller's transaction.
+"""The only writer of a status: each change is a guarded UPDATE with its history row, inside the caller's transaction.
 
-The guard stands in the WHERE clause. When it changes no row, somebody else was first: the function returns False and
-nothing is written.
+The guard is the WHERE clause. When it changes no row, another process was first: the function returns False and nothing
+is written.
 """
 
 import uuid
@@ -87,6 +87,19 @@ def move_payment(
     )
     _remember(payment, status=to, **fields)
     return True
+
+
+def note_replacement(payment: Payment, transaction_hash: str, *, actor: str) -> None:
+    """Write into the history that the payment goes on with another transaction; its status stays."""
+    _demand_transaction()
+    Transition.objects.create(
+        request_id=payment.request_id,
+        payment=payment,
+        from_status=payment.status,
+        to_status=payment.status,
+        actor=actor,
+        reason=f"replaced by {transaction_hash} with the same effect",
+    )
 
 
 def start_processing(payments: Iterable[Payment]) -> None:

@@ -15,7 +15,7 @@ urlpatterns = [
     ),
     path(
         "payment-requests/<str:id>/payments",
-        requests.as_view({"get": "payments"}),
+        requests.as_view({"get": "payments", "post": "submit"}),
         name="payments",
     ),
     path(

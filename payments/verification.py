@@ -23,7 +23,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chains.clients import get_client
-from chains.clients.base import ChainClient, ChainError
+from chains.clients.base import ChainClient, ChainError, TransactionFacts
 from chains.models import Chain
 from payments import outcomes, patience
 from payments.claims import Case, cases_of
@@ -42,6 +42,7 @@ from payments.judging import (
 )
 from payments.looks import Look
 from payments.models import FailureCode, Payment, Quote
+from payments.replacements import find_replacements, follow_replacement, speeds_up
 from payments.swaps import outcomes as swap_outcomes
 from payments.swaps.claims import pinned_contracts, quotes_of
 from payments.swaps.deliveries import settle_delivery
@@ -129,6 +130,7 @@ def verify_on_chain(
             hashes, with_finality=finality.tag is not None, mentioning=pinned_contracts(chain)
         )
         look = Look(claim_id, snapshot, finality, now())
+        replaced_by = find_replacements(asked, chain, payments, snapshot)
     except ChainError as error:
         for payment in payments:
             postpone_unanswered(payment, claim_id, error, now())
@@ -136,7 +138,13 @@ def verify_on_chain(
     cases = cases_of(payments, chain, look.snapshot, quotes)
     for payment in payments:
         try:
-            settle(payment, cases[payment.pk], look, is_replaced=payment.pk in used_up)
+            settle(
+                payment,
+                cases[payment.pk],
+                look,
+                is_replaced=payment.pk in used_up,
+                replacement=replaced_by.get(payment.pk),
+            )
         except SoftTimeLimitExceeded:
             raise
         except Exception:
@@ -147,9 +155,9 @@ def verify_on_chain(
 def _without_strays(
     payments: Sequence[Payment], claim_id: uuid.UUID, quotes: Iterable[Quote], now: Callable[[], datetime]
 ) -> list[Payment]:
-    """Fail what lies on another chain than the one asked for and can be no swap either; return the others.
+    """Fail payments on another chain than the requested one that can be no swap either; return the others.
 
-    It is known without asking anybody, and said at once (contract 6).
+    No reorganisation changes the chain that a hash was submitted for, so that fails at once.
     """
     may_swap = {quote.route.request_id for quote in quotes}
     others = []
@@ -161,8 +169,18 @@ def _without_strays(
     return others
 
 
-def settle(payment: Payment, case: Case, look: Look, *, is_replaced: bool = False) -> None:
-    """Judge one payment by what the chain said, and write what follows."""
+def settle(
+    payment: Payment,
+    case: Case,
+    look: Look,
+    *,
+    is_replaced: bool = False,
+    replacement: TransactionFacts | None = None,
+) -> None:
+    """Evaluate one payment by what the chain said, and write what follows.
+
+    `is_replaced`: another transaction of its sender was mined with its nonce. `replacement` is that one, if known.
+    """
     if payment.counted_hash in look.snapshot.contradicted:
         error = ChainError("the nodes contradict each other")
         postpone_unanswered(payment, look.claim_id, error, look.now)
@@ -171,7 +189,7 @@ def settle(payment: Payment, case: Case, look: Look, *, is_replaced: bool = Fals
         settle_delivery(payment, case.terms, look)
         return
     facts = look.snapshot.transactions.get(payment.transaction_hash)
-    match verdict := _verdict(payment, case, look):
+    match verdict := verdict_of(payment, case, look):
         case Departed() if case.quote is not None:
             name = provider_name(case.quote.provider)
             swap_outcomes.depart(payment, look.claim_id, verdict, facts, case.quote, name, look.now)
@@ -189,11 +207,8 @@ def settle(payment: Payment, case: Case, look: Look, *, is_replaced: bool = Fals
                 facts=facts,
                 arrived=verdict.arrived,
             )
-        case NotFound() if is_replaced:
-            message = "The wallet sent another transaction in its place; submit that one's hash."
-            outcomes.fail(payment, look.claim_id, FailureCode.TRANSACTION_REPLACED, message, look.now)
         case NotFound():
-            _not_found(payment, look.claim_id, look.now)
+            _settle_missing(payment, look, is_replaced, replacement)
         case NotYet():
             next_look = look.now + patience.about_a_block(payment.chain.block_time_ms)
             outcomes.keep_waiting(
@@ -208,7 +223,8 @@ def settle(payment: Payment, case: Case, look: Look, *, is_replaced: bool = Fals
             )
 
 
-def _verdict(payment: Payment, case: Case, look: Look) -> Verdict | Departed:
+def verdict_of(payment: Payment, case: Case, look: Look) -> Verdict | Departed:
+    """Return what the look says of the payment's own transaction."""
     facts, head = look.snapshot.transactions.get(payment.transaction_hash), look.snapshot.head
     if payment.crosses_chains:
         return judge_departure(case.terms, facts, head, look.finality)
@@ -216,10 +232,26 @@ def _verdict(payment: Payment, case: Case, look: Look) -> Verdict | Departed:
     return departed_here(case.terms, verdict, facts, head, look.finality)
 
 
+def _settle_missing(
+    payment: Payment, look: Look, is_replaced: bool, replacement: TransactionFacts | None
+) -> None:
+    """Write that no node knows the transaction: it goes on with what replaced it, fails, or is looked for again."""
+    if replacement is not None and speeds_up(payment, replacement):
+        follow_replacement(payment, look.claim_id, replacement, look.now)
+        return
+    is_known_to_differ = replacement is not None and replacement.block is not None
+    # Where no node tells what replaced it, the page is given time to submit it.
+    if is_known_to_differ or (is_replaced and payment.attempts >= patience.LOOKS_FOR_REPLACEMENT):
+        message = "The wallet sent another transaction in its place. If that one pays too, submit its hash."
+        outcomes.fail(payment, look.claim_id, FailureCode.TRANSACTION_REPLACED, message, look.now)
+        return
+    _not_found(payment, look.claim_id, look.now)
+
+
 def _with_used_up_nonces(client: ChainClient, payments: Sequence[Payment]) -> set[str]:
     """Return the payments, seen waiting and missed once since, whose sender has another transaction mined by now.
 
-    If such a one is still unknown to the nodes when it is looked up next, it was replaced.
+    If such a payment is still unknown to the nodes when it is looked up next, it was replaced.
     """
     missed = {
         payment.pk: (payment.from_address, payment.nonce)
@@ -236,7 +268,7 @@ def _with_used_up_nonces(client: ChainClient, payments: Sequence[Payment]) -> se
 
 
 def _not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> None:
-    """Use one of the retries of spec 3.2, or give up after the last."""
+    """Use one of the ten retries, or give up after the last."""
     if payment.attempts >= patience.MAX_RETRIES_OF_LOOKS:
         outcomes.fail_as_not_found(payment, claim_id, now)
         return

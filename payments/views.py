@@ -1,4 +1,4 @@
-"""The merchant's endpoints for payment requests (spec 4, contract 5 and 6)."""
+"""The merchant's endpoints for payment requests and their payments."""
 
 import uuid
 from typing import Any
@@ -26,8 +26,13 @@ from payments.representations import (
     PaymentSerializer,
 )
 from payments.requests import cancel_request, create_request
-from payments.serializers import AcceptPaymentSerializer, CreateRequestSerializer, RequestListQuery
-from payments.submission import retry_payment
+from payments.serializers import (
+    AcceptPaymentSerializer,
+    CreateRequestSerializer,
+    RequestListQuery,
+    SubmitTransactionSerializer,
+)
+from payments.submission import retry_payment, sight_for_merchant, submit_for_merchant
 
 _READING = ("list", "retrieve", "payments")
 _FILTERS = {
@@ -160,6 +165,49 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
     @keyed_post
     @operation(
+        "payments.submit",
+        tag="Payments",
+        summary="Submit a transaction",
+        description=(
+            "Adds a transaction that your customer sent, such as a payment in native coin whose hash the page could "
+            "not submit. It is verified like any other. The limits of the public endpoint don't apply. Submitting a "
+            "known transaction is always fine: a payment that can be retried is, by one of its retries."
+        ),
+        path=_REQUEST,
+        body=SubmitTransactionSerializer,
+        errors=[
+            ErrorCode.CHAIN_UNKNOWN,
+            ErrorCode.TRANSACTION_HASH_INVALID,
+            ErrorCode.TRANSACTION_ALREADY_USED,
+        ],
+        answers={
+            200: OpenApiResponse(PaymentSerializer, "The payment that is known already."),
+            201: OpenApiResponse(PaymentSerializer, "The new payment."),
+        },
+    )
+    def submit(self, request: Request, id: str) -> Effect:
+        """Store a transaction hash: 201 with the new payment, 200 with the known one."""
+        found = self.find(id)
+        serializer = SubmitTransactionSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        chain, transaction_hash = serializer.transaction()
+        sighting = sight_for_merchant(found, chain, transaction_hash)
+
+        def effect() -> Response:
+            payment, is_new = submit_for_merchant(
+                found,
+                chain=chain,
+                transaction_hash=transaction_hash,
+                actor=actor_of(request),
+                sighting=sighting,
+            )
+            code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
+            return Response(PaymentSerializer(payment).data, status=code)
+
+        return effect
+
+    @keyed_post
+    @operation(
         "payment_requests.cancel",
         tag="Payment requests",
         summary="Cancel a payment request",
@@ -188,19 +236,16 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         tag="Payments",
         summary="Retry a failed payment",
         description=(
-            "Looks at the chain anew for a payment that failed for want of an answer. Three times in all, the one "
-            "re-opening by submitting the hash again included."
+            "Verifies a failed payment again: one that was not found or not answered for, or whose block is not final "
+            "yet, so that a reorganisation can still turn it. Three times in all, the one re-opening by submitting the "
+            "hash again included."
         ),
         path=_PAYMENT,
-        errors=[
-            ErrorCode.RETRY_LIMIT_REACHED,
-            ErrorCode.PAYMENT_NOT_RETRYABLE,
-            ErrorCode.TOO_MANY_OPEN_PAYMENTS,
-        ],
+        errors=[ErrorCode.RETRY_LIMIT_REACHED, ErrorCode.PAYMENT_NOT_RETRYABLE],
         answers={200: OpenApiResponse(PaymentSerializer, "The payment, `pending` again.")},
     )
     def retry(self, request: Request, id: str, payment_id: str) -> Effect:
-        """Look anew at a payment that failed for want of an answer."""
+        """Verify a failed payment again."""
         demand_no_parameters(request)
         payment = self.find_payment(id, payment_id)
         return lambda: Response(PaymentSerializer(retry_payment(payment, actor=actor_of(request))).data)
@@ -211,12 +256,13 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         tag="Payments",
         summary="Accept an unbound payment",
         description=(
-            "Takes a transaction that failed as `transaction_not_bound` as payment of this request. Everything but "
-            "the binding is verified as ever. Make sure that it is your customer's: the service can't."
+            "Accepts a transaction that failed as `transaction_not_bound`, `transaction_ambiguous` or "
+            "`not_verifiable` as payment of this request. Everything but the binding is verified as for any payment. "
+            "Make sure that it is your customer's: the service can't."
         ),
         path=_PAYMENT,
         body=AcceptPaymentSerializer,
-        errors=[ErrorCode.PAYMENT_NOT_RETRYABLE, ErrorCode.TOO_MANY_OPEN_PAYMENTS],
+        errors=[ErrorCode.PAYMENT_NOT_RETRYABLE],
         answers={200: OpenApiResponse(PaymentSerializer, "The payment, `pending` again.")},
     )
     def accept(self, request: Request, id: str, payment_id: str) -> Effect:

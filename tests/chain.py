@@ -51,7 +51,11 @@ class LocalChain:
 
     def send(self, transaction: dict[str, Any], key: str | None = None) -> str:
         """Sign with the payer's key, send by raw RPC and return the hash; mined, if the chain mines by itself."""
-        sent = str(self.rpc("eth_sendRawTransaction", "0x" + self.sign(transaction, key).hex()))
+        return self.send_raw("0x" + self.sign(transaction, key).hex())
+
+    def send_raw(self, raw: str) -> str:
+        """Send signed bytes (hex) and return the hash; mined, if the chain mines by itself."""
+        sent = str(self.rpc("eth_sendRawTransaction", raw))
         if self.rpc("anvil_getAutomine"):
             # The node answers a moment before it has mined.
             eventually(

@@ -36,6 +36,14 @@ class Process:
             start_new_session=True,
         )
 
+    def ask_to_stop(self) -> None:
+        """Send SIGTERM to the process itself, as a platform does before it starts a new release."""
+        self._child.terminate()
+
+    def wait(self, seconds: float) -> int:
+        """Return the exit status of a process that ends by itself within `seconds`."""
+        return self._child.wait(timeout=seconds)
+
     def kill(self, number: int = signal.SIGKILL) -> None:
         """End the whole group at once; already ended is no error."""
         with suppress(ProcessLookupError):

@@ -1,10 +1,11 @@
 """Looking transactions up on several nodes, so that no single one is believed where money depends on it.
 
 With three nodes or more, two have to agree before a transaction counts as mined: on its block's hash, its status and
-what it moved. With fewer there is only fail-over. In both cases a node that does not know a transaction is not believed
+what it moved. Who may claim what moved is as much as both prove: nodes differ in what they can show (traces, older
+state). With fewer nodes there is only fail-over. In both cases a node that does not know a transaction is not believed
 before the others were asked.
 
-What this can't do: two nodes that tell the same lie are believed. Choose providers that do not share a backend.
+What this can't do: two nodes that return the same lie are believed. Choose providers that do not share a backend.
 """
 
 from collections import Counter
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeVar
 
-from chains.clients.base import ChainError, Head, Snapshot, TransactionFacts, Transfer
+from chains.clients.base import ChainError, Head, Mention, Snapshot, TransactionFacts, Transfer
 from chains.clients.nodes import Contradicted
 from chains.clients.rpc import JsonRpc
 
@@ -23,7 +24,7 @@ _Said = TypeVar("_Said")
 
 
 def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], look: Look) -> Snapshot:
-    """Return what the nodes of `rpc` say of these transactions; `look` asks one node, all its questions.
+    """Return what the nodes of `rpc` say of these transactions; `look` asks one node all its questions.
 
     A transaction on which nodes contradict each other is reported as not mined, and named in `contradicted`. Raises
     ChainError when no node answered or, where agreement is needed, only one.
@@ -118,10 +119,12 @@ def _unsettled(hashes: Sequence[str], answers: Sequence[_Answer]) -> list[str]:
 
 
 def _is_settled(said: Sequence[TransactionFacts | None]) -> bool:
-    """Whether two told of the same block and the same transfers, or nobody saw it in a block but it is known."""
+    """Whether two agree on all that any of them proves, or none saw the transaction in a block but it is known."""
     agreed = _common(said)
     if agreed is not None:
-        return agreed.is_complete or not any(facts and facts.is_complete for facts in said)
+        known = [facts for facts in said if facts is not None]
+        is_readable = agreed.is_readable or not any(facts.is_readable for facts in known)
+        return is_readable and (agreed.is_complete or not any(facts.is_complete for facts in known))
     known = [facts for facts in said if facts is not None]
     return bool(known) and not any(facts.block for facts in known)
 
@@ -155,25 +158,53 @@ def _common(said: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
     """Return what two nodes agree on of a mined transaction, the fullest first."""
     mined = [facts for facts in said if facts is not None and facts.block is not None]
     agreed = [both for one, other in combinations(mined, 2) if (both := _both(one, other)) is not None]
-    return max(agreed, key=lambda facts: facts.is_complete, default=None)
+    return max(agreed, key=lambda facts: (facts.is_readable, facts.is_complete), default=None)
 
 
 def _both(one: TransactionFacts, other: TransactionFacts) -> TransactionFacts | None:
-    """Return what both say, or None where they say different things.
+    """Return what both say, or None where they contradict each other.
 
-    A node that can't trace may miss what moved in inner calls; then only what both saw is agreed on.
+    A node that can't trace may miss what moved in inner calls, and who may claim what it saw; then only what both prove
+    is agreed on, and it is not complete.
     """
     if one.commitment != other.commitment:  # one hears of finality sooner than the other
         one, other = (replace(facts, commitment="confirmed") for facts in (one, other))
-    if one.is_complete == other.is_complete:
-        return one if one == other else None
+    if one == other:
+        return one
+    if _without_contents(one) != _without_contents(other):
+        return None
+    if not (one.is_readable and other.is_readable):
+        return one if other.is_readable else other
     less, more = (other, one) if one.is_complete else (one, other)
-    if replace(less, transfers=(), is_complete=True) != replace(more, transfers=()):
+    transfers = _moved_in_both(less, more)
+    if transfers is None or (one.is_complete and other.is_complete and _is_contradicted(less, more)):
         return None
+    if [mention for mention in less.mentions if mention.is_log] != [m for m in more.mentions if m.is_log]:
+        return None
+    mentions = tuple(mention for mention in less.mentions if mention in more.mentions)
+    return replace(less, transfers=transfers, mentions=mentions, intended=(), is_complete=False)
+
+
+def _without_contents(facts: TransactionFacts) -> TransactionFacts:
+    return replace(facts, transfers=(), mentions=(), intended=(), is_complete=True, is_readable=True)
+
+
+def _moved_in_both(less: TransactionFacts, more: TransactionFacts) -> tuple[Transfer, ...] | None:
+    """Return the transfers that both saw, or None where one saw what the other can't have missed."""
     seen = {_moved(transfer): transfer for transfer in more.transfers}
-    if not all(_moved(transfer) in seen for transfer in less.transfers):
+    moved = [_moved(transfer) for transfer in less.transfers]
+    if not all(transfer in seen for transfer in moved):
         return None
-    return replace(less, transfers=tuple(_bound_by_both(t, seen[_moved(t)]) for t in less.transfers))
+    if less.is_complete == more.is_complete and len(moved) != len(seen):
+        return None
+    kept = [mention for mention in less.mentions if mention in more.mentions]
+    return tuple(
+        replace(
+            _bound_by_both(transfer, seen[_moved(transfer)]),
+            within=_within_both(transfer, less, seen[_moved(transfer)], more, kept),
+        )
+        for transfer in less.transfers
+    )
 
 
 def _moved(transfer: Transfer) -> Transfer:
@@ -183,21 +214,63 @@ def _moved(transfer: Transfer) -> Transfer:
 def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
     references = tuple(ref for ref in one.references if ref in other.references)
     made_by = one.made_by if one.made_by == other.made_by else ""
-    return replace(one, references=references, made_by=made_by)
+    claimable = min(_claimable(one), _claimable(other))
+    return replace(
+        one,
+        references=references,
+        made_by=made_by,
+        claimable=None if claimable >= one.amount else claimable,
+    )
+
+
+def _claimable(transfer: Transfer) -> int:
+    return transfer.amount if transfer.claimable is None else transfer.claimable
+
+
+def _within_both(
+    one: Transfer, of_one: TransactionFacts, other: Transfer, of_other: TransactionFacts, kept: list[Mention]
+) -> tuple[int, ...]:
+    """Return the places, among the mentions `kept`, of the calls that enclose the transfer by both nodes' word."""
+    theirs = [of_other.mentions[place] for place in other.within]
+    ours = [of_one.mentions[place] for place in one.within]
+    return tuple(sorted({kept.index(mention) for mention in ours if mention in theirs and mention in kept}))
+
+
+def _is_contradicted(one: TransactionFacts, other: TransactionFacts) -> bool:
+    """Whether two that both claim to know all name different claimants, rather than one of them none."""
+    others = {_moved(transfer): transfer for transfer in other.transfers}
+    pairs = [(transfer, others[_moved(transfer)]) for transfer in one.transfers]
+    return any(
+        (a.references and b.references and a.references != b.references)
+        or (a.made_by and b.made_by and a.made_by != b.made_by)
+        for a, b in pairs
+    )
 
 
 def _not_mined(said: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
-    """Return a transaction that no two nodes place in the same block as one still awaited; None if nobody knows it."""
+    """Return a transaction that no two nodes place in the same block as one still awaited; None if no node knows it.
+
+    One node's word is enough for what it would move, as it is no payment. By the nonce and the effect a transaction is
+    called replaced, so that two nodes have to agree on them.
+    """
     known = [facts for facts in said if facts is not None]
     if not known:
         return None
-    origins = Counter((facts.sender, facts.nonce) for facts in known)
-    (sender, nonce), nodes = origins.most_common(1)[0]
-    first = next(facts for facts in known if facts.sender == sender)
-    # By the nonce a transaction is called replaced, so that one node's word for it is not enough.
-    nonce = nonce if nodes > 1 else None
+    (sender, nonce), nodes = Counter((facts.sender, facts.nonce) for facts in known).most_common(1)[0]
+    effect, agreeing = Counter(facts.effect for facts in known).most_common(1)[0]
+    of_sender = [facts for facts in known if facts.sender == sender]
+    first = next((facts for facts in of_sender if facts.block is None), None)
     return replace(
-        first, nonce=nonce, block=None, succeeded=False, transfers=(), commitment=None, mentions=()
+        first or of_sender[0],
+        nonce=nonce if nodes > 1 else None,
+        effect=effect if agreeing > 1 else "",
+        block=None,
+        succeeded=False,
+        transfers=(),
+        commitment=None,
+        is_complete=True,
+        is_readable=True,
+        mentions=first.mentions if first else (),
     )
 
 

@@ -227,10 +227,30 @@ class Watch:
 
 @dataclass(frozen=True)
 class Discovery:
-    """What was found: (reference, transaction hash) pairs, and where to go on from next time."""
+    """What was found: (reference, transaction hash) pairs, and where to go on from next time.
+
+    A pair is a transfer of the watched token to the watched recipient with the reference, or a transaction that brought
+    such tokens, has the reference in its input, and could not be read fully. `unreadable` counts the pairs of a block
+    and a recipient whose logs no node shows; they were passed over.
+    """
 
     found: tuple[tuple[bytes, str], ...]
     next_block: int
+    unreadable: int = 0
+
+
+@dataclass(frozen=True)
+class SearchLimits:
+    """How `discover` searches a chain, and how much of it at once.
+
+    `by_block`: a search covers a range of blocks for all of its watches (EVM logs). Otherwise it looks each watch up by
+    itself, at any height (Solana); `since_block` and `next_block` then count watches, and 0 means that all were looked
+    up. `watches` is the most watches of one search, `searches` the most searches of the chain in one pass.
+    """
+
+    by_block: bool
+    watches: int
+    searches: int
 
 
 class NodeState(StrEnum):
@@ -312,6 +332,13 @@ class ChainClient(Protocol):
         """Return whether native coin that arrives by a contract's inner call can be proved here (by a node's trace)."""
         ...
 
+    def may_be_unverifiable(self, sender: str) -> bool:
+        """Return whether the nodes might not tell what a payment of this account paid; raises ChainError.
+
+        True for an account with code where no node tells inner calls: what it sends may need the merchant's acceptance.
+        """
+        ...
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return what each contract says of itself, in order."""
         ...
@@ -324,14 +351,38 @@ class ChainClient(Protocol):
         """Return how many transactions of each sender are mined (its next nonce); empty where chains have no nonces."""
         ...
 
+    def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
+        """Return the hash of the sender's transaction with this nonce, mined or waiting; None where no node can tell.
+
+        It is a hint where to look: one node's answer is enough, and proves nothing.
+        """
+        ...
+
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
         """Return whether `address` signed `message`: EIP-191 or EIP-1271 (hex) on EVM, ed25519 (base58) on Solana."""
         ...
 
-    def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
-        """Return transactions that carry a watched reference, mined from `since_block` on.
+    def head(self) -> int:
+        """Return the height of the newest block (on Solana: the newest confirmed slot)."""
+        ...
 
-        The range looked through in one call is bounded; `next_block` says where it ended. With None it begins near the
-        head. One query serves all watches, however many.
+    def block_at(self, moment: datetime) -> int:
+        """Return the height of a block not later than `moment`, near the last such block; 0 where all are later.
+
+        Results are kept: the same moment is looked up once.
+        """
+        ...
+
+    def search_limits(self) -> SearchLimits:
+        """Return how `discover` searches, and how much at once. Nothing is asked."""
+        ...
+
+    def discover(
+        self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
+    ) -> Discovery:
+        """Return transactions that carry a watched reference, mined from `since_block` to `until_block` (or the head).
+
+        The work of one call is bounded; `next_block` says where it ended. Without `since_block` it begins near the
+        head. One query serves all watches, however many. See `SearchLimits` for chains that are not searched by block.
         """
         ...

@@ -6,6 +6,7 @@ Sources: the Ethereum execution API, ERC-20.
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -14,6 +15,7 @@ from eth_utils.address import to_checksum_address
 
 from chains.clients import (
     agreement,
+    evm_accounts,
     evm_balances,
     evm_building,
     evm_discovery,
@@ -28,18 +30,25 @@ from chains.clients.base import (
     Discovery,
     EvmCall,
     NodeHealth,
+    SearchLimits,
     Snapshot,
     Spending,
     TokenMetadata,
+    TransactionFacts,
     Watch,
 )
+from chains.clients.block_times import BlockTime, KeptHeights, last_block_until, read_block_time
+from chains.clients.evm_evidence import Doubtful, EvidenceReader, Evidences
+from chains.clients.evm_loud import LoudReader
+from chains.clients.evm_nonces import NonceLookup
 from chains.clients.evm_simulation import Simulator
 from chains.clients.evm_tracing import Mined, Tracer, Traces, traces_of
 from chains.clients.nodes import WrongChain
-from chains.clients.quantities import quantity
+from chains.clients.quantities import data_bytes, quantity
 from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, sound
 
 _CHAIN_ID: Call = ("eth_chainId", [])
+_HEAD: Call = ("eth_blockNumber", [])
 _MOST_SIMULATIONS = 2
 _UNLIMITED = 2**256 - 1
 
@@ -56,11 +65,15 @@ class EvmClient:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._chain_id = chain_id
-        identity = Identity(_CHAIN_ID, self._is_right_chain, (("eth_blockNumber", []), quantity))
+        identity = Identity(_CHAIN_ID, self._is_right_chain, (_HEAD, quantity))
         self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
         alone = Identity(_CHAIN_ID, self._is_right_chain)
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
+        self._loud = {url: LoudReader(clock=clock) for url in urls}
+        self._heights = KeptHeights()
+        self._nonces = NonceLookup(self._rpc, clock=clock)
         self._tracers = {url: Tracer(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls}
+        self._readers = {url: EvidenceReader(JsonRpc([url], alone, clock=clock)) for url in urls}
 
     def health(self) -> list[NodeHealth]:
         """Return how each node does, in the catalogue's order."""
@@ -70,6 +83,10 @@ class EvmClient:
         """Return the chain id that the node reports."""
         return self._rpc.batch([_CHAIN_ID], lambda answers: quantity(sound(answers[0])))
 
+    def head(self) -> int:
+        """Return the newest block's number."""
+        return quantity(self._results([_HEAD])[0])
+
     def look_up(
         self, transaction_hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
     ) -> Snapshot:
@@ -77,7 +94,6 @@ class EvmClient:
         asked = partial(
             self._look_up,
             with_finality=with_finality,
-            needs_trace=evm_transfers.needs_trace,
             mentioning=frozenset(map(to_checksum_address, mentioning)),
         )
         return agreement.look_up(self._rpc, transaction_hashes, asked)
@@ -88,48 +104,86 @@ class EvmClient:
         transaction_hashes: Sequence[str],
         *,
         with_finality: bool,
-        needs_trace: evm_facts.NeedsTrace,
-        mentioning: Collection[str] = (),
+        mentioning: frozenset[str] = frozenset(),
+        alone: bool = False,
     ) -> Snapshot:
         """Return what one node says, in two rounds of questions, whatever their number, and one more for traces.
 
-        First the transactions with their receipts, then the traces of those that need one, then the head with the
-        blocks that the receipts name, and the chain id once more, since an address may have come to stand for another
-        node. A receipt counts only if the block that the node has now at that height is the very block it names:
-        otherwise the chain was reorganised between the answers, and the transaction is reported as not mined. So is one
-        whose trace could not be had now, though it may be at another time.
+        First the transactions with their receipts, then the traces of those that need one (two rounds about the state
+        for those without a trace, once each), then the head with the blocks that the receipts name, and the chain id
+        once more, since an address may have come to serve another node. A receipt counts only if the block that the
+        node has now at that height is the very block it names: otherwise the chain was reorganised between the answers,
+        and the transaction is reported as not mined. So is one whose trace could not be had now, though it may be at
+        another time.
+
+        What is too large to be read among others is left to the background (see `evm_loud`), where this is called with
+        `alone`, for one transaction.
         """
-        calls: list[Call] = []
-        for transaction_hash in transaction_hashes:
-            calls.append(("eth_getTransactionByHash", [transaction_hash]))
-            calls.append(("eth_getTransactionReceipt", [transaction_hash]))
-        found = node.batch(calls, lambda answers: evm_facts.found(transaction_hashes, answers))
-        traces = self._traces(node, evm_facts.mined(found, needs_trace))
+        if alone:
+            found = evm_facts.fetch_alone(node, transaction_hashes[0])
+        else:
+            known = self._loud[node.urls[0]].known(transaction_hashes)
+            found = evm_facts.fetch(node, transaction_hashes, known)
+        mined = evm_facts.mined(found, evm_transfers.needs_trace)
+        traces = evm_facts.checked(found, self._traces(node, mined, mentioning, alone=alone))
+        found = evm_facts.set_apart(found, traces.loud)
+        evidences = self._evidences(node, evm_facts.doubtful(found, traces))
+        read_alone = {} if alone else self._read_alone(node, found, mentioning)
         tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
         heights = map(hex, evm_facts.heights(found))
-        calls = [("eth_getBlockByNumber", [tag, False]) for tag in [*tags, *heights]]
+        calls: list[Call] = [("eth_getBlockByNumber", [tag, False]) for tag in [*tags, *heights]]
 
         def read(answers: list[Any]) -> Snapshot:
             if not self._is_right_chain(answers[0]):
                 raise WrongChain("the node serves another chain than before")
             head, blocks = answers[1 : len(tags) + 1], answers[len(tags) + 1 :]
-            return evm_facts.snapshot(found, traces, head, blocks, mentioning)
+            return evm_facts.snapshot(found, traces, evidences, head, blocks, mentioning, read_alone)
 
-        return node.batch([_CHAIN_ID, *calls], read)
+        return node.batch([_CHAIN_ID, *calls], read, isolating=True)
 
-    def _traces(self, node: JsonRpc, wanted: dict[str, Mined]) -> Traces:
+    def _read_alone(
+        self, node: JsonRpc, found: evm_facts.Found, mentioning: frozenset[str]
+    ) -> dict[str, TransactionFacts]:
+        """Return what is known by now of the loud transactions; the rest is read in the background."""
+        if not found.loud:
+            return {}
+        reader, quiet = self._loud[node.urls[0]], node.quietly()
+        reader.remember(found.loud)
+
+        def read(transaction_hash: str) -> TransactionFacts | None:
+            snapshot = self._look_up(
+                quiet, [transaction_hash], with_finality=False, mentioning=mentioning, alone=True
+            )
+            is_usable = transaction_hash not in snapshot.contradicted
+            return snapshot.transactions[transaction_hash] if is_usable else None
+
+        blocks = {hash_: block_hash for hash_, (_, block_hash) in found.places.items()}
+        is_waiting = found.loud == found.pairs.keys()
+        return reader.facts(blocks, mentioning, read, is_waiting=is_waiting)
+
+    def _traces(
+        self, node: JsonRpc, wanted: dict[str, Mined], whole_input_of: frozenset[str], *, alone: bool
+    ) -> Traces:
         """Return these traces. Where nodes have to agree each speaks for itself; else any may tell."""
         own = [self._tracers[url] for url in node.urls]
         if self._rpc.size < agreement.NODES_FOR_AGREEMENT:
             own += [tracer for tracer in self._tracers.values() if tracer not in own]
-        return traces_of(own, wanted)
+        return traces_of(own, wanted, whole_input_of, alone=alone)
+
+    def _evidences(self, node: JsonRpc, wanted: Sequence[Doubtful]) -> Evidences:
+        """Return what this node's own state proves of these transactions."""
+        (url,) = node.urls
+        return self._readers[url].evidences(wanted) if wanted else Evidences({})
 
     def build_transfer(
         self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
     ) -> dict[str, Any]:
-        """Return the unsigned transfer as hex quantities, ready for `eth_sendTransaction` (contract 8)."""
+        """Return the unsigned transfer as hex quantities, ready for `eth_sendTransaction`.
+
+        A wallet with code is not refused for lack of coin for gas, since another account may pay for that.
+        """
         to, value, data = evm_transfers.encode_transfer(token, recipient, amount, reference)
-        return self._simulated(EvmCall(to, data, value), sender, token, amount)
+        return self._simulated(EvmCall(to, data, value), sender, token, amount, may_be_sponsored=True)
 
     def prepare(
         self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
@@ -147,11 +201,12 @@ class EvmClient:
             action, sender=sender, chain_id=self._chain_id, gas=action.gas, fees=fees
         )
 
-    def _simulated(self, call: EvmCall, sender: str, token: str, amount: int) -> dict[str, Any]:
+    def _simulated(
+        self, call: EvmCall, sender: str, token: str, amount: int, *, may_be_sponsored: bool = False
+    ) -> dict[str, Any]:
         """Return the unsigned call if the wallet can make it now; raises TransferRefused."""
-        funding = self._rpc.batch(
-            evm_building.funding_questions(call, sender, token), partial(evm_building.funding, token)
-        )
+        questions = evm_building.funding_questions(call, sender, token, asks_for_code=may_be_sponsored)
+        funding = self._rpc.batch(questions, partial(evm_building.funding, token))
         limit = evm_building.gas_limit(funding, amount, call)
         return evm_building.unsigned(
             call, sender=sender, chain_id=self._chain_id, gas=limit, fees=funding.fees
@@ -185,6 +240,13 @@ class EvmClient:
         offering = (tracer for tracer in self._tracers.values() if tracer.is_offered())
         return sum(1 for _ in islice(offering, needed)) == needed
 
+    def may_be_unverifiable(self, sender: str) -> bool:
+        """Return whether `sender` has code of no known kind, on a chain whose nodes trace no calls."""
+        if self.tells_inner_calls():
+            return False
+        code = data_bytes(self._results([("eth_getCode", [sender, "latest"])])[0])
+        return code != b"" and not evm_accounts.is_listed(code)
+
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
         calls = [call for contract in addresses for call in evm_tokens.metadata_calls(contract)]
@@ -205,20 +267,49 @@ class EvmClient:
         said = agreement.ask_enough(self._rpc, lambda node: node.batch(calls, counts))
         return dict(zip(senders, map(min, zip(*said, strict=True)), strict=True))
 
+    def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
+        """Return the hash of the sender's transaction with this nonce, as the first node says that can tell."""
+        return self._nonces.transaction(sender, nonce)
+
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
         """Return whether `address` signed `message` (EIP-191), or as a contract says that it did (EIP-1271)."""
         return evm_signatures.is_signed_by(address, message, signature, self._answers)
 
-    def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
+    def block_at(self, moment: datetime) -> int:
+        """Return a height at or before `moment`; the lower of two where nodes have to agree."""
+        time = int(moment.timestamp())
+
+        def find(node: JsonRpc) -> int:
+            def block(tag: str) -> BlockTime:
+                question: Call = ("eth_getBlockByNumber", [tag, False])
+                # Read outside the batch: a node without old blocks is healthy.
+                return read_block_time(sound(node.batch([question], list)[0]))
+
+            return last_block_until(time, block("latest"), lambda height: block(hex(height)))
+
+        return self._heights.get(time, lambda: min(agreement.ask_enough(self._rpc, find)))
+
+    def search_limits(self) -> SearchLimits:
+        """Return how much is searched at once: by ranges of blocks."""
+        return evm_discovery.LIMITS
+
+    def discover(
+        self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
+    ) -> Discovery:
         """Return transactions that carry a watched reference, by the recipients' `Transfer` logs in a bounded range."""
-        latest = quantity(self._results([("eth_blockNumber", [])])[0])
+        latest = self.head() if until_block is None else until_block
         blocks = evm_discovery.block_range(since_block, latest)
         if blocks is None:
             return Discovery((), since_block or 0)
-        logs = self._results(evm_discovery.log_questions(watches, *blocks))
-        asked = partial(self._look_up, with_finality=False, needs_trace=evm_discovery.worth_tracing(watches))
-        found = agreement.look_up(self._rpc, evm_discovery.transaction_hashes(logs), asked)
-        return Discovery(evm_discovery.matches(watches, found.transactions.values()), blocks[1] + 1)
+        search = evm_discovery.Search(watches)
+        search.run(self._rpc, *blocks)
+        candidates = search.candidates(self._rpc)
+        if not candidates:
+            return Discovery((), search.next_block, search.unreadable)
+        asked = partial(self._look_up, with_finality=False)
+        looked_up = agreement.look_up(self._rpc, sorted(candidates), asked)
+        found = evm_discovery.matches(candidates, looked_up)
+        return Discovery(found, search.next_block, search.unreadable)
 
     def _answers(self, calls: Sequence[Call]) -> list[Any]:
         """Return what a node answered to each call, its own errors included."""

@@ -1,128 +1,170 @@
-"""Which reference belongs to which transfer of a token: that of the very call that wrote the transfer's log.
+"""Who may claim a transfer of a token: the reference and the maker of the very call that wrote the transfer's log.
 
-A trace tells which call that was. Where none tells, a log and a call are paired only if no other pairing is possible:
-what is not certain is not bound.
+A complete trace shows which call that was. Without one it is certain in two cases: the transaction itself is the call,
+or an account of known code made it. What is not certain is not bound.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from chains.clients.base import Transfer
-from chains.clients.evm_calls import WORD, TokenCall, token_call
-from chains.clients.evm_signed_calls import Log, SignedCalls
+from chains.clients.evm_calls import APPROVE, TokenCall, token_call
+from chains.clients.evm_signed_calls import Execution, Log, Way
 from chains.clients.evm_trace import EmittedLog, Trace
 
-_Key = tuple[str, str, str]
-_Item = TypeVar("_Item")
-_YES = (b"", (1).to_bytes(WORD))
-# approve, permit (EIP-2612), balanceOf, allowance, decimals
-_NOT_MOVING = {
-    bytes.fromhex(selector) for selector in ("095ea7b3", "d505accf", "70a08231", "dd62ed3e", "313ce567")
-}
+_NOBODY = "0x" + "00" * 20
 
 
-def by_signed_calls(
-    transfers: Mapping[int, Transfer], signed: Sequence[SignedCalls]
-) -> Iterator[tuple[int, bytes]]:
-    """Yield (place of the log, reference) of each transfer that can only be that of one of these calls."""
-    for part in signed:
-        theirs = {place: t for place, t in transfers.items() if part.first <= place < part.end}
-        yield from pair(theirs, part.calls)
+@dataclass(frozen=True)
+class Claim:
+    """What a call says about a transfer's log: its reference, and the account that made it ("" if not proved).
 
-
-def by_trace(
-    transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace
-) -> Iterator[tuple[int, bytes]]:
-    """Yield (place of the log, reference) of each transfer whose call carries a reference for its recipient."""
-    if trace.logs is None:
-        yield from pair(transfers, list(_paying_calls(trace)))
-        return
-    for place, emitted in _matched(transfers, logs, trace.logs):
-        call, transfer = trace.calls[emitted.call], transfers[place]
-        asked = token_call(call.sender, call.to, call.data) if call.kind == "CALL" else None
-        if asked is None or (asked.token, asked.recipient) != (transfer.token, transfer.recipient):
-            continue
-        if asked.reference is not None:
-            yield place, asked.reference
-
-
-def pulled(
-    transaction_sender: str,
-    called: str | None,
-    transfers: Mapping[int, Transfer],
-    logs: Sequence[Log],
-    trace: Trace | None,
-) -> set[int]:
-    """Return the places of the transfers that were not made by a call of their own sender's.
-
-    A trace tells who called the token. Without one it is certain only of the transaction's own sender, who called
-    another contract (`called`): what an account without code has moves by its own call or by an allowance.
+    `most` is how much of the transfer can be claimed by either, in base units.
     """
-    if trace is not None and trace.logs is not None:
-        matched = _matched(transfers, logs, trace.logs)
-        return {place for place, twin in matched if trace.calls[twin.call].sender != transfers[place].sender}
+
+    reference: bytes | None
+    made_by: str
+    most: int
+
+    def on(self, transfer: Transfer) -> Transfer:
+        """Return the transfer with this claim."""
+        return replace(
+            transfer,
+            references=() if self.reference is None else (self.reference,),
+            made_by=self.made_by,
+            claimable=None if self.most >= transfer.amount else self.most,
+        )
+
+
+def is_complete(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> bool:
+    """Whether the trace shows all logs of each token that moved, in order, just as the receipt does.
+
+    Some chains put logs of their own into receipts, so each contract's logs are compared by themselves.
+    """
+    if trace.logs is None:
+        return not transfers
+    return all(
+        [(logs[place].topics, logs[place].data) for place in places] == [(t.topics, t.data) for t in twins]
+        for places, twins in _by_token(transfers, logs, trace.logs)
+    )
+
+
+def by_trace(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> dict[int, Claim]:
+    """Return the claims on these logs, by their places: those of the calls in which the token wrote them.
+
+    All logs of one call together can be claimed at most up to what the call names: a token may log interest or fees
+    in the same call. The trace has to be complete.
+    """
+    by_call: dict[int, list[int]] = defaultdict(list)
+    for place, emitted in emitted_in(transfers, logs, trace).items():
+        by_call[emitted.call].append(place)
+    claims: dict[int, Claim] = {}
+    for number, places in by_call.items():
+        call = trace.calls[number]
+        asked = token_call(call.sender, call.to, call.data) if call.kind == "CALL" else None
+        if asked is not None:
+            theirs = {place: transfers[place] for place in places if _is_of(asked, transfers[place])}
+            claims |= _shared_out(asked, theirs)
+    return claims
+
+
+def emitted_in(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> dict[int, EmittedLog]:
+    """Return the twin in the trace of each transfer's log, by the log's place. The trace has to be complete."""
     return {
-        place
-        for place, transfer in transfers.items()
-        if transfer.sender == transaction_sender and called not in (transfer.token, transaction_sender)
+        place: twin
+        for places, twins in _by_token(transfers, logs, trace.logs or ())
+        for place, twin in zip(places, twins, strict=True)
+        if place in transfers
     }
 
 
-def pair(transfers: Mapping[int, Transfer], calls: Sequence[TokenCall]) -> Iterator[tuple[int, bytes]]:
-    """Yield (place of the log, reference) where transfers and calls can be paired in one way alone.
+def by_own_call(
+    sender: str, to: str | None, data: bytes, transfers: Mapping[int, Transfer]
+) -> dict[int, Claim]:
+    """Return the claim of a transaction that is itself the call of a token, on the one log that is its own.
 
-    A single transfer of a token between two accounts is that of the single call for it, of which at most a fee went
-    elsewhere. Several have to be of just the amounts that the calls name; equal ones are interchangeable.
+    If the token logged several transfers between these two accounts, which one is the call's is not certain.
     """
-    asked = _grouped(calls, lambda call: (call.token, call.sender, call.recipient))
-    moved = _grouped(transfers.items(), lambda item: (item[1].token, item[1].sender, item[1].recipient))
-    for key, items in moved.items():
-        theirs = asked.get(key, [])
-        if len(items) == len(theirs) == 1 and items[0][1].amount <= theirs[0].amount:
-            pairs = [(items[0], theirs[0])]
-        elif Counter(t.amount for _, t in items) == Counter(call.amount for call in theirs):
-            in_order = sorted(items, key=lambda item: (item[1].amount, item[0]))
-            pairs = list(zip(in_order, sorted(theirs, key=lambda call: call.amount), strict=True))
-        else:
-            continue
-        yield from ((place, call.reference) for (place, _), call in pairs if call.reference is not None)
+    asked = token_call(sender, to, data) if to is not None else None
+    if asked is None:
+        return {}
+    own = {place: transfer for place, transfer in transfers.items() if _is_of(asked, transfer)}
+    return _shared_out(asked, own) if len(own) == 1 else {}
 
 
-def _grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
-    groups: dict[_Key, list[_Item]] = defaultdict(list)
-    for item in items:
-        groups[key(item)].append(item)
-    return groups
+def by_execution(execution: Execution, sender: str, transfers: Mapping[int, Transfer]) -> dict[int, Claim]:
+    """Return the claims of what one account executed, if its code is known to make just these calls.
+
+    All calls have to go to one token, as `transfer`, `transferFrom` or `approve`, and the token's logs within the
+    execution have to be those transfers, one for one and in order. Then no code ran but the account's and the token's,
+    so no other movement can have supplied a log in the place of a transfer that returned false: no swap or pool that
+    the batch called, no paymaster, no module.
+
+    The maker is proved only where the account signed the transaction itself.
+    """
+    if len({call.to for call in execution.calls}) != 1 or any(call.value for call in execution.calls):
+        return {}
+    token = execution.calls[0].to
+    moving = [call for call in execution.calls if bytes(call.data[:4]) != APPROVE]
+    asked = [token_call(execution.account, token, bytes(call.data[:256])) for call in moving]
+    places = [
+        place
+        for place, transfer in sorted(transfers.items())
+        if transfer.token == token and execution.first <= place < execution.end
+    ]
+    logged = [(t.sender, t.recipient, t.amount) for t in map(transfers.__getitem__, places)]
+    if not asked or logged != [call and (call.sender, call.recipient, call.amount) for call in asked]:
+        return {}
+    is_signer = execution.way == Way.BATCH and execution.account == sender
+    return {
+        place: Claim(call.reference, call.sender if call.is_own and is_signer else "", call.amount)
+        for place, call in zip(places, asked, strict=True)
+        if call is not None and _is_of(call, transfers[place])
+    }
 
 
-def _paying_calls(trace: Trace) -> Iterator[TokenCall]:
-    """Yield the transfers that contracts were asked for, of those contracts that were asked for nothing else."""
-    calls = [call for call in trace.calls if call.kind == "CALL" and call.data[:4] not in _NOT_MOVING]
-    asked = {id(call): token_call(call.sender, call.to, call.data) for call in calls}
-    others = {call.to for call in calls if asked[id(call)] is None}
-    for call in calls:
-        paying = asked[id(call)]
-        if paying is not None and call.to not in others and call.answer in _YES:
-            yield paying
+def by_executions(
+    executions: Iterable[Execution], known: Collection[str], sender: str, transfers: Mapping[int, Transfer]
+) -> dict[int, Claim]:
+    """Return the claims of what accounts executed whose code is `known`."""
+    claims: dict[int, Claim] = {}
+    for execution in executions:
+        if execution.account in known:
+            claims |= by_execution(execution, sender, transfers)
+    return claims
 
 
-def _matched(
+def _is_of(asked: TokenCall, transfer: Transfer) -> bool:
+    """Whether the call can have made this transfer. A mint is made by none."""
+    parties = (transfer.token, transfer.sender, transfer.recipient)
+    return parties == (asked.token, asked.sender, asked.recipient) and transfer.sender != _NOBODY
+
+
+def _shared_out(asked: TokenCall, transfers: Mapping[int, Transfer]) -> dict[int, Claim]:
+    """Return the claims on the logs of one call, in order: together at most what the call names."""
+    made_by = asked.sender if asked.is_own else ""
+    claims: dict[int, Claim] = {}
+    left = asked.amount
+    for place, transfer in sorted(transfers.items()):
+        most = min(left, transfer.amount)
+        left -= most
+        if most or not transfer.amount:
+            claims[place] = Claim(asked.reference, made_by, most)
+    return claims
+
+
+def _by_token(
     transfers: Mapping[int, Transfer], logs: Sequence[Log], emitted: Sequence[EmittedLog]
-) -> Iterator[tuple[int, EmittedLog]]:
-    """Yield each transfer's log in the receipt with its twin in the trace.
-
-    Some chains put logs of their own into receipts, so each contract's logs are compared by themselves. If they are
-    not the very same in both, that contract's are left out.
-    """
-    in_trace: dict[str, list[EmittedLog]] = defaultdict(list)
-    for log in emitted:
-        in_trace[log.address].append(log)
-    for token in sorted({transfer.token for transfer in transfers.values()}):
-        places = [place for place, log in enumerate(logs) if log.address == token]
-        twins = in_trace[token]
-        if [(logs[place].topics, logs[place].data) for place in places] != [
-            (t.topics, t.data) for t in twins
-        ]:
-            continue
-        yield from ((place, twin) for place, twin in zip(places, twins, strict=True) if place in transfers)
+) -> list[tuple[list[int], list[EmittedLog]]]:
+    """Return the places of each token's logs in the receipt, with that token's logs in the trace."""
+    tokens = {transfer.token for transfer in transfers.values()}
+    places: dict[str, list[int]] = {token: [] for token in tokens}
+    twins: dict[str, list[EmittedLog]] = {token: [] for token in tokens}
+    for place, log in enumerate(logs):
+        if log.address in tokens:
+            places[log.address].append(place)
+    for twin in emitted:
+        if twin.address in tokens:
+            twins[twin.address].append(twin)
+    return [(places[token], twins[token]) for token in sorted(tokens)]

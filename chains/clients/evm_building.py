@@ -9,7 +9,7 @@ from typing import Any
 
 from chains.clients.base import ChainError, EvmCall, Refusal, Spending, TransferRefused
 from chains.clients.evm_tokens import balance_call, word
-from chains.clients.quantities import json_object, quantity, to_hex
+from chains.clients.quantities import data_bytes, json_object, quantity, to_hex
 from chains.clients.rpc import EXECUTION_FAILED, Call, RpcFault, sound
 
 _GAS_MARGIN_PERCENT = 125
@@ -31,12 +31,16 @@ class Fees:
 
 @dataclass(frozen=True)
 class Funding:
-    """What a wallet has (wei, base units of the token), and what its call costs; `gas` may be the node's refusal."""
+    """What a wallet has (wei, base units of the token), and what its call costs; `gas` may be the node's refusal.
+
+    `is_sponsored` where another account may pay for the gas.
+    """
 
     coins: int
     tokens: int
     gas: int | RpcFault
     fees: Fees
+    is_sponsored: bool = False
 
 
 def fee_questions() -> list[Call]:
@@ -53,11 +57,16 @@ def fees(answers: Sequence[Any]) -> Fees:
     return Fees(max_fee, priority_fee, quantity(block.get("gasLimit")))
 
 
-def funding_questions(call: EvmCall, sender: str, token: str) -> list[Call]:
-    """Return the questions whose answers `funding` reads: fees, the wallet's balances, and the call's simulation."""
+def funding_questions(call: EvmCall, sender: str, token: str, *, asks_for_code: bool = False) -> list[Call]:
+    """Return the questions whose answers `funding` reads: fees, the wallet's balances, and the call's simulation.
+
+    `asks_for_code` also asks whether the wallet is a contract or delegates to one.
+    """
     coins: Call = ("eth_getBalance", [sender, "latest"])
+    code: Call = ("eth_getCode", [sender, "latest"])
     return [
         *fee_questions(),
+        *([code] if asks_for_code else []),
         coins,
         balance_call(token, sender) if token else coins,
         ("eth_estimateGas", [_fields(call, sender)]),
@@ -65,8 +74,12 @@ def funding_questions(call: EvmCall, sender: str, token: str) -> list[Call]:
 
 
 def funding(token: str, answers: Sequence[Any]) -> Funding:
-    """Return what the wallet has and what the call costs. Raises ChainError if the node could not simulate."""
-    *_, coins, tokens, gas = answers
+    """Return what the wallet has and what the call costs. Raises ChainError if the node could not simulate.
+
+    A wallet with code (a contract, or an account that delegates to one by EIP-7702) is taken for sponsored: its calls
+    may come in transactions of bundlers and relayers, which pay for the gas.
+    """
+    _, _, *code, coins, tokens, gas = answers
     if isinstance(gas, RpcFault) and gas.code not in EXECUTION_FAILED:
         raise ChainError(f"the node could not simulate: {gas.message}")
     return Funding(
@@ -74,6 +87,7 @@ def funding(token: str, answers: Sequence[Any]) -> Funding:
         tokens=word(tokens) if token else quantity(sound(tokens)),
         gas=gas if isinstance(gas, RpcFault) else quantity(gas),
         fees=fees(answers[:2]),
+        is_sponsored=any(data_bytes(sound(each)) for each in code),
     )
 
 
@@ -89,16 +103,17 @@ def check_value(call: EvmCall, spending: Spending) -> None:
 def gas_limit(funding: Funding, amount: int, call: EvmCall) -> int:
     """Return the gas limit of a call that spends `amount` and that the wallet can pay for; raises TransferRefused.
 
-    What the call's maker advises counts where it is more than the estimate and its margin, within reason.
+    What the call's maker advises counts where it is more than the estimate and its margin, within reason. A sponsored
+    wallet needs no coin for gas.
     """
     if funding.tokens < amount:
         raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=amount - funding.tokens)
     max_fee = funding.fees.max_fee
     if isinstance(funding.gas, RpcFault):
-        raise _refusal(funding.gas, funding.coins, call.value, max_fee)
+        raise _refusal(funding, funding.gas, call.value)
     limit = max(funding.gas * _GAS_MARGIN_PERCENT // 100, min(call.gas or 0, funding.gas * _MOST_ADVISED))
     missing = call.value + limit * max_fee - funding.coins
-    if missing > 0:
+    if missing > 0 and not funding.is_sponsored:
         raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing)
     return limit
 
@@ -121,9 +136,9 @@ def _fields(call: EvmCall, sender: str) -> dict[str, str]:
     return {"from": sender, "to": call.to, "data": to_hex(call.data), "value": hex(call.value)}
 
 
-def _refusal(fault: RpcFault, coins: int, value: int, max_fee: int) -> TransferRefused:
+def _refusal(funding: Funding, fault: RpcFault, value: int) -> TransferRefused:
     """Return why the node would not estimate: gas where the wallet can't pay for even a plain transfer."""
-    plain_transfer = value + _PLAIN_GAS * max_fee
-    if coins < plain_transfer:
-        return TransferRefused(Refusal.INSUFFICIENT_GAS, missing=plain_transfer - coins)
+    missing = value + _PLAIN_GAS * funding.fees.max_fee - funding.coins
+    if missing > 0 and not funding.is_sponsored:
+        return TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing)
     return TransferRefused(Refusal.WOULD_FAIL, note=fault.message)

@@ -1,4 +1,4 @@
-"""Calls that move tokens or give leave to, and the reference directly after a transfer's arguments (contract 7)."""
+"""Calls that move or approve tokens, and the reference directly after a transfer's arguments."""
 
 from dataclasses import dataclass
 
@@ -13,19 +13,23 @@ APPROVE = bytes.fromhex("095ea7b3")  # approve(address,uint256)
 
 @dataclass(frozen=True)
 class TokenCall:
-    """A call of a token's `transfer` or `transferFrom`: what it asks for, and the reference after its arguments."""
+    """A call of a token's `transfer` or `transferFrom`: what it asks for, and the reference after its arguments.
+
+    `sender` is the account whose tokens are to move. `is_own` says that it is the caller itself (`transfer`).
+    """
 
     token: str
     sender: str
     recipient: str
     amount: int
     reference: bytes | None
+    is_own: bool = True
 
 
 def token_call(caller: str, to: str, data: bytes) -> TokenCall | None:
     """Return what `data`, sent by `caller` to the contract `to`, asks for, if it is a transfer.
 
-    Bytes after the reference are left alone: wallets append attribution suffixes of their own.
+    Bytes after the reference are ignored: wallets append attribution suffixes of their own.
     """
     words = {TRANSFER: 2, TRANSFER_FROM: 3}.get(data[:4])
     end = 4 + (words or 0) * WORD
@@ -36,7 +40,12 @@ def token_call(caller: str, to: str, data: bytes) -> TokenCall | None:
         return None
     *owner, recipient = (to_checksum_address(account[12:]) for account in accounts)
     return TokenCall(
-        to, owner[0] if owner else caller, recipient, int.from_bytes(amount), reference_at(data, end)
+        to,
+        owner[0] if owner else caller,
+        recipient,
+        int.from_bytes(amount),
+        reference_at(data, end),
+        is_own=not owner,
     )
 
 

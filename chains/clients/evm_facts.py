@@ -1,18 +1,22 @@
-"""What one node says of transactions, made facts: where each stands, what it moved, and which contracts it spoke to.
+"""What one node says of transactions, made facts: which block each is in, what it moved, which contracts it called.
 
-Pure functions over a node's answers. An answer that makes no sense is no answer (ChainError).
+An answer that makes no sense is no answer (ChainError). One transaction's answers never spoil another's.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from chains.clients import evm_transfers
-from chains.clients.base import Block, ChainError, Head, Mention, Snapshot, TransactionFacts
+from chains.clients import evm_binding, evm_transfers
+from chains.clients.base import Block, ChainError, Head, Snapshot, TransactionFacts
+from chains.clients.evm_evidence import NO_EVIDENCE, Doubtful, Evidences
+from chains.clients.evm_intended import effect, intended
+from chains.clients.evm_mentions import mentions
 from chains.clients.evm_tracing import Mined, Traces
-from chains.clients.quantities import address, data_bytes, hash32, json_object, quantity
-from chains.clients.rpc import RpcFault, sound
+from chains.clients.quantities import address, hash32, json_object, quantity
+from chains.clients.rpc import Call, JsonRpc, RpcFault, TooLarge, Unread, Why, is_too_large, sound
 
 # Receipts from before Byzantium tell no status; what is not said to have succeeded has not.
 _NO_STATUS = "0x0"
@@ -24,24 +28,92 @@ Pair = tuple[dict[str, Any], dict[str, Any] | None] | None
 
 @dataclass(frozen=True)
 class Found:
-    """What a node says of each transaction; `odd` are those that it could say nothing sound of."""
+    """What a node says of each transaction; `odd` are those that it could say nothing sound of.
+
+    The receipts of `loud` ones have to be read alone: their pairs hold no receipt, and `places` the heights and hashes
+    of the blocks that the node puts them in. Those of `unreadable` ones can't be read even so.
+    """
 
     pairs: dict[str, Pair]
-    odd: frozenset[str]
+    odd: frozenset[str] = frozenset()
+    loud: frozenset[str] = frozenset()
+    places: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    unreadable: frozenset[str] = frozenset()
 
 
-def found(transaction_hashes: Sequence[str], answers: list[Any]) -> Found:
-    """Return what was found. One odd answer spoils its own transaction alone; nothing but odd ones, the node."""
+def fetch(node: JsonRpc, transaction_hashes: Sequence[str], loud: Collection[str]) -> Found:
+    """Ask a node for these transactions with their receipts, of the `loud` ones without. Raises ChainError.
+
+    One odd answer spoils its own transaction alone; nothing but odd ones, the node.
+    """
+    calls: list[Call] = []
+    for transaction_hash in transaction_hashes:
+        calls.append(("eth_getTransactionByHash", [transaction_hash]))
+        if transaction_hash not in loud:
+            calls.append(("eth_getTransactionReceipt", [transaction_hash]))
+
+    def read(answers: list[Any]) -> Found:
+        given = iter(answers)
+        both = {
+            wanted: (next(given), None if wanted in loud else next(given)) for wanted in transaction_hashes
+        }
+        return _found(both, frozenset(loud))
+
+    return node.batch(calls, read, isolating=True)
+
+
+def fetch_alone(node: JsonRpc, transaction_hash: str) -> Found:
+    """Ask a node for one transaction, whatever the size of its receipt. Raises ChainError."""
+    found = fetch(node, [transaction_hash], {transaction_hash})
+    pair = found.pairs.get(transaction_hash)
+    if not pair or transaction_hash not in found.places:
+        return found
+    try:
+        receipt = node.stream(("eth_getTransactionReceipt", [transaction_hash]), _compact)
+        if is_too_large(receipt):
+            raise TooLarge("the node does not send a receipt of this size")
+    except TooLarge:
+        return replace(found, unreadable=frozenset({transaction_hash}))
+    return Found({transaction_hash: _pair(transaction_hash, pair[0], receipt)})
+
+
+def _compact(part: dict[str, Any]) -> Any:
+    """Return what is kept of one object of a receipt: of a log only what it says."""
+    return evm_transfers.read_log(part) if "topics" in part else part
+
+
+def _found(answers: Mapping[str, tuple[Any, Any]], loud: frozenset[str]) -> Found:
     pairs: dict[str, Pair] = {}
+    places: dict[str, tuple[int, str]] = {}
+    alone: set[str] = set()
     failure: ChainError | None = None
-    for wanted, transaction, receipt in zip(transaction_hashes, answers[::2], answers[1::2], strict=True):
+    for wanted, (transaction, receipt) in answers.items():
+        is_loud = wanted in loud or (isinstance(receipt, Unread) and receipt.why is not Why.UNASKED)
         try:
-            pairs[wanted] = _pair(wanted, transaction, receipt)
+            pairs[wanted] = pair = _pair(wanted, transaction, None if is_loud else receipt)
+            if is_loud and pair and (place := _place(pair[0])):
+                places[wanted] = place
         except ChainError as error:
             failure = error
-    if failure is not None and not pairs:
+            pairs.pop(wanted, None)
+            continue
+        if is_loud:
+            alone.add(wanted)
+            failure = failure or (receipt.error if isinstance(receipt, Unread) else None)
+    is_only_failing = all(
+        isinstance(receipt, Unread) and receipt.why is Why.FAILED for _, receipt in answers.values()
+    )
+    if failure is not None and (not pairs or is_only_failing):
         raise failure
-    return Found(pairs, frozenset(wanted for wanted in transaction_hashes if wanted not in pairs))
+    odd = frozenset(wanted for wanted in answers if wanted not in pairs)
+    return Found(pairs, odd, frozenset(alone), places)
+
+
+def _place(transaction: dict[str, Any]) -> tuple[int, str] | None:
+    """Return the height and the hash of the block that the node puts the transaction in; None while it is not mined."""
+    if transaction.get("blockHash") is None or transaction.get("blockNumber") is None:
+        return None
+    return quantity(transaction["blockNumber"]), hash32(transaction["blockHash"])
 
 
 def _pair(wanted: str, transaction: Any, receipt: Any) -> Pair:
@@ -63,77 +135,188 @@ def _pair(wanted: str, transaction: Any, receipt: Any) -> Pair:
     return transaction, receipt
 
 
+def set_apart(found: Found, loud: Collection[str]) -> Found:
+    """Return the same with these mined transactions among the loud ones: their traces have to be read alone."""
+    if not loud:
+        return found
+    places, pairs = dict(found.places), dict(found.pairs)
+    for hash_ in loud:
+        if (pair := found.pairs.get(hash_)) and pair[1]:
+            pairs[hash_] = (pair[0], None)
+            places[hash_] = quantity(pair[1]["blockNumber"]), hash32(pair[1].get("blockHash"))
+    return replace(found, pairs=pairs, places=places, loud=found.loud | frozenset(loud))
+
+
 def mined(found: Found, is_wanted: NeedsTrace) -> dict[str, Mined]:
     """Return the successful transactions among them of which a trace is wanted."""
     return {
-        hash_: Mined(pair[0], hash32(pair[1].get("blockHash")))
+        hash_: Mined(pair[0], pair[1], hash32(pair[1].get("blockHash")))
         for hash_, pair in found.pairs.items()
         if pair and pair[1] and _succeeded(pair[1]) and is_wanted(pair[0], pair[1])
     }
 
 
 def heights(found: Found) -> list[int]:
-    """Return the heights that the receipts name."""
-    return sorted({quantity(pair[1]["blockNumber"]) for pair in found.pairs.values() if pair and pair[1]})
+    """Return the heights that the receipts name, and those of the transactions whose receipts are read alone."""
+    named = {quantity(pair[1]["blockNumber"]) for pair in found.pairs.values() if pair and pair[1]}
+    return sorted(named | {height for height, _ in found.places.values()})
+
+
+def checked(found: Found, traces: Traces) -> Traces:
+    """Return the traces without those that are not complete.
+
+    A trace that does not report logs is as good as none; one whose logs are not the receipt's can't be read.
+    """
+    told = dict(traces.told)
+    missing, unreadable = set(traces.missing), set(traces.unreadable)
+    for hash_, trace in traces.told.items():
+        pair = found.pairs.get(hash_)
+        if pair is None or pair[1] is None:
+            continue
+        with suppress(ChainError):  # reading the receipt will raise it again
+            logs = evm_transfers.logs_of(pair[1])
+            if not evm_binding.is_complete(evm_transfers.token_transfers(logs), logs, trace):
+                (missing if trace.logs is None else unreadable).add(hash_)
+                del told[hash_]
+    return replace(traces, told=told, missing=frozenset(missing), unreadable=frozenset(unreadable))
+
+
+def doubtful(found: Found, traces: Traces) -> list[Doubtful]:
+    """Return the transactions without a trace of which a node's state may prove more."""
+    questions: list[Doubtful] = []
+    for hash_ in sorted(traces.missing | traces.unreadable):
+        transaction, receipt = found.pairs.get(hash_) or (None, None)
+        if transaction is None or receipt is None:
+            continue
+        with suppress(ChainError):
+            is_unreadable = hash_ in traces.unreadable
+            question = evm_transfers.doubtful(transaction, receipt, is_trace_unreadable=is_unreadable)
+            questions += [question] if question else []
+    return questions
 
 
 def snapshot(
-    found: Found, traces: Traces, head: Sequence[Any], blocks: Sequence[Any], mentioning: Collection[str] = ()
+    found: Found,
+    traces: Traces,
+    evidences: Evidences,
+    head: Sequence[Any],
+    blocks: Sequence[Any],
+    mentioning: Collection[str] = (),
+    read_alone: Mapping[str, TransactionFacts] | None = None,
 ) -> Snapshot:
-    """Return the facts, given the head's blocks and the blocks at the receipts' heights, as the node has them now."""
-    known = [_block(sound(answer)) for answer in blocks if answer is not None]
-    by_height = {block.number: block for block in known}
-    odd = set(found.odd)
+    """Return the facts, given the head's blocks and the blocks at `heights(found)`, as the node has them now.
+
+    `read_alone` holds the facts of loud transactions. Those of which nothing is known yet are `contradicted`, as is
+    every other of which there is no usable answer.
+    """
+    now, unknown = _blocks(heights(found), blocks)
+    alone = read_alone or {}
+    odd = set(found.odd) | {wanted for wanted, (height, _) in found.places.items() if height in unknown}
     facts: dict[str, TransactionFacts | None] = dict.fromkeys(found.odd)
     for wanted, pair in found.pairs.items():
         try:
-            facts[wanted] = _facts(wanted, pair, by_height, traces, mentioning)
+            if pair and pair[1] and quantity(pair[1]["blockNumber"]) in unknown:
+                raise ChainError("the node does not show the block")
+            facts[wanted] = _facts(wanted, pair, now, traces, evidences, mentioning)
         except ChainError:
             facts[wanted] = None
             odd.add(wanted)
-    return Snapshot(_head(head), facts, traces.unanswered | odd)
+            continue
+        if pair and wanted in found.places and now.get(found.places[wanted][0]):
+            block = now[found.places[wanted][0]]
+            if block.hash != found.places[wanted][1]:
+                continue
+            if wanted in found.unreadable:
+                facts[wanted] = _unreadable(wanted, pair[0], block)
+            elif wanted in alone:
+                facts[wanted] = replace(alone[wanted], block=block)
+            else:
+                odd.add(wanted)
+    return Snapshot(_head(head), facts, ((traces.unanswered | evidences.unanswered) - found.loud) | odd)
 
 
-def _facts(
-    wanted: str, pair: Pair, blocks: dict[int, Block], traces: Traces, mentioning: Collection[str]
-) -> TransactionFacts | None:
-    if pair is None:
-        return None
-    transaction, receipt = pair
+def _blocks(heights: Sequence[int], answers: Sequence[Any]) -> tuple[dict[int, Block], set[int]]:
+    """Return the blocks at these heights, and the heights of which there is no usable answer.
+
+    Raises ChainError where there is none at all.
+    """
+    blocks: dict[int, Block] = {}
+    unknown: set[int] = set()
+    failure: ChainError | None = None
+    for height, answer in zip(heights, answers, strict=True):
+        if answer is None:
+            continue
+        try:
+            block = _block(sound(answer))
+        except ChainError as error:
+            unknown.add(height)
+            failure = error
+        else:
+            blocks[block.number] = block
+    if failure is not None and not blocks:
+        raise failure
+    return blocks, unknown
+
+
+def _unreadable(wanted: str, transaction: dict[str, Any], block: Block) -> TransactionFacts:
     sender, nonce = address(transaction.get("from")), quantity(transaction.get("nonce"))
-    block = blocks.get(quantity(receipt["blockNumber"])) if receipt else None
-    is_there = receipt is not None and block is not None and hash32(receipt.get("blockHash")) == block.hash
-    if receipt is None or not is_there or wanted in traces.unanswered:
-        return TransactionFacts(wanted, sender, nonce, None, succeeded=False, transfers=())
-    succeeded = _succeeded(receipt)
-    trace = traces.told.get(wanted)
     return TransactionFacts(
         wanted,
         sender,
         nonce,
         block,
-        succeeded,
-        evm_transfers.transfers(transaction, receipt, trace) if succeeded else (),
-        is_complete=trace is not None or wanted not in traces.missing,
-        mentions=_mentions(transaction, receipt, mentioning) if mentioning else (),
+        succeeded=False,
+        transfers=(),
+        is_complete=False,
+        effect=effect(transaction),
+        is_readable=False,
     )
 
 
-def _mentions(
-    transaction: dict[str, Any], receipt: dict[str, Any], mentioning: Collection[str]
-) -> tuple[Mention, ...]:
-    """Return the call to one of these contracts, if the payer signed it itself, and the logs of each."""
-    to = transaction.get("to")
-    contract = address(to) if to is not None else ""
-    call = (Mention(contract, data_bytes(transaction.get("input"))),) if contract in mentioning else ()
-    return (
-        *call,
-        *(
-            Mention(log.address, b"".join(log.topics) + log.data, is_log=True)
-            for log in evm_transfers.logs_of(receipt)
-            if log.address in mentioning
-        ),
+def _facts(
+    wanted: str,
+    pair: Pair,
+    blocks: dict[int, Block],
+    traces: Traces,
+    evidences: Evidences,
+    mentioning: Collection[str],
+) -> TransactionFacts | None:
+    if pair is None:
+        return None
+    transaction, receipt = pair
+    block = blocks.get(quantity(receipt["blockNumber"])) if receipt else None
+    is_there = receipt is not None and block is not None and hash32(receipt.get("blockHash")) == block.hash
+    waiting = TransactionFacts(
+        wanted,
+        address(transaction.get("from")),
+        quantity(transaction.get("nonce")),
+        None,
+        succeeded=False,
+        transfers=(),
+        effect=effect(transaction),
     )
+    if receipt is None or not is_there or wanted in traces.unanswered | evidences.unanswered:
+        own_call = mentions(transaction, (), None, mentioning).all
+        return replace(waiting, intended=intended(transaction), mentions=own_call)
+    trace, is_unreadable = traces.told.get(wanted), wanted in traces.unreadable
+    found = mentions(transaction, evm_transfers.logs_of(receipt), trace, mentioning)
+    mined = replace(waiting, block=block, succeeded=_succeeded(receipt), mentions=found.all)
+    if not mined.succeeded:
+        return mined
+    evidence = evidences.found.get(wanted, NO_EVIDENCE)
+    moved = evm_transfers.transfers(
+        transaction,
+        receipt,
+        trace,
+        is_trace_unreadable=is_unreadable,
+        evidence=evidence,
+        mentions=found,
+    )
+    is_complete = not is_unreadable and (
+        wanted not in traces.missing
+        or evm_transfers.is_complete_without_trace(transaction, receipt, evidence)
+    )
+    return replace(mined, transfers=moved, is_complete=is_complete)
 
 
 def _succeeded(receipt: dict[str, Any]) -> bool:

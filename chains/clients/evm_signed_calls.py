@@ -1,46 +1,59 @@
-"""The calls that a payer signed, decoded from the transaction itself, for nodes that offer no traces.
+"""What smart accounts were asked to execute, decoded from the transaction itself, for nodes that offer no traces.
 
-Known are the transaction's own call, what a Safe executes (also through MultiSend), and what the user operations of an
-ERC-4337 bundle execute. Of each only what is signed is read: never the bytes around it, a signature, or another
-operation. What is laid out otherwise than its ABI says is passed over: such a transfer is then not bound.
+Known are a Safe's `execTransaction` (also through MultiSend), what the user operations of an ERC-4337 bundle execute,
+and a batch that an EIP-7702 account sends to itself. Only what is signed is read: never the bytes around it, a
+signature, or another operation. What is laid out otherwise than its ABI says is passed over.
 
-Calls are read out in the order in which they are executed. That a call was executed is proved by its log alone.
+This is what the bytes say. Whether the account's code does what they say is checked in `evm_evidence`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from eth_utils.address import to_checksum_address
 
-from chains.clients.evm_calls import WORD, TokenCall, token_call
+from chains.clients.evm_accounts import ENTRY_POINTS, EXEC_TRANSACTION, MULTI_SENDS
+from chains.clients.evm_calls import WORD
 
 MOST_CALLS = 1000
-# The singletons of ERC-4337, v0.6 to v0.9, at the same address on every chain. Without a trace no other contract's word
-# is taken for which operation wrote a log.
-ENTRY_POINTS = frozenset(
-    {
-        "0x5FF137D4b0FDCD49DcA30c7CF57E578a026d2789",
-        "0x0000000071727De22E5E9d8BAf0edAc6f37da032",
-        "0x4337084D9E255Ff0702461CF8895CE9E3b5Ff108",
-        "0x433709009B8330FDa32311DF1C2AFA402eD8D009",
-    }
-)
 # keccak256 of UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256), BeforeExecution(),
-# ExecutionSuccess(bytes32,uint256) and ExecutionFailure(bytes32,uint256)
+# ExecutionSuccess(bytes32,uint256), SafeMultiSigTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,
+# address,address,bytes,bytes) and SentPrefund(address,uint256,bool)
 USER_OPERATION_EVENT = bytes.fromhex("49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f")
 BEFORE_EXECUTION = bytes.fromhex("bb47ee3e183a558b1a2ff0874b079f3fc5478b7454eacf2bfc5af2ff5878f972")
 EXECUTION_SUCCESS = bytes.fromhex("442e715f626346e8c54381002da614f62bee8d27386535b2521ec8540898556e")
-EXECUTION_FAILURE = bytes.fromhex("23428b18acfb3ea64b08dc0c1d296ea9c09702c09083ca5272e64d115b687d23")
+SAFE_TRANSACTION = bytes.fromhex("66753cd2356569ee081232e3be8909b950e0a76c1f8460c3a5e3c2be32b11bed")
+SENT_PREFUND = bytes.fromhex("a427c7d47f24d01b170779a7600b1d4c0d7cdbabaa0f19c4f0e6182053ffc931")
 
-_EXEC_TRANSACTION = bytes.fromhex("6a761202")  # of a Safe
 _MULTI_SEND = bytes.fromhex("8d80ff0a")  # multiSend(bytes)
-_HANDLE_OPS = {bytes.fromhex("1fad948c"), bytes.fromhex("765e827f")}  # v0.6; v0.7 and later
+# handleOps of v0.6, of v0.7 and later; the place of `paymasterAndData` in an operation of each
+_HANDLE_OPS = {bytes.fromhex("1fad948c"): 9, bytes.fromhex("765e827f"): 7}
+_MARKER_7702 = bytes.fromhex("7702")  # stands for no code, where the account is an EIP-7702 account
 _CALL, _DELEGATE_CALL = 0, 1
+
+
+class Way(StrEnum):
+    """How an account came to execute calls."""
+
+    SAFE = "safe"
+    OPERATION = "operation"
+    BATCH = "batch"
+
+
+# What an account of known code may log while it executes calls. Anything else says that something else ran: an
+# upgrade, a module, another operation.
+_EXPECTED_LOGS = {
+    Way.SAFE: {EXECUTION_SUCCESS, SAFE_TRANSACTION},
+    Way.OPERATION: {SENT_PREFUND},
+    Way.BATCH: set[bytes](),
+}
 
 
 @dataclass(frozen=True)
 class Log:
-    """A log of the receipt, whatever it tells of."""
+    """A log of the receipt, of any event."""
 
     address: str
     topics: tuple[bytes, ...]
@@ -48,10 +61,25 @@ class Log:
 
 
 @dataclass(frozen=True)
-class SignedCalls:
-    """Calls that one payer signed, and the logs (from `first` up to `end`) that can be theirs."""
+class SignedCall:
+    """A call that an account was asked to make; `value` in wei. Nothing is copied until it is looked at."""
 
-    calls: tuple[TokenCall, ...]
+    to: str
+    value: int
+    data: memoryview
+
+
+@dataclass(frozen=True)
+class Execution:
+    """All calls that one account was asked to make, and the logs (from `first` up to `end`) that can be theirs.
+
+    `selector` is that of the account's function: it is for the account's code to say whether it knows it.
+    """
+
+    account: str
+    way: Way
+    selector: bytes
+    calls: tuple[SignedCall, ...]
     first: int
     end: int
 
@@ -60,31 +88,31 @@ class _Malformed(Exception):
     """The bytes are no such call."""
 
 
-def signed_calls(sender: str, to: str | None, data: bytes, logs: Sequence[Log]) -> tuple[SignedCalls, ...]:
-    """Return the token calls that payers signed within this transaction, as far as its shape is known."""
+def executions(sender: str, to: str | None, data: bytes, logs: Sequence[Log]) -> tuple[Execution, ...]:
+    """Return what accounts were asked to execute within this transaction, as far as its shape is known."""
     if to is None:
         return ()
     try:
         if is_bundle(logs):
-            return tuple(_of_bundle(to, data, logs)) if to in ENTRY_POINTS else ()
-        calls = [_Call(sender, to, memoryview(data))]
-        if data[:4] == _EXEC_TRANSACTION and _safe_executed(to, logs):
-            calls = list(_of_safe(to, memoryview(data)))
-        return (SignedCalls(_token_calls(calls), 0, len(logs)),)
+            found = list(_of_bundle(to, data, logs)) if to in ENTRY_POINTS else []
+        elif data[:4] == EXEC_TRANSACTION:
+            found = [_of_safe(to, data, logs)]
+        else:
+            found = [_of_batch(to, data, logs)] if to == sender else []
     except _Malformed:
         return ()
+    return tuple(execution for execution in found if _logged_nothing_else(execution, logs))
 
 
 def is_bundle(logs: Sequence[Log]) -> bool:
-    """Whether user operations ran in the transaction, which their events tell and not whom it called."""
+    """Whether user operations ran in the transaction, which their events show and not the address it called."""
     return any(log.topics[:1] == (USER_OPERATION_EVENT,) for log in logs)
 
 
-@dataclass(frozen=True)
-class _Call:
-    sender: str
-    to: str
-    data: memoryview
+def _logged_nothing_else(execution: Execution, logs: Sequence[Log]) -> bool:
+    own = [log.topics[0] if log.topics else b"" for log in logs if log.address == execution.account]
+    is_safe = execution.way == Way.SAFE
+    return set(own) <= _EXPECTED_LOGS[execution.way] and (not is_safe or own.count(EXECUTION_SUCCESS) == 1)
 
 
 class _Arguments:
@@ -128,52 +156,58 @@ class _Arguments:
         return length, _Arguments(value._data[WORD:])
 
 
-def _token_calls(calls: Sequence[_Call]) -> tuple[TokenCall, ...]:
-    found = (token_call(call.sender, call.to, bytes(call.data[:256])) for call in calls)
-    return tuple(call for call in found if call is not None)
+def _of_safe(safe: str, data: bytes, logs: Sequence[Log]) -> Execution:
+    """Return what `execTransaction(to, value, data, operation, safeTxGas, baseGas, gasPrice, …)` executes.
 
-
-def _safe_executed(safe: str, logs: Sequence[Log]) -> bool:
-    """Whether the Safe tells of one execution, and of no failed one."""
-    told = [log.topics[0] for log in logs if log.address == safe and log.topics]
-    return told.count(EXECUTION_SUCCESS) == 1 and EXECUTION_FAILURE not in told
-
-
-def _of_safe(safe: str, data: memoryview) -> Iterator[_Call]:
-    """Yield what `execTransaction(to, value, data, operation, …, signatures)` executes."""
-    arguments = _Arguments(data[4:])
-    yield from _executed(safe, arguments.address(0), arguments.bytes_at(2), arguments.word(3))
-
-
-def _executed(account: str, to: str, data: memoryview, operation: int) -> Iterator[_Call]:
+    A refund of the gas (gasPrice) pays an address of the relayer's choice in the middle of it, so there may be none.
+    """
+    arguments = _Arguments(memoryview(data)[4:])
+    to, value, inner, operation = (
+        arguments.address(0),
+        arguments.word(1),
+        arguments.bytes_at(2),
+        arguments.word(3),
+    )
+    if arguments.word(6):
+        raise _Malformed
+    calls: tuple[SignedCall, ...]
     if operation == _CALL:
-        yield _Call(account, to, data)
-    elif operation == _DELEGATE_CALL and bytes(data[:4]) == _MULTI_SEND:
-        yield from _of_multi_send(account, _Arguments(data[4:]).bytes_at(0))
+        calls = (SignedCall(to, value, inner),)
+    elif operation == _DELEGATE_CALL and to in MULTI_SENDS and bytes(inner[:4]) == _MULTI_SEND:
+        calls = tuple(_of_multi_send(_Arguments(inner[4:]).bytes_at(0)))
+    else:
+        raise _Malformed
+    return Execution(safe, Way.SAFE, EXEC_TRANSACTION, calls, 0, len(logs))
 
 
-def _of_multi_send(account: str, packed: memoryview) -> Iterator[_Call]:
+def _of_multi_send(packed: memoryview) -> Iterator[SignedCall]:
     """Yield the calls of a MultiSend: operation, address, value, length and data of each, without padding."""
     at = 0
     for _ in range(MOST_CALLS):
         if at == len(packed):
             return
         operation, to = packed[at], packed[at + 1 : at + 21]
-        length = int.from_bytes(packed[at + 53 : at + 85])
+        value, length = (int.from_bytes(packed[at + start : at + start + WORD]) for start in (21, 53))
         data = packed[at + 85 : at + 85 + length]
-        if len(packed) < at + 85 or len(data) != length:
+        if len(packed) < at + 85 or len(data) != length or operation != _CALL:
             raise _Malformed
-        if operation == _CALL:
-            yield _Call(account, to_checksum_address(bytes(to)), data)
+        yield SignedCall(to_checksum_address(bytes(to)), value, data)
         at += 85 + length
     raise _Malformed
 
 
-def _of_bundle(entry_point: str, data: bytes, logs: Sequence[Log]) -> Iterator[SignedCalls]:
+def _of_batch(account: str, data: bytes, logs: Sequence[Log]) -> Execution:
+    """Return what an account's call to itself executes: its own code (EIP-7702) runs it."""
+    return Execution(
+        account, Way.BATCH, data[:4], tuple(_of_account(memoryview(data))), first=0, end=len(logs)
+    )
+
+
+def _of_bundle(entry_point: str, data: bytes, logs: Sequence[Log]) -> Iterator[Execution]:
     """Yield what each operation of `handleOps(ops, beneficiary)` executed, with the logs between its bounds.
 
     The EntryPoint logs BeforeExecution when all are validated, then each operation's own logs and, at its end, its
-    UserOperationEvent. If these do not tell of exactly the operations in the call, nothing is certain.
+    UserOperationEvent. If these are not of exactly the operations in the call, nothing is certain.
     """
     if data[:4] not in _HANDLE_OPS:
         raise _Malformed
@@ -186,19 +220,34 @@ def _of_bundle(entry_point: str, data: bytes, logs: Sequence[Log]) -> Iterator[S
         raise _Malformed
     if len(ends) != count or bounds != sorted(bounds):
         raise _Malformed
+    accounts = Counter(operation.address(0) for operation in operations)
     total = 0
     for operation, first, end in zip(operations, bounds, ends, strict=False):
         account = operation.address(0)
-        if _succeeded(account, operation.word(1), logs[end]):
-            calls = list(_of_account(account, operation.bytes_at(3)))
+        has_succeeded = _succeeded(account, operation.word(1), logs[end])
+        # A paymaster's code runs within the bounds; another operation may change the account's code for this one.
+        is_plain = _is_without_code_of_others(operation, _HANDLE_OPS[data[:4]]) and accounts[account] == 1
+        if has_succeeded and is_plain:
+            call_data = operation.bytes_at(3)
+            try:
+                calls = tuple(_of_account(call_data))
+            except _Malformed:
+                continue
             total += len(calls)
             if total > MOST_CALLS:
                 raise _Malformed
-            yield SignedCalls(_token_calls(calls), first, end)
+            yield Execution(account, Way.OPERATION, bytes(call_data[:4]), calls, first, end)
+
+
+def _is_without_code_of_others(operation: _Arguments, paymaster_at: int) -> bool:
+    """Whether the operation has no paymaster, and no code to run before the account is asked."""
+    init_code = bytes(operation.bytes_at(2))
+    has_no_code = not init_code or (len(init_code) <= 20 and init_code.rstrip(b"\0") == _MARKER_7702)
+    return has_no_code and not operation.bytes_at(paymaster_at)
 
 
 def _succeeded(account: str, nonce: int, event: Log) -> bool:
-    """Whether the event tells that this operation succeeded. Raises _Malformed if it is another operation's."""
+    """Whether the event says that this operation succeeded. Raises _Malformed if it is another operation's."""
     arguments = _Arguments(memoryview(event.data))
     if len(event.topics) != 4 or event.topics[2] != bytes.fromhex(account[2:]).rjust(WORD, b"\0"):
         raise _Malformed
@@ -207,52 +256,62 @@ def _succeeded(account: str, nonce: int, event: Log) -> bool:
     return arguments.word(1) == 1
 
 
-def _of_account(account: str, data: memoryview) -> Iterator[_Call]:
-    """Yield what an account executes when it is called with an operation's `callData`; nothing if it can't be told."""
+def _of_account(data: memoryview) -> Iterator[SignedCall]:
+    """Yield what an account executes when it is called with `data`. Raises _Malformed if that is not known."""
     known = _EXECUTIONS.get(bytes(data[:4]))
     if known is None:
-        return
-    try:
-        calls = list(known(account, _Arguments(data[4:])))
-    except _Malformed:
-        return
-    yield from calls
+        raise _Malformed
+    yield from known(_Arguments(data[4:]))
 
 
-def _execute(account: str, arguments: _Arguments) -> Iterator[_Call]:
-    yield _Call(account, arguments.address(0), arguments.bytes_at(2))
+def _call(arguments: _Arguments) -> SignedCall:
+    return SignedCall(arguments.address(0), arguments.word(1), arguments.bytes_at(2))
 
 
-def _execute_with_operation(account: str, arguments: _Arguments) -> Iterator[_Call]:
-    yield from _executed(account, arguments.address(0), arguments.bytes_at(2), arguments.word(3))
+def _execute(arguments: _Arguments) -> Iterator[SignedCall]:
+    yield _call(arguments)
 
 
-def _execute_arrays(data_at: int) -> Callable[[str, _Arguments], Iterator[_Call]]:
-    def read(account: str, arguments: _Arguments) -> Iterator[_Call]:
+def _execute_struct(arguments: _Arguments) -> Iterator[SignedCall]:
+    yield _call(arguments.behind(0))
+
+
+def _execute_arrays(*, with_values: bool) -> Callable[[_Arguments], Iterator[SignedCall]]:
+    def read(arguments: _Arguments) -> Iterator[SignedCall]:
         count, targets = arguments.array(0)
-        data_count, data = arguments.array(data_at)
-        if count != data_count:
+        value_count, values = arguments.array(1) if with_values else (0, targets)
+        data_count, data = arguments.array(2 if with_values else 1)
+        if count != data_count or value_count not in (0, count):
             raise _Malformed
         for place in range(count):
-            yield _Call(account, targets.address(place), data.bytes_at(place))
+            value = values.word(place) if value_count else 0
+            yield SignedCall(targets.address(place), value, data.bytes_at(place))
 
     return read
 
 
-def _execute_calls(account: str, arguments: _Arguments) -> Iterator[_Call]:
+def _execute_calls(arguments: _Arguments) -> Iterator[SignedCall]:
     count, pointers = arguments.array(0)
     for place in range(count):
-        call = pointers.behind(place)
-        yield _Call(account, call.address(0), call.bytes_at(2))
+        yield _call(pointers.behind(place))
 
 
-_EXECUTIONS: dict[bytes, Callable[[str, _Arguments], Iterator[_Call]]] = {
+def _execute_by_mode(arguments: _Arguments) -> Iterator[SignedCall]:
+    """Yield the calls of ERC-7579's `execute(mode, executionCalldata)`, of the two modes that revert on failure."""
+    mode, data = arguments.word(0), arguments.bytes_at(1)
+    if mode == 1 << 248:  # a batch
+        yield from _execute_calls(_Arguments(data))
+    elif mode == 0 and len(data) >= 52:  # a single call: address, value and data, packed
+        yield SignedCall(to_checksum_address(bytes(data[:20])), int.from_bytes(data[20:52]), data[52:])
+    else:
+        raise _Malformed
+
+
+_EXECUTIONS: dict[bytes, Callable[[_Arguments], Iterator[SignedCall]]] = {
     bytes.fromhex("b61d27f6"): _execute,  # execute(address,uint256,bytes)
-    bytes.fromhex(
-        "7bb37428"
-    ): _execute_with_operation,  # executeUserOp(address,uint256,bytes,uint8), of Safe's module
-    bytes.fromhex("541d63c8"): _execute_with_operation,  # executeUserOpWithErrorString, of the same
-    bytes.fromhex("18dfb3c7"): _execute_arrays(1),  # executeBatch(address[],bytes[])
-    bytes.fromhex("47e1da2a"): _execute_arrays(2),  # executeBatch(address[],uint256[],bytes[])
+    bytes.fromhex("5c1c6dcd"): _execute_struct,  # execute((address,uint256,bytes))
+    bytes.fromhex("e9ae5c53"): _execute_by_mode,  # execute(bytes32,bytes)
+    bytes.fromhex("18dfb3c7"): _execute_arrays(with_values=False),  # executeBatch(address[],bytes[])
+    bytes.fromhex("47e1da2a"): _execute_arrays(with_values=True),  # executeBatch(address[],uint256[],bytes[])
     bytes.fromhex("34fcd5be"): _execute_calls,  # executeBatch((address,uint256,bytes)[])
 }

@@ -1,23 +1,25 @@
-"""Asking nodes for traces: which node offers them, what was told already, and what must not be asked for in company.
+"""Asking nodes for traces: which node offers them, which are known already, and which have to be asked for alone.
 
 A node that does not offer traces is no fault, and the transaction is then judged by what else is known of it. A node
-that fails to answer proves nothing: the transaction is looked at again. Since who made a transaction decides how large
-its trace is, one whose trace could not be had is asked for alone from then on, so that it holds up no other.
+that fails to answer proves nothing: the transaction is looked at again. A trace that exists and can't be read is
+something else again: who made the transaction decides how large its trace is, and must not choose by that which rules
+apply to it. One whose trace could not be had is asked for alone from then on, so that it holds up no other.
 """
 
 import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from chains.clients.base import ChainError
-from chains.clients.evm_trace import Trace, Untraceable, read_trace
+from chains.clients.evm_trace import MOST_FRAMES, RawFrame, RawLog, Trace, Untraceable, read_trace
+from chains.clients.evm_transfers import logs_of, token_transfers
 from chains.clients.quantities import address, data_bytes, hash32, json_object, quantity
-from chains.clients.rpc import Call, JsonRpc, RpcFault, sound
+from chains.clients.rpc import Call, JsonRpc, RpcFault, TooLarge, Unread, Why, sound
 
 MOST_KEPT = 1000
 MOST_KEPT_CALLS = 200_000
@@ -32,6 +34,7 @@ UNKNOWN_SECONDS = 30.0
 _NO_HASH = "0x" + "0" * 64
 _TOP_OPTIONS = {"tracer": "callTracer", "tracerConfig": {"onlyTopCall": True}, "timeout": "5s"}
 _OPTIONS = {"tracer": "callTracer", "tracerConfig": {"withLog": True}, "timeout": "5s"}
+_OPTIONS_ALONE = {**_OPTIONS, "timeout": "30s"}
 _METHOD_NOT_FOUND = -32601
 _METHOD_NOT_SUPPORTED = -32004
 _IS_NOT_OFFERED = re.compile(
@@ -43,22 +46,35 @@ _IS_NO_TRANSACTION = re.compile(r"transaction.* not found|(unknown|no such) tran
 _IS_LOST = re.compile(
     r"historical state|missing trie node|state .*(pruned|not available)|reexec", re.IGNORECASE
 )
+_IS_TOO_MUCH = re.compile(
+    r"(execution|tracing|trace).*(timeout|timed out)|response.*(too (large|big)|size|exceed)|context deadline",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
 class Mined:
-    """A transaction as the node gives it, and the hash of the block that it stands in."""
+    """A mined transaction as the node gives it, its receipt, and the hash of its block."""
 
     transaction: dict[str, Any]
+    receipt: dict[str, Any]
     block_hash: str
 
 
-# Kept in the place of a trace that is not worth reading twice.
-_TOO_LARGE = Trace((), None)
+# Takes the place of a trace that exists and can't be read.
+UNREADABLE = Trace((), None)
 
 
 class _Unable(Exception):
     """The node does not offer traces."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A trace, and the contracts of which it holds the whole input."""
+
+    trace: Trace
+    whole_input_of: frozenset[str]
 
 
 @dataclass
@@ -69,14 +85,19 @@ class _Suspect:
 
 @dataclass(frozen=True)
 class Traces:
-    """What came of asking for the traces of some transactions: each is in one of the three.
+    """What came of asking for the traces of some transactions: each is in one of the four.
 
-    `missing` are those of which no node offers one; of `unanswered` there was no usable answer now.
+    `missing` are those of which no node offers one; of `unanswered` there was no usable answer now. The traces of
+    `unreadable` exist and can't be read (too large, incomplete, calls of unknown kinds): what such a transaction did in
+    inner calls can't be proved, nor guessed from its call data. Those among the unanswered that have to be read alone,
+    for their size, are `loud`.
     """
 
     told: Mapping[str, Trace]
     missing: frozenset[str]
     unanswered: frozenset[str]
+    unreadable: frozenset[str] = frozenset()
+    loud: frozenset[str] = frozenset()
 
 
 class Tracer:
@@ -89,9 +110,10 @@ class Tracer:
         self._node = node
         self._clock = clock
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], Trace] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
         self._weight = 0
         self._suspects: OrderedDict[str, _Suspect] = OrderedDict()
+        self._loud: OrderedDict[str, None] = OrderedDict()
         self._has_traced = False
         self._failures = 0
         self._failing_since: float | None = None
@@ -99,22 +121,45 @@ class Tracer:
         self._is_presumed_able = False
         self._ask_again_at = 0.0
 
-    def traces(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
+    def traces(
+        self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str] = frozenset()
+    ) -> dict[str, Trace | None]:
         """Return the traces of these transactions by their hashes: None where the node offers none.
 
-        A transaction of which there is no usable answer now is left out. One round of questions, and one more for each
-        of the few that are asked for alone.
+        Where a trace exists and can't be read, it is UNREADABLE. A transaction of which there is no usable answer now
+        is left out. One round of questions, and one more for each of the few that are asked for alone.
         """
-        found: dict[str, Trace | None] = {**self._remembered(wanted)}
+        found: dict[str, Trace | None] = {**self.remembered(wanted, whole_input_of)}
         for part in self._parts([hash_ for hash_ in wanted if hash_ not in found]):
             if self._is_unable:
                 break
-            told = self._ask({hash_: wanted[hash_] for hash_ in part})
-            self._keep({hash_: wanted[hash_] for hash_ in part}, told)
+            told = self._ask({hash_: wanted[hash_] for hash_ in part}, whole_input_of)
+            self._keep({hash_: wanted[hash_] for hash_ in part}, told, whole_input_of)
             found |= told
         if self._is_unable:
             found = dict.fromkeys(wanted) | found
-        return {hash_: None if trace is _TOO_LARGE else trace for hash_, trace in found.items()}
+        return found
+
+    def trace_alone(
+        self, hash_: str, mined: Mined, whole_input_of: frozenset[str]
+    ) -> dict[str, Trace | None]:
+        """Return the trace of one transaction as `traces` does, read as it arrives, however large it is."""
+        if self._is_unable:
+            return {hash_: None}
+        convert = _Compact(whole_input_of)
+        try:
+            answer = self._node.stream(("debug_traceTransaction", [hash_, _OPTIONS_ALONE]), convert)
+            is_too_much = isinstance(answer, RpcFault) and _IS_TOO_MUCH.search(answer.message)
+            trace = UNREADABLE if is_too_much else _told(answer, mined, whole_input_of, self._has_traced)
+        except TooLarge:
+            trace = UNREADABLE
+        except _Unable:
+            self._unable_until = self._clock() + UNABLE_SECONDS
+            return {hash_: None}
+        except ChainError:
+            return {}
+        self._keep({hash_: mined}, {hash_: trace}, whole_input_of)
+        return {hash_: trace}
 
     def is_offered(self) -> bool:
         """Return whether the node offers traces: what it showed of late, or else one question tells.
@@ -153,21 +198,39 @@ class Tracer:
         due = sorted((s.failures, hash_) for hash_, s in suspects.items() if s.not_before <= now)
         yield from ([hash_] for _, hash_ in due[:SUSPECTS_PER_LOOK])
 
-    def _ask(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
+    def loud(self, hashes: Iterable[str]) -> frozenset[str]:
+        """Return those of the transactions whose traces were too large to be read among others."""
+        with self._lock:
+            return frozenset(hash_ for hash_ in hashes if hash_ in self._loud)
+
+    def _ask(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace | None]:
         questions: list[Call] = [("debug_traceTransaction", [hash_, _OPTIONS]) for hash_ in wanted]
         told: dict[str, Trace | None] = {}
         try:
-            for (hash_, mined), answer in zip(wanted.items(), self._node.batch(questions, list), strict=True):
+            answers = self._node.batch(questions, list, isolating=True)
+            unread = {
+                h: answer for h, answer in zip(wanted, answers, strict=True) if isinstance(answer, Unread)
+            }
+            self._note_loud({hash_ for hash_, answer in unread.items() if answer.why is Why.LARGE})
+            for (hash_, mined), answer in zip(wanted.items(), answers, strict=True):
                 with suppress(ChainError):
-                    told[hash_] = _told(answer, mined, self._has_traced)
+                    told[hash_] = _told(answer, mined, whole_input_of, self._has_traced)
         except _Unable:
             self._unable_until = self._clock() + UNABLE_SECONDS
             return dict.fromkeys(wanted)
         except ChainError:
             return self._failed(wanted)
+        if len(unread) == len(wanted) and all(answer.why is not Why.LARGE for answer in unread.values()):
+            return self._failed(wanted)
         self._failures, self._failing_since = 0, None
         self._has_traced |= any(told.values())
         return told
+
+    def _note_loud(self, hashes: Iterable[str]) -> None:
+        with self._lock:
+            self._loud |= dict.fromkeys(hashes)
+            while len(self._loud) > MOST_SUSPECTS:
+                self._loud.popitem(last=False)
 
     def _failed(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
         """Note a failure; a node that never gave a trace and fails for long is taken for one that offers none."""
@@ -180,31 +243,36 @@ class Tracer:
         self._unable_until, self._failures, self._failing_since = now + UNABLE_SECONDS, 0, None
         return dict.fromkeys(wanted)
 
-    def _remembered(self, wanted: Mapping[str, Mined]) -> dict[str, Trace]:
+    def remembered(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace]:
+        """Return those of these traces that are kept."""
         found: dict[str, Trace] = {}
         with self._lock:
             for hash_, mined in wanted.items():
-                if trace := self._kept.get((hash_, mined.block_hash)):
+                kept = self._kept.get((hash_, mined.block_hash))
+                if kept and whole_input_of <= kept.whole_input_of:
                     self._kept.move_to_end((hash_, mined.block_hash))
-                    found[hash_] = trace
+                    found[hash_] = kept.trace
         return found
 
-    def _keep(self, wanted: Mapping[str, Mined], told: Mapping[str, Trace | None]) -> None:
-        """Keep the traces that were told, and be wary of the transactions without an answer."""
+    def _keep(
+        self, wanted: Mapping[str, Mined], told: Mapping[str, Trace | None], whole_input_of: frozenset[str]
+    ) -> None:
+        """Keep the traces that were received, and be wary of the transactions without an answer."""
         now = self._clock()
         with self._lock:
             for hash_, mined in wanted.items():
                 trace = told.get(hash_)
-                if trace is not None and (hash_, mined.block_hash) not in self._kept:
-                    self._kept[hash_, mined.block_hash] = trace
-                    self._weight += _weight(trace)
+                if trace is not None:
+                    former = self._kept.pop((hash_, mined.block_hash), None)
+                    self._weight += _weight(trace) - (_weight(former.trace) if former else 0)
+                    self._kept[hash_, mined.block_hash] = _Kept(trace, whole_input_of)
                 if hash_ in told:
                     self._suspects.pop(hash_, None)
                 else:
                     self._suspect(hash_, now)
             while len(self._kept) > MOST_KEPT or self._weight > MOST_KEPT_CALLS:
                 _, forgotten = self._kept.popitem(last=False)
-                self._weight -= _weight(forgotten)
+                self._weight -= _weight(forgotten.trace)
             while len(self._suspects) > MOST_SUSPECTS:
                 self._suspects.popitem(last=False)
 
@@ -214,27 +282,54 @@ class Tracer:
         self._suspects[hash_] = _Suspect(failures, now + pause)
 
 
-def traces_of(tracers: Sequence[Tracer], wanted: Mapping[str, Mined]) -> Traces:
-    """Return what the first of these nodes that can tell says of each transaction."""
+def traces_of(
+    tracers: Sequence[Tracer],
+    wanted: Mapping[str, Mined],
+    whole_input_of: frozenset[str] = frozenset(),
+    *,
+    alone: bool = False,
+) -> Traces:
+    """Return the trace of each transaction from the first of these nodes that gives a readable one.
+
+    Of calls to the addresses `whole_input_of` (checksummed) the traces hold the whole input. With `alone` each is read
+    by itself, whatever its size.
+    """
     told: dict[str, Trace] = {}
     unanswered: set[str] = set()
+    unreadable: set[str] = set()
+    loud: set[str] = set()
     for tracer in tracers:
         open_ = {hash_: mined for hash_, mined in wanted.items() if hash_ not in told}
         if not open_:
             break
-        answers = tracer.traces(open_)
+        if alone:
+            answers: dict[str, Trace | None] = {**tracer.remembered(open_, whole_input_of)}
+            for hash_ in open_.keys() - answers.keys():
+                answers |= tracer.trace_alone(hash_, open_[hash_], whole_input_of)
+        else:
+            answers = tracer.traces(open_, whole_input_of)
+            loud |= tracer.loud(open_.keys() - answers.keys())
         unanswered |= open_.keys() - answers.keys()
-        told |= {hash_: trace for hash_, trace in answers.items() if trace is not None}
-    unanswered -= told.keys()
-    return Traces(told, frozenset(wanted.keys() - told.keys() - unanswered), frozenset(unanswered))
+        unreadable |= {hash_ for hash_, trace in answers.items() if trace is UNREADABLE}
+        told |= {h: trace for h, trace in answers.items() if trace is not None and trace is not UNREADABLE}
+    unreadable -= told.keys()
+    unanswered -= told.keys() | unreadable
+    missing = wanted.keys() - told.keys() - unanswered - unreadable
+    return Traces(
+        told,
+        frozenset(missing),
+        frozenset(unanswered),
+        frozenset(unreadable),
+        frozenset(loud & unanswered),
+    )
 
 
 def _weight(trace: Trace) -> int:
     return 1 + len(trace.calls) + len(trace.logs or ())
 
 
-def _told(answer: Any, mined: Mined, has_traced: bool) -> Trace | None:
-    """Return the trace, or None where there is none to be had.
+def _told(answer: Any, mined: Mined, whole_input_of: frozenset[str], has_traced: bool) -> Trace | None:
+    """Return the trace, None where there is none to be had, or UNREADABLE.
 
     Raises _Unable where the node offers no traces, and ChainError for no usable answer.
     """
@@ -246,12 +341,12 @@ def _told(answer: Any, mined: Mined, has_traced: bool) -> Trace | None:
             return None
         raise ChainError(f"the node could not trace: {answer.message}")
     try:
-        trace = read_trace(answer)
+        trace = read_trace(answer, whole_input_of)
     except Untraceable:
-        return _TOO_LARGE
+        return UNREADABLE
     if not _is_of(trace, mined.transaction):
         raise ChainError("the node traced another transaction")
-    return trace
+    return trace if _shows_transfers(trace, mined.receipt) else UNREADABLE
 
 
 def _transactions(answers: list[Any]) -> list[str]:
@@ -267,6 +362,43 @@ def _is_able(answer: Any) -> bool:
     if isinstance(answer, RpcFault):
         return bool(_IS_NO_TRANSACTION.search(answer.message))
     return isinstance(answer, dict)
+
+
+class _Compact:
+    """Makes of each object of a trace, innermost first, what is kept of it."""
+
+    def __init__(self, whole_input_of: frozenset[str]) -> None:
+        self._whole_input_of = whole_input_of
+        self._count = 0
+
+    def __call__(self, part: dict[str, Any]) -> Any:
+        self._count += 1
+        if self._count > MOST_FRAMES:
+            raise TooLarge(f"more than {MOST_FRAMES} calls and logs")
+        if "topics" in part:
+            return RawLog.read(part)
+        return RawFrame(part, self._whole_input_of) if "type" in part else part
+
+
+def _shows_transfers(trace: Trace, receipt: dict[str, Any]) -> bool:
+    """Whether the trace has every log of each token that moved, and in which call it was written.
+
+    One that has not is incomplete: what it doesn't show can't be called missing. Some chains put logs of their own into
+    receipts, so each contract's logs are compared by themselves.
+    """
+    logs = logs_of(receipt)
+    tokens = {transfer.token for transfer in token_transfers(logs).values()}
+    if not tokens:
+        return True
+    if trace.logs is None:
+        return False
+    written: dict[str, list[tuple[tuple[bytes, ...], bytes]]] = {token: [] for token in tokens}
+    traced: dict[str, list[tuple[tuple[bytes, ...], bytes]]] = {token: [] for token in tokens}
+    for kept, those in ((written, logs), (traced, trace.logs)):
+        for log in those:
+            if log.address in tokens:
+                kept[log.address].append((log.topics, log.data))
+    return written == traced
 
 
 def _is_of(trace: Trace, transaction: dict[str, Any]) -> bool:

@@ -1,8 +1,8 @@
-"""What moved in an EVM transaction, and which bytes the payer tied to it; pure functions over a node's answers.
+"""What moved in an EVM transaction, and who may claim it; pure functions over a node's answers.
 
 For a token what counts is the contract's own `Transfer` log, never the call data (a contract may move less than it was
-asked to, or nothing). Call data is read for one thing alone: the reference directly after the arguments of the very
-call that wrote the log. Native coin leaves no log: beyond the transaction's own value it is known by a trace alone.
+asked to, or nothing). Call data is read for one thing alone: who may claim the log that this very call wrote. Native
+coin leaves no log: beyond the transaction's own value it is known by a trace alone.
 """
 
 from collections.abc import Sequence
@@ -13,10 +13,13 @@ from eth_utils.address import to_checksum_address
 
 from chains.clients import evm_binding
 from chains.clients.base import ChainError, Transfer
+from chains.clients.evm_binding import Claim
 from chains.clients.evm_calls import REFERENCE_BYTES, TRANSFER, WORD, address_word, reference_at, token_call
-from chains.clients.evm_signed_calls import Log, is_bundle, signed_calls
+from chains.clients.evm_evidence import NO_EVIDENCE, Doubtful, Evidence
+from chains.clients.evm_mentions import Mentions
+from chains.clients.evm_signed_calls import Execution, Log, Way, executions, is_bundle
 from chains.clients.evm_trace import Trace
-from chains.clients.quantities import address, data_bytes, quantity
+from chains.clients.quantities import address, data_bytes, hash32, quantity
 
 __all__ = [
     "REFERENCE_BYTES",
@@ -28,9 +31,10 @@ __all__ = [
     "transfers",
 ]
 
+_NO_MENTIONS = Mentions()
 # keccak256("Transfer(address,address,uint256)")
 TRANSFER_TOPIC = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
-# Where EIP-7708 is in force, this address logs native coin as if it were a token. It is counted by its value alone.
+# Where EIP-7708 is in force, this address logs native coin as if it were a token. Native coin counts by its value.
 SYSTEM_ADDRESS = "0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE"
 _PLAIN_GAS = 21_000
 # What the cheapest call that moves value costs is more than this (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
@@ -40,7 +44,7 @@ _IDLE_GAS = 5_000
 def encode_transfer(
     token: str, recipient: str, amount: int, reference: bytes | None
 ) -> tuple[str, int, bytes]:
-    """Return (to, value in wei, data) of a direct transfer that carries `reference` (contract 7)."""
+    """Return (to, value in wei, data) of a direct transfer that carries `reference`."""
     tail = reference or b""
     if token == "":
         return recipient, amount, tail
@@ -48,28 +52,39 @@ def encode_transfer(
 
 
 def transfers(
-    transaction: dict[str, Any], receipt: dict[str, Any], trace: Trace | None = None
+    transaction: dict[str, Any],
+    receipt: dict[str, Any],
+    trace: Trace | None = None,
+    *,
+    is_trace_unreadable: bool = False,
+    evidence: Evidence = NO_EVIDENCE,
+    mentions: Mentions = _NO_MENTIONS,
 ) -> tuple[Transfer, ...]:
     """Return every transfer that a successful transaction's receipt, value and trace prove.
+
+    `trace` is complete, or None. `is_trace_unreadable` says that one exists and could not be read: then nothing is
+    decoded from the call data in its place, and no token's transfer has a claim.
 
     A log's slot is its place in its own receipt: the index in the block changes when the block does, and a transfer
     must not be counted twice for having been mined twice.
     """
     logs = logs_of(receipt)
     tokens = token_transfers(logs)
-    references = _references(transaction, logs, tokens, trace)
-    to = transaction.get("to")
-    called = address(to) if to else None
-    pulled = evm_binding.pulled(address(transaction.get("from")), called, tokens, logs, trace)
+    claims: dict[int, Claim] = {}
+    if trace is not None:
+        claims = evm_binding.by_trace(tokens, logs, trace)
+        emitted = evm_binding.emitted_in(tokens, logs, trace)
+        within = {place: mentions.around(trace, twin.call) for place, twin in emitted.items()}
+    elif is_trace_unreadable:
+        within = {}
+    else:
+        claims = _untraced_claims(transaction, logs, tokens, evidence)
+        within = {place: mentions.of_own_call(transfer.sender) for place, transfer in tokens.items()}
+    claimed = {place: claims[place].on(t) if place in claims else t for place, t in tokens.items()}
     return (
-        *(
-            _carrying(
-                replace(transfer, made_by="" if place in pulled else transfer.sender), references.get(place)
-            )
-            for place, transfer in tokens.items()
-        ),
-        *_own_value(transaction),
-        *(_inner_values(trace) if trace else ()),
+        *(replace(transfer, within=within.get(place, ())) for place, transfer in claimed.items()),
+        *_own_value(transaction, receipt, trace, evidence),
+        *(_inner_values(trace, mentions) if trace else ()),
     )
 
 
@@ -83,7 +98,7 @@ def token_transfers(logs: Sequence[Log]) -> dict[int, Transfer]:
 def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
     """Return whether a successful transaction may have moved money in calls that only a trace shows.
 
-    It can't if it ran no code, or if it is a token's `transfer` whose single log tells all. What is malformed is not
+    It can't if it ran no code, or if it is a token's `transfer` whose single log shows all. What is malformed is not
     worth a trace: reading it will say so.
     """
     try:
@@ -92,17 +107,84 @@ def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
         return False
 
 
-def _references(
-    transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer], trace: Trace | None
-) -> dict[int, bytes]:
+def doubtful(
+    transaction: dict[str, Any], receipt: dict[str, Any], *, is_trace_unreadable: bool
+) -> Doubtful | None:
+    """Return what a node's state has to tell about a transaction without a trace, or None if nothing would help.
+
+    Raises ChainError for a malformed answer.
+    """
+    to, value = transaction.get("to"), quantity(transaction.get("value"))
+    logs = logs_of(receipt)
+    asked = () if is_trace_unreadable else _claiming(transaction, logs, token_transfers(logs))
+    recipient = address(to) if value and to is not None and not _ran_no_code(transaction, receipt) else ""
+    if not asked and not recipient:
+        return None
+    return Doubtful(
+        hash32(transaction.get("hash")),
+        address(transaction.get("from")),
+        quantity(receipt.get("blockNumber")),
+        hash32(receipt.get("blockHash")),
+        asked,
+        recipient,
+    )
+
+
+def is_complete_without_trace(
+    transaction: dict[str, Any], receipt: dict[str, Any], evidence: Evidence
+) -> bool:
+    """Return whether a transaction that ran code, or may have, shows all that it moved even without a trace.
+
+    It does if its recipient has no code, or if an account of known code made nothing but transfers of one token, each
+    with a reference. A bundle never does: its beneficiary is paid by a call.
+    """
+    logs = logs_of(receipt)
+    tokens = token_transfers(logs)
+    if evidence.has_code is False:
+        return not tokens
+    sender, asked = address(transaction.get("from")), _executions(transaction, logs)
+    claims = evm_binding.by_executions(asked, evidence.known, sender, tokens)
+    return (
+        bool(claims)
+        and claims.keys() == tokens.keys()
+        and all(claim.reference is not None for claim in claims.values())
+        and all(execution.way != Way.OPERATION for execution in asked)
+        and not quantity(transaction.get("value"))
+    )
+
+
+def _untraced_claims(
+    transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer], evidence: Evidence
+) -> dict[int, Claim]:
+    """Return the claims of the transaction's own call, and of the accounts whose code is known."""
     if not tokens:
         return {}
-    if trace is not None:
-        return dict(evm_binding.by_trace(tokens, logs, trace))
     sender, to = address(transaction.get("from")), transaction.get("to")
-    data = data_bytes(transaction.get("input"))
-    signed = signed_calls(sender, address(to) if to else None, data, logs)
-    return dict(evm_binding.by_signed_calls(tokens, signed))
+    claims = evm_binding.by_executions(_executions(transaction, logs), evidence.known, sender, tokens)
+    if not claims and not is_bundle(logs):
+        data = data_bytes(transaction.get("input"))
+        claims = evm_binding.by_own_call(sender, address(to) if to else None, data, tokens)
+    return claims
+
+
+def _executions(transaction: dict[str, Any], logs: list[Log]) -> tuple[Execution, ...]:
+    sender, to = address(transaction.get("from")), transaction.get("to")
+    return executions(sender, address(to) if to else None, data_bytes(transaction.get("input")), logs)
+
+
+def _claiming(
+    transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer]
+) -> tuple[Execution, ...]:
+    """Return those executions that would give a transfer a reference or a maker if the account's code were known."""
+    sender = address(transaction.get("from"))
+    return tuple(
+        execution
+        for execution in _executions(transaction, logs)
+        if any(
+            claim.reference is not None or claim.made_by
+            for claim in evm_binding.by_execution(execution, sender, tokens).values()
+        )
+    )
 
 
 def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
@@ -138,12 +220,13 @@ def _ran_no_code(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
 def logs_of(receipt: dict[str, Any]) -> list[Log]:
     """Return the logs of a receipt, in the order in which they were written. Raises ChainError."""
     logs = receipt.get("logs")
-    if not isinstance(logs, list) or not all(isinstance(log, dict) for log in logs):
+    if not isinstance(logs, list) or not all(isinstance(log, dict | Log) for log in logs):
         raise ChainError("the node's receipt has no logs")
-    return [_log(log) for log in logs]
+    return [log if isinstance(log, Log) else read_log(log) for log in logs]
 
 
-def _log(log: dict[str, Any]) -> Log:
+def read_log(log: dict[str, Any]) -> Log:
+    """Return a receipt's log. Raises ChainError."""
     topics = log.get("topics")
     if not isinstance(topics, list):
         raise ChainError("the node's log is malformed")
@@ -167,27 +250,42 @@ def _token_transfer(log: Log, slot: str) -> Transfer | None:
     return Transfer(slot, log.address, sender, recipient, int.from_bytes(log.data))
 
 
-def _carrying(transfer: Transfer, reference: bytes | None) -> Transfer:
-    return transfer if reference is None else replace(transfer, references=(reference,))
+def _own_value(
+    transaction: dict[str, Any], receipt: dict[str, Any], trace: Trace | None, evidence: Evidence
+) -> tuple[Transfer, ...]:
+    """Return the transaction's own value.
 
-
-def _own_value(transaction: dict[str, Any]) -> tuple[Transfer, ...]:
-    """Return the transaction's own value, whose reference is its data."""
+    Its data is its reference where the recipient ran no code, or where a trace shows all that code moved. Of what a
+    contract received without a trace, only what its balance gained in the block can be claimed: its code may have sent
+    the money on, or back.
+    """
     value, to = quantity(transaction.get("value")), transaction.get("to")
     if value == 0 or to is None:
         return ()
     sender, data = address(transaction.get("from")), data_bytes(transaction.get("input"))
-    return (_native("value", sender, address(to), value, data),)
+    own = Transfer("value", "", sender, address(to), value, made_by=sender)
+    if trace is not None or _ran_no_code(transaction, receipt) or evidence.has_code is False:
+        return (_carrying(own, reference_at(data, 0)),)
+    gain = max(evidence.gain, 0)
+    return (replace(own, claimable=None if gain >= value else gain),)
 
 
-def _inner_values(trace: Trace) -> tuple[Transfer, ...]:
-    """Return what moved in inner calls; the first call is the transaction itself, whose value is told apart."""
-    return tuple(
-        _native(call.slot, call.sender, call.to, call.value, call.data if call.kind == "CALL" else b"")
-        for call in trace.calls[1:]
-        if call.value and call.sender != call.to
-    )
+def _inner_values(trace: Trace, mentions: Mentions) -> tuple[Transfer, ...]:
+    """Return what moved in inner calls; the first call is the transaction itself, whose value is returned apart."""
+    found: list[Transfer] = []
+    for place, call in enumerate(trace.calls):
+        if place == 0 or not call.value or call.sender == call.to:
+            continue
+        moved = Transfer(
+            call.slot, "", call.sender, call.to, call.value, within=mentions.around(trace, place)
+        )
+        if (
+            call.kind == "CALL"
+        ):  # what a contract leaves behind when it is destroyed, or creates another with, is not
+            moved = _carrying(replace(moved, made_by=call.sender), reference_at(call.data, 0))
+        found.append(moved)
+    return tuple(found)
 
 
-def _native(slot: str, sender: str, recipient: str, value: int, data: bytes) -> Transfer:
-    return _carrying(Transfer(slot, "", sender, recipient, value, made_by=sender), reference_at(data, 0))
+def _carrying(transfer: Transfer, reference: bytes | None) -> Transfer:
+    return transfer if reference is None else replace(transfer, references=(reference,))

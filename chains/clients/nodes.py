@@ -1,9 +1,11 @@
-"""One node of a chain as this process has come to know it: whether it is worth asking, how far it is, why it rests.
+"""One node of a chain as this process knows it: whether it is worth asking, its head, its limits, why it rests.
 
-Nodes are not believed to behave. One that failed rests, longer each time; one that named a time is left alone for that
-long; one whose head runs backwards, lags behind the others, serves another chain or was contradicted is set aside.
+Nodes are not believed to behave. One that failed rests, longer each time; one that named a time is not asked before;
+one whose head runs backwards, lags behind the others, serves another chain or was contradicted is set aside. A node
+that limits the size of batches or the range of log queries is a healthy node: its limits are kept to.
 """
 
+import logging
 import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,12 +15,23 @@ import requests
 
 from chains.clients.base import ChainError, NodeHealth, NodeState
 
+logger = logging.getLogger(__name__)
+
 FIRST_REST_SECONDS = 1.0
 LONGEST_REST_SECONDS = 60.0
 LONGEST_NAMED_REST_SECONDS = 900.0
 SET_ASIDE_SECONDS = 30.0
 # A head that nobody has seen again for so long is forgotten: a chain that truly went back can then be followed.
 HEAD_MEMORY_SECONDS = 120.0
+# Requests to one node at the same time, where it takes small batches alone.
+MOST_AT_A_TIME = 8
+# A limit is tried again after so long: a refusal may have been a passing fault, and plans are upgraded. Each time that
+# it is confirmed the pause grows.
+FIRST_LIMIT_SECONDS = 60.0
+LIMIT_SECONDS = 6 * 3600.0
+_LIMIT_GROWTH = 8
+MOST_LOG_BLOCKS = 1000
+MOST_LOG_RECIPIENTS = 500
 _MOST_DOUBLINGS = 10  # beyond which a power of two would only outgrow a float
 _SHORTEST_SECRET = 6
 
@@ -56,6 +69,50 @@ class Contradicted(NodeFault):
 _SET_ASIDE = (Lagging, Contradicted)
 
 
+class Adaptive:
+    """A size that a node takes: halved when it fails, doubled again after some successes.
+
+    Each doubling that fails makes the next one wait longer, so that a node's fixed limit costs next to nothing, and
+    what one odd block made small grows again.
+    """
+
+    FIRST_SUCCESSES = 10
+    MOST_SUCCESSES = 10_000
+    _GROWTH = 4
+
+    def __init__(self, most: int) -> None:
+        self.size = self._most = most
+        self._successes = 0
+        self._needed = self.FIRST_SUCCESSES
+        self._is_trial = False
+        self._lock = threading.Lock()
+
+    def failed(self, size: int) -> None:
+        """Note that this size failed."""
+        with self._lock:
+            if self._is_trial:
+                self._needed = min(self._needed * self._GROWTH, self.MOST_SUCCESSES)
+            self.size, self._successes, self._is_trial = max(min(self.size, size // 2), 1), 0, False
+
+    def worked(self, size: int) -> None:
+        """Note that this size worked."""
+        with self._lock:
+            if size < self.size or self.size == self._most:
+                return
+            self._successes += 1
+            self._is_trial = False
+            if self._successes >= self._needed:
+                self.size, self._successes, self._is_trial = min(self.size * 2, self._most), 0, True
+
+
+class LogLimits:
+    """How large a query for logs may be that a node answers, in blocks and in recipients."""
+
+    def __init__(self) -> None:
+        self.blocks = Adaptive(MOST_LOG_BLOCKS)
+        self.recipients = Adaptive(MOST_LOG_RECIPIENTS)
+
+
 @dataclass
 class Node:
     """One node's address, its kept connections and its record. Safe to share between threads; times are monotonic."""
@@ -70,6 +127,13 @@ class Node:
     state: NodeState = NodeState.UNASKED
     last_error: str = ""
     since: datetime = field(default_factory=lambda: datetime.now(UTC))
+    slots: threading.BoundedSemaphore = field(
+        default_factory=lambda: threading.BoundedSemaphore(MOST_AT_A_TIME), repr=False
+    )
+    logs: "LogLimits" = field(default_factory=lambda: LogLimits())
+    _batch_limit: int | None = None
+    _batch_limit_until: float = 0.0
+    _batch_limit_seconds: float = 0.0
     _head_reached_at: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -108,6 +172,18 @@ class Node:
             self.left_alone_until = now + named
             self.last_error = self.without_secrets(str(error))
             self._enter(error.state if isinstance(error, NodeFault) else NodeState.FAILING)
+
+    def batch_limit(self, now: float) -> int | None:
+        """Return the size of the largest batch that it is known to take, where it refused larger ones."""
+        return self._batch_limit if now < self._batch_limit_until else None
+
+    def note_batch_limit(self, size: int, now: float) -> None:
+        """Note the size of the largest batch that it takes."""
+        with self._lock:
+            longer = max(self._batch_limit_seconds * _LIMIT_GROWTH, FIRST_LIMIT_SECONDS)
+            self._batch_limit, self._batch_limit_seconds = size, min(longer, LIMIT_SECONDS)
+            self._batch_limit_until = now + self._batch_limit_seconds
+        logger.info("node %s takes batches of up to %s", self.name, size)
 
     def told_head(self, height: int, now: float, allowance: int) -> None:
         """Note its newest block; raises Lagging if that is more than `allowance` below what it told of before."""

@@ -1,6 +1,7 @@
 """Reading the hexadecimal that Ethereum nodes answer with; anything malformed is no answer (ChainError)."""
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from eth_utils.address import to_checksum_address
@@ -20,6 +21,8 @@ def quantity(answer: Any) -> int:
 
 def data_bytes(answer: Any) -> bytes:
     """Return a byte string."""
+    if answer == "0x":
+        return b""
     if not isinstance(answer, str) or not _DATA.fullmatch(answer):
         raise ChainError("the node's answer is not a byte string")
     return bytes.fromhex(answer[2:])
@@ -35,7 +38,15 @@ def hash32(answer: Any) -> str:
 
 def address(answer: Any) -> str:
     """Return a 20-byte address with its EIP-55 checksum."""
-    data = data_bytes(answer)
+    if not isinstance(answer, str):
+        raise ChainError("the node's answer is not an address")
+    return _checksummed(answer)
+
+
+# Receipts and traces name few addresses many times, and a checksum takes time.
+@lru_cache(maxsize=8192)
+def _checksummed(answer: str) -> str:
+    data = data_bytes(answer) if len(answer) == 42 else b""
     if len(data) != 20:
         raise ChainError("the node's answer is not an address")
     return to_checksum_address(data)

@@ -1,11 +1,11 @@
-"""JSON-RPC over HTTP: batches, time-outs, kept connections and fail-over between a chain's nodes.
+"""JSON-RPC over HTTP: time-outs, kept connections and fail-over between a chain's nodes.
 
 Nodes are not believed to behave: an answer that is late, too large, not JSON, that does not pair with the question or
 does not make sense is no answer, and the next node is asked; the one that failed rests (see `chains.clients.nodes`).
+How calls are put into batches that a node takes is decided in `chains.clients.rpc_batches`.
 """
 
 import copy
-import json
 import logging
 import threading
 import time
@@ -14,18 +14,17 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
-import requests
-from urllib3.exceptions import HTTPError
-
 from chains.clients.base import ChainError, NodeHealth
-from chains.clients.nodes import Lagging, Limiting, Node, WrongChain
-from config.api.nesting import is_deeper_than
+from chains.clients.nodes import Lagging, Limiting, LogLimits, Node, WrongChain
+from chains.clients.rpc_batches import Batches, Unread, Why, is_too_large
+from chains.clients.rpc_transport import Call, Limits, RpcFault, TooLarge, ask, ask_streamed
+
+__all__ = ["Call", "Identity", "JsonRpc", "RpcFault", "TooLarge", "Unread", "Why", "is_too_large", "sound"]
 
 logger = logging.getLogger(__name__)
-# It warns of malformed headers with the whole address, in which an access key may stand.
+# It warns of malformed headers with the whole address, which may hold an access key.
 logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
-Call = tuple[str, list[Any]]
 _Meaning = TypeVar("_Meaning")
 
 CONNECT_SECONDS = 3.05
@@ -33,30 +32,26 @@ READ_SECONDS = 10.0
 HEAD_READ_SECONDS = 3.0
 WHOLE_ANSWER_SECONDS = 20.0
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
-MAX_NESTING = 4096  # a call trace nests two levels for each of at most 1,024 calls
+# What is asked about transactions is decided by those who made them; an answer beyond this is read alone and streamed.
+MAX_ORDINARY_BYTES = 8 * 1024 * 1024
+STREAMED_READ_SECONDS = 30.0
+STREAMED_SECONDS = 60.0
+MAX_STREAMED_BYTES = 400 * 1024 * 1024
 MAX_BATCH = 100
 IDENTITY_SECONDS = 300.0
 HEAD_SECONDS = 15.0
 HEAD_ALLOWANCE = 20
-RATE_LIMITED = 429
 # The codes with which nodes say that what was called would fail: reverted (3), refused by the transaction pool or the
-# virtual machine. Any other code tells of the node, not of the call.
+# virtual machine. Any other code is about the node, not the call.
 EXECUTION_FAILED = frozenset({3, -32000, -32003, -32015})
 
 
-@dataclass(frozen=True)
-class RpcFault:
-    """The node's own error to one call of a batch (JSON-RPC 2.0, section 5.1)."""
-
-    code: int
-    message: str
-    data: Any = None
-
-
 def sound(answer: Any) -> Any:
-    """Return a call's result; raises ChainError where the node gave an error of its own instead."""
+    """Return a call's result; raises ChainError where the node gave an error of its own, or no answer, instead."""
     if isinstance(answer, RpcFault):
         raise ChainError(f"the node refused a call: {answer.message}")
+    if isinstance(answer, Unread):
+        raise answer.error
     return answer
 
 
@@ -97,6 +92,7 @@ class JsonRpc:
         self._comparing = threading.Lock()
         self._compare_at = 0.0
         self._clock = clock
+        self._is_quiet = False
 
     @property
     def size(self) -> int:
@@ -109,18 +105,25 @@ class JsonRpc:
         return tuple(node.url for node in self._nodes)
 
     def batch(
-        self, calls: Sequence[Call], read: Callable[[list[Any]], _Meaning], *, at_once: int = MAX_BATCH
+        self,
+        calls: Sequence[Call],
+        read: Callable[[list[Any]], _Meaning],
+        *,
+        at_once: int = MAX_BATCH,
+        isolating: bool = False,
     ) -> _Meaning:
         """Return what `read` makes of the calls' results, which come in order; a call's own error is an RpcFault.
 
-        All results come from one node, in requests of `at_once` calls each. Where `read` raises ChainError the node's
-        answer was no use, and the next one is asked. Raises ChainError when no node gives a usable answer.
+        All results come from one node, in requests of up to `at_once` calls each, or as many as the node takes. Where
+        `read` raises ChainError the node's answer was unusable, and the next one is asked. With `isolating`, a call
+        that fails by itself at a node that answers others has an `Unread` for its result. Raises ChainError when no
+        node gives a usable answer.
         """
         last: ChainError | None = None
         for node in self._in_order():
             try:
                 self._identify(node)
-                meaning = read(self._ask(node, calls, at_once=at_once))
+                meaning = read(self._ask(node, calls, at_once=at_once, isolating=isolating))
             except ChainError as error:
                 self._note_failure(node, error)
                 last = error
@@ -128,6 +131,30 @@ class JsonRpc:
                 node.answered()
                 return meaning
         raise last or ChainError("no node gave an answer")
+
+    def stream(self, call: Call, convert: Callable[[dict[str, Any]], Any]) -> Any:
+        """Return the result of one call to the one node of this client, read as it arrives, however large.
+
+        `convert` makes of each JSON object, innermost first, what is kept of it. Raises TooLarge beyond
+        MAX_STREAMED_BYTES or STREAMED_SECONDS, and ChainError; neither is held against the node.
+        """
+        (node,) = self._nodes
+        self._identify(node)
+        limits = Limits(CONNECT_SECONDS, STREAMED_READ_SECONDS, STREAMED_SECONDS, MAX_STREAMED_BYTES)
+        (id_,) = self._new_ids(1)
+        return ask_streamed(node, id_, call, limits, convert)
+
+    @property
+    def log_limits(self) -> LogLimits:
+        """How large a query for logs the one node of this client answers, as far as is known."""
+        (node,) = self._nodes
+        return node.logs
+
+    def quietly(self) -> "JsonRpc":
+        """Return the same nodes, asked without holding a failure against them."""
+        quiet = copy.copy(self)
+        quiet._is_quiet = True
+        return quiet
 
     def each(self) -> list["JsonRpc"]:
         """Return the nodes worth asking now one by one, in order, so that their answers can be told apart."""
@@ -227,6 +254,8 @@ class JsonRpc:
         node.identified_at = now
 
     def _note_failure(self, node: Node, error: ChainError) -> None:
+        if self._is_quiet:
+            return
         node.failed(self._clock(), error)
         logger.warning("node %s gave no usable answer: %s", node.name, node.last_error)
 
@@ -236,90 +265,34 @@ class JsonRpc:
         calls: Sequence[Call],
         read_seconds: float | None = None,
         at_once: int = MAX_BATCH,
+        *,
+        isolating: bool = False,
     ) -> list[Any]:
-        results: list[Any] = []
-        for start in range(0, len(calls), at_once):
-            results += self._ask_once(node, calls[start : start + at_once], read_seconds or READ_SECONDS)
-        return results
+        seconds = read_seconds or READ_SECONDS
 
-    def _ask_once(self, node: Node, calls: Sequence[Call], read_seconds: float) -> list[Any]:
+        def send(part: Sequence[Call], most_bytes: int) -> list[Any]:
+            limits = Limits(CONNECT_SECONDS, seconds, WHOLE_ANSWER_SECONDS, most_bytes)
+            return ask(node, self._new_ids(len(part)), part, limits)
+
+        most_bytes = min(MAX_ORDINARY_BYTES, MAX_ANSWER_BYTES) if isolating else MAX_ANSWER_BYTES
+        batches = Batches(
+            node,
+            send,
+            lambda: self._is_alive(node),
+            self._clock,
+            most_bytes=most_bytes,
+            isolating=isolating,
+        )
+        return batches.results(calls, at_once)
+
+    def _is_alive(self, node: Node) -> bool:
+        """Return whether the node answers a single call as trivial as can be."""
+        limits = Limits(CONNECT_SECONDS, HEAD_READ_SECONDS, WHOLE_ANSWER_SECONDS, MAX_ANSWER_BYTES)
+        try:
+            return self._identity.is_right(ask(node, self._new_ids(1), [self._identity.question], limits)[0])
+        except ChainError:
+            return False
+
+    def _new_ids(self, number: int) -> list[int]:
         with self._lock:
-            ids = [next(self._ids) for _ in calls]
-        questions = [
-            {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
-            for id_, (method, params) in zip(ids, calls, strict=True)
-        ]
-        answers = _post(node, questions[0] if len(questions) == 1 else questions, read_seconds)
-        if isinstance(answers, dict):
-            answers = [answers]
-        return _pair(ids, answers)
-
-
-def _post(node: Node, body: Any, read_seconds: float) -> Any:
-    """Send one HTTP request and return the JSON in the answer, within the limits of size and time."""
-    deadline = time.monotonic() + WHOLE_ANSWER_SECONDS
-    try:
-        with node.session.post(
-            node.url, json=body, timeout=(CONNECT_SECONDS, read_seconds), allow_redirects=False, stream=True
-        ) as response:
-            if response.status_code != requests.codes.ok:
-                raise _http_error(response)
-            return _parsed(_read(response, deadline))
-    except (requests.RequestException, HTTPError) as error:
-        # The exception's text holds the whole address, so only its kind is told.
-        raise ChainError(f"the node could not be reached ({type(error).__name__})") from None
-
-
-def _parsed(body: bytes) -> Any:
-    try:
-        text = body.decode("utf-8")
-        if is_deeper_than(MAX_NESTING, text):
-            raise ChainError("the node's answer is nested too deep")
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ChainError("the node's answer is not JSON") from error
-
-
-def _read(response: requests.Response, deadline: float) -> bytes:
-    """Return the body as it comes in: each read waits for one packet at most, so that the deadline is looked at."""
-    body = bytearray()
-    while chunk := response.raw.read1(64 * 1024, decode_content=True):
-        body += chunk
-        if len(body) > MAX_ANSWER_BYTES:
-            raise ChainError("the node's answer is too large")
-        if time.monotonic() > deadline:
-            raise ChainError("the node's answer took too long")
-    return bytes(body)
-
-
-def _http_error(response: requests.Response) -> ChainError:
-    seconds = response.headers.get("Retry-After", "")
-    retry_after = float(seconds) if seconds.isascii() and seconds.isdigit() and len(seconds) < 6 else None
-    if response.status_code == RATE_LIMITED:
-        return Limiting("the node is limiting our rate", retry_after=retry_after)
-    return ChainError(f"the node answered HTTP {response.status_code}", retry_after=retry_after)
-
-
-def _pair(ids: list[int], answers: Any) -> list[Any]:
-    """Return the results in the order of `ids`; every question has to have exactly one answer."""
-    if not isinstance(answers, list) or len(answers) != len(ids):
-        raise ChainError("the node did not answer every call of the batch")
-    by_id: dict[int, Any] = {}
-    for answer in answers:
-        if not isinstance(answer, dict) or not isinstance(answer.get("id"), int):
-            raise ChainError("the node's answer is not JSON-RPC")
-        by_id[answer["id"]] = _result(answer)
-    if set(by_id) != set(ids):
-        raise ChainError("the node answered other questions than were asked")
-    return [by_id[id_] for id_ in ids]
-
-
-def _result(answer: dict[str, Any]) -> Any:
-    error = answer.get("error")
-    if error is None:
-        if "result" not in answer:
-            raise ChainError("the node's answer holds neither a result nor an error")
-        return answer["result"]
-    if not isinstance(error, dict) or not isinstance(error.get("code"), int):
-        raise ChainError("the node's error is not JSON-RPC")
-    return RpcFault(error["code"], str(error.get("message", ""))[:300], error.get("data"))
+            return [next(self._ids) for _ in range(number)]

@@ -1,12 +1,13 @@
-"""The client for Solana clusters: balances' differences turned into facts, and unsigned transfers.
+"""The client for Solana clusters: instructions turned into facts, and unsigned transfers.
 
 Sources: Solana's RPC HTTP methods, SPL Token and Token-2022, Solana Pay (reference keys), RFC 8032 (ed25519).
 """
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from solders.pubkey import Pubkey
@@ -19,6 +20,7 @@ from chains.clients.base import (
     EvmCall,
     NodeHealth,
     Refusal,
+    SearchLimits,
     Snapshot,
     Spending,
     TokenMetadata,
@@ -34,16 +36,16 @@ from chains.clients.solana_accounts import (
     read_holding,
     why_not_payable,
 )
-from chains.clients.solana_answers import blockhash, mapping, sequence, sound, value_of, whole
+from chains.clients.solana_answers import blockhash, sequence, sound, value_of, whole
+from chains.clients.solana_discovery import ReferenceSearch
+from chains.clients.solana_fees import FeeBook
 from chains.clients.solana_lookup import CONFIRMED
-from chains.clients.solana_references import reference_key
 from chains.signatures import solana_signature
 
 _GENESIS: Call = ("getGenesisHash", [])
 _ACCOUNTS = {"encoding": "base64", **CONFIRMED}
 _MOST_ACCOUNTS = 100
 _MOST_WATCHES = 1000
-_MOST_SIGNATURES = 50
 _NO_LIMIT = 2**256 - 1
 
 # A cluster's first hash names it: (the catalogue's network, the genesis hash, LI.FI's number for the cluster).
@@ -73,6 +75,8 @@ class SolanaClient:
         self._genesis = next((genesis for name, genesis, _ in _CLUSTERS if name == network), None)
         identity = Identity(_GENESIS, self._is_right_cluster, (("getSlot", [CONFIRMED]), whole))
         self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
+        self._fees = FeeBook(clock)
+        self._search = ReferenceSearch(self._rpc, lambda hashes: self.look_up(hashes, with_finality=False))
 
     def health(self) -> list[NodeHealth]:
         """Return how each node does, in the catalogue's order."""
@@ -98,7 +102,9 @@ class SolanaClient:
 
         def look(node: JsonRpc, hashes: Sequence[str]) -> Snapshot:
             node.batch([_GENESIS], self._demand_right_cluster)
-            snapshot = solana_lookup.look_up(node, hashes, with_finality=with_finality, mentioning=mentioning)
+            snapshot = solana_lookup.look_up(
+                node, hashes, with_finality=with_finality, mentioning=mentioning, fees=self._fees
+            )
             unreadable.update(snapshot.contradicted)
             return snapshot
 
@@ -136,8 +142,12 @@ class SolanaClient:
         return _NO_LIMIT
 
     def tells_inner_calls(self) -> bool:
-        """Return True: balances' differences are told whatever moved the money."""
+        """Return True: nodes record the instructions that programs call."""
         return True
+
+    def may_be_unverifiable(self, sender: str) -> bool:  # noqa: ARG002 - the interface
+        """Return False: a transaction shows all of its instructions, inner ones included."""
+        return False
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the decimals of each mint; a mint has no symbol of its own. ChainError for what is no mint."""
@@ -157,6 +167,10 @@ class SolanaClient:
         """Return nothing: Solana's transactions have no nonces."""
         return {}
 
+    def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:  # noqa: ARG002 - the interface
+        """Return None: Solana's transactions have no nonces."""
+        return None
+
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
         """Return whether the key `address` signed the UTF-8 of `message` (ed25519, 64 bytes in base58 or base64)."""
         signed = solana_signature(signature)
@@ -165,21 +179,33 @@ class SolanaClient:
         except ValueError:
             return False
 
-    def discover(self, watches: Sequence[Watch], *, since_block: int | None) -> Discovery:
-        """Return the newest successful transactions on each watched reference's key.
+    def head(self) -> int:
+        """Return the newest confirmed slot."""
+        return self._rpc.batch([("getSlot", [CONFIRMED])], lambda answers: whole(sound(answers[0])))
+
+    def block_at(self, moment: datetime) -> int:  # noqa: ARG002 - the interface
+        """Return 0: references are looked up by themselves, so no search starts at a height."""
+        return 0
+
+    def search_limits(self) -> SearchLimits:
+        """Return how much is searched at once: each watch costs a question."""
+        return SearchLimits(by_block=False, watches=_MOST_WATCHES, searches=1)
+
+    def discover(
+        self,
+        watches: Sequence[Watch],
+        *,
+        since_block: int | None,
+        until_block: int | None = None,  # noqa: ARG002 - the interface
+    ) -> Discovery:
+        """Return the transactions that pay something by a watched reference; see `solana_discovery`.
 
         No range of blocks is looked through here: of more than 1,000 watches each call takes the next 1,000 in turn,
         and `next_block` counts watches.
         """
         start = since_block if since_block and since_block < len(watches) else 0
         end = min(start + _MOST_WATCHES, len(watches))
-        references = list(dict.fromkeys(watch.reference for watch in watches[start:end]))
-        options = {"limit": _MOST_SIGNATURES, **CONFIRMED}
-        calls: list[Call] = [
-            ("getSignaturesForAddress", [reference_key(reference), options]) for reference in references
-        ]
-        found = self._rpc.batch(calls, lambda answers: _signatures(references, answers)) if calls else ()
-        return Discovery(found, end if end < len(watches) else 0)
+        return Discovery(self._search.run(watches[start:end]), end if end < len(watches) else 0)
 
     def _demand_right_cluster(self, answers: Sequence[Any]) -> None:
         if not self._is_right_cluster(answers[0]):
@@ -206,16 +232,3 @@ def _holdings(answers: Sequence[Any]) -> Counter[str]:
     for holding in (read_holding(entry) for answer in accounts for entry in sequence(value_of(answer))):
         held[holding.mint] += 0 if holding.is_frozen else holding.amount
     return held
-
-
-def _signatures(references: Iterable[bytes], answers: Sequence[Any]) -> tuple[tuple[bytes, str], ...]:
-    found: list[tuple[bytes, str]] = []
-    for reference, answer in zip(references, answers, strict=True):
-        for entry in map(mapping, sequence(sound(answer))):
-            given = entry.get("signature")
-            signed = solana_signature(given) if isinstance(given, str) else None
-            if signed is None or "err" not in entry:
-                raise ChainError("the node's list of transactions is malformed")
-            if entry["err"] is None:
-                found.append((reference, str(signed)))
-    return tuple(found)

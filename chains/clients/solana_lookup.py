@@ -1,4 +1,4 @@
-"""Asking one Solana node for transactions: where they stand, the blocks they are in, and what they moved."""
+"""Ask one Solana node for transactions: their status, the blocks they are in, and what they moved."""
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 
 from chains.clients import solana_transfers
 from chains.clients.base import Block, ChainError, Head, Snapshot, TransactionFacts
-from chains.clients.rpc import Call, JsonRpc
+from chains.clients.rpc import Call, JsonRpc, RpcFault
 from chains.clients.solana_answers import blockhash, mapping, sequence, sound, value_of, whole
+from chains.clients.solana_entries import Entry, read_entry
+from chains.clients.solana_fees import EpochSchedule, FeeBook, Fees, MintFee
 
 logger = logging.getLogger(__name__)
 
@@ -18,6 +20,8 @@ _FINALIZED = {"commitment": "finalized"}
 # Version 0 is the newest that this service reads; it is what makes nodes resolve lookup tables.
 _TRANSACTION = {"encoding": "json", "maxSupportedTransactionVersion": 0, **CONFIRMED}
 _BLOCK = {"transactionDetails": "none", "rewards": False, "maxSupportedTransactionVersion": 0, **CONFIRMED}
+# What a node answers where a transaction's format is newer than that.
+_NEWER_FORMAT = -32015
 _MOST_STATUSES = 256
 # A transaction made to be large fills about 1 MB (64 calls of 10 KiB each), and an answer may hold 32.
 _MOST_TRANSACTIONS = 25
@@ -27,20 +31,41 @@ _Meaning = TypeVar("_Meaning")
 
 @dataclass(frozen=True)
 class _Status:
-    """Where a transaction stands: its slot, and the cluster's own word for how settled that is."""
+    """A transaction's slot, how settled that is by the cluster's own rules, and whether it succeeded."""
 
     slot: int
     commitment: str
+    succeeded: bool
+
+
+@dataclass(frozen=True)
+class _Newer:
+    """A transaction in a format that can't be read, whoever is asked."""
+
+
+@dataclass(frozen=True)
+class _Looking:
+    """One look at one node."""
+
+    node: JsonRpc
+    mentioning: Collection[str]
+    fees: FeeBook
 
 
 def look_up(
-    node: JsonRpc, asked: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
+    node: JsonRpc,
+    asked: Sequence[str],
+    *,
+    with_finality: bool,
+    mentioning: Collection[str] = (),
+    fees: FeeBook | None = None,
 ) -> Snapshot:
-    """Return what one node says, in one HTTP request for each 25 transactions or so. Raises ChainError.
+    """Return what one node reports, in one HTTP request for each 25 transactions or so. Raises ChainError.
 
-    First how settled each is, then the blocks of the confirmed ones, and what these did. What is only processed, or not
-    in the block that its status names, is reported as not mined. One that the node can't show, in a newer format or not
-    whole, is left out and `contradicted`: anybody may submit it, so it must not keep the others waiting.
+    First how settled each is, then the blocks of the confirmed ones, then what these did. What is only processed, or
+    not in the block that its status names, is reported as not mined. A transaction in a newer format is not readable.
+    One that the node can't show, or not whole, is left out and `contradicted`: anyone may submit it, so it must not
+    keep the others waiting.
     """
     tags = [CONFIRMED, _FINALIZED] if with_finality else [CONFIRMED]
     calls: list[Call] = [("getSlot", [tag]) for tag in tags]
@@ -55,8 +80,9 @@ def look_up(
         (name, status) for name, status in statuses.items() if status and status.commitment != "processed"
     ]
     blocks = _blocks(node, sorted({status.slot for _, status in settled}))
+    looking = _Looking(node, mentioning, fees or FeeBook())
     for start in range(0, len(settled), _MOST_TRANSACTIONS):
-        transactions |= _settled(node, settled[start : start + _MOST_TRANSACTIONS], blocks, mentioning)
+        transactions |= _settled(looking, settled[start : start + _MOST_TRANSACTIONS], blocks)
     unreadable = frozenset(name for name, _ in settled if transactions[name] is None)
     shown = {name: facts for name, facts in transactions.items() if name not in unreadable}
     return Snapshot(head, shown, unreadable)
@@ -80,7 +106,7 @@ def _status(answer: Any) -> _Status | None:
     commitment = status.get("confirmationStatus")
     if commitment not in ("processed", "confirmed", "finalized"):
         raise ChainError("the node's status is none of the known ones")
-    return _Status(whole(status.get("slot")), commitment)
+    return _Status(whole(status.get("slot")), commitment, status.get("err") is None)
 
 
 def _blocks(node: JsonRpc, slots: Sequence[int]) -> dict[int, Block]:
@@ -96,16 +122,27 @@ def _blocks(node: JsonRpc, slots: Sequence[int]) -> dict[int, Block]:
 
 
 def _settled(
-    node: JsonRpc,
-    statuses: Sequence[tuple[str, _Status]],
-    blocks: Mapping[int, Block],
-    mentioning: Collection[str],
+    looking: _Looking, statuses: Sequence[tuple[str, _Status]], blocks: Mapping[int, Block]
 ) -> dict[str, TransactionFacts | None]:
     """Return what the node can show of these transactions, None for what it can't."""
-    answers = node.batch([("getTransaction", [name, _TRANSACTION]) for name, _ in statuses], list)
-    return {
-        name: _usable(_facts, name, status, answer, blocks.get(status.slot), mentioning)
+    calls: list[Call] = [("getTransaction", [name, _TRANSACTION]) for name, _ in statuses]
+    answers = looking.node.batch(calls, list)
+    entries = [
+        _usable(_entry, name, status, answer)
         for (name, status), answer in zip(statuses, answers, strict=True)
+    ]
+    mints = {
+        mint
+        for entry in entries
+        if isinstance(entry, Entry) and entry.succeeded
+        for mint in solana_transfers.fee_mints(entry)
+    }
+    fees = looking.fees.ask(looking.node, mints)
+    return {
+        name: None
+        if entry is None
+        else _usable(_facts, name, status, entry, blocks.get(status.slot), looking.mentioning, fees)
+        for (name, status), entry in zip(statuses, entries, strict=True)
     }
 
 
@@ -118,17 +155,33 @@ def _usable(read: Callable[..., _Meaning], name: str | int, *answers: Any) -> _M
         return None
 
 
-def _facts(
-    name: str, status: _Status, answer: Any, block: Block | None, mentioning: Collection[str]
-) -> TransactionFacts:
-    entry = solana_transfers.read_entry(sound(answer))
+def _entry(name: str, status: _Status, answer: Any) -> Entry | _Newer | TransactionFacts:
+    """Return the transaction, or what there is to report without it."""
+    if isinstance(answer, RpcFault) and answer.code == _NEWER_FORMAT:
+        return _Newer()
+    entry = read_entry(sound(answer))
     if entry.signature != name:
         raise ChainError("the node answered with another transaction")
-    if entry.slot != status.slot:
-        return _not_mined(name, entry.fee_payer)
+    return entry if entry.slot == status.slot else _not_mined(name, entry.fee_payer)
+
+
+def _facts(
+    name: str,
+    status: _Status,
+    entry: Entry | _Newer | TransactionFacts,
+    block: Block | None,
+    mentioning: Collection[str],
+    fees: tuple[Mapping[str, MintFee], EpochSchedule | None],
+) -> TransactionFacts:
+    if isinstance(entry, TransactionFacts):
+        return entry
     if block is None:
         raise ChainError("the node does not have its block")
-    moved = solana_transfers.transfers(entry) if entry.succeeded else ()
+    if isinstance(entry, _Newer):
+        return TransactionFacts(
+            name, "", None, block, status.succeeded, (), commitment=status.commitment, is_readable=False
+        )
+    moved = solana_transfers.transfers(entry, _fees_of(entry, *fees), mentioning) if entry.succeeded else ()
     return TransactionFacts(
         name,
         entry.fee_payer,
@@ -137,8 +190,17 @@ def _facts(
         entry.succeeded,
         moved,
         commitment=status.commitment,
+        is_complete=entry.has_inner,
         mentions=solana_transfers.mentions(entry, mentioning),
     )
+
+
+def _fees_of(entry: Entry, known: Mapping[str, MintFee], schedule: EpochSchedule | None) -> Fees:
+    mints = solana_transfers.fee_mints(entry)
+    if not mints <= known.keys():
+        raise ChainError("the node does not show the mint of a transfer")
+    epoch = schedule.epoch_of(entry.slot) if schedule else None
+    return Fees({mint: known[mint] for mint in mints}, epoch)
 
 
 def _not_mined(name: str, sender: str = "") -> TransactionFacts:

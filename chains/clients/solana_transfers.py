@@ -1,232 +1,220 @@
-"""What one Solana transaction moved: differences of balances, and the references on the instructions that moved them.
+"""What one Solana transaction moved, instruction by instruction, and who may claim each credit. Pure.
 
-Pure, over what `getTransaction` answers in the `json` encoding. Amounts are never taken from an instruction: a mint may
-keep a fee, and a program may move anything (Solana's RPC documentation, Transaction Structures).
+Only a top-level transfer can be claimed by a reference or a proof: a program may be made to forward a stranger's
+accounts, and to complete a stranger's delivery, within the claimant's own transaction. What is claimed is at most what
+that instruction brought and what its account gained.
 """
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from chains.clients.base import ChainError, Mention, Transfer
-from chains.clients.solana_accounts import SYSTEM, TOKEN_PROGRAMS
-from chains.clients.solana_answers import base58_data, key, mapping, sequence, whole, whole_text
+from chains.clients.solana_accounts import TOKEN_2022, WRAPPED_SOL
+from chains.clients.solana_entries import Entry, read_entry
+from chains.clients.solana_fees import Fees
+from chains.clients.solana_moves import Kind, Move, moves
+from chains.clients.solana_payments import token_account
 from chains.clients.solana_references import reference_of
+from chains.clients.solana_wallet_programs import executing_multisigs, is_called_by_wallet, is_vault
 
-Asset = tuple[str, str]
-"""A mint (empty: the native coin) and the owner of the balance."""
+__all__ = ["fee_mints", "mentions", "read_entry", "transfers"]
 
-_LONGEST_DATA = 128  # in base58; a transfer's data are 27 bytes at most
-_LONGEST_OUTER_DATA = 1_700  # in base58; a whole transaction has 1,232 bytes at most
-# Instruction codes of SPL Token: how many accounts come before the signers, and which of them receives.
-_TOKEN_TRANSFERS = {b"\x03": (3, 1), b"\x0c": (4, 2), b"\x1a\x01": (4, 2)}
-# Of the System Program: Transfer and TransferWithSeed.
-_SYSTEM_TRANSFERS = {b"\x02\0\0\0": (2, 1), b"\x0b\0\0\0": (3, 2)}
+_NO_FEES = Fees()
 
 
 @dataclass(frozen=True)
-class Instruction:
-    """One instruction, its accounts as indices into the transaction's keys."""
+class _Credit:
+    """What an instruction brought to an account; `gain` is the account's own gain, `cap` what can be claimed of it."""
 
-    program: int
-    accounts: tuple[int, ...]
-    data: str
-    is_inner: bool
-    """Whether a program called it, and not the transaction itself."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A transaction as it stands in the ledger. Keys are the static ones, then those loaded from lookup tables."""
-
-    slot: int
-    signature: str
-    keys: tuple[str, ...]
-    plain_keys: frozenset[int]
-    """The keys that neither sign nor can be written to."""
-    succeeded: bool
-    fee: int
-    lamports: tuple[tuple[int, int], ...]
-    """Each key's balance before and after."""
-    tokens_before: Mapping[int, tuple[str, str, int]]
-    tokens_after: Mapping[int, tuple[str, str, int]]
-    """Token accounts by index: mint, owner, base units."""
-    instructions: tuple[Instruction, ...]
-
-    @property
-    def fee_payer(self) -> str:
-        return self.keys[0]
+    move: Move
+    token: str
+    sender: str
+    recipient: str
+    amount: int
+    gain: int
+    cap: int
 
 
-def read_entry(answer: Any) -> Entry:
-    """Return the transaction that a node answered with. Raises ChainError for anything that does not fit together."""
-    fields = mapping(answer)
-    meta, transaction = mapping(fields.get("meta")), mapping(fields.get("transaction"))
-    message = mapping(transaction.get("message"))
-    static = [key(text) for text in sequence(message.get("accountKeys"))]
-    loaded = mapping(meta.get("loadedAddresses") or {})
-    writable = [key(text) for text in sequence(loaded.get("writable"))]
-    readonly = [key(text) for text in sequence(loaded.get("readonly"))]
-    keys = (*static, *writable, *readonly)
-    before, after = (_balances(meta.get(name), len(keys)) for name in ("preBalances", "postBalances"))
-    signatures = sequence(transaction.get("signatures"))
-    if not keys or not signatures or "err" not in meta:
-        raise ChainError("the node's transaction is not whole")
-    return Entry(
-        slot=whole(fields.get("slot")),
-        signature=str(signatures[0]),
-        keys=keys,
-        plain_keys=_plain_keys(mapping(message.get("header")), len(static), len(writable), len(keys)),
-        succeeded=meta["err"] is None,
-        fee=whole(meta.get("fee")),
-        lamports=tuple(zip(before, after, strict=True)),
-        tokens_before=_token_balances(meta.get("preTokenBalances"), len(keys)),
-        tokens_after=_token_balances(meta.get("postTokenBalances"), len(keys)),
-        instructions=tuple(_instructions(message, meta, len(keys))),
-    )
+@dataclass
+class _Reading:
+    """A transaction while it is read; `lamports` are each key's, as far as instructions tell, at that moment."""
+
+    entry: Entry
+    fees: Fees
+    lamports: list[int] = field(init=False)
+    executing: Mapping[int, tuple[str, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lamports = [before for before, _ in self.entry.lamports]
+        self.lamports[0] -= self.entry.fee
+        self.executing = executing_multisigs(self.entry)
 
 
-def transfers(entry: Entry) -> tuple[Transfer, ...]:
-    """Return each owner's gain of each mint, and of the native coin, with the references tied to it."""
-    changes = _changes(entry)
-    references = _references(entry)
+def transfers(entry: Entry, fees: Fees = _NO_FEES, programs: Collection[str] = ()) -> tuple[Transfer, ...]:
+    """Return every credit that an instruction made to an account of another owner, in order.
+
+    `fees` has to hold the mints of `fee_mints`. `programs` are those whose mentions enclose transfers.
+    """
+    reading = _Reading(entry, fees)
+    within = {top: (place,) for place, (top, _) in enumerate(_mentioned(entry, programs))}
     return tuple(
-        Transfer(
-            f"{mint}:{owner}",
-            mint,
-            (sender := _sender(mint, changes)),
-            owner,
-            change,
-            references.get((mint, owner), ()),
-            made_by=sender,
-        )
-        for (mint, owner), change in changes.items()
-        if change > 0
+        _transfer(reading, credit, within.get(credit.move.instruction.top, ()))
+        for credit in _credits(reading)
     )
+
+
+def fee_mints(entry: Entry) -> set[str]:
+    """Return the mints whose fee has to be known: those of Token-2022 transfers that do not name theirs."""
+    return {
+        mint
+        for move in moves(entry)
+        if move.kind is Kind.TRANSFER and move.program == TOKEN_2022 and move.fee is None
+        if (mint := _mint(entry, move))
+    }
 
 
 def mentions(entry: Entry, programs: Collection[str]) -> tuple[Mention, ...]:
-    """Return what these programs were told by the transaction itself, in order. Raises ChainError.
+    """Return the data of the top-level instructions of these programs, in order. Raises ChainError.
 
-    What one program tells another within is left out: its payer signed for none of those words, and any program could
-    be made to repeat another swap's id.
+    Inner instructions are left out: the payer signed for none of their data, and any program could be made to repeat
+    another swap's id.
     """
-    found = []
+    return tuple(mention for _, mention in _mentioned(entry, programs))
+
+
+def _mentioned(entry: Entry, programs: Collection[str]) -> Iterator[tuple[int, Mention]]:
+    """Yield the mentions, each with the index of its instruction."""
     for instruction in entry.instructions:
-        program = entry.keys[instruction.program]
+        program = entry.program_of(instruction)
         if program in programs and not instruction.is_inner:
-            data = base58_data(instruction.data) if len(instruction.data) <= _LONGEST_OUTER_DATA else None
+            data = instruction.data
             if data is None:
                 raise ChainError("the node's instruction has data that no transaction can hold")
-            found.append(Mention(program, data))
-    return tuple(found)
+            yield instruction.top, Mention(program, data)
 
 
-def _changes(entry: Entry) -> dict[Asset, int]:
-    """Return what each owner's balance changed by; the fee is not counted as a loss of its payer's."""
-    changes: dict[Asset, int] = defaultdict(int)
-    for mint, owner, amount in entry.tokens_after.values():
-        changes[mint, owner] += amount
-    for mint, owner, amount in entry.tokens_before.values():
-        changes[mint, owner] -= amount
-    for account, (before, after) in zip(entry.keys, entry.lamports, strict=True):
-        changes["", account] += after - before
-    changes["", entry.fee_payer] += entry.fee
-    return {asset: change for asset, change in changes.items() if change}
+def _transfer(reading: _Reading, credit: _Credit, within: tuple[int, ...]) -> Transfer:
+    entry, move = reading.entry, credit.move
+    is_claimable = _is_claimable(reading, move)
+    owns_source = move.authority is not None and entry.keys[move.authority] == credit.sender
+    return Transfer(
+        move.slot,
+        credit.token,
+        credit.sender,
+        credit.recipient,
+        credit.amount,
+        references=tuple(_references(entry, move)) if is_claimable else (),
+        made_by=credit.sender if is_claimable and owns_source else "",
+        claimable=max(min(credit.amount, credit.cap), 0) if is_claimable and credit.sender else 0,
+        within=within if move.instruction.is_inner else (),
+        account=entry.keys[move.target],
+        gain=credit.gain,
+    )
 
 
-def _sender(mint: str, changes: Mapping[Asset, int]) -> str:
-    """Return whose balance of this mint fell; empty where that was not exactly one owner's, since nobody can tell."""
-    losers = [owner for (of, owner), change in changes.items() if of == mint and change < 0]
-    return losers[0] if len(losers) == 1 else ""
+def _is_claimable(reading: _Reading, move: Move) -> bool:
+    """Whether the transaction's signers, or the members of a multisig, named this very transfer."""
+    if move.kind is not Kind.TRANSFER or not move.is_plain:
+        return False
+    if not move.instruction.is_inner:
+        return True
+    wallet = reading.executing.get(move.instruction.top)
+    if wallet is None or move.authority is None or not is_called_by_wallet(move.instruction):
+        return False
+    return is_vault(*wallet, reading.entry.keys[move.authority])
 
 
-def _references(entry: Entry) -> dict[Asset, tuple[bytes, ...]]:
-    """Return the references found on the transfers to each owner, in order, each once."""
-    found: dict[Asset, dict[bytes, None]] = defaultdict(dict)
-    for instruction in entry.instructions:
-        asset, extra = _moved(entry, instruction)
-        for index in extra if asset else ():
-            reference = reference_of(entry.keys[index]) if index in entry.plain_keys else None
-            if asset and reference is not None:
-                found[asset][reference] = None
-    return {asset: tuple(references) for asset, references in found.items()}
+def _references(entry: Entry, move: Move) -> dict[bytes, None]:
+    """Return the references among the instruction's further accounts, in order, each once."""
+    found = (reference_of(entry.keys[index]) for index in move.extra if index in entry.plain_keys)
+    return {reference: None for reference in found if reference is not None}
 
 
-def _moved(entry: Entry, instruction: Instruction) -> tuple[Asset | None, tuple[int, ...]]:
-    """Return whose balance a transfer raises, and the accounts beyond those it needs; None for anything else."""
-    program = entry.keys[instruction.program]
-    if program in TOKEN_PROGRAMS:
-        known = _TOKEN_TRANSFERS
-    elif program == SYSTEM:
-        known = _SYSTEM_TRANSFERS
-    else:
-        return None, ()
-    data = base58_data(instruction.data) if len(instruction.data) <= _LONGEST_DATA else None
-    shape = next((known[code] for code in known if data and data.startswith(code)), None)
-    if shape is None or len(instruction.accounts) < shape[0]:
-        return None, ()
-    needed, receiving = shape
-    account = instruction.accounts[receiving]
-    return _asset(entry, account, is_native=program == SYSTEM), instruction.accounts[needed:]
+def _credits(reading: _Reading) -> Iterator[_Credit]:
+    """Yield what reached accounts of other owners than it came from; nothing for what brought nothing."""
+    for move in moves(reading.entry):
+        amount = _apply(reading, move)
+        credit = (
+            _coin_credit(reading, move, amount) if move.is_native else _token_credit(reading, move, amount)
+        )
+        if credit is not None and credit.amount > 0 and credit.sender != credit.recipient:
+            yield credit
 
 
-def _asset(entry: Entry, account: int, *, is_native: bool) -> Asset | None:
-    """Return what is held in `account`, by whoever owned it at the transaction's end."""
-    if is_native:
-        return "", entry.keys[account]
-    held = entry.tokens_after.get(account)
-    return (held[0], held[1]) if held else None
+def _apply(reading: _Reading, move: Move) -> int:
+    """Follow the lamports that an instruction moves; return its amount, of a closed account all that it held."""
+    lamports = reading.lamports
+    amount = move.amount
+    if amount is None:
+        amount = max(lamports[move.source], 0) if move.source is not None else 0
+    if move.source is not None and (move.is_native or _mint(reading.entry, move) == WRAPPED_SOL):
+        lamports[move.source] -= amount
+        lamports[move.target] += amount
+    return amount
 
 
-def _balances(answer: Any, count: int) -> list[int]:
-    balances = [whole(balance) for balance in sequence(answer)]
-    if len(balances) != count:
-        raise ChainError("the node's balances do not fit the transaction's accounts")
-    return balances
+def _coin_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
+    entry, recipient = reading.entry, reading.entry.keys[move.target]
+    if move.source is None:
+        return None
+    before, after = entry.lamports[move.target]
+    gain = after - before + (entry.fee if move.target == 0 else 0)
+    sender = _owner(entry, move.source) if move.kind is Kind.CLOSE else entry.keys[move.source]
+    return _Credit(move, "", sender, recipient, amount, gain, gain)
 
 
-def _token_balances(answer: Any, count: int) -> dict[int, tuple[str, str, int]]:
-    balances: dict[int, tuple[str, str, int]] = {}
-    for entry in map(mapping, sequence(answer)):
-        index = _index(entry.get("accountIndex"), count)
-        if index in balances:
-            raise ChainError("the node names an account's token balance twice")
-        amount = whole_text(mapping(entry.get("uiTokenAmount")).get("amount"))
-        balances[index] = key(entry.get("mint")), key(entry.get("owner")), amount
-    return balances
+def _token_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
+    """Return what reached a token account that is still there; its owner at the end is the recipient."""
+    entry = reading.entry
+    before, after = entry.tokens_before.get(move.target), entry.tokens_after.get(move.target)
+    if after is None or move.source == move.target or not _is_of(entry, move, after.mint):
+        return None
+    fee = move.fee
+    if fee is None:
+        has_fee = move.kind is Kind.TRANSFER and move.program == TOKEN_2022
+        fee = reading.fees.of(after.mint, amount) if has_fee else 0
+    is_same = before is None or (before.mint, before.owner) == (after.mint, after.owner)
+    gain = after.amount - (before.amount if before else 0) if is_same else 0
+    is_own = before is not None or entry.keys[move.target] == token_account(
+        after.owner, after.mint, move.program
+    )
+    cap = gain - _other_losses(entry, move.target) if is_own else 0
+    sender = "" if move.source is None else _owner(entry, move.source)
+    return _Credit(move, after.mint, sender, after.owner, amount - fee, gain, cap)
 
 
-def _plain_keys(header: dict[str, Any], static: int, loaded_writable: int, count: int) -> frozenset[int]:
-    """Return the read-only keys that do not sign: the last of the static ones, and those loaded so."""
-    plain = whole(header.get("numReadonlyUnsignedAccounts"))
-    if plain + whole(header.get("numRequiredSignatures")) > static:
-        raise ChainError("the node's transaction has more signers than accounts")
-    return frozenset((*range(static - plain, static), *range(static + loaded_writable, count)))
+def _other_losses(entry: Entry, target: int) -> int:
+    """Return what the recipient's other accounts of this mint lost: its own money, sent round, pays nothing."""
+    receiving = entry.tokens_after[target]
+    losses = 0
+    for index, held in entry.tokens_before.items():
+        if index != target and (held.mint, held.owner) == (receiving.mint, receiving.owner):
+            left = entry.tokens_after.get(index)
+            is_kept = left is not None and (left.mint, left.owner) == (held.mint, held.owner)
+            losses += max(held.amount - (left.amount if left and is_kept else 0), 0)
+    return losses
 
 
-def _instructions(message: dict[str, Any], meta: dict[str, Any], count: int) -> Iterator[Instruction]:
-    """Yield the message's instructions, each followed by those that its program called."""
-    inner: dict[int, list[Any]] = defaultdict(list)
-    for group in map(mapping, sequence(meta.get("innerInstructions"))):
-        inner[whole(group.get("index"))] += sequence(group.get("instructions"))
-    for place, outer in enumerate(sequence(message.get("instructions"))):
-        yield _instruction(mapping(outer), count, is_inner=False)
-        for answer in inner[place]:
-            yield _instruction(mapping(answer), count, is_inner=True)
+def _owner(entry: Entry, account: int) -> str:
+    """Return whose token account it was before the transaction, or is since; empty where it came and went within."""
+    held = entry.tokens_before.get(account) or entry.tokens_after.get(account)
+    return held.owner if held else ""
 
 
-def _instruction(answer: dict[str, Any], count: int, *, is_inner: bool) -> Instruction:
-    accounts = tuple(_index(account, count) for account in sequence(answer.get("accounts")))
-    data = answer.get("data")
-    if not isinstance(data, str):
-        raise ChainError("the node's instruction has no data")
-    return Instruction(_index(answer.get("programIdIndex"), count), accounts, data, is_inner)
+def _is_of(entry: Entry, move: Move, mint: str) -> bool:
+    """Whether tokens of this mint were moved: an account can be closed and opened again for another mint."""
+    if move.mint is not None:
+        return entry.keys[move.mint] == mint
+    held = None if move.source is None else entry.tokens_before.get(move.source)
+    return held is None or held.mint == mint
 
 
-def _index(answer: Any, count: int) -> int:
-    index = whole(answer)
-    if index >= count:
-        raise ChainError("the node's transaction names an account that it does not have")
-    return index
+def _mint(entry: Entry, move: Move) -> str:
+    """Return the mint of the tokens that are moved, empty where nothing tells."""
+    if move.is_native:
+        return ""
+    if move.mint is not None:
+        return entry.keys[move.mint]
+    places = [place for place in (move.target, move.source) if place is not None]
+    held = (balances.get(place) for place in places for balances in (entry.tokens_after, entry.tokens_before))
+    return next((balance.mint for balance in held if balance), "")

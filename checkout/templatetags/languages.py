@@ -16,6 +16,9 @@ from config.api.serializers import timestamp
 
 register = template.Library()
 
+# Of a hash that is shortened: enough to tell it from another one.
+_FIRST, _LAST = 10, 8
+
 
 @register.simple_tag(takes_context=True)
 def say(context: Context, key: str, **values: Any) -> SafeString:
@@ -95,6 +98,19 @@ def strong(text: str) -> SafeString:
 def in_code(text: str) -> SafeString:
     """Give an address or a hash as a part of a message."""
     return format_html("<code>{}</code>", text)
+
+
+@register.filter
+def short_hash(payment: dict[str, Any]) -> SafeString:
+    """Give a payment's transaction in few characters, with a link to the block explorer where there is one."""
+    text = payment["transaction_hash"]
+    short = format_html('<code title="{}">{}…{}</code>', text, text[:_FIRST], text[-_LAST:])
+    url = payment["explorer_url"]
+    return (
+        format_html('<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>', url, short)
+        if url
+        else short
+    )
 
 
 @register.filter

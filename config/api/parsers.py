@@ -25,16 +25,23 @@ class StrictJSONParser(BaseParser):
         self,
         stream: IO[Any],
         media_type: str | None = None,  # noqa: ARG002 - the parser interface
-        parser_context: Mapping[str, Any] | None = None,  # noqa: ARG002 - the parser interface
+        parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Return the body's object; an empty body is `{}`."""
-        return parse_object(read_capped(stream))
+        request = (parser_context or {}).get("request")
+        return parse_object(read_capped(stream, request.META.get("CONTENT_LENGTH") if request else None))
 
 
-def read_capped(stream: IO[Any]) -> bytes:
-    """Return the whole body, or refuse it as soon as it is known to be over 64 KiB."""
-    body: bytes = stream.read(MAX_BODY_BYTES + 1)
-    if len(body) > MAX_BODY_BYTES:
+def read_capped(stream: IO[Any], declared_length: str | None = None) -> bytes:
+    """Return the whole body, or refuse it as soon as it is known to be over 64 KiB.
+
+    The server receives no more than that of a body that declares to be longer.
+    """
+    declares_more = (
+        declared_length is not None and declared_length.isdecimal() and int(declared_length) > MAX_BODY_BYTES
+    )
+    body: bytes = b"" if declares_more else stream.read(MAX_BODY_BYTES + 1)
+    if declares_more or len(body) > MAX_BODY_BYTES:
         raise ApiError(ErrorCode.REQUEST_TOO_LARGE, "The request body is over 64 KiB.")
     return body
 

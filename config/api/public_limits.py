@@ -1,4 +1,4 @@
-"""The limits by client address: public calls, failed authentication, and what costs at nodes (contract 1)."""
+"""The limits by client address: public calls, failed authentication, and calls of nodes and providers."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from rest_framework.request import Request
 
 from config.api.client_address import client_identity
 from config.api.handler import is_api_path, json_error
@@ -48,18 +49,23 @@ class RateLimitMiddleware:
         return json_error(refusal.as_error()) if is_api_path(request) else _page(request, refusal)
 
 
-def count_expensive(request: HttpRequest, payment_request: object | None = None) -> None:
-    """Count a call that costs something at nodes or providers, by the client's address and by payment request.
+def count_expensive(request: HttpRequest | Request) -> None:
+    """Count a call that costs something at nodes or providers, by the client's address; each call once.
 
-    Raises ApiError `rate_limited`. Without Redis this process counts alone.
+    To be called once the input is known to be valid, and before a node or provider is asked. Raises ApiError
+    `rate_limited`. Without Redis this process counts alone.
+
+    Nothing is counted over all addresses: one client could use that up for every other. A count by payment request and
+    address would have the same limit as the count by address, which contains it.
     """
-    identities = [("expensive-address", client_identity(request))]
-    if payment_request is not None:
-        identities.append(("expensive-request", str(payment_request)))
-    for scope, identity in identities:
-        refusal = hit(scope, identity, settings.RATE_LIMIT_EXPENSIVE, without_redis="count here")
-        if refusal is not None:
-            raise refusal.as_error()
+    call: Any = getattr(request, "_request", request)  # the one request under REST framework's
+    if getattr(call, "is_counted_as_expensive", False):
+        return
+    identity = client_identity(call)
+    refusal = hit("expensive-address", identity, settings.RATE_LIMIT_EXPENSIVE, without_redis="count here")
+    if refusal is not None:
+        raise refusal.as_error()
+    call.is_counted_as_expensive = True
 
 
 def _page(request: HttpRequest, refusal: Refusal) -> HttpResponse:

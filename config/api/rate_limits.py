@@ -1,7 +1,7 @@
 """Counting calls against a limit, in Redis, where all processes count together.
 
 Each count is one atomic step there, over a sliding window. A Redis that does not answer keeps no caller waiting: after
-one short wait it is left alone for a few seconds, and calls go through. What must not be free even then is counted by
+one short wait it gets no call for a few seconds, and calls go through. What must not be free even then is counted by
 this process alone (`without_redis="count here"`).
 """
 
@@ -9,9 +9,10 @@ import logging
 import math
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from django.conf import settings
 from limits import RateLimitItem
@@ -23,6 +24,8 @@ from redis.retry import Retry
 from config.api.errors import ApiError, ErrorCode
 
 logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
 
 _ANSWER_SECONDS = 0.5
 _PAUSE_SECONDS = 5.0
@@ -53,17 +56,26 @@ def hit(
     """
     if limit is None:
         return None
-    if _redis.is_worth_asking():
-        try:
-            refusal = _counted(_in_redis(), limit, scope, identity)
-        except RedisError as error:
-            _redis.did_not_answer(error)
-        else:
-            _redis.answered()
-            return refusal
+    answer: tuple[Refusal | None] | None
+    answer = from_redis(lambda: (_counted(_in_redis(), limit, scope, identity),))
+    if answer is not None:
+        return answer[0]
     if without_redis == "count here":
         return _counted(_in_this_process(), limit, scope, identity)
     return None
+
+
+def from_redis(ask: Callable[[], Answer]) -> Answer | None:
+    """Return what `ask` gets from Redis; None, at once for a few seconds, where Redis does not answer."""
+    if not _redis.is_worth_asking():
+        return None
+    try:
+        answer = ask()
+    except RedisError as error:
+        _redis.did_not_answer(error)
+        return None
+    _redis.answered()
+    return answer
 
 
 def _counted(
@@ -87,6 +99,11 @@ def _seconds_until_free(
     if current >= amount:
         return current_left - window
     return previous_left - (amount - current) * window / previous if previous else 0
+
+
+def redis_client() -> Any:
+    """Return the client that counts; what it raises, or takes too long for, is for `from_redis` to handle."""
+    return _in_redis().storage
 
 
 class _Availability:
@@ -125,7 +142,7 @@ _redis = _Availability()
 
 
 @cache
-def _in_redis() -> SlidingWindowCounterSupport:
+def _in_redis() -> RedisStorage:
     pool = ConnectionPool.from_url(
         settings.REDIS_URL,
         max_connections=1000,  # one per thread is never too many; the library's 100 would refuse a burst

@@ -38,7 +38,7 @@ contract TestToken {
         return true;
     }
 
-    function transfer(address to, uint256 value) external returns (bool) {
+    function transfer(address to, uint256 value) external virtual returns (bool) {
         _transfer(msg.sender, to, value);
         return true;
     }

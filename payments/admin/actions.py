@@ -6,7 +6,7 @@ from config.portal_actions import Action, ReasonForm
 from payments.acceptance import accept_payment, is_acceptable
 from payments.admin.records import in_token
 from payments.models import Payment, PaymentRequest
-from payments.models.payment import MAX_RETRIES, RETRYABLE_FAILURES
+from payments.models.payment import MAX_RETRIES
 from payments.rechecking import Recheck, look_now
 from payments.requests import cancel_request, lock_request
 from payments.submission import retry_payment
@@ -79,8 +79,7 @@ class Retry(PaymentAction):
 
     def is_offered(self, row: Payment) -> bool:
         """Where another look may turn it."""
-        failed = row.status == Payment.Status.FAILED and not row.is_simulated
-        return failed and row.failure_code in RETRYABLE_FAILURES and row.retries_left > 0
+        return row.is_retryable and row.retries_left > 0
 
     def explanation(self, row: Payment) -> str:
         """Return what it means."""
@@ -151,15 +150,15 @@ class Accept(PaymentAction):
         """Return what it means."""
         known = f"{in_token(row.amount, row.token)} arrived, from {row.from_address}. " if row.amount else ""
         return (
-            f"{known}Nothing ties this transaction to the request. Accept it only if you know that this customer sent "
-            "it. Everything else is still asked of the chain, and the money counts once."
+            f"{known}Nothing binds this transaction to the request. Accept it only if you know that this customer sent "
+            "it. Everything else is still verified, and the money counts once."
         )
 
     def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
         """Accept it."""
-        reason = answer["reason"]
+        reason, failure = answer["reason"], row.failure_code
         accepted = accept_payment(row, reason=reason, actor=actor)
         return (
-            f"Accepted by hand (failed: transaction_not_bound → {accepted.status}): {reason}",
+            f"Accepted by hand (failed: {failure} → {accepted.status}): {reason}",
             f"{row} is accepted, and is being verified.",
         )

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from config.portal_cells import ago
 from payments.admin.records import in_token
-from payments.models import FailureCode, Payment, PaymentRequest
-from payments.models.payment import RETRYABLE_FAILURES
+from payments.models import Payment, PaymentRequest
+from payments.models.payment import ACCEPTABLE_FAILURES
 
 Status = PaymentRequest.Status
 
@@ -36,10 +36,10 @@ def of_request(request: PaymentRequest, payments: Sequence[Payment], now: dateti
     if request.status == Status.COMPLETED:
         late = ", after the time to pay was over" if request.paid_late else ""
         return Diagnosis(f"Paid in full{late}.", "warning" if late else "success")
-    unbound = sum(payment.failure_code == FailureCode.TRANSACTION_NOT_BOUND for payment in payments)
+    unbound = sum(payment.failure_code in ACCEPTABLE_FAILURES for payment in payments)
     if unbound:
         return Diagnosis(
-            "A transaction was submitted that nothing ties to this request. If the customer sent it, open the "
+            "A transaction was submitted that nothing binds to this request. If the customer sent it, open the "
             "payment and accept it.",
             "warning",
         )
@@ -98,9 +98,9 @@ def _next_look(payment: Payment, now: datetime) -> str:
 
 
 def _way_out(payment: Payment) -> str:
-    if payment.failure_code == FailureCode.TRANSACTION_NOT_BOUND:
+    if payment.failure_code in ACCEPTABLE_FAILURES:
         return "If the customer sent it, it can be accepted by hand."
-    if payment.failure_code in RETRYABLE_FAILURES:
+    if payment.is_retryable:
         left = payment.retries_left
         return f"It can be looked at again ({left} left)." if left else "All its retries are used."
     return "Looking again can't change that."

@@ -1,7 +1,8 @@
 """The records of section 2 of the specification, and what keeps them honest."""
 
+from payments.models.discovery import DiscoveryCursor, MerchantCursor
 from payments.models.payment import FailureCode, Payment
-from payments.models.proof import DiscoveryCursor, PayerProof
+from payments.models.proof import PayerProof
 from payments.models.quote import Quote
 from payments.models.records import ConsumedTransfer, Transition
 from payments.models.request import PaymentRequest
@@ -15,6 +16,7 @@ __all__ = [
     "DiscoveryCursor",
     "FailureCode",
     "FiguresProgress",
+    "MerchantCursor",
     "PayerProof",
     "Payment",
     "PaymentRequest",

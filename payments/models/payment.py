@@ -37,8 +37,8 @@ class FailureCode(models.TextChoices):
     SWAP_FAILED = "swap_failed"
 
 
-# Failures that another look may turn: nothing was found, nothing could be asked, or a routing provider's word is all
-# there is. Every other "no" can't change.
+# Failures that another look may turn: nothing was found, nothing could be asked, or a routing provider's report is all
+# there is. Any other failure can be turned only by a reorganisation, until its block is final.
 RETRYABLE_FAILURES = frozenset(
     {
         FailureCode.TRANSACTION_NOT_FOUND,
@@ -50,6 +50,14 @@ RETRYABLE_FAILURES = frozenset(
         FailureCode.SWAP_FAILED,
     }
 )
+# Money that reached the merchant and that nothing binds to the request: the merchant can accept it.
+ACCEPTABLE_FAILURES = frozenset(
+    {
+        FailureCode.TRANSACTION_NOT_BOUND,
+        FailureCode.TRANSACTION_AMBIGUOUS,
+        FailureCode.NOT_VERIFIABLE,
+    }
+)
 MAX_RETRIES = 3
 
 
@@ -59,16 +67,17 @@ class Payment(models.Model):
     While it is open (`pending` or `processing`), `next_check_at` is when it is looked at next; a worker that looks
     holds it by `claim_id` until `lease_until`, and writes its result only while the claim is still its own.
     `attempts` counts the looks that found nothing, `retries` the times it was re-opened after failing.
-    `is_in_flight`: its transaction stands in a block and is bound to the request. `finality_check_at`: when a completed
-    one is looked at once more. `carries_others`: its transaction may pay other requests too. `accepted_by`: who took
+    `is_in_flight`: its transaction is in a block and bound to the request. `finality_check_at`: when a completed or
+    failed one is looked at once more, because a reorganisation can still turn it; null once its block is final.
+    `carries_others`: its transaction may pay other requests too. `accepted_by`: who took
     an unbound transaction as payment. `is_simulated`: the sandbox made it, and no chain is ever asked about it.
 
     `submitter` is a keyed digest of the client address that submitted it, never the address itself. `seen_at`: when a
     node first knew the transaction. `is_bound_unmined`: its own bytes bind it to the request, and it is in no block
-    yet. `first_block_time` and `first_block_number`: the first block in which our nodes saw it, which stay when a
-    reorganisation moves it to another. `effect`: a digest of what it asks for, by which a speed-up is recognised;
-    `replaced_hashes` are the hashes that it replaced. `likely_failure`: what it will fail as once its block is deep
-    enough; until then it holds nothing and counts toward no cap.
+    yet; `held_from` is when that was first so, and stays. `first_block_time` and `first_block_number`: the first block
+    in which our nodes saw it, which stay when a reorganisation moves it to another. `effect`: a digest of what it asks
+    for, by which a speed-up is recognised; `replaced_hashes` are the hashes that it replaced. `likely_failure`: what it
+    will fail as once its block is deep enough; until then it holds nothing and counts toward no cap.
 
     A swap is bound by its `quote`. Once its transaction is mined it `is_bridging`: its provider is asked what became of
     it (`bridge_looks` times so far). When that names a delivery, `destination_transaction_hash` is looked up on the
@@ -147,6 +156,7 @@ class Payment(models.Model):
     submitter = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
     seen_at = models.DateTimeField(null=True, blank=True)
     is_bound_unmined = models.BooleanField(default=False, db_default=False)
+    held_from = models.DateTimeField(null=True, blank=True, editable=False)
     first_block_time = models.DateTimeField(null=True, blank=True)
     first_block_number = models.BigIntegerField(null=True, blank=True)
     effect = models.CharField(max_length=66, blank=True, default="", db_default="")
@@ -239,6 +249,18 @@ class Payment(models.Model):
         return self.status in self.OPEN
 
     @property
+    def is_seen(self) -> bool:
+        """Whether a node has known its transaction."""
+        return self.seen_at is not None or self.block_number is not None or self.is_simulated
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether its transaction is known to pay the request: credited, mined and bound, or bound by its own bytes."""
+        return self.status == self.Status.COMPLETED or (
+            self.is_open and (self.is_in_flight or self.is_bound_unmined)
+        )
+
+    @property
     def crosses_chains(self) -> bool:
         """Whether its transaction stands on another chain than the one that the request asks for."""
         return self.chain_id != self.request.chain_id
@@ -277,8 +299,14 @@ class Payment(models.Model):
         return self.amount or 0
 
     @property
+    def is_retryable(self) -> bool:
+        """Whether another look may turn its failure: by its kind, or because its block is not final yet."""
+        is_open_question = self.failure_code in RETRYABLE_FAILURES or self.finality_check_at is not None
+        return self.status == self.Status.FAILED and not self.is_simulated and is_open_question
+
+    @property
     def retries_left(self) -> int:
-        """How often a failed payment may still be looked at anew; 0 where looking again can't help."""
-        if self.failure_code and (self.is_simulated or self.failure_code not in RETRYABLE_FAILURES):
+        """How often a failed payment may still be retried; 0 where that can't help."""
+        if self.failure_code and not self.is_retryable:
             return 0
         return max(MAX_RETRIES - self.retries, 0)

@@ -1,4 +1,4 @@
-"""What binds where no reference fits: the payer's signed word (contract 7), and how far the chains were searched."""
+"""What binds where no reference fits: the payer's signature."""
 
 from django.db import models
 from django.utils import timezone
@@ -38,15 +38,3 @@ class PayerProof(models.Model):
 
     def __str__(self) -> str:
         return f"{self.address} for {self.request_id}"
-
-
-class DiscoveryCursor(models.Model):
-    """How far a chain was searched for payments that nobody submitted, and when it is searched next."""
-
-    chain = models.OneToOneField(Chain, on_delete=models.CASCADE, primary_key=True, related_name="+")
-    next_block = models.BigIntegerField(null=True, blank=True)
-    due_at = models.DateTimeField(default=timezone.now)
-    lease_until = models.DateTimeField(null=True, blank=True)
-
-    def __str__(self) -> str:
-        return f"{self.chain_id} from {self.next_block}"

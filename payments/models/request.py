@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from chains.fields import BaseUnitsField, base_units_constraint
@@ -13,6 +14,8 @@ from merchants.identifiers import shortcode, uuid7
 from merchants.models import Merchant
 
 REFERENCE_BYTES = 16
+ENDED_AT = Greatest("completed_at", "expired_at", "cancelled_at")
+"""When a request last reached an end; null while it never did."""
 
 # The API lists a merchant's requests newest first, all of them or those with one value of one of these.
 _LISTED_BY = {
@@ -102,6 +105,7 @@ class PaymentRequest(models.Model):
                 name="payment_request_due_for_expiry",
             ),
             models.Index(fields=("created_at",), name="payment_request_created"),
+            models.Index(ENDED_AT, name="payment_request_ended"),
             models.Index(
                 fields=("-expires_at",),
                 condition=Q(amount_paid__gt=models.F("amount")),

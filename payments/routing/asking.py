@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from payments.routing.acceptance import OfferRefused
-from payments.routing.base import NoOffer, NoOfferCode, Offer, Order, ProviderDown, RoutingProvider, Wanted
+from payments.routing.base import (
+    NoOffer,
+    NoOfferCode,
+    Offer,
+    Order,
+    ProviderDown,
+    RoutingProvider,
+    ShareSpent,
+    Wanted,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +61,8 @@ def ask(wanted: Wanted, *, providers: Sequence[RoutingProvider], accept: Accept)
     """Return one accepted offer or two, the recommended one first, for at most MOST_QUOTES quotes.
 
     `accept` raises OfferRefused for an offer that must not be shown, which then counts as none. Raises NoOffer with the
-    most telling reason where some provider answered, and ProviderDown where none did.
+    most telling reason where some provider answered, ShareSpent where none was asked because the client has had its
+    share of every quota, and ProviderDown where none answered.
     """
     failures: list[NoOffer | ProviderDown] = []
     began = time.monotonic()
@@ -180,4 +190,7 @@ def _outcome(failures: Sequence[NoOffer | ProviderDown]) -> NoOffer | ProviderDo
     ]
     if not failures:
         return NoOffer(NoOfferCode.NO_ROUTE)  # this deployment has no provider
-    return ProviderDown("no routing provider gave a usable answer", retry_after=min(waits, default=None))
+    wait = min(waits, default=None)
+    if all(isinstance(failure, ShareSpent) for failure in failures):
+        return ShareSpent("this client has had its share of every provider's quota", retry_after=wait)
+    return ProviderDown("no routing provider gave a usable answer", retry_after=wait)

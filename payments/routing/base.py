@@ -23,6 +23,10 @@ class ProviderDown(Exception):
         self.retry_after = retry_after
 
 
+class ShareSpent(ProviderDown):
+    """The provider was not asked, since this client has used up its share of the quota; others still get quotes."""
+
+
 class NoOffer(Exception):
     """The provider has no way; an answer, not an error. `code` is one of the reasons of `NoOfferCode`."""
 
@@ -62,7 +66,8 @@ class Side:
 class Wanted:
     """What is asked of a provider: from the payer's `source`, at least `amount` base units at the `target`.
 
-    `slippage` is a fraction (0.005 is half a per cent).
+    `slippage` is a fraction (0.005 is half a per cent). `asked_by` names the client whose share of the provider's quota
+    pays for the quote (its address, an IPv6 one by its /64); providers never get it.
     """
 
     source: Side
@@ -70,6 +75,7 @@ class Wanted:
     amount: int
     order: Order = Order.CHEAPEST
     slippage: Decimal = Decimal("0.005")
+    asked_by: str = ""
 
 
 @dataclass(frozen=True)

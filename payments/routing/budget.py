@@ -1,7 +1,7 @@
-"""What a routing provider may be asked: never more than its quota, and not while it is known to be down (contract 1).
+"""What a routing provider may be asked: never more than its quota, and not while it is known to be down.
 
-Quotas belong to the deployment, so quotes are counted in Redis, where all processes count together. Whether a provider
-answers each process finds out for itself.
+Quotas belong to the deployment, so quotes are counted in Redis, where all processes count together, and no client gets
+more than a tenth of what the others have left. Whether a provider answers each process finds out for itself.
 """
 
 import threading
@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from django.conf import settings
 
-from config.api.rate_limits import hit
-from payments.routing.base import ProviderDown
+from config.api.fair_shares import spend
+from payments.routing.base import ProviderDown, ShareSpent
 
 FAILURES_IN_A_ROW = 3
 FIRST_REST_SECONDS = 2.0
@@ -19,15 +19,20 @@ LONGEST_REST_SECONDS = 60.0
 _MOST_DOUBLINGS = 10
 
 
-def spend_quote(provider: str) -> None:
-    """Count one quote call to `provider` against ROUTING_QUOTE_LIMIT.
+def spend_quote(provider: str, client: str = "") -> None:
+    """Count one quote call to `provider` against ROUTING_QUOTE_LIMIT and against the share of it that `client` has.
 
-    Raises ProviderDown where that leaves none; such a call was not counted. Without Redis each process counts alone.
+    Raises ProviderDown where the quota is spent and ShareSpent where only this client's share is; such a call was not
+    counted. Without Redis each process counts alone. An empty `client` has no share, only the quota.
     """
-    limit = settings.ROUTING_QUOTE_LIMITS.get(provider)
-    refusal = hit("routing", provider, limit, without_redis="count here")
-    if refusal:
-        raise ProviderDown(f"{provider}'s quota of quotes is spent", retry_after=refusal.retry_after)
+    spent = spend(f"routing-{provider}", client, settings.ROUTING_QUOTE_LIMITS.get(provider))
+    if spent is None:
+        return
+    if spent.by_client:
+        raise ShareSpent(
+            f"this client has had its share of {provider}'s quota", retry_after=spent.retry_after
+        )
+    raise ProviderDown(f"{provider}'s quota of quotes is spent", retry_after=spent.retry_after)
 
 
 class Circuit:

@@ -58,11 +58,11 @@ class LifiProvider:
     def quote(self, wanted: Wanted) -> Offer:
         """Return one executable offer that guarantees `wanted.amount` at the least, by LI.FI's own words.
 
-        One call, within 10 s. Raises NoOffer, and ProviderDown, at once where the quota is spent.
+        One call, within 10 s. Raises NoOffer, and ProviderDown, at once where the quota or the client's share is spent.
         """
         if not self._may_serve(wanted.source.chain_id, wanted.target.chain_id):
             raise NoOffer(NoOfferCode.NO_ROUTE)
-        spend_quote(PROVIDER)
+        spend_quote(PROVIDER, wanted.asked_by)
         answer = self._api.get("/quote/toAmount", self._question(wanted), seconds=QUOTE_SECONDS)
         if answer.status < 300:
             return offer_from(answer.body)

@@ -52,7 +52,7 @@ class RelayProvider:
         Ways that stay on one chain are not asked for: their calls can't be read either.
         """
         question = _question(wanted)
-        spend_quote(self.key)
+        spend_quote(self.key, wanted.asked_by)
         answer = self._api.post("/quote/v2", question)
         if answer.status >= 400:
             raise no_offer_from(answer.status, answer.body)

@@ -6,6 +6,7 @@ from typing import Any
 
 from chains.clients.base import TransactionFacts
 from payments import outcomes
+from payments.columns import sighting_columns, swap_columns
 from payments.judging import Departed
 from payments.models import FailureCode, Payment, Quote
 from payments.patience import MAX_RETRIES_OF_LOOKS, before_next_try, is_over
@@ -40,9 +41,10 @@ def depart(
         payment,
         claim_id,
         now,
-        **outcomes.swap_columns(quote),
-        from_address=facts.sender if facts else payment.from_address,
-        nonce=facts.nonce if facts else payment.nonce,
+        **sighting_columns(payment, facts, now),
+        **swap_columns(quote),
+        is_bound_unmined=False,
+        likely_failure="",
         block_number=verdict.block.number,
         block_hash=verdict.block.hash,
         block_time=verdict.block.time,

@@ -26,12 +26,16 @@ _LONGEST_NAME = 60
 _MOST_DOLLARS = 10**15
 
 
-def wanted_from(request: PaymentRequest, wallet_address: str, token: Token) -> Wanted:
-    """Return what to ask a provider for: from this wallet's token exactly what remains, to the merchant's wallet."""
+def wanted_from(request: PaymentRequest, wallet_address: str, token: Token, *, asked_by: str = "") -> Wanted:
+    """Return what to ask a provider for: from this wallet's token exactly what remains, to the merchant's wallet.
+
+    `asked_by` is the client whose share of the provider's quota pays for it.
+    """
     return Wanted(
         source=Side(token.chain_id, token.contract_address, wallet_address),
         target=Side(request.chain_id, request.token.contract_address, request.recipient_address),
         amount=request.amount_remaining,
+        asked_by=asked_by,
     )
 
 

@@ -26,10 +26,10 @@ from chains.models import Chain, ChainType, Token
 from config.api.errors import ApiError, ErrorCode
 from payments.models import Payment, PaymentRequest, Quote, Route
 from payments.route_answers import Built, NoRoute
-from payments.route_refusals import demand_recipient, expired, no_node, routing_down
+from payments.route_refusals import demand_recipient, expired, no_node, routing_down, share_spent
 from payments.routing import actions, asking
 from payments.routing.acceptance import OfferRefused, extra_native
-from payments.routing.base import NoOffer, NoOfferCode, Offer, Order, ProviderDown
+from payments.routing.base import NoOffer, NoOfferCode, Offer, Order, ProviderDown, ShareSpent
 from payments.routing.providers import get_provider, providers_in_order
 from payments.swaps.approvals import lacks_approval
 from payments.swaps.no_route import no_provider, no_route
@@ -46,11 +46,17 @@ Client = Callable[[Chain], ChainClient]
 
 
 def offer_swaps(
-    request: PaymentRequest, *, wallet_address: str, token: Token, client: Client = get_client
+    request: PaymentRequest,
+    *,
+    wallet_address: str,
+    token: Token,
+    asked_by: str = "",
+    client: Client = get_client,
 ) -> list[Route] | NoRoute:
     """Return the routes that providers offer from `token` to exactly what remains, best first, or why there is none.
 
-    Two quotes are asked for at most. Raises ApiError where no provider, or no node that has to be asked, answers.
+    Two quotes are asked for at most, of the share of the providers' quotas that `asked_by` has. Raises ApiError where
+    no provider, or no node that has to be asked, answers, and where that share is spent.
     """
     asked = providers_in_order()
     if not asked:
@@ -59,12 +65,14 @@ def offer_swaps(
     providers = [provider for provider in asked if token.chain.routers.get(provider.key)]
     if not providers or not _can_be_proved(request, client):
         return no_route(request, NoOfferCode.NO_ROUTE)
-    wanted = wanted_from(request, wallet_address, token)
+    wanted = wanted_from(request, wallet_address, token, asked_by=asked_by)
     asked_at = timezone.now()
     try:
         choices = asking.ask(wanted, providers=providers, accept=judge)
     except NoOffer as none:
         return no_route(request, none.code)
+    except ShareSpent as spent:
+        raise share_spent(request, spent.retry_after) from spent
     except ProviderDown as down:
         raise routing_down(request, down.retry_after) from down
     kept_token = keep_token(token)
@@ -72,15 +80,12 @@ def offer_swaps(
     return [route for route in routes if route] or no_route(request, NoOfferCode.ROUTE_REFUSED)
 
 
-def build_swap(route: Route, binding: str | None, client: Client) -> Built:
-    """Return the provider's transaction for `route`, simulated; a quote that has aged is asked for and judged anew.
+def build_swap(route: Route, client: Client, *, asked_by: str = "") -> Built:
+    """Return the provider's transaction for `route`, simulated; a quote that has aged is requested and checked again.
 
-    Raises ApiError: with any `binding`, since the provider's id binds it; where the route no longer fits what remains
-    or the price has moved. Raises TransferRefused and ChainError of the chain that it starts on.
+    The new quote is of the share of the provider's quota that `asked_by` has. Raises ApiError where the route no longer
+    fits what remains or the price has moved. Raises TransferRefused and ChainError of the chain that it starts on.
     """
-    if binding is not None:
-        message = "A route of a provider is bound by the provider's own id; leave binding out."
-        raise ApiError(ErrorCode.PARAMETER_INVALID, message, "binding")
     request = route.request
     if route.amount_due != request.amount_remaining:
         raise expired()
@@ -88,7 +93,7 @@ def build_swap(route: Route, binding: str | None, client: Client) -> Built:
         demand_recipient(client(request.chain), request)
     except ChainError as error:
         raise no_node(request.chain) from error
-    quote = _fresh_quote(route)
+    quote = _fresh_quote(route, asked_by)
     transaction = _prepared(route, quote, client(route.chain))
     # Provider and nodes took their time, in which the request may have been paid.
     if not PaymentRequest.objects.filter(
@@ -129,7 +134,7 @@ def _most_extra(route: Route) -> int:
     return int(route.details["extra_native"]) * (100 + MOST_EXTRA_GROWTH_PERCENT) // 100
 
 
-def _fresh_quote(route: Route) -> Quote:
+def _fresh_quote(route: Route, asked_by: str) -> Quote:
     """Return the route's newest quote, or a new one where that has aged. Raises ApiError where that costs more."""
     newest = route.quotes.first()
     if newest is None:
@@ -137,7 +142,7 @@ def _fresh_quote(route: Route) -> Quote:
     if timezone.now() < newest.created_at + QUOTE_LIFETIME:
         return newest
     asked_at = timezone.now()
-    offer = _asked_again(route)
+    offer = _asked_again(route, asked_by)
     if offer.amount_in > route.amount or extra_native(offer) > _most_extra(route):
         raise expired("The price has moved since this route was offered; ask for routes again.")
     if (offer.spender, contract_called(offer.action)) != (route.details["spender"], route.details["calls"]):
@@ -148,10 +153,10 @@ def _fresh_quote(route: Route) -> Quote:
     return quote
 
 
-def _asked_again(route: Route) -> Offer:
+def _asked_again(route: Route, asked_by: str) -> Offer:
     """Return the provider's new offer for the same route, accepted. Raises ApiError."""
     request = route.request
-    wanted = wanted_from(request, route.wallet_address, route.token)
+    wanted = wanted_from(request, route.wallet_address, route.token, asked_by=asked_by)
     wanted = replace(wanted, order=Order(route.details["order"]))
     try:
         offer = get_provider(route.provider).quote(wanted)
@@ -159,6 +164,8 @@ def _asked_again(route: Route) -> Offer:
     except (NoOffer, OfferRefused, KeyError) as none:  # KeyError: a provider that there is no more
         logger.info("%s does not offer route %s again: %s", route.provider, route.pk, none)
         raise expired("This way is not offered any more; ask for routes again.") from none
+    except ShareSpent as spent:
+        raise share_spent(request, spent.retry_after) from spent
     except ProviderDown as down:
         raise routing_down(request, down.retry_after) from down
     return offer

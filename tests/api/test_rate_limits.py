@@ -1,4 +1,4 @@
-"""How often one may call: 429 `rate_limited`, by key, by client address and by payment request (contract 1)."""
+"""How often a client may call: 429 `rate_limited`, by key and by client address."""
 
 import re
 from collections.abc import Callable
@@ -8,9 +8,13 @@ import pytest
 from django.test import Client
 from limits import parse
 
+from chains.clients.base import ChainError
+from chains.clients.evm import EvmClient
 from merchants.models import Merchant
 from merchants.services import issue_key
 from payments.models import Payment, PaymentRequest
+from payments.routing import token_list
+from payments.routing.base import ListedToken
 from tests.api.conftest import CREATE, error_of, nothing_stored
 from tests.api.test_idempotency_everywhere import ABSENT, patterns
 from tests.conftest import Api
@@ -150,7 +154,7 @@ def test_whoever_fails_to_authenticate_is_told_to_wait(public: Api, api: Api, li
     assert api.get("/api/webhooks").status_code == 200, "a good key from the same address is not held up"
 
 
-# --- by address and by payment request, for what costs at nodes ------------------------------------------------------
+# --- by address, for what costs at nodes -----------------------------------------------------------------------------
 
 
 def expensive_paths() -> list[str]:
@@ -191,25 +195,95 @@ def route_id(public: Api, request_id: str, usdc: Any, local_chain: Any, limits: 
     return found
 
 
+def post_from(ip: str, path: str, body: Any) -> Any:
+    client = Client(raise_request_exception=False, REMOTE_ADDR=ip)
+    return client.post(path, body, content_type="application/json")
+
+
 @pytest.mark.parametrize("path", expensive_paths())
-def test_each_expensive_call_is_counted_by_address_and_by_request(
+def test_each_expensive_call_is_counted_by_address_and_leaves_the_request_to_others(
     path: str, request_id: str, route_id: str, local_chain: Any
 ) -> None:
     body = valid_body(path, PaymentRequest.objects.get(), route_id, local_chain.payer)
     address = re.sub(r"<str:(\w+)>", request_id, path)
-
-    def call(ip: str) -> Any:
-        client = Client(raise_request_exception=False, REMOTE_ADDR=ip)
-        return client.post(address, body, content_type="application/json")
-
-    seen = [call("192.0.2.1").status_code for _ in range(3)]
+    seen = [post_from("192.0.2.1", address, body).status_code for _ in range(3)]
     assert 429 not in seen
     assert not [status for status in seen if status >= 500]
-    assert_refused(call("192.0.2.1"))
-    if "request" in path or "route_id" in body:
-        assert_refused(call("192.0.2.2"))
-    else:
-        assert call("192.0.2.2").status_code != 429
+    assert_refused(post_from("192.0.2.1", address, body))
+    assert post_from("192.0.2.2", address, body).status_code != 429
+
+
+@pytest.mark.parametrize("path", expensive_paths())
+def test_invalid_input_and_unknown_ids_cost_nothing(
+    path: str, request_id: str, route_id: str, local_chain: Any
+) -> None:
+    body = valid_body(path, PaymentRequest.objects.get(), route_id, local_chain.payer)
+    address = re.sub(r"<str:(\w+)>", request_id, path)
+    wrong: list[tuple[str, Any]] = [(address, {}), (address, "{")]
+    if "wallet_address" in body:
+        wrong.append((address, {**body, "wallet_address": "0x12"}))
+    if "chain_id" in body:
+        wrong.append((address, {**body, "chain_id": 999_999}))
+        wrong.append((address, {**body, "token_id": 999_999}))
+    if "route_id" in body:
+        wrong.append((address, {**body, "route_id": "rt_unknown"}))
+    if "<str:id>" in path:
+        wrong.append((re.sub(r"<str:(\w+)>", "unknown", path), body))
+    seen = {post_from("192.0.2.1", where, what).status_code for where, what in wrong * 4}
+    assert seen <= {400, 404}, seen
+    assert post_from("192.0.2.1", address, body).status_code != 429
+
+
+def test_a_binding_that_does_not_fit_costs_nothing(
+    public: Api, request_id: str, route_id: str, limits: Any
+) -> None:
+    PaymentRequest.objects.update(references=False)
+    wrong = {"route_id": route_id, "binding": "reference"}
+    seen = [public.post("/api/public/build-transaction", wrong) for _ in range(5)]
+    assert {(each.status_code, each.json()["error"]["param"]) for each in seen} == {(400, "binding")}
+    assert public.post("/api/public/build-transaction", {"route_id": route_id}).status_code == 200
+
+
+def test_twenty_empty_calls_leave_the_request_payable(
+    request_id: str, route_id: str, local_chain: Any
+) -> None:
+    """One visitor's calls, be they empty, full or over the limit, are never another's."""
+    address = ROUTES.format(request_id)
+    body = valid_body(address, PaymentRequest.objects.get(), route_id, local_chain.payer)
+    for sent in ({}, body):
+        for _ in range(20):
+            post_from("192.0.2.1", address, sent)
+    assert post_from("192.0.2.1", address, body).status_code == 429
+    assert post_from("192.0.2.2", address, body).status_code == 200
+
+
+def test_addresses_of_one_64_share_one_count(request_id: str, route_id: str, local_chain: Any) -> None:
+    address = ROUTES.format(request_id)
+    body = valid_body(address, PaymentRequest.objects.get(), route_id, local_chain.payer)
+    ips = ["2001:db8:1:2::1", "2001:db8:1:2:3::4", "2001:db8:1:2:ffff:ffff:ffff:ffff"]
+    assert [post_from(ip, address, body).status_code for ip in ips] == [200] * 3
+    assert_refused(post_from("2001:db8:1:2::99", address, body))
+    assert post_from("2001:db8:1:3::1", address, body).status_code == 200
+
+
+def test_a_listed_tokens_decimals_are_read_only_after_the_count(
+    request_id: str, route_id: str, local_chain: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token that no catalogue has costs a call to a node before it is known to be usable."""
+    asked: list[str] = []
+
+    def metadata(self: Any, tokens: Any) -> Any:
+        asked.extend(tokens)
+        raise ChainError("no node for this test")
+
+    stranger = "0x" + "ab" * 20
+    listed = ListedToken(local_chain.chain_id, stranger, "ODD", "Odd", 18, None)
+    monkeypatch.setattr(EvmClient, "token_metadata", metadata)
+    monkeypatch.setattr(token_list, "listed_token", lambda *_: listed)
+    body = {"wallet_address": local_chain.payer, "chain_id": local_chain.chain_id, "token_address": stranger}
+    address = ROUTES.format(request_id)
+    assert [post_from("192.0.2.1", address, body).status_code for _ in range(5)] == [503] * 3 + [429] * 2
+    assert len(asked) == 3
 
 
 def test_the_expensive_ones_share_one_count_and_both_names_of_a_request_do(

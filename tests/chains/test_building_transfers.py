@@ -128,6 +128,69 @@ def test_a_transfer_that_would_revert_is_not_built(local_chain: LocalChain, buil
     assert refusal(build, token="", recipient=local_chain.usdc, amount=1).refusal == Refusal.WOULD_FAIL
 
 
+# A contract that takes any call; and an account that delegates to it (EIP-7702), which can sign as well.
+CONTRACT_WALLET = "0x00"
+DELEGATE = "0x00000000000000000000000000000000000c0de5"
+DELEGATING_WALLET = "0xef0100" + DELEGATE[2:]
+
+
+@pytest.fixture(params=[CONTRACT_WALLET, DELEGATING_WALLET], ids=["contract", "delegation"])
+def sponsored(local_chain: LocalChain, poor: str, request: pytest.FixtureRequest) -> str:
+    """A wallet with code, 5 USDC and nothing to pay for gas, for which another account pays."""
+    local_chain.rpc("anvil_setCode", DELEGATE, CONTRACT_WALLET)
+    local_chain.rpc("anvil_setCode", poor, request.param)
+    return poor
+
+
+@pytest.mark.parametrize("reference", [REFERENCE, None], ids=["reference", "payer"])
+def test_a_wallet_with_code_needs_no_coin_for_gas(
+    local_chain: LocalChain, build: Build, sponsored: str, reference: bytes | None
+) -> None:
+    transaction = build(sender=sponsored, amount=5_000_000, reference=reference)
+    assert (transaction["from"], transaction["to"]) == (sponsored, local_chain.usdc)
+    assert all(int(transaction[name], 16) > 0 for name in ("gas", "maxFeePerGas", "maxPriorityFeePerGas"))
+
+
+def test_a_wallet_with_code_may_send_its_last_coin(
+    local_chain: LocalChain, build: Build, sponsored: str
+) -> None:
+    local_chain.rpc("anvil_setBalance", sponsored, hex(10**18))
+    assert build(token="", sender=sponsored, amount=10**18)["value"] == hex(10**18)
+
+
+def test_a_wallet_with_code_is_refused_what_it_does_not_have_and_what_would_fail(
+    local_chain: LocalChain, build: Build, sponsored: str
+) -> None:
+    assert refusal(build, sender=sponsored, amount=5_000_001).refusal == Refusal.INSUFFICIENT_FUNDS
+    assert refusal(build, token="", sender=sponsored, amount=1).refusal == Refusal.INSUFFICIENT_FUNDS
+    burned = refusal(build, sender=sponsored, amount=1, recipient="0x" + "0" * 40)
+    assert burned.refusal == Refusal.WOULD_FAIL
+
+
+def test_whether_a_wallet_has_code_costs_no_further_round_trip(local_chain: LocalChain, poor: str) -> None:
+    asked: list[list[str]] = []
+
+    def counted(exchange: Exchange) -> None:
+        asked.append([question["method"] for question in exchange.questions])
+        exchange.reply(
+            [
+                {"id": question["id"], "result": local_chain.rpc(question["method"], *question["params"])}
+                for question in exchange.questions
+            ]
+        )
+
+    with serving(counted) as node:
+        EvmClient([node.url], 31337).build_transfer(
+            token=local_chain.usdc,
+            sender=local_chain.payer,
+            recipient=local_chain.recipient,
+            amount=1,
+            reference=None,
+        )
+    assert [methods.count("eth_getCode") for methods in asked if "eth_estimateGas" in methods] == [1]
+    assert len(asked) == 1 or asked[0] == ["eth_chainId"]
+
+
 @pytest.mark.parametrize("code", [-32005, -32603, -32601, 429, -32016])
 def test_a_node_that_cannot_simulate_says_nothing_about_the_payment(
     local_chain: LocalChain, code: int

@@ -24,7 +24,7 @@ def pay(safe: Safe, chain: LocalChain) -> str:
 def test_a_safe_signs_by_its_owner_and_what_it_sends_is_credited_at_once(
     checkout: Checkout, world: World, local_chain: LocalChain
 ) -> None:
-    browser, safe = Bare(checkout()), world.safe()
+    browser, safe = Bare(checkout()), world.look_alike_safe()
     page, text = browser.text_for(safe.address)
     assert browser.send(page, signature=sign(text, safe.key)).status_code == 303
     assert PayerProof.objects.get().address == safe.address
@@ -35,7 +35,7 @@ def test_a_safe_signs_by_its_owner_and_what_it_sends_is_credited_at_once(
 def test_somebody_elses_signature_is_not_the_safes(
     checkout: Checkout, world: World, local_chain: LocalChain
 ) -> None:
-    browser, safe = Bare(checkout()), world.safe()
+    browser, safe = Bare(checkout()), world.look_alike_safe()
     page, text = browser.text_for(safe.address)
     stranger = Account.create()
     assert browser.send(page, signature=sign(text, stranger.key.hex())).status_code == 400
@@ -47,7 +47,7 @@ def test_somebody_elses_signature_is_not_the_safes(
 def test_what_the_owner_sends_is_not_what_the_safe_sends(
     checkout: Checkout, world: World, local_chain: LocalChain
 ) -> None:
-    browser, safe = Bare(checkout()), world.safe()
+    browser, safe = Bare(checkout()), world.look_alike_safe()
     page, text = browser.text_for(safe.address)
     assert browser.send(page, signature=sign(text, safe.key)).status_code == 303
     world.fund(Account.from_key(safe.key).address, usdc=11 * USDC_UNIT)

@@ -14,7 +14,7 @@ from merchants.models import Merchant
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.chain import LocalChain
 from tests.conftest import Api
-from tests.payments.world import Clock, look, look_until_decided, pay, submit
+from tests.payments.world import ON_ITS_WAY, Clock, look, look_until_decided, pay, submit
 
 Checkout = Callable[..., dict[str, Any]]
 PRIVATE = "secret-order-77"
@@ -50,7 +50,8 @@ def test_each_state_is_told_in_words(
 def test_a_payment_on_its_way_is_told(public: Api, checkout: Checkout, local_chain: LocalChain) -> None:
     order = checkout()
     request = PaymentRequest.objects.get(pk=order["id"])
-    submit(request, pay(local_chain, request))
+    payment = submit(request, pay(local_chain, request))
+    Payment.objects.filter(pk=payment.pk).update(**ON_ITS_WAY)
     assert "Payment on its way" in page(public, order).content.decode()
 
 
@@ -66,7 +67,7 @@ def test_a_payment_across_chains_is_told(
     public: Api, checkout: Checkout, far_chain: Chain, change: dict[str, Any], shown: str
 ) -> None:
     order = checkout()
-    _cross(order, far_chain, status="processing", **change)
+    _cross(order, far_chain, status="processing", **ON_ITS_WAY, **change)
     text = page(public, order).content.decode()
     assert "Your transaction on Far Chain" in text
     assert shown in text
@@ -82,7 +83,9 @@ def test_a_payment_that_was_sent_back_is_told(public: Api, checkout: Checkout, f
         failure_message="It was sent back.",
         failed_at=timezone.now(),
     )
-    assert "Your last payment did not go through. It was sent back." in page(public, order).content.decode()
+    text = page(public, order).content.decode()
+    assert "This transaction didn’t pay this request" in text
+    assert "<p>It was sent back.</p>" in text
 
 
 def test_the_page_knows_the_networks_that_one_may_pay_from(
@@ -206,8 +209,9 @@ def test_a_hash_that_nobody_has_seen_is_not_called_seen(public: Api, checkout: C
     submit(request, "0x" + "ef" * 32)
     look(Clock())
     text = page(public, order).content.decode()
-    assert 'Seen on chain</span><span class="hidden-text"> (in progress)' in text
-    assert "Not seen on the network yet" in text
+    assert "We can’t find this transaction yet" in text
+    assert 'data-state="active"' in text
+    assert "Send it yourself" in text
 
 
 def test_a_coin_that_is_called_by_its_symbol_is_not_named_twice() -> None:

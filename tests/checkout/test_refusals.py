@@ -110,6 +110,21 @@ def test_a_wallet_without_gas(public: Api, checkout: Checkout, local_chain: Loca
     assert "ETH for the network's fee" in answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("binding", ["reference", "payer"])
+def test_a_contract_wallet_without_gas_is_built_for_since_another_may_pay(
+    public: Api, checkout: Checkout, local_chain: LocalChain, binding: str
+) -> None:
+    wallet = Account.create().address
+    local_chain.transfer(local_chain.usdc, wallet, 20_000_000)
+    local_chain.rpc("anvil_setCode", wallet, "0x00")
+    order = checkout()
+    route = ask_routes(public, order, wallet_address=wallet).json()["routes"][0]
+    built = public.post("/api/public/build-transaction", {"route_id": route["id"], "binding": binding})
+    assert built.status_code == 200, built.content
+    assert (built.json()["binding"], built.json()["transaction"]["from"]) == (binding, wallet)
+    assert int(built.json()["transaction"]["gas"], 16) > 21_000
+
+
 def test_a_dead_node_is_a_503_with_a_time_to_come_back(
     public: Api, checkout: Checkout, local_chain: LocalChain
 ) -> None:

@@ -14,7 +14,7 @@ from merchants.models import Merchant
 from payments.discovery import discover_due
 from payments.models import Payment, PaymentRequest
 from tests.conftest import Api
-from tests.payments.world import Clock, look_until_decided, make_request, submit
+from tests.payments.world import ON_ITS_WAY, Clock, look_until_decided, make_request, submit
 from tests.solana.ledger import LocalLedger, new_address
 
 
@@ -63,6 +63,7 @@ def test_it_is_found_by_its_reference_and_completes_the_request(
     assert discover_due() == 1
     payment = Payment.objects.get()
     assert (payment.transaction_hash, payment.submitted_publicly) == (sent, False)
+    Payment.objects.update(**ON_ITS_WAY)
     on_its_way = page_of(public, order)
     assert "Payment on its way" in on_its_way
     assert 'href="solana:' not in on_its_way

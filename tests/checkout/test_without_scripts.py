@@ -18,7 +18,7 @@ from payments.models import FailureCode, Payment, PaymentRequest
 from tests.browsing import DESKTOP, PHONE, launch_profile
 from tests.chain import LocalChain
 from tests.conftest import Api
-from tests.payments.world import make_request
+from tests.payments.world import ON_ITS_WAY, make_request
 from tests.pictures import picture
 
 # The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
@@ -127,11 +127,12 @@ def every_state(create: Create, chain: Chain) -> Iterator[tuple[dict[str, Any], 
     )
     yield create({"status": "cancelled"}), "This payment was cancelled", "help@bakery.example"
     seen = create()
-    record(seen, confirmations=2, confirmations_required=5, status="processing")
+    record(seen, confirmations=2, confirmations_required=5, status="processing", **ON_ITS_WAY)
     yield seen, "Payment on its way", "Confirmations 2 of 5"
     crossing = create()
     far = Chain.objects.create(id=777, name="Far Chain", chain_type="evm", rpc_urls=[], native_symbol="FAR")
-    record(crossing, chain=far, type="swap", provider="lifi", provider_status="PENDING", status="processing")
+    bridging = {"type": "swap", "provider": "lifi", "provider_status": "PENDING"}
+    record(crossing, chain=far, status="processing", **bridging, **ON_ITS_WAY)
     yield crossing, "Payment on its way", "On its way to Local Chain"
     arrived = create()
     record(
@@ -143,6 +144,7 @@ def every_state(create: Create, chain: Chain) -> Iterator[tuple[dict[str, Any], 
         confirmations=9,
         confirmations_required=1,
         destination_transaction_hash="0x" + "56" * 32,
+        **ON_ITS_WAY,
     )
     yield arrived, "Payment on its way", "Confirmations 0 of 1"
     for code, said in (
@@ -152,6 +154,18 @@ def every_state(create: Create, chain: Chain) -> Iterator[tuple[dict[str, Any], 
         failed = create()
         record(failed, status="failed", failure_code=code, failure_message="It did not go.", failed_at=PAST)
         yield failed, "Pay with your wallet", said
+    for doubt, said in (
+        ({"status": "processing"}, "We can’t find this transaction yet"),
+        ({"status": "processing", "seen_at": PAST}, "We are checking this transaction"),
+        (
+            {"status": "processing", "seen_at": PAST, "likely_failure": FailureCode.WRONG_RECIPIENT},
+            "This transaction didn’t pay this request",
+        ),
+    ):
+        doubted = create()
+        record(doubted, **doubt)
+        yield doubted, "Pay with your wallet", said
+        yield doubted, "Pay with your wallet", "Send it yourself"
     done = create(paid)
     record(
         done,
@@ -211,9 +225,20 @@ def test_sending_by_hand_from_the_warning_to_the_progress(
     assert fits(page)
     field.fill(UNKNOWN)
     page.get_by_role("button", name="Find my payment").click()
-    expect(page.get_by_role("heading", name="Payment on its way")).to_be_visible()
-    expect(page.get_by_text(UNKNOWN)).to_be_visible()
+    expect(page.get_by_role("heading", name="Pay with your wallet")).to_be_visible()
+    assert "0x77777777…77777777" in read(page)
     assert Payment.objects.get().transaction_hash == UNKNOWN
+    Payment.objects.update(status="processing")
+    page.reload()
+    assert "We can’t find this transaction yet" in read(page)
+    picture(page, "without scripts, a hash that no node knows")
+    assert fits(page)
+    page.get_by_role("link", name="Send it yourself").click()
+    expect(page.locator(".doubt")).to_contain_text("We can’t find this transaction yet")
+    picture(page, "by hand, beside a hash that no node knows")
+    page.get_by_text("I have read this").click()
+    expect(address).to_have_text(local_chain.recipient)
+    assert fits(page)
 
 
 def test_a_solana_wallet_finds_its_code_on_the_page(

@@ -21,6 +21,7 @@ from chains.clients.base import Block, Head, Snapshot, TransactionFacts, Transfe
 from chains.models import Chain, Token
 from config.api.errors import ApiError
 from merchants.models import Merchant
+from payments.finality import LOOKS_BEFORE_ALARM, check_finality
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.requests import cancel_request, expire_due
 from payments.submission import retry_payment
@@ -45,6 +46,7 @@ class FakeTransaction:
     reference: bytes
     succeeds: bool
     where: Where
+    mined: int = 0
 
 
 @dataclass
@@ -52,13 +54,15 @@ class FakeChain:
     """A chain that does what it is told, behind the interface of the real clients."""
 
     height: int = 100
+    blocks_made: int = 0
     transactions: dict[str, FakeTransaction] = field(default_factory=dict)
 
     def mine(self) -> None:
         self.height += 1
+        self.blocks_made += 1
         for sent in self.transactions.values():
             if sent.where == "pool":
-                sent.where = self.height
+                sent.where, sent.mined = self.height, self.blocks_made
 
     def reorganise(self, *, drop: bool) -> None:
         """Undo the newest block; what was in it waits again, or is gone."""
@@ -79,10 +83,10 @@ class FakeChain:
         sent = self.transactions.get(wanted)
         if sent is None or sent.where == "dropped":
             return None
-        if sent.where == "pool":
-            return TransactionFacts(wanted, PAYER, None, None, succeeded=False, transfers=())
-        block = Block(int(sent.where), f"0x{sent.where:064x}", timezone.now())
         moved = (Transfer("0", USDC, PAYER, RECIPIENT, sent.amount, (sent.reference,)),)
+        if sent.where == "pool":
+            return TransactionFacts(wanted, PAYER, None, None, succeeded=False, transfers=(), intended=moved)
+        block = Block(int(sent.where), f"0x{sent.mined:064x}", timezone.now())
         return TransactionFacts(wanted, PAYER, None, block, sent.succeeds, moved if sent.succeeds else ())
 
 
@@ -94,6 +98,23 @@ class ModelPayment:
     retries: int = 0
     reopened: bool = False
     in_flight: bool = False
+    is_promised: bool = False
+    is_seen: bool = False
+    failed_in: int = 0
+    is_final: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether it keeps the request from being cancelled, at a clock that stands still."""
+        return self.in_flight or self.is_promised or not self.is_seen
+
+    @property
+    def is_retryable(self) -> bool:
+        is_open_question = self.status == "missing" or (self.status == "reverted" and not self.is_final)
+        return is_open_question and self.retries < 3
+
+    def reopen(self) -> None:
+        self.status, self.misses, self.in_flight, self.is_promised = "open", 0, False, False
 
 
 @dataclass
@@ -115,17 +136,30 @@ class ModelRequest:
 
     def _look_at(self, payment: ModelPayment, height: int) -> None:
         sent = payment.transaction
-        payment.in_flight = False
+        payment.in_flight = payment.is_promised = False
+        payment.is_seen |= sent is not None and sent.where != "dropped"
         if sent is None or sent.where == "dropped":
             payment.misses += 1
             payment.status = "missing" if payment.misses > 10 else "open"
-        elif isinstance(sent.where, int) and not sent.succeeds:
-            payment.status = "reverted"
-        elif isinstance(sent.where, int) and height - sent.where + 1 >= DEPTH:
+        elif sent.where == "pool":
+            payment.is_promised = True
+        elif isinstance(sent.where, int) and height - sent.where + 1 < DEPTH:
+            payment.in_flight = sent.succeeds
+        elif not sent.succeeds:
+            payment.status, payment.failed_in, payment.is_final = "reverted", sent.mined, False
+        else:
             payment.status = "completed"
             self._credit(sent.amount)
-        else:
-            payment.in_flight = isinstance(sent.where, int)
+
+    def check_finality(self, height: int) -> None:
+        for payment in self.payments.values():
+            sent = payment.transaction
+            if sent is None or payment.status != "reverted" or payment.is_final:
+                continue
+            if not isinstance(sent.where, int) or sent.mined != payment.failed_in:
+                payment.reopen()
+            elif height - sent.where + 1 >= 2 * DEPTH:
+                payment.is_final = True
 
     def _credit(self, amount: int) -> None:
         self.paid += amount
@@ -135,7 +169,7 @@ class ModelRequest:
                 self.status = "completed"
 
     def cancel(self) -> None:
-        if self.status == "active" and not self.open:
+        if self.status == "active" and not any(payment.holds for payment in self.open):
             self.status = "cancelled"
 
     def expire(self) -> None:
@@ -226,16 +260,25 @@ class Comparison:
             payment = Payment.objects.get(transaction_hash=hash_)
             with suppress(ApiError):
                 retry_payment(payment, actor="model")
-            if model.status == "missing" and model.retries < 3:
-                model.status, model.misses, model.retries = "open", 0, model.retries + 1
+            if model.is_retryable:
+                model.reopen()
+                model.retries += 1
+
+    def do_finality(self, which: int, amount: int) -> None:
+        for _ in range(LOOKS_BEFORE_ALARM):
+            Payment.objects.filter(finality_check_at__isnull=False).update(finality_check_at=self.clock())
+            check_finality(client=lambda _: self.chain, now=self.clock)  # type: ignore[arg-type,return-value]
+        for model in self.requests.values():
+            model.check_finality(self.chain.height)
 
     def do_submit_again(self, which: int, amount: int) -> None:
         picked = self.pick(which)
         for hash_, model in picked[1].payments.items() if picked else ():
             assert picked is not None
             submit(picked[0], hash_)
-            if model.status == "missing" and model.retries < 3 and not model.reopened:
-                model.status, model.misses, model.retries = "open", 0, model.retries + 1
+            if model.is_retryable and not model.reopened and len(picked[1].open) < 5:
+                model.reopen()
+                model.retries += 1
                 model.reopened = True
 
     def agree(self) -> None:
@@ -267,7 +310,7 @@ def _in_words(payment: Payment) -> str:
 
 ACTIONS = (
     *("create", "pay", "pay", "pay", "mine", "mine", "look", "look", "look"),
-    *("revert", "garbage", "reorg", "expire", "cancel", "retry", "submit_again"),
+    *("revert", "garbage", "reorg", "expire", "cancel", "retry", "submit_again", "finality"),
 )
 STEPS = st.lists(
     st.tuples(st.sampled_from(ACTIONS), st.integers(0, 3), st.integers(1, 9)), min_size=4, max_size=24

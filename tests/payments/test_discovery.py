@@ -1,19 +1,28 @@
 """A payment whose page was closed before its hash was submitted is found all the same, once."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from chains.clients import get_client
-from chains.clients.base import Discovery, Watch
+from chains.clients.base import Discovery, SearchLimits, Watch
 from chains.models import Chain, Token
+from demo.services import anvil
+from merchants.models import Merchant
 from payments.discovery import discover_due
-from payments.models import DiscoveryCursor, Payment, PaymentRequest, Route
+from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest, Route
 from tests.chain import LocalChain
-from tests.payments.world import Clock, look_until_decided, pay
+from tests.payments.fake_search import BY_BLOCK, Limited, watch_many
+from tests.payments.world import Clock, look_until_decided, make_request, pay
+from tests.solana.ledger import LocalLedger, new_address
+from tests.solana.world import built_for
 
+IDLE = timedelta(hours=12)
 Make = Callable[..., PaymentRequest]
 
 
@@ -79,15 +88,9 @@ def test_it_is_looked_for_until_a_day_after_the_end(
 def test_one_query_serves_all_requests_of_a_chain(request_for: Make, chain: Chain) -> None:
     for _ in range(30):
         with_built_route(request_for())
-    calls: list[int] = []
-
-    class Counting:
-        def discover(self, watches: list[Watch], *, since_block: int | None) -> Discovery:
-            calls.append(len(watches))
-            return get_client(chain).discover(watches, since_block=since_block)
-
-    discover_due(client=lambda _: Counting())  # type: ignore[arg-type,return-value]
-    assert calls == [30]
+    client = Limited(chain, BY_BLOCK)
+    discover_due(client=client)
+    assert client.searches == 1
 
 
 def test_two_searchers_never_search_one_chain_together(request_for: Make, chain: Chain) -> None:
@@ -95,21 +98,109 @@ def test_two_searchers_never_search_one_chain_together(request_for: Make, chain:
     clock, searches = Clock(), []
 
     class Rival:
-        def discover(self, watches: list[Watch], *, since_block: int | None) -> Discovery:
-            searches.append(discover_due(client=lambda _: Rival(), now=clock))  # type: ignore[arg-type,return-value]
-            return Discovery((), 1)
+        def __getattr__(self, name: str) -> Any:
+            return getattr(get_client(chain), name)
 
-    discover_due(client=lambda _: Rival(), now=clock)  # type: ignore[arg-type,return-value]
+        def discover(self, watches: list[Watch], **blocks: int | None) -> Discovery:
+            searches.append(discover_due(client=lambda _: Rival(), now=clock))
+            return Discovery((), (blocks["until_block"] or 0) + 1)
+
+    discover_due(client=lambda _: Rival(), now=clock)
     assert searches == [0]
 
 
 @pytest.mark.usefixtures("from_here")
 def test_a_long_gap_is_searched_in_bounded_steps(
-    request_for: Make, local_chain: LocalChain, usdc: Token
+    request_for: Make, local_chain: LocalChain, chain: Chain
 ) -> None:
     request, clock = with_built_route(request_for()), Clock()
+    MerchantCursor.objects.create(
+        chain=chain,
+        merchant=request.merchant,
+        next_block=DiscoveryCursor.objects.get().next_block,
+        searched_at=clock(),
+    )
     local_chain.mine(1500)
     pay(local_chain, request)
-    assert discover_due(now=clock) == 0
+    client = Limited(chain, replace(BY_BLOCK, searches=1))
+    assert discover_due(client=client, now=clock) == 0
     clock.forward(seconds=10)
-    assert discover_due(now=clock) == 1
+    assert discover_due(client=client, now=clock) == 1
+    assert client.searches == 2
+
+
+@pytest.mark.usefixtures("from_here")
+def test_newer_requests_of_another_merchant_do_not_hide_a_payment(
+    request_for: Make, local_chain: LocalChain, chain: Chain, usdc: Token, other_merchant: Merchant
+) -> None:
+    request, clock = with_built_route(request_for()), Clock()
+    watch_many(other_merchant, usdc, 11)
+    sent = pay(local_chain, request)
+    client = Limited(chain, SearchLimits(by_block=True, watches=10, searches=1))
+    found = []
+    for _ in range(2):
+        found.append(discover_due(client=client, now=clock))
+        clock.forward(seconds=10)
+    assert sum(found) == 1
+    assert Payment.objects.get().transaction_hash == sent
+
+
+@pytest.fixture
+def quiet_chain() -> Iterator[LocalChain]:
+    """A chain of the test's own that has had no transaction for a while."""
+    idle_since = int(time.time() - IDLE.total_seconds())
+    running = anvil.start(chain_id=31339, extra_args=["--timestamp", str(idle_since), "--prune-history"])
+    try:
+        yield LocalChain.prepare(running.url, running.chain_id)
+    finally:
+        running.stop()
+
+
+def test_after_idle_time_a_payment_is_found_in_the_first_pass(
+    merchant: Merchant, quiet_chain: LocalChain
+) -> None:
+    chain = Chain.objects.create(
+        id=quiet_chain.chain_id,
+        name="Quiet Chain",
+        chain_type="evm",
+        rpc_urls=[quiet_chain.url],
+        native_symbol="ETH",
+        block_time_ms=1000,
+    )
+    token = Token.objects.create(
+        chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address=quiet_chain.usdc
+    )
+    idle_since = timezone.now() - IDLE
+    DiscoveryCursor.objects.create(
+        chain=chain, next_block=get_client(chain).head() + 1, searched_at=idle_since
+    )
+    for _ in range(3):
+        quiet_chain.mine(500)
+    quiet_chain.rpc("anvil_setNextBlockTimestamp", hex(int(time.time())))
+    request = with_built_route(make_request(merchant, token, "10", quiet_chain.recipient))
+    pay(quiet_chain, request)
+    client = Limited(chain, replace(BY_BLOCK, searches=1))
+    assert discover_due(client=client) == 1
+    assert client.searches == 1
+
+
+def test_searches_on_solana_take_turns_where_more_is_watched_than_one_takes(
+    merchant: Merchant,
+    other_merchant: Merchant,
+    solana: Chain,
+    solana_usdc: Token,
+    local_ledger: LocalLedger,
+) -> None:
+    recipient = new_address()
+    first, last = (make_request(merchant, solana_usdc, "2", recipient) for _ in range(2))
+    sent = {local_ledger.finalize(local_ledger.sign_and_send(built_for(first, local_ledger.payer)))}
+    watch_many(other_merchant, solana_usdc, 7)
+    sent.add(local_ledger.finalize(local_ledger.sign_and_send(built_for(last, local_ledger.payer))))
+    client = Limited(solana, SearchLimits(by_block=False, watches=3, searches=1))
+    clock, found = Clock(), []
+    for _ in range(4):
+        found.append(discover_due(client=client, now=clock))
+        clock.forward(seconds=10)
+    assert sum(found[:2]) == 2  # the other merchant's seven wait for no more than their turn
+    assert set(Payment.objects.values_list("transaction_hash", flat=True)) == sent
+    assert client.searches == 4

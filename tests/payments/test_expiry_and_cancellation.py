@@ -1,4 +1,4 @@
-"""When a request ends without full payment, and what holds that off (contract 5)."""
+"""When a request ends without full payment, and what holds that off."""
 
 import json
 from collections.abc import Callable
@@ -9,14 +9,13 @@ from django.utils import timezone
 
 from chains.models import Chain
 from config.api.errors import ApiError
-from payments.models import Payment, PaymentRequest, Transition
+from payments.models import PaymentRequest, Transition
 from payments.requests import cancel_request, expire_due
 from tests.chain import LocalChain
 from tests.payments.world import Clock, look, look_until_decided, pay, submit
 from webhooks.models import Event
 
 Status = PaymentRequest.Status
-UNKNOWN = "0x" + "ef" * 32
 
 
 def test_a_request_expires_once_with_one_event(request_for: Callable[..., PaymentRequest]) -> None:
@@ -45,27 +44,6 @@ def test_a_mined_payment_holds_expiry_off_until_it_is_decided(
     look_until_decided(payment, clock)
     request.refresh_from_db()
     assert (request.status, request.paid_late) == (Status.COMPLETED, False), "its block is in time"
-
-
-def test_hashes_in_no_block_hold_it_for_15_minutes_from_the_first_of_them(
-    request_for: Callable[..., PaymentRequest],
-) -> None:
-    request = request_for(lifetime=timedelta(minutes=1))
-    submit(request, UNKNOWN)
-    submit(request, "0x" + "11" * 32)
-    now = timezone.now()
-    assert expire_due(now + timedelta(minutes=14)) == 0
-    assert expire_due(now + timedelta(minutes=15, seconds=1)) == 1
-
-
-def test_they_never_hold_it_beyond_a_quarter_of_an_hour_after_its_time(
-    request_for: Callable[..., PaymentRequest],
-) -> None:
-    request = request_for(lifetime=timedelta(minutes=30))
-    first = submit(request, UNKNOWN)
-    Payment.objects.filter(pk=first.pk).update(created_at=timezone.now() + timedelta(minutes=29))
-    assert expire_due(timezone.now() + timedelta(minutes=40)) == 0
-    assert expire_due(timezone.now() + timedelta(minutes=45, seconds=1)) == 1
 
 
 def test_cancelling_twice_is_no_error_and_one_change(request_for: Callable[..., PaymentRequest]) -> None:

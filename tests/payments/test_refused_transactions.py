@@ -1,4 +1,4 @@
-"""A transaction that can't count fails at once, says why, and credits nothing; the merchant hears of it once."""
+"""A transaction that can't count fails at the required depth, says why, and credits nothing; one event says so."""
 
 import json
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def refused(request: PaymentRequest, transaction_hash: str, chain: Chain | None 
     request.refresh_from_db()
     assert payment.status == Payment.Status.FAILED
     assert payment.amount_received is None
-    assert payment.retries_left == 0
+    assert (payment.is_in_flight, payment.is_bound_unmined, payment.likely_failure) == (False, False, "")
     assert (request.status, request.amount_paid) == (PaymentRequest.Status.ACTIVE, 0)
     assert not ConsumedTransfer.objects.exists()
     told = json.loads(bytes(Event.objects.get(type="payment.failed").body))["data"]["object"]

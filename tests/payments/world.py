@@ -16,6 +16,9 @@ from payments.submission import submit_hash
 from payments.verification import verify_due
 from tests.chain import LocalChain
 
+ON_ITS_WAY: dict[str, Any] = {"seen_at": timezone.now(), "is_in_flight": True}
+"""The columns of a payment that a node has seen and that is bound to its request."""
+
 
 def make_request(
     merchant: Merchant,
@@ -70,10 +73,10 @@ def look(clock: Callable[[], datetime] = timezone.now, client: Any = get_client)
     return verify_due(client=client, now=clock)
 
 
-def look_until_decided(payment: Payment, clock: Clock, looks: int = 50) -> Payment:
+def look_until_decided(payment: Payment, clock: Clock, looks: int = 50, client: Any = get_client) -> Payment:
     """Run the engine, pushing the clock on to each next look, until the payment is completed or failed."""
     for _ in range(looks):
-        look(clock)
+        look(clock, client)
         payment.refresh_from_db()
         if not payment.is_open:
             return payment

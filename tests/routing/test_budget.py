@@ -1,11 +1,17 @@
 """No provider is asked beyond its quota, nor again and again while it does not answer."""
 
+from contextlib import suppress
+
 import pytest
 from django.test import override_settings
 from limits import parse
 
-from payments.routing.base import ProviderDown
+from config.api import fair_shares, rate_limits
+from config.api.fair_shares import Shares
+from payments.routing.base import ProviderDown, ShareSpent
 from payments.routing.budget import Circuit, spend_quote
+
+ATTACKER, CUSTOMER = "2001:db8:1:2::/64", "192.0.2.2"
 
 
 class Clock:
@@ -31,6 +37,62 @@ def test_quotes_beyond_the_quota_are_not_asked_for() -> None:
 def test_a_quota_can_be_switched_off() -> None:
     for _ in range(200):
         spend_quote("lifi")
+
+
+# --- no client gets more than a tenth of what is left ----------------------------------------------------------------
+
+
+@override_settings(ROUTING_QUOTE_LIMITS={"lifi": parse("40/hour")})
+def test_one_client_gets_a_tenth_and_the_others_what_is_left() -> None:
+    def quotes_until_refused(client: str) -> int:
+        count = 0
+        with suppress(ShareSpent):
+            while count <= 40:
+                spend_quote("lifi", client)
+                count += 1
+        return count
+
+    assert quotes_until_refused(ATTACKER) == 4
+    assert quotes_until_refused(CUSTOMER) == 3, "a tenth of the 36 that the first one left"
+    assert quotes_until_refused(ATTACKER) == 0
+    with pytest.raises(ShareSpent) as refused:
+        spend_quote("lifi", ATTACKER)
+    assert refused.value.retry_after is not None
+    assert 0 < refused.value.retry_after <= 3600
+
+
+@override_settings(ROUTING_QUOTE_LIMITS={"lifi": parse("5/hour")})
+def test_the_end_of_a_quota_is_of_use_to_somebody_and_then_spent_for_all() -> None:
+    for number in range(5):
+        spend_quote("lifi", f"192.0.2.{number}")
+    with pytest.raises(ProviderDown, match="quota of quotes is spent") as down:
+        spend_quote("lifi", "192.0.2.9")
+    assert not isinstance(down.value, ShareSpent)
+
+
+def test_a_share_comes_back_with_time() -> None:
+    clock = Clock()
+    shares = Shares(clock=clock)
+    assert [shares.count("q", ATTACKER, 20, 60)[0] for _ in range(3)] == ["", "", "share"]
+    clock.now += 59
+    assert shares.count("q", ATTACKER, 20, 60) == ("share", 1.0)
+    clock.now += 1
+    assert shares.count("q", ATTACKER, 20, 60) == ("", 0.0)
+
+
+@override_settings(ROUTING_QUOTE_LIMITS={"lifi": parse("20/hour")}, REDIS_URL="redis://127.0.0.1:1/0")
+def test_without_redis_each_process_keeps_the_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fair_shares, "_here", Shares())
+    rate_limits._in_redis.cache_clear()
+    try:
+        for _ in range(2):
+            spend_quote("lifi", ATTACKER)
+        with pytest.raises(ShareSpent):
+            spend_quote("lifi", ATTACKER)
+        spend_quote("lifi", CUSTOMER)
+    finally:
+        rate_limits._in_redis.cache_clear()
+        rate_limits._redis.answered()
 
 
 def test_a_circuit_lets_through_until_three_failures_in_a_row() -> None:

@@ -7,10 +7,12 @@ and for calls between programs.
 
 import base64
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
+from solders.pubkey import Pubkey
 
 from tests.solana.ledger import LocalLedger
 
@@ -24,40 +26,75 @@ _KEY, _OWNER, _LAMPORTS, _DATA = 8, 40, 72, 88
 _ROOM = 10_240
 
 
-def smuggled(ledger: LocalLedger, inner: Instruction, words: bytes) -> Instruction:
+@dataclass(frozen=True)
+class Vault:
+    """An account that a program signs for: its address and the seeds from which the program derives it."""
+
+    address: Pubkey
+    seeds: tuple[bytes, ...]
+
+
+def smuggled(
+    ledger: LocalLedger,
+    inner: Instruction,
+    words: bytes,
+    *,
+    program: Pubkey | None = None,
+    first: Pubkey | None = None,
+    vault: Vault | None = None,
+) -> Instruction:
     """Return a call of a new program's that says `words`, and makes the call `inner` with what it is handed.
 
-    The accounts of `inner` have to be there already, each but once; its data are 40 bytes at most.
+    The accounts of `inner` have to be there already, each but once; its data are 40 bytes at most. `program` is where
+    the program is put, `first` a further account that it is handed before the others, and `vault` the account of
+    `inner` that the program itself signs for.
     """
-    keys = [meta.pubkey for meta in inner.accounts]
+    keys = [*([first] if first else []), *(meta.pubkey for meta in inner.accounts)]
     options = {"encoding": "base64", "commitment": "confirmed"}
     found = ledger.rpc("getMultipleAccounts", [str(key) for key in keys], options)["value"]
     sizes = [len(base64.b64decode(account["data"][0])) if account else 0 for account in found]
-    code = b"".join(_calling(inner, sizes))
-    program = Keypair().pubkey()
-    account = {
-        "lamports": 10**9,
-        "owner": _LOADER,
-        "executable": True,
-        "data": _elf(code, "sol_invoke_signed_c").hex(),
-    }
-    ledger.rpc("surfnet_setAccount", str(program), account)
+    code = b"".join(_calling(inner, sizes, vault.seeds if vault else ()))
+    program = program or Keypair().pubkey()
+    _plant(ledger, program, code)
+    front = [AccountMeta(first, is_signer=False, is_writable=False)] if first else []
+    handed = [
+        AccountMeta(
+            meta.pubkey, meta.is_signer and not (vault and meta.pubkey == vault.address), meta.is_writable
+        )
+        for meta in inner.accounts
+    ]
     called = AccountMeta(inner.program_id, is_signer=False, is_writable=False)
-    return Instruction(program, words, [*inner.accounts, called])
+    return Instruction(program, words, [*front, *handed, called])
 
 
-def _calling(inner: Instruction, sizes: Sequence[int]) -> Iterator[bytes]:
-    """Yield the code: the call is put together on the stack, and made."""
+def plant_approving(ledger: LocalLedger) -> Pubkey:
+    """Put a program there that does nothing, and succeeds; return its address."""
+    program = Keypair().pubkey()
+    done = _op(_MOVE, 0) + _op(_EXIT)
+    _plant(ledger, program, done + _op(_CALL, 0, 1, value=-1) + _op(_EXIT))
+    return program
+
+
+def _plant(ledger: LocalLedger, program: Pubkey, code: bytes) -> None:
+    data = _elf(code, "sol_invoke_signed_c").hex()
+    account = {"lamports": 10**9, "owner": _LOADER, "executable": True, "data": data}
+    ledger.rpc("surfnet_setAccount", str(program), account)
+
+
+def _calling(inner: Instruction, sizes: Sequence[int], seeds: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield the code: the call is put together on the stack, and made.
+
+    The input has an account of `sizes` for each of the call's, after those that the call does not need.
+    """
     data, count = bytes(inner.data), len(inner.accounts)
     assert len(data) <= _MOST_DATA
-    places = list(_places(sizes))
+    places, sizes = list(_places(sizes))[len(sizes) - count :], sizes[len(sizes) - count :]
     said = -_MOST_DATA
     metas = said - _META_BYTES * count
     call = metas - _CALL_BYTES
     infos = call - _INFO_BYTES * count
     yield _op(_COPY, _INPUT, 1)
-    for at in range(0, _MOST_DATA, 8):
-        yield from _put(said + at, int.from_bytes(data.ljust(_MOST_DATA, b"\0")[at : at + 8], "little"))
+    yield from _bytes(said, data.ljust(_MOST_DATA, b"\0"))
     for number, (meta, place, size) in enumerate(zip(inner.accounts, places, sizes, strict=False)):
         at = metas + _META_BYTES * number
         yield from _point(at, place + _KEY)
@@ -73,11 +110,30 @@ def _calling(inner: Instruction, sizes: Sequence[int]) -> Iterator[bytes]:
     yield from _put(call + 16, count)
     yield from _own(call + 24, said)
     yield from _put(call + 32, len(data))
+    signer = yield from _signing(infos, seeds)
     yield from (_op(_COPY, 1, _FRAME), _op(_ADD, 1, value=call))
     yield from (_op(_COPY, 2, _FRAME), _op(_ADD, 2, value=infos))
-    yield from (_op(_MOVE, 3, value=count), _op(_MOVE, 4), _op(_MOVE, 5))
+    yield _op(_MOVE, 3, value=count)
+    yield from (_op(_COPY, 4, _FRAME), _op(_ADD, 4, value=signer), _op(_MOVE, 5, value=1 if seeds else 0))
     yield _op(_CALL, 0, 1, value=-1)
     yield _op(_EXIT)
+
+
+def _signing(below: int, seeds: Sequence[bytes]) -> Generator[bytes, None, int]:
+    """Put the seeds of one signer on the stack, under what is there; return where they are described."""
+    at, addresses = below, []
+    for seed in seeds:
+        padded = seed.ljust(-(-len(seed) // 8) * 8, b"\0")
+        at -= len(padded)
+        addresses.append(at)
+        yield from _bytes(at, padded)
+    described = at - 16 * len(seeds)
+    for number, (address, seed) in enumerate(zip(addresses, seeds, strict=True)):
+        yield from _own(described + 16 * number, address)
+        yield from _put(described + 16 * number + 8, len(seed))
+    yield from _own(described - 16, described)
+    yield from _put(described - 8, len(seeds))
+    return described - 16
 
 
 def _places(sizes: Sequence[int]) -> Iterator[int]:
@@ -91,6 +147,12 @@ def _places(sizes: Sequence[int]) -> Iterator[int]:
 
 def _op(code: int, target: int = 0, source: int = 0, offset: int = 0, value: int = 0) -> bytes:
     return struct.pack("<BBhi", code, target | source << 4, offset, value)
+
+
+def _bytes(at: int, data: bytes) -> Iterator[bytes]:
+    """Store bytes on the stack, eight at a time."""
+    for place in range(0, len(data), 8):
+        yield from _put(at + place, int.from_bytes(data[place : place + 8], "little"))
 
 
 def _put(at: int, value: int) -> Iterator[bytes]:

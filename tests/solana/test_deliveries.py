@@ -1,4 +1,4 @@
-"""What a bridge delivers is told by what the recipient's balance grew by, whoever moved it and however it is named."""
+"""What a bridge delivers is reported, whichever instruction moves it and however its accounts are named."""
 
 from collections.abc import Sequence
 
@@ -47,11 +47,8 @@ def test_tokens_to_an_account_that_only_a_table_names(client: ChainClient, local
     moves = local_ledger.token_move(recipient, 5, to_account=target)
     facts = facts_of(client, deliver(local_ledger, [memo("an id"), *moves], table))
     [moved] = to(recipient, local_ledger.usdc, facts)
-    assert (moved.amount, moved.sender, moved.slot) == (
-        5,
-        local_ledger.payer,
-        f"{local_ledger.usdc}:{recipient}",
-    )
+    assert (moved.amount, moved.sender, moved.slot) == (5, local_ledger.payer, "1")
+    assert (moved.account, moved.gain) == (str(target), 5)
     assert facts.mentions == (Mention(str(MEMO), b"an id"),)
 
 
@@ -83,25 +80,29 @@ def test_tokens_that_a_programs_own_call_moves(
     mint.mint_to(local_ledger.url, usdc, holder, 40)
     recover = _recover_nested(wallet, holder, mints.other, usdc)
     facts = facts_of(client, local_ledger.send([recover], wallet))
-    # Who lost them is left open: Surfnet goes on telling the balance of an account that was closed.
-    assert [moved.amount for moved in to(owner, local_ledger.usdc, facts)] == [40]
+    [moved] = to(owner, local_ledger.usdc, facts)
+    assert (moved.amount, moved.sender, moved.claimable, moved.made_by) == (40, str(holder), 0, "")
     assert to(str(holder), local_ledger.usdc, facts) == []
 
 
-def test_several_parts_to_one_recipient_are_one_sum(client: ChainClient, local_ledger: LocalLedger) -> None:
+def test_each_part_to_one_recipient_is_a_transfer_and_shares_the_gain(
+    client: ChainClient, local_ledger: LocalLedger
+) -> None:
     recipient = new_address()
     moves = [*local_ledger.token_move(recipient, 5), *local_ledger.token_move(recipient, 6)]
     facts = facts_of(client, local_ledger.send(moves))
-    assert [moved.amount for moved in to(recipient, local_ledger.usdc, facts)] == [11]
+    found = [(moved.slot, moved.amount, moved.gain) for moved in to(recipient, local_ledger.usdc, facts)]
+    assert found == [("1", 5, 11), ("3", 6, 11)]
 
 
-def test_what_comes_and_goes_within_is_no_delivery(client: ChainClient, local_ledger: LocalLedger) -> None:
+def test_what_comes_and_goes_within_is_no_gain(client: ChainClient, local_ledger: LocalLedger) -> None:
     wallet = local_ledger.new_wallet(lamports=10**9, usdc=3)
     owner = str(wallet.pubkey())
     there = local_ledger.token_move(owner, 5)
     back = local_ledger.token_move(local_ledger.payer, 5, sender=wallet)
     facts = facts_of(client, local_ledger.send([*there, *back], local_ledger.key, wallet))
-    assert to(owner, local_ledger.usdc, facts) == []
+    [moved] = to(owner, local_ledger.usdc, facts)
+    assert (moved.amount, moved.gain, moved.claimable) == (5, 0, 0)
 
 
 def _recover_nested(wallet: Keypair, holder: Pubkey, holders_mint: Pubkey, token: Pubkey) -> Instruction:

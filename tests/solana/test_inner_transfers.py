@@ -1,4 +1,4 @@
-"""A transfer that a program makes within its own instruction counts and carries references, as an outer one does."""
+"""A transfer that a program makes within its own instruction is reported, and no reference or proof claims it."""
 
 import copy
 import os
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chains.clients.base import Transfer
 from chains.clients.solana_references import reference_key
 from chains.clients.solana_transfers import read_entry, transfers
 from tests.solana.ledger import LocalLedger, new_address
@@ -25,20 +26,29 @@ def answer(local_ledger: LocalLedger, reference: bytes) -> dict[str, Any]:
     return dict(local_ledger.rpc("getTransaction", signature, OPTIONS))
 
 
+def moved(answer: dict[str, Any]) -> Transfer:
+    [transfer] = [transfer for transfer in transfers(read_entry(answer)) if transfer.token]
+    assert transfer.amount == 5
+    return transfer
+
+
 def found(answer: dict[str, Any]) -> tuple[bytes, ...]:
-    [moved] = [transfer for transfer in transfers(read_entry(answer)) if transfer.token]
-    assert moved.amount == 5
-    return moved.references
+    return moved(answer).references
 
 
-def test_a_transfer_inside_another_instruction_carries_its_reference(
-    answer: dict[str, Any], reference: bytes
+def test_a_transfer_inside_another_instruction_is_reported_and_claimed_by_no_one(
+    answer: dict[str, Any], reference: bytes, local_ledger: LocalLedger
 ) -> None:
-    assert found(answer) == (reference,)
+    outer = moved(answer)
+    assert (outer.slot, outer.references, outer.claimable) == ("1", (reference,), 5)
+    assert outer.made_by == outer.sender == local_ledger.payer
     inside = copy.deepcopy(answer)
     transfer = inside["transaction"]["message"]["instructions"].pop()
-    inside["meta"]["innerInstructions"].append({"index": 0, "instructions": [{**transfer, "stackHeight": 2}]})
-    assert found(inside) == (reference,)
+    inside["meta"]["innerInstructions"][0]["instructions"].append({**transfer, "stackHeight": 2})
+    inner = moved(inside)
+    assert inner.slot == f"0.{len(inside['meta']['innerInstructions'][0]['instructions']) - 1}"
+    assert (inner.references, inner.claimable, inner.made_by) == ((), 0, "")
+    assert (inner.sender, inner.gain, inner.account) == (local_ledger.payer, 5, outer.account)
 
 
 def test_a_reference_on_another_instruction_does_not_count(answer: dict[str, Any]) -> None:
@@ -61,7 +71,9 @@ def test_a_key_that_signs_or_can_be_written_to_is_no_reference(
     assert found(answer) == ()
 
 
-def test_the_last_owner_counts_whoever_held_the_account_before(answer: dict[str, Any]) -> None:
+def test_the_last_owner_is_the_recipient_and_claims_nothing_of_anothers_account(
+    answer: dict[str, Any],
+) -> None:
     heir = new_address()
     [receiving] = [
         balance
@@ -69,17 +81,13 @@ def test_the_last_owner_counts_whoever_held_the_account_before(answer: dict[str,
         if balance["uiTokenAmount"]["amount"] == "5"
     ]
     receiving["owner"] = heir
-    [moved] = [transfer for transfer in transfers(read_entry(answer)) if transfer.token]
-    assert (moved.recipient, moved.amount) == (heir, 5)
+    assert (moved(answer).recipient, moved(answer).claimable) == (heir, 0)
 
 
-def test_nobody_is_named_as_sender_where_several_lost_money(answer: dict[str, Any]) -> None:
+def test_the_sender_is_the_owner_of_the_account_that_was_taken_from(answer: dict[str, Any]) -> None:
     [paying] = [
         balance for balance in answer["meta"]["preTokenBalances"] if balance["uiTokenAmount"]["amount"] != "0"
     ]
-    [transfer] = [transfer for transfer in transfers(read_entry(answer)) if transfer.token]
-    assert transfer.sender == paying["owner"]
     other = {**paying, "accountIndex": 0, "owner": new_address()}
     answer["meta"]["preTokenBalances"].append(other)
-    [transfer] = [transfer for transfer in transfers(read_entry(answer)) if transfer.token]
-    assert transfer.sender == ""
+    assert moved(answer).sender == paying["owner"]

@@ -1,4 +1,4 @@
-"""A reference is a key that can be told from any other, and two of them on one difference of balances credit nobody."""
+"""A reference is a key like no other, and binds the transfers that carry it; two on one transfer bind neither."""
 
 import os
 
@@ -36,10 +36,10 @@ def test_a_reference_has_sixteen_bytes(length: int) -> None:
         reference_key(bytes(length))
 
 
-def references_on(chain: Chain, signature: str, owner: str) -> dict[str, tuple[bytes, ...]]:
+def references_on(chain: Chain, signature: str, owner: str) -> list[tuple[str, int, tuple[bytes, ...]]]:
     facts = get_client(chain).look_up([signature], with_finality=True).transactions[signature]
     assert facts is not None
-    return {t.token: t.references for t in facts.transfers if t.recipient == owner}
+    return [(t.token, t.amount, t.references) for t in facts.transfers if t.recipient == owner]
 
 
 def test_each_is_found_on_the_transfer_that_it_rides_on(
@@ -53,7 +53,11 @@ def test_each_is_found_on_the_transfer_that_it_rides_on(
     ]
     signature = local_ledger.send(move)
     found = references_on(solana, signature, owner)
-    assert found == {local_ledger.usdc: (one, two), "": (three,)}
+    assert found == [
+        (local_ledger.usdc, 5, (one,)),
+        (local_ledger.usdc, 6, (two, one)),
+        ("", 10**9, (three,)),
+    ]
 
 
 def test_one_on_anothers_transfer_is_not_the_recipients(
@@ -66,31 +70,37 @@ def test_one_on_anothers_transfer_is_not_the_recipients(
         *local_ledger.coin_move(owner, 10**9),
     ]
     found = references_on(solana, local_ledger.send(move), owner)
-    assert found == {local_ledger.usdc: (), "": ()}
+    assert found == [(local_ledger.usdc, 5, ()), ("", 10**9, ())]
 
 
-@pytest.mark.parametrize("on_one_transfer", [True, False])
-def test_two_requests_references_on_one_difference_credit_neither(
-    merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger, on_one_transfer: bool
+def test_two_requests_references_on_one_transfer_credit_neither(
+    merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
     owner = new_address()
     requests = [make_request(merchant, solana_usdc, "2", owner) for _ in range(2)]
     one, two = (bytes(request.reference) for request in requests)
-    move = (
-        local_ledger.token_move(owner, 2_000_000, one, two)
-        if on_one_transfer
-        else [
-            *local_ledger.token_move(owner, 2_000_000, one),
-            *local_ledger.token_move(owner, 1, two),
-        ]
-    )
-    signature = local_ledger.send(move)
+    signature = local_ledger.send(local_ledger.token_move(owner, 2_000_000, one, two))
     codes = [decide(local_ledger, request, signature).failure_code for request in requests]
     assert codes == ["transaction_ambiguous"] * 2
     assert ConsumedTransfer.objects.count() == 0
     for request in requests:
         request.refresh_from_db()
         assert (request.status, request.amount_paid) == (Status.ACTIVE, 0)
+
+
+def test_two_requests_of_one_owner_are_each_credited_by_the_transfer_with_their_reference(
+    merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
+) -> None:
+    owner = new_address()
+    requests = [make_request(merchant, solana_usdc, "2", owner) for _ in range(2)]
+    one, two = (bytes(request.reference) for request in requests)
+    move = [*local_ledger.token_move(owner, 2_000_000, one), *local_ledger.token_move(owner, 1, two)]
+    signature = local_ledger.send(move)
+    for request in requests:
+        decide(local_ledger, request, signature)
+        request.refresh_from_db()
+    paid = [(request.status, request.amount_paid) for request in requests]
+    assert paid == [(Status.COMPLETED, 2_000_000), (Status.ACTIVE, 1)]
 
 
 def test_two_owners_in_one_transaction_are_each_credited_by_their_own(

@@ -89,7 +89,7 @@ def test_a_transfer_older_than_the_swap(scripted: Scripted) -> None:
     before = first.rpc("evm_snapshot")
     first.rpc("evm_setNextBlockTimestamp", ahead)
     try:
-        refuted(scripted, by, "transaction_too_old", "older than the swap that it is said to deliver")
+        refuted(scripted, by, "transaction_too_old", "older than the swap that it is reported to deliver")
     finally:
         first.rpc("evm_revert", before)
 
@@ -108,12 +108,19 @@ def test_a_chain_whose_clock_is_two_minutes_behind_is_believed(scripted: Scripte
         first.rpc("evm_revert", before)
 
 
+def assert_a_person_decides(scripted: Scripted, payment: Payment) -> None:
+    """Neither of two claims to one transfer wins by itself; the merchant says whose it is."""
+    look_until_decided(payment, scripted.clock)
+    assert_nothing_counted(payment, "transaction_ambiguous")
+    accept_payment(payment, reason="They paid with their own wallet", actor="test")
+    assert look_until_decided(payment, scripted.clock).status == "completed"
+
+
 def test_anothers_payment_that_carries_its_reference(scripted: Scripted) -> None:
     other = scripted.request()
     by = pay(scripted.world.second, other)
-    refuted(scripted, by, "transaction_not_bound", "belongs to another payment")
-    payment = look_until_decided(submit(other, by), scripted.clock)
-    assert payment.status == "completed", "its owner's it stays"
+    refuted(scripted, by, "transaction_ambiguous", "another request claims it by its reference")
+    assert_a_person_decides(scripted, submit(other, by))
 
 
 def test_anothers_payment_that_its_payer_has_proved(scripted: Scripted) -> None:
@@ -138,9 +145,8 @@ def test_anothers_payment_that_its_payer_has_proved(scripted: Scripted) -> None:
         not_before=now - timedelta(minutes=1),
         not_after=now + timedelta(hours=1),
     )
-    refuted(scripted, by, "transaction_not_bound", "belongs to another payment")
-    payment = look_until_decided(submit(other, by), scripted.clock)
-    assert (payment.status, payment.bound_by) == ("completed", "payer")
+    refuted(scripted, by, "transaction_ambiguous", "another request claims it by its reference")
+    assert_a_person_decides(scripted, submit(other, by))
 
 
 def test_what_was_credited_to_a_direct_payment(scripted: Scripted) -> None:
@@ -207,7 +213,7 @@ def test_of_several_amounts_to_the_recipient_the_reported_one_counts(scripted: S
 
 def test_of_several_amounts_none_of_which_was_reported_none_counts(scripted: Scripted) -> None:
     by = scripted.deliver(ASKED - 1, ASKED + 1)
-    refuted(scripted, by, "transaction_ambiguous", "none of them what the provider says")
+    refuted(scripted, by, "transaction_ambiguous", "none of them what the provider reports")
 
 
 def test_two_swaps_of_one_amount_may_be_delivered_together(scripted: Scripted) -> None:

@@ -126,9 +126,9 @@ def test_only_the_contracts_of_its_own_provider_name_a_quote() -> None:
     assert seen(facts, chosen) == (Naming.NOBODYS, None)
 
 
-def test_what_is_in_no_block_names_nobody() -> None:
+def test_what_is_in_no_block_names_its_quote_by_its_own_bytes() -> None:
     facts = TransactionFacts("0x1", "0x2", 0, None, False, (), mentions=(call(SELECTOR + ID),))
-    assert seen(facts, quote()) == (Naming.NOBODYS, None)
+    assert seen(facts, quote()) == (Naming.OURS, 1)
 
 
 @given(before=st.binary(max_size=90), after=st.binary(max_size=70), is_log=st.booleans())

@@ -66,7 +66,7 @@ def test_one_delivery_that_many_swaps_claim_at_the_same_moment_is_credited_once(
     assert {(other.status, other.attempts, other.destination_transaction_hash) for other in others} == {
         ("processing", 1, "")
     }
-    assert all("was credited already" in other.status_detail for other in others)
+    assert all("has already been credited" in other.status_detail for other in others)
     assert sum(PaymentRequest.objects.values_list("amount_paid", flat=True)) == ASKED
 
 

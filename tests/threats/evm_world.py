@@ -11,41 +11,34 @@ from eth_abi.abi import encode
 from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_utils.address import to_checksum_address
-from eth_utils.crypto import keccak
 
 from demo.contracts import deploy
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from tests.chain import LocalChain
 from tests.payments.world import Clock, look_until_decided, submit
+from tests.threats.real_accounts import (
+    ENTRY_POINTS,
+    NOBODY,
+    PACKED_OPERATION,
+    Contracts,
+    DelegatedAccount,
+    RealAccount,
+    RealSafe,
+    call_data,
+    execute,
+    handle_ops,
+)
 
-ENTRY_POINT = "0x0000000071727De22E5E9d8BAf0edAc6f37da032"
-NOBODY = "0x" + "00" * 20
+__all__ = ["ENTRY_POINT", "NOBODY", "call_data", "execute", "handle_ops"]
+ENTRY_POINT = ENTRY_POINTS["0.7"]
 USDC_UNIT = 10**6
 _ARTIFACTS = Path(deploy.__file__).with_name("artifacts.json")
-_OPERATION = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)"
 
 
 @cache
 def _artifacts() -> dict[str, Any]:
     artifacts: dict[str, Any] = json.loads(_ARTIFACTS.read_text())
     return artifacts
-
-
-def call_data(signature: str, *arguments: Any) -> bytes:
-    """Return the input of a call, `transfer(address,uint256)` for instance."""
-    types = _types(signature[signature.index("(") + 1 : -1])
-    return keccak(text=signature)[:4] + encode(types, arguments)
-
-
-def _types(text: str) -> list[str]:
-    types, depth = [""], 0
-    for letter in text:
-        depth += {"(": 1, ")": -1}.get(letter, 0)
-        if letter == "," and depth == 0:
-            types.append("")
-        else:
-            types[-1] += letter
-    return [type_ for type_ in types if type_]
 
 
 def transfer_data(recipient: str, amount: int, tail: bytes = b"") -> bytes:
@@ -76,13 +69,14 @@ class World:
         """Deploy a token of six decimals."""
         return self.deploy(artifact, ["string", "string", "uint8"], ["USD Coin", "USDC", 6])
 
+    @property
+    def contracts(self) -> Contracts:
+        """The published contracts on the chain."""
+        return _contracts.setdefault(self.chain.url, Contracts(self.chain))
+
     def entry_point(self) -> str:
-        """Return the EntryPoint, at the address of the real one (v0.7)."""
-        if "EntryPoint" not in self.placed:
-            code = self.chain.rpc("eth_getCode", self.deploy("EntryPointLike"), "latest")
-            self.chain.rpc("anvil_setCode", ENTRY_POINT, code)
-            self.placed["EntryPoint"] = ENTRY_POINT
-        return ENTRY_POINT
+        """Return the EntryPoint (v0.7)."""
+        return self.contracts.entry_point()
 
     def call(self, to: str | None, data: bytes = b"", value: int = 0, key: str | None = None) -> str:
         """Send a transaction; return its hash once it is mined, whatever became of it."""
@@ -125,22 +119,42 @@ class World:
         """Return the wei that an account has."""
         return int(self.chain.rpc("eth_getBalance", account, "latest"), 16)
 
-    def safe(self) -> "Safe":
+    def safe(self, version: str = "1.4.1", *, layer_2: bool = False) -> RealSafe:
         """Return a new, funded Safe."""
+        safe = self.contracts.safe(version, layer_2=layer_2)
+        self.fund(safe.address)
+        return safe
+
+    def account(self, version: str = "0.7") -> RealAccount:
+        """Return a new, funded ERC-4337 account."""
+        account = self.contracts.account(version)
+        self.fund(account.address)
+        return account
+
+    def delegated(self, delegate: str) -> DelegatedAccount:
+        """Return a new, funded account whose code is the delegate's (EIP-7702)."""
+        account = self.contracts.delegated(delegate)
+        self.fund(account.address)
+        return account
+
+    def look_alike_safe(self) -> "Safe":
+        """Return a new, funded wallet with the shape of a Safe, of code that is not known."""
         key = "0x" + bytes(Account.create().key).hex()
         owner = Account.from_key(key).address
         address = self.deploy("SafeProxy", ["address", "address"], [self.place("SafeLike"), owner])
         self.fund(address)
         return Safe(self, address, key)
 
-    def account(self, entry_point: str | None = None) -> "SmartAccount":
-        """Return a new, funded ERC-4337 account."""
+    def look_alike_account(self, entry_point: str) -> "SmartAccount":
+        """Return a new, funded ERC-4337 account, of code that is not known."""
         key = "0x" + bytes(Account.create().key).hex()
-        entry_point = entry_point or self.entry_point()
         owner = Account.from_key(key).address
         address = self.deploy("AccountLike", ["address", "address"], [owner, entry_point])
         self.fund(address)
         return SmartAccount(self, address, key, entry_point)
+
+
+_contracts: dict[str, Contracts] = {}
 
 
 @dataclass
@@ -201,32 +215,20 @@ class SmartAccount:
     entry_point: str
     next_nonce: int = 0
 
-    def operation(
-        self, call: bytes, *, paymaster: bytes = b"", signature_tail: bytes = b""
-    ) -> tuple[Any, ...]:
+    def operation(self, call: bytes) -> tuple[Any, ...]:
         """Return a signed user operation that calls the account with `call`."""
-        body = [self.address, self.next_nonce, b"", call, bytes(32), 0, bytes(32), paymaster]
+        body = [self.address, self.next_nonce, b"", call, bytes(32), 0, bytes(32), b""]
         self.next_nonce += 1
-        question = call_data(f"getUserOpHash({_OPERATION})", (*body, b""))
+        question = call_data(f"getUserOpHash({PACKED_OPERATION})", (*body, b""))
         digest = self.world.chain.rpc(
             "eth_call", {"to": self.entry_point, "data": "0x" + question.hex()}, "latest"
         )
         signed = Account.sign_message(encode_defunct(hexstr=digest), self.key)
-        return (*body, signed.signature + signature_tail)
+        return (*body, signed.signature)
 
     def paying(self, token: str, recipient: str, amount: int, tail: bytes = b"") -> tuple[Any, ...]:
         """Return an operation that pays tokens, with `tail` after the transfer's arguments."""
         return self.operation(execute(token, 0, transfer_data(recipient, amount, tail)))
-
-
-def execute(to: str, value: int, data: bytes) -> bytes:
-    """Return the input of an account's `execute`."""
-    return call_data("execute(address,uint256,bytes)", to, value, data)
-
-
-def handle_ops(*operations: tuple[Any, ...]) -> bytes:
-    """Return the input of an EntryPoint's `handleOps`."""
-    return call_data(f"handleOps({_OPERATION}[],address)", list(operations), NOBODY)
 
 
 def decide(request: PaymentRequest, transaction_hash: str) -> Payment:

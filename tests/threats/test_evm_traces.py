@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import requests
+from eth_utils.address import to_checksum_address
 
 from chains.clients import evm_trace, evm_transfers
 from chains.clients.base import ChainError, Discovery, TransactionFacts, Watch
@@ -77,13 +78,37 @@ def test_a_trace_as_deep_as_the_chain_allows_is_read() -> None:
     assert len(slot) <= evm_trace.LONGEST_SLOT
 
 
-def test_a_trace_that_is_too_wide_is_left_alone() -> None:
+def test_a_trace_of_as_many_calls_and_logs_as_a_block_pays_for_is_read() -> None:
+    trace = read_trace(
+        frame(A, B, calls=[frame(B, C, 1)] * 20_000, logs=[log(A, B, 1, position="0x1")] * 20_000)
+    )
+    assert len(trace.calls) == 20_001
+    assert len(trace.logs or ()) == 20_000
+    assert {call.parent for call in trace.calls} == {None, 0}
+
+
+def test_a_trace_that_is_too_wide_or_of_an_unknown_kind_exists_and_is_not_readable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(evm_trace, "MOST_FRAMES", 1000)
     with pytest.raises(Untraceable):
         read_trace(frame(A, B, calls=[frame(B, C, 1)] * evm_trace.MOST_FRAMES))
     with pytest.raises(Untraceable):
         read_trace(frame(A, B, logs=[log(A, B, 1)] * evm_trace.MOST_FRAMES))
     with pytest.raises(Untraceable):
         read_trace(frame(A, B, calls=[{**frame(B, C, 1), "type": "AUTHCALL"}]))
+
+
+def test_a_call_tells_the_calls_around_it_and_the_whole_input_where_it_is_asked_for() -> None:
+    long = "0x" + "ab" * 1000
+    inner = frame(B, C, 1, long, logs=[log(B, C, 1, position="0x0")])
+    borrowed = {**frame(B, A), "type": "DELEGATECALL", "calls": [inner]}
+    tree = frame(A, B, 0, long, calls=[frame(B, C, 2), frame(B, B, calls=[borrowed])])
+    trace = read_trace(tree, {to_checksum_address(C)})
+    assert [call.parent for call in trace.calls] == [None, 0, 0, 2]
+    assert [len(call.data) for call in trace.calls] == [256, 0, 0, 1000]
+    [written] = trace.logs or ()
+    assert list(trace.enclosing(written.call)) == [3, 2, 0]
 
 
 @pytest.mark.parametrize(

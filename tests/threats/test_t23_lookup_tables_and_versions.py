@@ -1,4 +1,4 @@
-"""T-23: what a Solana transaction names through a lookup table counts; a version nobody knows yet only waits."""
+"""What a Solana transaction names through a lookup table counts; one of a newer version is not readable."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -101,7 +101,23 @@ def silent(truth: dict[str, Any]) -> dict[str, Any]:
     return {**truth, "result": None}
 
 
-@pytest.mark.parametrize("told", [unsupported, ownerless, silent])
+def test_a_newer_version_is_not_readable_and_hides_no_other(solana: Chain, local_ledger: LocalLedger) -> None:
+    newer, plain = (local_ledger.send(local_ledger.coin_move(new_address(), 10**9)) for _ in range(2))
+    with proxying(local_ledger.url) as node:
+        solana.rpc_urls = [node.url]
+        node.break_with(told_as(unsupported, newer))
+        snapshot = get_client(solana).look_up([newer, plain], with_finality=True)
+    odd, read = snapshot.transactions[newer], snapshot.transactions[plain]
+    assert odd is not None
+    assert read is not None
+    assert (odd.is_readable, odd.succeeded, odd.transfers) == (False, True, ())
+    assert odd.block is not None
+    assert read.is_readable
+    assert [transfer.amount for transfer in read.transfers] == [10**9]
+    assert snapshot.contradicted == frozenset()
+
+
+@pytest.mark.parametrize("told", [ownerless, silent])
 def test_one_that_can_not_be_read_waits_without_a_verdict_and_holds_up_nobody_else(
     merchant: Merchant, solana: Chain, solana_usdc: Token, local_ledger: LocalLedger, told: Told
 ) -> None:

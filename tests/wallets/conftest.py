@@ -67,6 +67,7 @@ def page(
     context.set_default_timeout(15_000)
     context.expose_function("sendByNode", lambda sent: local_chain.rpc("eth_sendTransaction", sent))
     context.expose_function("receiptOf", lambda sent: local_chain.rpc("eth_getTransactionReceipt", sent))
+    context.expose_function("askNode", lambda method, asked: local_chain.rpc(method, *asked))
     opened = context.new_page()
     opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
     opened.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)

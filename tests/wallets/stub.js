@@ -32,6 +32,9 @@
     eth_sendTransaction: ([transaction]) => window.sendByNode(transaction),
     eth_getTransactionReceipt: ([hash]) => window.receiptOf(hash),
   };
+  const reads = ["eth_getTransactionByHash", "eth_getTransactionCount", "eth_blockNumber", "eth_getBlockByNumber"];
+  if (plan.findsByNonce) reads.push("eth_getTransactionBySenderAndNonce");
+  for (const method of reads) usual[method] = (params) => window.askNode(method, params ?? []);
   const request = async ({ method, params }) => {
     asked.push({ method, params });
     const planned = answers[method]?.shift();

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from payments.models import Payment
+from tests.payments.world import ON_ITS_WAY
 from tests.pictures import picture
 from tests.wallets.conftest import TOUCHED, AddWallet, Create
 from tests.wallets.stub import NAME, error
@@ -58,6 +59,7 @@ def test_a_payment_under_way_is_shown_after_a_reload_and_on_another_device(
     send(page, review(page, panel, request))
     page.reload()
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
+    Payment.objects.update(**ON_ITS_WAY)
     other = browser.new_context(**TOUCHED)
     there = other.new_page()
     there.goto(request["payment_url"])

@@ -11,6 +11,7 @@ from chains.models import Chain
 from merchants.models import Merchant
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.browsing import DESKTOP
+from tests.payments.world import ON_ITS_WAY
 from tests.pictures import picture
 from tests.wallets.conftest import TOUCHED, AddWallet, Create
 from tests.wallets.stub import NAME
@@ -44,7 +45,8 @@ def _set(order: dict[str, Any], **change: Any) -> None:
 
 
 def _payment(order: dict[str, Any], chain: Chain, *, minutes: int = 0, **change: Any) -> Payment:
-    payment = Payment.objects.create(request_id=order["id"], chain=chain, transaction_hash=HASH, **change)
+    given = {**ON_ITS_WAY, **change}
+    payment = Payment.objects.create(request_id=order["id"], chain=chain, transaction_hash=HASH, **given)
     Payment.objects.filter(pk=payment.pk).update(created_at=timezone.now() - timedelta(minutes=minutes))
     return payment
 
@@ -295,6 +297,12 @@ def test_a_failure_says_what_to_do_and_whom_to_ask(
     }
     _payment(order, chain, status="failed", failed_at=timezone.now(), **failure)
     page.goto(order["payment_url"])
+    sent = {"hash": HASH, "chainId": chain.pk, "wallet": NAME, "sender": "", "sentAt": 0, "replaced": []}
+    page.evaluate(
+        "([id, sent]) => localStorage.setItem(`quittance:${id}`, JSON.stringify({own: [sent]}))",
+        [order["id"], sent],
+    )
+    page.reload()
     _expect_state(page, panel, "The payment did not go through")
     picture(page, "failed, reverted")
     expect(panel.get_by_role("link", name="help@shop.example")).to_be_visible()

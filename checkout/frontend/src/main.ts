@@ -11,17 +11,20 @@ import { plain } from "./money";
 import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
 import { Leaving } from "./page/leaving";
+import { Replacements } from "./page/replacements";
 import { WalletList, type Remote } from "./page/wallet-list";
+import { doubtBox } from "./screens/doubts";
 import * as outcomes from "./screens/outcomes";
 import { Panel, type Screen } from "./screens/panel";
 import { money, partialText } from "./screens/parts";
 import { payScreen } from "./screens/pay";
-import { isTakingLong, processingScreen, submittingScreen } from "./screens/progress";
+import { isTakingLong, processingScreen, waitingScreen, type Following } from "./screens/progress";
 import { Api } from "./server/api";
 import { Delivery } from "./server/delivery";
-import { Outbox } from "./server/outbox";
+import { Outbox, type OwnTransaction, type Sender } from "./server/outbox";
+import * as progress from "./server/progress";
 import { StatusPoll } from "./server/status";
-import type { Checkout, SentTransaction } from "./server/types";
+import type { Checkout, Payment, SentTransaction } from "./server/types";
 import { RecentWallets } from "./wallets/recent";
 import { offerOf, walletConnect } from "./walletconnect/entry";
 import type { Wallet } from "./wallets/wallet";
@@ -49,6 +52,7 @@ class CheckoutPage {
   private readonly leaving: Leaving;
   private readonly finder: Finder;
   private readonly wallets: WalletList;
+  private readonly replacements: Replacements;
 
   private isTimeUp = false;
   private wasInFlight = false;
@@ -83,7 +87,7 @@ class CheckoutPage {
         chose: (choice) => this.recent.chose(choice),
         promptOpened: () => this.outbox.promptOpened(),
         promptAnswered: () => this.outbox.promptAnswered(),
-        sent: (transaction) => this.send(transaction),
+        sent: (transaction, by) => this.sent(transaction, by),
         requestChanged: () => this.poll.now(),
       },
     });
@@ -98,7 +102,7 @@ class CheckoutPage {
       this.outbox,
       () => this.render(),
       () => this.poll.now(),
-      (message) => this.refused(copy.notices.refusedHash(message)),
+      (sent, message) => this.refused(sent, copy.notices.refusedHash(message)),
     );
     this.countdown = new Countdown(byId("countdown"), this.clock, (text) => this.panel.announce(text), () => {
       this.isTimeUp = true;
@@ -113,6 +117,12 @@ class CheckoutPage {
     this.leaving = new Leaving(!this.embedding.isFramed, () => this.render());
     const announce = (text: string): void => this.panel.announce(text);
     this.finder = new Finder(this.chains, announce, (transaction) => this.send(transaction));
+    this.replacements = new Replacements(
+      this.outbox,
+      () => this.wallets.all,
+      (sent) => progress.isReplaceable(sent, this.checkout.payments),
+      { spedUp: (sent, hash) => this.spedUp(sent, hash), cancelled: (sent) => this.cancelledInWallet(sent) },
+    );
     enableCopyButtons(this.root, copy.copied, announce);
   }
 
@@ -132,6 +142,7 @@ class CheckoutPage {
     this.wallets.discover(this.chains, this.root.dataset.solana ?? "", this.flow.means.offersSwaps, remote);
     this.render();
     setInterval(() => this.render(), LATE_CHECK_MS);
+    this.replacements.start();
     this.poll.start();
     void this.delivery.run();
   }
@@ -161,20 +172,52 @@ class CheckoutPage {
     this.render();
   }
 
+  /** A wallet of this page sent it. */
+  private sent(transaction: SentTransaction, by: Sender): void {
+    this.outbox.remember(transaction, by);
+    this.wasInFlight = true;
+    void this.delivery.run();
+    void this.replacements.look();
+    this.render();
+  }
+
+  /** Its hash was typed, or is to be looked at again. */
   private send(transaction: SentTransaction): void {
     this.outbox.remember(transaction);
-    this.wasInFlight = true;
     void this.delivery.run();
     this.render();
   }
 
-  private refused(text: string): void {
+  private spedUp({ hash, chainId, routeId }: OwnTransaction, by: string): void {
+    this.outbox.replace(hash, by);
+    this.send({ transaction_hash: by, chain_id: chainId, ...(routeId ? { route_id: routeId } : {}) });
+  }
+
+  private cancelledInWallet({ hash }: OwnTransaction): void {
+    this.outbox.cancel(hash);
+    this.poll.now();
+    this.render();
+  }
+
+  private refused({ transaction_hash: hash }: SentTransaction, text: string): void {
+    const isOwn = this.outbox.isOwn(hash);
+    this.outbox.drop(hash);
     this.finder.answer(text);
-    this.flow.restart({ tone: "error", text });
+    // A hash that was typed must not lead anybody away from where they pay.
+    if (isOwn || this.flow.step.at === "choose") this.flow.restart({ tone: "error", text });
+    else this.panel.announce(text);
+  }
+
+  private underWay(): Payment | null {
+    return outcomes.latest(this.checkout.payments.filter((payment) => progress.isUnderWay(payment, this.outbox.own)));
+  }
+
+  private awaited(): OwnTransaction | null {
+    return progress.awaited(this.checkout.payments, this.outbox.own);
   }
 
   private isInFlight(): boolean {
-    return this.outbox.unsent.length > 0 || this.checkout.payments.some(outcomes.isOpen);
+    return this.underWay() !== null || this.awaited() !== null;
   }
 
   private isPayable(): boolean {
@@ -187,17 +230,19 @@ class CheckoutPage {
     const { secondsLeft } = this.leaving;
     const stay = (): void => this.leaving.stay();
     if (checkout.status === "completed") return outcomes.completedScreen(checkout, chains, secondsLeft, stay);
-    const unsent = this.outbox.unsent[0];
-    if (unsent) return submittingScreen(unsent, this.delivery.isRetrying, following);
-    const open = outcomes.latest(checkout.payments.filter(outcomes.isOpen));
+    const open = this.underWay();
     if (open) return processingScreen(open, following);
+    const awaited = this.awaited();
+    if (awaited) return this.waiting(awaited, following);
     if (checkout.status === "cancelled") return outcomes.cancelledScreen(checkout, secondsLeft, stay);
     if (checkout.status === "expired") return outcomes.expiredScreen(checkout);
-    const last = outcomes.latest(checkout.payments);
-    if (last?.status === "failed" && last.id !== this.dismissedFailure && this.flow.step.at === "choose") {
-      return outcomes.failedScreen(last, checkout, chains, {
-        payAgain: () => this.dismiss(last.id),
-        checkAgain: () => this.send({ transaction_hash: last.transaction_hash, chain_id: last.chain_id }),
+    const doubt = progress.doubtful(checkout.payments, this.outbox.own, (hash) => this.outbox.knows(hash));
+    const checkAgain = ({ transaction_hash: hash, chain_id }: Payment): void => this.send({ transaction_hash: hash, chain_id });
+    const failed = doubt && this.isOwnFailure(doubt) ? doubt.payment : null;
+    if (failed && failed.id !== this.dismissedFailure && this.flow.step.at === "choose") {
+      return outcomes.failedScreen(failed, checkout, chains, {
+        payAgain: () => this.dismiss(failed.id),
+        checkAgain: () => checkAgain(failed),
       });
     }
     if (this.isTimeUp) return outcomes.timeUpScreen();
@@ -209,8 +254,25 @@ class CheckoutPage {
       lastUsed: this.recent.last?.name ?? null,
       missing: this.wallets.missing,
       promptWasLeftOpen: this.outbox.promptWasLeftOpen,
+      doubt: doubt && !failed ? doubtBox(doubt, checkout, chains, { enterHash: () => this.finder.open(), checkAgain }) : null,
       flow: this.flow,
     });
+  }
+
+  /** Whether a transaction of this browser's own wallet failed: the customer's, beyond doubt. */
+  private isOwnFailure({ payment, doubt }: progress.Doubtful): boolean {
+    const isFailed = doubt === "unpaid" || payment.status === "failed";
+    return isFailed && doubt !== "cancelled" && this.outbox.isOwn(payment.transaction_hash);
+  }
+
+  private waiting(sent: OwnTransaction, following: Following): Screen {
+    const isUnsent = this.outbox.unsent.some(({ transaction_hash: hash }) => hash === sent.hash);
+    const payAgain = (): void => {
+      this.outbox.letGo(sent.hash);
+      this.render();
+    };
+    const offered = progress.mayLetGo(sent) ? payAgain : null;
+    return waitingScreen(sent, { isUnsent, isRetrying: this.delivery.isRetrying, payAgain: offered }, following);
   }
 
   private render(): void {
@@ -228,6 +290,8 @@ class CheckoutPage {
         this.wallets.all.map(({ id, sibling }) => [id, sibling !== undefined]),
         this.wallets.isSettled,
         this.outbox.unsent,
+        this.outbox.own,
+        this.outbox.own.map(progress.mayLetGo),
         this.outbox.promptWasLeftOpen,
         this.delivery.isRetrying,
         this.isTimeUp,
@@ -243,7 +307,7 @@ class CheckoutPage {
     this.root.dataset.state = this.state();
     this.root.dataset.screen = screen.name;
     document.title = [screen.heading, money(this.checkout.amount, this.checkout), this.checkout.merchant.name].join(" · ");
-    this.embedding.tell(this.state(), screen.name === "confirming" || this.outbox.unsent.length > 0);
+    this.embedding.tell(this.state(), screen.name === "confirming" || this.awaited() !== null);
     this.runCountdown();
   }
 

@@ -55,6 +55,8 @@ export interface Payment {
   type: OpenEnum<"direct" | "swap">;
   chain_id: number;
   transaction_hash: string;
+  /** The transactions that this one replaced with the same effect (a speed-up), oldest first. */
+  replaced_hashes: string[];
   from_address: string | null;
   /** The token paid with; null until known. */
   token: Token | null;

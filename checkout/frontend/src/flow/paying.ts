@@ -179,7 +179,8 @@ export class Paying {
     events.promptOpened();
     try {
       const hash = await wallet.send(account, built.transaction);
-      events.sent({ transaction_hash: hash, chain_id: option.chainId, route_id: route.id });
+      const by = { wallet: wallet.name, account };
+      events.sent({ transaction_hash: hash, chain_id: option.chainId, route_id: route.id }, by);
       flow.restart();
     } catch (error) {
       const isUnsent = ["rejected", "unauthorized", "unsupported"].includes(refusalOf(error));

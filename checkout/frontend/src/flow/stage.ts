@@ -2,6 +2,7 @@
 
 import type { Chains } from "../chains";
 import type { Api } from "../server/api";
+import type { Sender } from "../server/outbox";
 import type { Checkout, SentTransaction } from "../server/types";
 import type { Wallet } from "../wallets/wallet";
 import type { Choice } from "./choice";
@@ -17,7 +18,7 @@ export interface FlowEvents {
   chose(choice: Choice | null): void;
   promptOpened(): void;
   promptAnswered(): void;
-  sent(transaction: SentTransaction): void;
+  sent(transaction: SentTransaction, by: Sender): void;
   requestChanged(): void;
 }
 

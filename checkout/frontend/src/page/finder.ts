@@ -21,6 +21,12 @@ export class Finder {
     });
   }
 
+  /** Leads the customer to the field. */
+  open(): void {
+    (document.getElementById("finder-box") as HTMLDetailsElement | null)?.setAttribute("open", "");
+    document.getElementById("finder-hash")?.focus();
+  }
+
   /** Says what came of it under the field. */
   answer(text: string): void {
     if (this.form) byId("finder-answer").textContent = text;

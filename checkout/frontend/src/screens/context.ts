@@ -15,5 +15,7 @@ export interface PayContext {
   /** The same, where that wallet is not here now. */
   missing: string | null;
   promptWasLeftOpen: boolean;
+  /** What was submitted and is not on its way, said beside the ways to pay. */
+  doubt: HTMLElement | null;
   flow: Flow;
 }

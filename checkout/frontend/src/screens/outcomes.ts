@@ -5,6 +5,7 @@ import { copy } from "../copy";
 import { button, el, linkButton, webUrl, type Child } from "../dom";
 import { told } from "../language";
 import { isZero, plain } from "../money";
+import { failureOf } from "../server/progress";
 import type { Checkout, Payment } from "../server/types";
 import type { Screen } from "./panel";
 import { actions, money, noticeBox, paragraph, screen, smallPrint, spinner } from "./parts";
@@ -31,10 +32,6 @@ const LEAVING_SPOKEN_SECONDS = 3;
 export interface AfterFailure {
   payAgain(): void;
   checkAgain(): void;
-}
-
-export function isOpen(payment: Payment): boolean {
-  return payment.status === "pending" || payment.status === "processing";
 }
 
 /** The newest payment, by creation. */
@@ -84,12 +81,13 @@ export function completedScreen(
 }
 
 export function failedScreen(payment: Payment, checkout: Checkout, chains: Chains, after: AfterFailure): Screen {
-  const code = payment.failure_code ?? "other";
-  const what = told("failure", code, payment.failure_message || payment.status_detail || "") || copy.failedDefault;
+  const code = failureOf(payment) ?? "other";
+  // A payment that is still looked at has no sentence of its own yet.
+  const what = told("failure", code, payment.failure_message ?? "") || copy.failedDefault;
   // The money has arrived, and the page of sending by hand has said that the merchant's word would then be waited for.
   const isUnbound = code === "transaction_not_bound";
   const canPay = !NEVER_PAY_AGAIN.has(code) && !isSpent(payment);
-  const canCheck = CHECK_AGAIN.has(code) && payment.retries_left > 0;
+  const canCheck = canCheckAgain(payment);
   // Who was refunded knows so from the wallet: paying again is what helps.
   const isCheckFirst = canCheck && code !== "swap_refunded";
   return screen(
@@ -113,8 +111,16 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
 
 /** A signature may still tie it, or the merchant's word: the page of sending by hand says which, in whole sentences. */
 function whatHelps({ shortcode }: Checkout): Node {
-  const page = `/pay/${shortcode}/by-hand${location.search}`;
-  return linkButton("what-helps", "primary", page, copy.byHand.whatHelps);
+  return linkButton("what-helps", "primary", byHandPage(shortcode), copy.byHand.whatHelps);
+}
+
+export function byHandPage(shortcode: string): string {
+  return `/pay/${shortcode}/by-hand${location.search}`;
+}
+
+/** Whether looking at a failed payment again may help. */
+export function canCheckAgain(payment: Payment): boolean {
+  return payment.status === "failed" && CHECK_AGAIN.has(payment.failure_code ?? "") && payment.retries_left > 0;
 }
 
 export function timeUpScreen(): Screen {

@@ -63,7 +63,7 @@ export function payScreen(step: Step, context: PayContext): Screen {
 function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   const { checkout, wallets, walletsSettled, flow } = context;
   const leftOpen: Notice = { tone: "info", text: copy.notices.leftOpen.confirming };
-  const nodes: Child[] = [partialBox(checkout), noticeBox(notice), context.promptWasLeftOpen && noticeBox(leftOpen)];
+  const nodes: Child[] = [partialBox(checkout), noticeBox(notice), context.promptWasLeftOpen && noticeBox(leftOpen), context.doubt];
   if (!isKnownFamily(checkout)) {
     nodes.push(paragraph(copy.unsupportedChain(checkout.chain.name)), supportLine(checkout));
   } else if (wallets.length > 0) {
@@ -78,7 +78,7 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   }
   const isPart = partialText(checkout) !== null;
   const heading = isPart ? copy.payTheRest(money(checkout.amount_remaining, checkout)) : copy.payWithWallet;
-  return screen("choose", heading, nodes, notice?.text);
+  return screen("choose", heading, nodes, notice?.text ?? context.doubt?.firstChild?.textContent ?? "");
 }
 
 function missingWallet({ missing }: PayContext): HTMLElement | null {

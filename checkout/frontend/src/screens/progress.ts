@@ -2,11 +2,12 @@
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
-import { el, externalLink, webUrl, type Child } from "../dom";
+import { button, el, externalLink, webUrl, type Child } from "../dom";
 import { told } from "../language";
-import type { Checkout, Payment, SentTransaction } from "../server/types";
+import type { OwnTransaction } from "../server/outbox";
+import type { Checkout, Payment } from "../server/types";
 import type { Screen } from "./panel";
-import { noticeBox, paragraph, partialBox, screen, smallPrint } from "./parts";
+import { actions, noticeBox, paragraph, partialBox, screen, smallPrint } from "./parts";
 import { providerName } from "./routes";
 import { stepList, type StepState } from "./steps";
 
@@ -41,19 +42,40 @@ function usualConfirming(payment: Payment, chains: Chains): number {
   return LONG_FINALITY_MS[family] ?? LONG_CONFIRMING_MS;
 }
 
-/** A hash that only this browser knows yet. */
-export function submittingScreen(sent: SentTransaction, isRetrying: boolean, { checkout, chains }: Following): Screen {
-  const { chain_id: chainId, transaction_hash: hash } = sent;
-  const notice = isRetrying ? noticeBox({ tone: "error", text: copy.submitRetrying }) : null;
-  const isElsewhere = chainId !== checkout.chain_id;
-  const steps = isElsewhere
-    ? crossingSteps(chains.name(chainId), checkout.chain.name, null)
-    : directSteps(null);
-  return screen("processing", copy.processing, [
-    notice ?? paragraph(copy.submitting),
-    stepList(steps),
-    transactionBox(copy.transaction, hash, chains.transactionUrl(chainId, hash)),
-  ]);
+/** How far this browser's transaction is on the way to being seen. */
+export interface Waiting {
+  /** The server doesn't have its hash yet. */
+  isUnsent: boolean;
+  /** The server can't be reached. */
+  isRetrying: boolean;
+  /** Offered once it is time to doubt that it was sent at all. */
+  payAgain: (() => void) | null;
+}
+
+/** What a wallet of this browser sent, and what the network is still to see. */
+export function waitingScreen(sent: OwnTransaction, { isUnsent, isRetrying, payAgain }: Waiting, following: Following): Screen {
+  const { checkout, chains } = following;
+  const { chainId, hash } = sent;
+  const name = chains.name(chainId);
+  const reached = isUnsent ? 0 : 1;
+  const steps = chainId === checkout.chain_id ? directSteps(null, reached) : crossingSteps(name, checkout.chain.name, null, reached);
+  const isFailing = isUnsent && isRetrying;
+  const notices = [
+    isFailing && noticeBox({ tone: "error", text: copy.submitRetrying }),
+    payAgain && noticeBox({ tone: "info", text: copy.notSeen }),
+  ];
+  return screen(
+    payAgain ? "late" : "processing",
+    payAgain ? copy.late : copy.processing,
+    [
+      ...notices,
+      !isFailing && !payAgain && paragraph(isUnsent ? copy.submitting : copy.waiting),
+      stepList(steps),
+      payAgain && actions(button("not-sent", "secondary", copy.notSent, payAgain)),
+      transactionBox(copy.transaction, hash, chains.transactionUrl(chainId, hash)),
+    ],
+    payAgain ? copy.notSeen : isUnsent ? "" : copy.waiting,
+  );
 }
 
 export function processingScreen(payment: Payment, following: Following): Screen {
@@ -117,16 +139,16 @@ function isCrossing(payment: Payment): boolean {
 }
 
 /** Without a payment: one that the server does not know yet. */
-function directSteps(payment: Payment | null): StepRow[] {
-  // "processing" says only that we have begun to look (spec 3.2).
-  const reached = !payment ? 0 : payment.confirmations > 0 ? 2 : 1;
+function directSteps(payment: Payment | null, waiting = 0): StepRow[] {
+  // "processing" says only that we have begun to look.
+  const reached = !payment ? waiting : payment.confirmations > 0 ? 2 : 1;
   return inOrder([[copy.stepSent], [copy.stepSeen], [confirmationsText(payment)], [copy.stepPaid]], reached);
 }
 
-function crossingSteps(from: string, to: string, payment: Payment | null): StepRow[] {
+function crossingSteps(from: string, to: string, payment: Payment | null, waiting = 0): StepRow[] {
   const hasArrived = payment !== null && isDelivered(payment);
   const isSeen = Boolean(payment && (payment.provider_status || payment.confirmations > 0));
-  const reached = !payment ? 0 : hasArrived ? 4 : isSeen ? 2 : 1;
+  const reached = !payment ? waiting : hasArrived ? 4 : isSeen ? 2 : 1;
   const carrier = payment?.provider ? copy.crossingWith(providerName(payment.provider)) : "";
   const steps: [string, string?][] = [
     [copy.stepSent],

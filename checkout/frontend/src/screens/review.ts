@@ -23,15 +23,26 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
     copy.review,
     [
       noticeBox(step.notice ?? openQuestion(context)),
+      context.doubt,
       isDirect ? directFacts(step, context) : swapFacts(step, context),
+      isAcceptanceNeeded(step.route) && noticeBox({ tone: "info", text: acceptance(step, context) }),
       actions(
         button("pay", "primary", copy.pay(cost), () => void flow.pay()),
         ...(isDirect ? directWaysOn(flow) : [button("back", "quiet", copy.back, () => void flow.back())]),
       ),
       ...advice(step),
     ],
-    step.notice?.text,
+    step.notice?.text ?? (isAcceptanceNeeded(step.route) ? acceptance(step, context) : ""),
   );
+}
+
+/** Whether the merchant may have to accept the payment, since the network's nodes can't look into such a wallet. */
+function isAcceptanceNeeded({ warnings = [] }: Route): boolean {
+  return warnings.some(({ code }) => code === "may_need_acceptance");
+}
+
+function acceptance({ option }: Reviewed, { chains, checkout }: PayContext): string {
+  return copy.mayNeedAcceptance(chains.name(option.chainId), checkout.merchant.name);
 }
 
 /** The wallet may still be asking from another tab, or from before the page was loaded anew. */

@@ -10,24 +10,25 @@ const LONGEST_PAUSE_MS = 30_000;
 export class Delivery {
   isRetrying = false;
   private running = false;
+  private wake = (): void => undefined;
 
   constructor(
     private readonly api: Api,
     private readonly outbox: Outbox,
     private readonly onChange: () => void,
     private readonly onDelivered: () => void,
-    private readonly onRefused: (message: string) => void,
+    private readonly onRefused: (sent: SentTransaction, message: string) => void,
   ) {}
 
-  /** Submits what is unsent, one at a time, with back-off; returns when nothing is left. */
+  /** Submits what is unsent, one at a time, with back-off; returns when nothing is left. A new one waits for no other. */
   async run(): Promise<void> {
-    if (this.running) return;
+    if (this.running) return this.wake();
     this.running = true;
     let pause = FIRST_PAUSE_MS;
-    for (let sent = this.outbox.unsent[0]; sent; sent = this.outbox.unsent[0]) {
+    for (let sent = this.outbox.next; sent; sent = this.outbox.next) {
       const waitMs = await this.submit(sent);
       pause = waitMs === null ? FIRST_PAUSE_MS : Math.min(pause * 2, LONGEST_PAUSE_MS);
-      if (waitMs !== null) await sleep(Math.max(waitMs, pause / 2));
+      if (waitMs !== null) await this.sleep(Math.max(waitMs, pause / 2));
     }
     this.running = false;
   }
@@ -44,8 +45,7 @@ export class Delivery {
         return (error.retryAfterSeconds ?? 0) * 1000;
       }
       this.isRetrying = false;
-      this.outbox.drop(sent.transaction_hash);
-      this.onRefused(error.message);
+      this.onRefused(sent, error.message);
       return null;
     }
     this.isRetrying = false;
@@ -53,17 +53,17 @@ export class Delivery {
     this.onDelivered();
     return null;
   }
-}
 
-/** Ends early when the browser is connected again. */
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const wake = (): void => {
-      clearTimeout(timer);
-      window.removeEventListener("online", wake);
-      resolve();
-    };
-    const timer = setTimeout(wake, ms);
-    window.addEventListener("online", wake);
-  });
+  /** Ends early when the browser is connected again, or when there is more to bring. */
+  private sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.wake = () => {
+        clearTimeout(timer);
+        window.removeEventListener("online", this.wake);
+        resolve();
+      };
+      const timer = setTimeout(this.wake, ms);
+      window.addEventListener("online", this.wake);
+    });
+  }
 }

@@ -1,13 +1,36 @@
 /**
  * What this browser did about one payment request, kept in localStorage so that a closed or reloaded page
- * forgets no transaction: hashes the server has not acknowledged, hashes it has, and a prompt that was open.
+ * forgets no transaction: hashes the server has not acknowledged, hashes it has, what its wallets sent, and a prompt
+ * that was open.
  */
 
+import type { Followed } from "../wallets/wallet";
 import type { SentTransaction } from "./types";
+
+/** A transaction that a wallet of this browser sent, not one whose hash was typed. */
+export interface OwnTransaction extends Followed {
+  chainId: number;
+  routeId?: string;
+  /** The wallet's name. */
+  wallet: string;
+  sentAt: number;
+  /** The hashes that it had before it was sped up. */
+  replaced: string[];
+  isCancelled: boolean;
+  /** Its sender has stopped waiting for the network to see it. */
+  isLetGo: boolean;
+}
+
+/** Who sent a transaction. */
+export interface Sender {
+  wallet: string;
+  account: string;
+}
 
 interface Memory {
   unsent: SentTransaction[];
   acknowledged: string[];
+  own: OwnTransaction[];
   promptOpenedAt: number | null;
 }
 
@@ -24,6 +47,25 @@ export class Outbox {
 
   get unsent(): readonly SentTransaction[] {
     return this.memory.unsent;
+  }
+
+  /** What to bring to the server first: what a wallet sent, before what was typed. */
+  get next(): SentTransaction | undefined {
+    return this.unsent.find((sent) => this.isOwn(sent.transaction_hash)) ?? this.unsent[0];
+  }
+
+  /** What wallets of this browser sent, oldest first. */
+  get own(): readonly OwnTransaction[] {
+    return this.memory.own;
+  }
+
+  isOwn(hash: string): boolean {
+    return this.memory.own.some((own) => own.hash === hash);
+  }
+
+  /** Whether this browser submitted the hash, or its wallet sent it. */
+  knows(hash: string): boolean {
+    return this.memory.acknowledged.includes(hash) || this.isOwn(hash);
   }
 
   /** Whether this browser has sent any transaction for the request. */
@@ -45,10 +87,12 @@ export class Outbox {
     this.change((memory) => (memory.promptOpenedAt = null));
   }
 
-  remember(sent: SentTransaction): void {
+  /** `by` is whose wallet sent it; a hash that was typed has no sender here. */
+  remember(sent: SentTransaction, by?: Sender): void {
     const transaction_hash = canonical(sent.transaction_hash);
     this.change((memory) => {
       memory.promptOpenedAt = null;
+      if (by) memory.own.push(ownTransaction({ ...sent, transaction_hash }, by));
       if (memory.unsent.some((other) => other.transaction_hash === transaction_hash)) return;
       memory.unsent.push({ ...sent, transaction_hash });
     });
@@ -70,7 +114,29 @@ export class Outbox {
   drop(hash: string): void {
     this.change((memory) => {
       memory.unsent = memory.unsent.filter((other) => other.transaction_hash !== hash);
+      memory.own = memory.own.filter((own) => own.hash !== hash);
     });
+  }
+
+  /** Keeps what the wallet's node says of a transaction. */
+  learn(hash: string, { nonce, call, fromBlock }: Pick<OwnTransaction, "nonce" | "call" | "fromBlock">): void {
+    this.edit(hash, (own) => Object.assign(own, { nonce, call, fromBlock }));
+  }
+
+  /** Goes on with the transaction that took another one's place. */
+  replace(hash: string, by: string): void {
+    this.edit(hash, (own) => {
+      own.replaced.push(hash);
+      own.hash = canonical(by);
+    });
+  }
+
+  cancel(hash: string): void {
+    this.edit(hash, (own) => (own.isCancelled = true));
+  }
+
+  letGo(hash: string): void {
+    this.edit(hash, (own) => (own.isLetGo = true));
   }
 
   /** Calls back when another tab of this browser did something about the same request. */
@@ -88,6 +154,10 @@ export class Outbox {
     });
   }
 
+  private edit(hash: string, edit: (own: OwnTransaction) => void): void {
+    this.change((memory) => memory.own.filter((own) => own.hash === hash).forEach(edit));
+  }
+
   private change(edit: (memory: Memory) => void): void {
     this.memory = this.read();
     edit(this.memory);
@@ -99,7 +169,7 @@ export class Outbox {
   }
 
   private read(): Memory {
-    const empty: Memory = { unsent: [], acknowledged: [], promptOpenedAt: null };
+    const empty: Memory = { unsent: [], acknowledged: [], own: [], promptOpenedAt: null };
     try {
       const text = localStorage.getItem(this.key);
       if (text === null) return this.memory ?? empty;
@@ -108,6 +178,13 @@ export class Outbox {
       return this.memory ?? empty;
     }
   }
+}
+
+function ownTransaction(sent: SentTransaction, { wallet, account }: Sender): OwnTransaction {
+  const { transaction_hash: hash, chain_id: chainId, route_id: routeId } = sent;
+  const unknown = { nonce: null, call: null, fromBlock: null };
+  const so = { replaced: [], isCancelled: false, isLetGo: false };
+  return { hash, chainId, ...(routeId ? { routeId } : {}), wallet, sender: account, sentAt: Date.now(), ...unknown, ...so };
 }
 
 /** Hexadecimal has two cases; base58 means another transaction by each. */

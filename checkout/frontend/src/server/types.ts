@@ -46,6 +46,12 @@ export interface Payment {
   provider_status: string | null;
   provider_url?: string | null;
   amount_received: Amount | null;
+  /** Whether a node knows the transaction. */
+  is_seen: boolean;
+  /** Whether it is tied to the request. */
+  is_bound: boolean;
+  /** What it will fail with once its block is deep enough. */
+  likely_failure: string | null;
   confirmations: number;
   confirmations_required: number | null;
   /** Of the delivery, where another transaction delivers. */
@@ -121,6 +127,7 @@ export interface Route {
   steps: RouteStep[];
   provider: string | null;
   tags: string[];
+  warnings?: { code: string }[];
   expires_at: string;
 }
 

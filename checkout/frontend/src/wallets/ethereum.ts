@@ -2,6 +2,7 @@
 
 import { webUrl } from "../dom";
 import type { Chain } from "../server/types";
+import { fateOf } from "./evm-fate";
 import { matchesShown, readTransaction } from "./evm-review";
 import { inTime, refusalOf, understood, WalletError } from "./refusals";
 import type { Wallet, WalletFace } from "./wallet";
@@ -60,6 +61,7 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
       const receipt = (await know("eth_getTransactionReceipt", [hash])) as { status?: unknown } | null;
       return receipt ? Number(receipt.status) === 1 : null;
     },
+    follow: (sent) => fateOf(know, sent),
     watch(changes) {
       const listeners: [string, (value: unknown) => void][] = [
         ["accountsChanged", (value) => changes.account(firstAccount(value))],

@@ -35,6 +35,28 @@ export interface Signed {
   rawAmount: string;
 }
 
+/** What a transaction on an Ethereum network asks for. */
+export interface Call {
+  to: string;
+  value: string;
+  input: string;
+}
+
+/** A transaction that was sent, with what a replacement is recognised by as far as it is known. */
+export interface Followed {
+  hash: string;
+  sender: string;
+  nonce: number | null;
+  call: Call | null;
+  /** The newest block while it was in none. */
+  fromBlock: number | null;
+}
+
+export type Fate =
+  | { is: "there"; nonce: number; call: Call; fromBlock: number }
+  | { is: "replaced"; hash: string; isSameCall: boolean }
+  | { is: "unknown" };
+
 /** A wallet of either family. What goes wrong in it is thrown as a WalletError. */
 export interface Wallet extends WalletFace {
   /** The family of chains that it pays on: `evm` or `solana`. */
@@ -59,6 +81,8 @@ export interface Wallet extends WalletFace {
   send(account: string, transaction: UnsignedTransaction): Promise<string>;
   /** Whether a transaction on the wallet's chain has been mined and worked; null while it is in no block. */
   outcome?(hash: string): Promise<boolean | null>;
+  /** What became of a transaction that it sent, where such a one can be replaced. */
+  follow?(sent: Followed): Promise<Fate>;
   /** Calls back on changes made in the wallet until the returned function is called. */
   watch(changes: WalletChanges): () => void;
   /** What the page shows while the wallet connects, where it has no window of its own; null: what it shows for others. */

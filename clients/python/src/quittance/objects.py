@@ -133,6 +133,7 @@ class Payment(ApiObject):
     created_at: datetime
     type: str = "direct"
     status_detail: str | None = None
+    replaced_hashes: list[str] = field(default_factory=list)
     from_address: str | None = None
     token: Token | None = None
     amount: Amount | None = None

@@ -83,6 +83,16 @@ export class PaymentRequests {
     return new List(fetch, params, (answer) => answer as Payment);
   }
 
+  /** Adds a transaction that the customer sent; a known one is returned, and retried where it can be. */
+  async submitPayment(
+    id: string,
+    params: { transaction_hash: string; chain_id: number },
+    options?: RequestOptions,
+  ): Promise<Payment> {
+    const path = `${PATH}/${checkedId(id)}/payments`;
+    return (await this.#transport.request({ method: "POST", path, body: params }, options)) as Payment;
+  }
+
   /** Has a failed payment looked at again. */
   async retryPayment(id: string, paymentId: string, options?: RequestOptions): Promise<Payment> {
     const path = `${PATH}/${checkedId(id)}/payments/${checkedId(paymentId)}/retry`;
@@ -90,8 +100,9 @@ export class PaymentRequests {
   }
 
   /**
-   * Takes a payment that failed as `transaction_not_bound` as this request's; `reason` stays on record. Make sure that it
-   * is your customer's transaction: the service can't.
+   * Accepts a payment that failed because nothing binds it to the request (`transaction_not_bound`,
+   * `transaction_ambiguous` or `not_verifiable`); `reason` stays on record. Make sure that it is your customer's
+   * transaction: the service can't.
    */
   async acceptPayment(
     id: string,

@@ -116,6 +116,16 @@ class PaymentRequests:
             lambda query: self._transport.request("GET", path, query=query), query, Payment.from_answer
         )
 
+    def submit_payment(
+        self, id: str, *, transaction_hash: str, chain_id: int, idempotency_key: str | None = None
+    ) -> Payment:
+        """Add a transaction that the customer sent; a known one is returned, and retried where it can be."""
+        path = f"{_PATH}/{checked_id(id)}/payments"
+        body = {"transaction_hash": transaction_hash, "chain_id": chain_id}
+        return Payment.from_answer(
+            self._transport.request("POST", path, body=body, idempotency_key=idempotency_key)
+        )
+
     def retry_payment(self, id: str, payment_id: str, *, idempotency_key: str | None = None) -> Payment:
         """Have a failed payment looked at again."""
         return self._payment(id, payment_id, "retry", {}, idempotency_key)
@@ -123,9 +133,10 @@ class PaymentRequests:
     def accept_payment(
         self, id: str, payment_id: str, *, reason: str, idempotency_key: str | None = None
     ) -> Payment:
-        """Take a payment that failed as `transaction_not_bound` as this request's; `reason` stays on record.
+        """Accept a payment that failed because nothing binds it to the request; `reason` stays on record.
 
-        Make sure that it is your customer's transaction: the service can't.
+        Its `failure_code` is `transaction_not_bound`, `transaction_ambiguous` or `not_verifiable`. Make sure that it
+        is your customer's transaction: the service can't.
         """
         return self._payment(id, payment_id, "accept", {"reason": reason}, idempotency_key)
 

@@ -1,0 +1,172 @@
+"""How the web process answers while 200 clients send their requests a byte at a time: on loopback, for a few seconds.
+
+`python -m demo.services python -m bench.slow_requests [SERVER...]`, where a SERVER is `ours`, `gthread`, `waitress` or
+`granian` (the last two have to be installed). Each server runs the product with two processes of 16 threads, or with
+32 threads where it knows no processes. Printed for each: calls of a light endpoint a second, and how long `/healthz`
+takes when nothing else happens, beside slow bodies, and beside slow heads.
+"""
+
+import http.client
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from demo.services.process import free_port
+
+SLOW_CLIENTS = 200
+CALLERS = 8
+SECONDS = 6.0
+PATIENCE_SECONDS = 5.0
+_SETTINGS = {
+    "DJANGO_SETTINGS_MODULE": "config.settings",
+    "DEBUG": "false",
+    "ENVIRONMENT": "staging",
+    "BASE_URL": "http://localhost",
+    "CHECKOUT_URL": "http://localhost",
+    "ALLOWED_HOSTS": "127.0.0.1",
+    "RATE_LIMIT_PUBLIC": "off",
+    "LOG_LEVEL": "ERROR",
+    "WEB_CONCURRENCY": "2",
+}
+_APPLICATION = "config.wsgi:application"
+_POST = b"POST /api/public/discover-wallet-tokens HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+_BODY = _POST + b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
+_HEAD = _POST + b"X-Slow: "
+
+
+def command(server: str, port: int) -> list[str]:
+    """Return how to start one of the servers."""
+    python = [sys.executable, "-m"]
+    granian = ["granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "16"]
+    return {
+        "ours": [*python, "gunicorn", "--config", "config/gunicorn.py"],
+        "gthread": [*python, "gunicorn", "--config", "config/gunicorn.py", "--worker-class", "gthread"],
+        "waitress": [*python, "waitress", f"--listen=127.0.0.1:{port}", "--threads=32", _APPLICATION],
+        "granian": [*python, *granian, "--port", str(port), _APPLICATION],
+    }[server]
+
+
+@contextmanager
+def running(server: str) -> Iterator[int]:
+    """Run a server until the end of the block; yields its port."""
+    port = free_port()
+    environment = {**os.environ, **_SETTINGS, "PORT": str(port)}
+    child = subprocess.Popen(
+        command(server, port), env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while healthz(port) is None and time.monotonic() < deadline:
+            time.sleep(0.1)
+        yield port
+    finally:
+        child.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(30)
+        child.kill()
+
+
+def healthz(port: int) -> float | None:
+    """Return the seconds until `/healthz` answered on a new connection; None where it did not in time."""
+    began = time.monotonic()
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
+        connection.request("GET", "/healthz")
+        connection.getresponse().read()
+        connection.close()
+    except OSError:
+        return None
+    return time.monotonic() - began
+
+
+def calls_per_second(port: int) -> float:
+    """Return how many calls of a public catalogue callers on kept-alive connections get answered."""
+    counts = [0] * CALLERS
+    ends_at = time.monotonic() + SECONDS
+
+    def call(place: int) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
+        while time.monotonic() < ends_at:
+            try:
+                connection.request("GET", "/api/public/chains")
+                connection.getresponse().read()
+                counts[place] += 1
+            except (OSError, http.client.HTTPException):
+                connection.close()
+
+    callers = [threading.Thread(target=call, args=(place,)) for place in range(CALLERS)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    return sum(counts) / SECONDS
+
+
+@contextmanager
+def slow_clients(port: int, beginning: bytes) -> Iterator[None]:
+    """Keep slow clients connected, each of which sends `beginning` and then a byte a second; a cut one comes again."""
+    is_over = threading.Event()
+
+    def connect() -> socket.socket:
+        connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
+        connection.sendall(beginning)
+        return connection
+
+    def drip() -> None:
+        connections: list[socket.socket | None] = [None] * SLOW_CLIENTS
+        while not is_over.wait(1.0 if any(connections) else 0):
+            for place, connection in enumerate(connections):
+                try:
+                    if connection is None:
+                        connections[place] = connect()
+                    else:
+                        connection.send(b" ")
+                except OSError:
+                    connections[place] = None
+        for connection in connections:
+            if connection is not None:
+                connection.close()
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    time.sleep(3.0)
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def report(name: str, probe: Callable[[], float | None], times: int = 20) -> None:
+    """Print the median and the worst of some calls of `/healthz`, and how many of them got no answer."""
+    seen = [probe() for _ in range(times)]
+    answered = sorted(seconds for seconds in seen if seconds is not None)
+    lost = times - len(answered)
+    median = f"{statistics.median(answered) * 1000:.1f} ms" if answered else "-"
+    worst = f"{answered[-1] * 1000:.1f} ms" if answered else "-"
+    print(
+        f"  healthz {name:12} median {median:>10}  worst {worst:>10}  unanswered {lost}/{times}", flush=True
+    )
+
+
+def main(servers: list[str]) -> None:
+    """Measure each server."""
+    for server in servers:
+        print(server, flush=True)
+        with running(server) as port:
+            calls_per_second(port)
+            print(f"  {calls_per_second(port):.0f} calls a second", flush=True)
+            report("idle", lambda: healthz(port))
+            for name, beginning in (("slow bodies", _BODY), ("slow heads", _HEAD)):
+                with slow_clients(port, beginning):
+                    report(name, lambda: healthz(port), times=8)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or ["ours", "gthread"])

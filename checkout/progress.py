@@ -1,0 +1,69 @@
+"""What a page may say of a payment: it is on its way, it is in doubt, or it paid nothing.
+
+Anyone with the link can submit a hash, so only a transaction that a node has seen and that is bound to the request is
+shown as on its way. Everything else is a notice beside the ways to pay.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any
+
+from payments.models import FailureCode, Payment
+
+MOST_NOTICES = 3
+
+
+class Doubt(StrEnum):
+    """Why a submitted transaction is not on its way."""
+
+    UNSEEN = "unseen"
+    """No node knows it: it was mistyped, made up, sent on another network, or has not spread yet."""
+    UNBOUND = "unbound"
+    """Nothing ties it to the request so far: no worker has looked, or a node knows it and can't tell yet."""
+    UNPAID = "unpaid"
+    """It paid nothing to the request, or will be found to have paid nothing once its block is deep enough."""
+
+
+def is_under_way(payment: dict[str, Any]) -> bool:
+    """Return whether the public payment object is one to wait for."""
+    return (
+        payment["status"] in Payment.OPEN
+        and payment["is_seen"]
+        and payment["is_bound"]
+        and not payment["likely_failure"]
+    )
+
+
+def failure_of(payment: dict[str, Any]) -> str | None:
+    """Return the code that it failed with, or that it will fail with."""
+    code: str | None = payment["failure_code"] or payment["likely_failure"]
+    return code
+
+
+def doubt_about(payment: dict[str, Any]) -> Doubt | None:
+    """Return why the payment is not on its way; None for one that is, and for a completed one."""
+    if payment["status"] == Payment.Status.COMPLETED or is_under_way(payment):
+        return None
+    code = failure_of(payment)
+    # While it is pending, no worker has looked for it.
+    is_missing = not payment["is_seen"] and payment["status"] != Payment.Status.PENDING
+    if code == FailureCode.TRANSACTION_NOT_FOUND or (code is None and is_missing):
+        return Doubt.UNSEEN
+    return Doubt.UNBOUND if code is None else Doubt.UNPAID
+
+
+def doubtful(payments: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the newest payments in doubt, each with its `doubt` and `code`; none older than a completed one.
+
+    `payments` are public payment objects, newest first.
+    """
+    return list(_doubtful(payments))[:MOST_NOTICES]
+
+
+def _doubtful(payments: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for payment in payments:
+        if payment["status"] == Payment.Status.COMPLETED:
+            return
+        doubt = doubt_about(payment)
+        if doubt is not None:
+            yield {**payment, "doubt": doubt.value, "code": failure_of(payment)}

@@ -1,0 +1,170 @@
+"""One client's requests as their bytes arrive: when each is complete, and what a thread is given of it.
+
+gunicorn's own parser reads the head, and refuses what is ambiguous: Content-Length beside Transfer-Encoding, either of
+them twice, bare line feeds. It is given the head only once that is complete, so that it never waits for the network.
+"""
+
+import io
+import time
+from contextlib import suppress
+from typing import Any
+
+from gunicorn.http.body import Body
+from gunicorn.http.errors import (
+    InvalidChunkSize,
+    LimitRequestHeaders,
+    NoMoreData,
+    UnsupportedTransferCoding,
+)
+from gunicorn.http.message import Request
+from gunicorn.http.unreader import IterUnreader
+
+from config.server.chunks import BadChunk, ChunkedBody
+
+REQUEST_SECONDS = 10.0
+ANSWER_SECONDS = 10.0
+MOST_HEAD_BYTES = 32 * 1024
+MOST_BODY_BYTES = 256 * 1024
+
+_END_OF_HEAD = b"\r\n\r\n"
+
+
+class Arriving:
+    """The request that is arriving on a connection, and gunicorn's parser interface for the thread that answers it.
+
+    `deadline` is in seconds of the monotonic clock.
+    """
+
+    _request: Any  # gunicorn's, once the head is complete
+    _chunks: ChunkedBody | None
+    _error: Exception | None
+
+    def __init__(self, settings: Any, sock: Any, peer: Any) -> None:
+        self.unreader = IterUnreader([])  # gunicorn looks here for bytes that came after the request
+        self.deadline = 0.0
+        self._settings, self._socket, self._peer = settings, sock, peer
+        self._number = 0
+        self._start()
+
+    def begin(self, now: float) -> bool:
+        """Expect the next request, of which some may have come already. Returns whether it is complete."""
+        self.deadline = now + REQUEST_SECONDS
+        rest = self.unreader.take_buffered()
+        self._start()
+        return self.receive(rest) if rest else False
+
+    def receive(self, data: bytes) -> bool:
+        """Take in bytes from the client. Returns whether a thread can answer now, be it with a refusal."""
+        self._count += len(data)
+        try:
+            if self._request is None:
+                self._head += data
+                data = self._read_head()
+            if self._request is not None:
+                self._read_body(data)
+        except Exception as error:  # gunicorn's thread turns it into its answer
+            self._error = error
+        return self._is_ready or self._error is not None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything of the request has arrived."""
+        return self._count > 0
+
+    @property
+    def held_bytes(self) -> int:
+        """How much memory the unfinished request takes, about."""
+        return len(self._head) + len(self._content) + (len(self._chunks.content) if self._chunks else 0)
+
+    def __next__(self) -> Any:
+        """Return the request, or raise what is wrong with it. Called by the thread that answers."""
+        self._socket.settimeout(ANSWER_SECONDS)
+        if self._error is not None:
+            raise self._error
+        return self._request
+
+    def finish_body(self, deadline: float | None = None) -> bool:  # noqa: ARG002 - gunicorn's interface
+        """Return whether the connection can be used again: not after a body that was not received to its end."""
+        return not self._is_cut
+
+    def _start(self) -> None:
+        self._head, self._content = bytearray(), bytearray()
+        self._searched = self._count = self._length = 0
+        self._request = self._chunks = self._error = None
+        self._is_ready = self._is_cut = False
+
+    def _read_head(self) -> bytes:
+        """Parse the head if it is complete; return what came after it."""
+        # One empty line before a request is to be read over (RFC 9112, section 2.2).
+        if not self._searched and self._head.startswith(b"\r\n"):
+            del self._head[:2]
+        end = self._head.find(_END_OF_HEAD, max(0, self._searched - len(_END_OF_HEAD)))
+        self._searched = len(self._head)
+        if (len(self._head) if end < 0 else end) > MOST_HEAD_BYTES:
+            raise LimitRequestHeaders(f"the head of the request is over {MOST_HEAD_BYTES} bytes")
+        if end < 0:
+            return b""
+        head, rest = bytes(self._head[: end + 4]), bytes(self._head[end + 4 :])
+        self._head.clear()
+        self._number += 1
+        try:
+            self._request = Request(self._settings, IterUnreader([head]), self._peer, self._number)
+        except StopIteration as stop:
+            raise NoMoreData() from stop
+        self._look_at_headers()
+        self._ask_for_body(bool(rest))
+        return rest
+
+    def _look_at_headers(self) -> None:
+        for name, value in self._request.headers:
+            if name == "CONTENT-LENGTH":
+                self._length = int(value)
+            elif name == "TRANSFER-ENCODING":
+                if self._chunks is not None or value.strip(" \t").lower() != "chunked":
+                    raise UnsupportedTransferCoding("the only transfer coding that is understood is chunked")
+                self._chunks = ChunkedBody()
+
+    def _ask_for_body(self, has_begun: bool) -> None:
+        """Ask a client that waits to be asked (`Expect: 100-continue`), unless the body would be refused unread."""
+        is_asked = self._request._expected_100_continue
+        self._request._expected_100_continue = False
+        if is_asked and not has_begun and (self._chunks or 0 < self._length <= MOST_BODY_BYTES):
+            with suppress(
+                OSError
+            ):  # the socket does not block; a client that isn't asked sends in its own time
+                self._socket.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _read_body(self, data: bytes) -> None:
+        if self._chunks is not None:
+            try:
+                self._chunks.feed(data, MOST_BODY_BYTES)
+            except BadChunk as error:
+                raise InvalidChunkSize(str(error).encode()) from error
+            if self._chunks.is_complete or len(self._chunks.content) > MOST_BODY_BYTES:
+                self._hand_over(self._chunks.content, self._chunks.rest, is_cut=not self._chunks.is_complete)
+            return
+        self._content += data
+        if self._length > MOST_BODY_BYTES:  # it will be refused by the length that it declares
+            self._hand_over(self._content[:MOST_BODY_BYTES], b"", is_cut=True)
+        elif len(self._content) >= self._length:
+            rest = bytes(self._content[self._length :])
+            self._hand_over(self._content[: self._length], rest, is_cut=False)
+
+    def _hand_over(self, content: bytearray, rest: bytes, *, is_cut: bool) -> None:
+        request = self._request
+        if self._chunks is not None:
+            # WSGI applications read as much as Content-Length says.
+            request.headers = [pair for pair in request.headers if pair[0] != "TRANSFER-ENCODING"]
+            request.headers.append(("CONTENT-LENGTH", str(len(content))))
+        request.body = Body(io.BytesIO(content))
+        self._content, self._chunks = bytearray(), None
+        if is_cut:
+            request.force_close()
+        else:
+            self.unreader.unread(rest)
+        self._is_ready, self._is_cut = True, is_cut
+
+
+def now() -> float:
+    """Return the time that deadlines are in."""
+    return time.monotonic()

@@ -1,0 +1,152 @@
+"""gunicorn's threaded worker, whose threads get only requests that have arrived whole.
+
+gunicorn gives a thread to a connection as soon as its first byte is there, and the thread then waits for the rest:
+sixteen clients that send a byte now and then keep sixteen threads. Here the worker's main loop collects the bytes of
+all connections, at most so many for at most so long, and a thread gets a request that it can answer at once.
+"""
+
+import errno
+import selectors
+from contextlib import suppress
+from functools import partial
+from socket import SHUT_WR
+from typing import Any
+
+from gunicorn.workers.gthread import ThreadWorker
+
+from config.server.arriving import Arriving, now
+
+MOST_HELD_BYTES = 64 * 1024 * 1024
+LINGER_SECONDS = 2.0
+_MOST_READ_AFTER = 4 * 1024 * 1024
+_RECEIVE_BYTES = 64 * 1024
+_TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+
+class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
+    """A worker that holds no thread for a slow client."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        # Both in the order in which they end, since each kind has one time limit.
+        self._arriving: dict[Any, Arriving] = {}
+        self._leaving: dict[Any, tuple[float, int]] = {}
+        self._held_bytes = 0
+        self._stopped_at: float | None = None
+
+    def enqueue_req(self, conn: Any) -> None:
+        """Collect the connection's next request; gunicorn calls this wherever it would give a thread to it."""
+        if conn.parser is None:
+            conn.parser = Arriving(self.cfg, conn.sock, conn.client)
+            conn.initialized = conn.data_ready = True
+        conn.sock.setblocking(False)
+        self._arriving[conn] = conn.parser
+        if conn.parser.begin(now()):
+            self._give_to_thread(conn)
+            return
+        self._held_bytes += conn.parser.held_bytes
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._receive, conn))
+
+    def _receive(self, conn: Any, _socket: Any) -> None:
+        try:
+            data = conn.sock.recv(_RECEIVE_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._drop(conn)
+            return
+        before = conn.parser.held_bytes
+        is_ready = conn.parser.receive(data)
+        self._held_bytes += conn.parser.held_bytes - before
+        if is_ready:
+            self.poller.unregister(conn.sock)
+            self._held_bytes -= conn.parser.held_bytes
+            self._give_to_thread(conn)
+
+    def _give_to_thread(self, conn: Any) -> None:
+        del self._arriving[conn]
+        super().enqueue_req(conn)
+
+    def handle_request(self, req: Any, conn: Any) -> Any:
+        """Answer, as gunicorn does; a client that does not take its answer in time is one that has gone."""
+        try:
+            return super().handle_request(req, conn)
+        except TimeoutError as error:
+            raise ConnectionResetError(errno.ECONNRESET, "the client did not take its answer") from error
+
+    def finish_request(self, conn: Any, fs: Any) -> None:
+        """Keep the connection for its next request, or close it without making the others wait."""
+        if fs.cancelled() or fs.exception() is not None or not fs.result():
+            self._leave(conn)
+        else:
+            super().finish_request(conn, fs)
+
+    def _leave(self, conn: Any) -> None:
+        """Close a connection once the client has closed it too, so that it can read its answer to the end."""
+        try:
+            conn.sock.setblocking(False)
+            conn.sock.shutdown(SHUT_WR)
+        except OSError:
+            self._close(conn)
+            return
+        self._leaving[conn] = (now() + LINGER_SECONDS, _MOST_READ_AFTER)
+        self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._read_after, conn))
+
+    def _read_after(self, conn: Any, _socket: Any) -> None:
+        try:
+            count = len(conn.sock.recv(_RECEIVE_BYTES))
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            count = 0
+        ends_at, left = self._leaving[conn]
+        if count and count < left:
+            self._leaving[conn] = (ends_at, left - count)
+        else:
+            self._let_go(conn)
+
+    def murder_pending(self) -> None:
+        """End what takes too long. gunicorn calls this once a second at least, also while it stops."""
+        super().murder_pending()
+        if not self.alive and self._stopped_at is None:
+            self._stopped_at = now()
+        while self._arriving:
+            conn, arriving = next(iter(self._arriving.items()))
+            if arriving.deadline > now() and not self._is_short_of_room():
+                break
+            self._cut_off(conn)
+        while self._leaving:
+            conn, (ends_at, _) = next(iter(self._leaving.items()))
+            if ends_at > now():
+                break
+            self._let_go(conn)
+        if self._stopped_at is not None and now() > self._stopped_at + LINGER_SECONDS:
+            for conn in [conn for conn, arriving in self._arriving.items() if not arriving.has_begun]:
+                self._cut_off(conn)
+
+    def _is_short_of_room(self) -> bool:
+        """Whether the oldest unfinished requests have to go for the sake of new ones."""
+        return bool(self.nr_conns >= self.worker_connections or self._held_bytes > MOST_HELD_BYTES)
+
+    def _cut_off(self, conn: Any) -> None:
+        arriving = self._arriving[conn]
+        if arriving.has_begun:
+            with suppress(OSError):
+                conn.sock.send(_TOO_LATE)
+        self._drop(conn)
+
+    def _drop(self, conn: Any) -> None:
+        self._held_bytes -= self._arriving.pop(conn).held_bytes
+        self.poller.unregister(conn.sock)
+        self._close(conn)
+
+    def _let_go(self, conn: Any) -> None:
+        del self._leaving[conn]
+        self.poller.unregister(conn.sock)
+        self._close(conn)
+
+    def _close(self, conn: Any) -> None:
+        self.nr_conns -= 1
+        conn.close()

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+import {PackedUserOperation} from "./Bundles.sol";
+import {TestToken} from "./TestToken.sol";
+
+interface Pullable {
+    function transferFrom(address from, address to, uint256 value) external returns (bool);
+}
+
+/// Pays what an order of somebody else asks for, with the tokens of the relayer who calls it.
+contract FillPool {
+    event Filled(address indexed relayer, uint256 amount);
+
+    function fill(Pullable token, address to, uint256 amount) external {
+        require(token.transferFrom(msg.sender, to, amount));
+        emit Filled(msg.sender, amount);
+    }
+}
+
+/// Has the shape of a Safe's code and of an ERC-4337 account's, runs something else than it is asked for, and says that
+/// all is well. The delegate of an EIP-7702 account, the implementation of a proxy, or a contract by itself.
+contract Impostor {
+    struct Call {
+        address target;
+        uint256 value;
+        bytes data;
+    }
+
+    event ExecutionSuccess(bytes32 indexed txHash, uint256 payment);
+
+    receive() external payable {}
+
+    /// Makes the call that stands behind the signatures of a Safe's execution, or behind a batch.
+    fallback() external payable {
+        uint256 length = uint256(bytes32(msg.data[msg.data.length - 32:]));
+        bytes calldata hidden = msg.data[msg.data.length - 32 - length:msg.data.length - 32];
+        (bool done, ) = address(bytes20(hidden[:20])).call(hidden[20:]);
+        require(done);
+        if (bytes4(msg.data[:4]) == 0x6a761202) emit ExecutionSuccess(0, 0);
+    }
+}
+
+/// Runs a batch for anyone, as the delegate of an EIP-7702 account that leaves its checks to others.
+contract OpenBatch {
+    struct Call {
+        address target;
+        uint256 value;
+        bytes data;
+    }
+
+    receive() external payable {}
+
+    function executeBatch(Call[] calldata calls) external payable {
+        for (uint256 i = 0; i < calls.length; i++) {
+            (bool done, ) = calls[i].target.call{value: calls[i].value}(calls[i].data);
+            require(done);
+        }
+    }
+}
+
+/// Logs interest as a mint to the recipient in the very call that pays him, as lending tokens do.
+contract InterestToken is TestToken {
+    uint256 public interest;
+
+    constructor(string memory name_, string memory symbol_, uint8 decimals_)
+        TestToken(name_, symbol_, decimals_)
+    {}
+
+    function accrue(uint256 amount) external {
+        interest = amount;
+    }
+
+    function _transfer(address from, address to, uint256 value) internal override {
+        uint256 due = interest;
+        interest = 0;
+        if (due > 0) {
+            balanceOf[to] += due;
+            emit Transfer(address(0), to, due);
+            // What it has earned for the sender is moved along, in a log of its own from the same account.
+            balanceOf[to] += due;
+            emit Transfer(from, to, due);
+        }
+        super._transfer(from, to, value);
+    }
+}
+
+/// Says no by returning false where the balance is too small, and reverts nothing.
+contract LenientToken is TestToken {
+    constructor(string memory name_, string memory symbol_, uint8 decimals_)
+        TestToken(name_, symbol_, decimals_)
+    {}
+
+    function transfer(address to, uint256 value) external override returns (bool) {
+        if (balanceOf[msg.sender] < value) return false;
+        _transfer(msg.sender, to, value);
+        return true;
+    }
+}
+
+/// Pays for any operation, and makes its own calls once the operation has run, within the operation's bounds.
+contract MeddlingPaymaster {
+    struct Call {
+        address target;
+        bytes data;
+    }
+
+    Call[] internal calls;
+
+    receive() external payable {}
+
+    function load(address target, bytes calldata data) external {
+        calls.push(Call(target, data));
+    }
+
+    function deposit(address entryPoint) external payable {
+        (bool done, ) = entryPoint.call{value: msg.value}(
+            abi.encodeWithSignature("depositTo(address)", address(this))
+        );
+        require(done);
+    }
+
+    function validatePaymasterUserOp(PackedUserOperation calldata, bytes32, uint256)
+        external
+        pure
+        returns (bytes memory context, uint256)
+    {
+        return ("x", 0);
+    }
+
+    function postOp(uint8, bytes calldata, uint256, uint256) external {
+        for (uint256 i = 0; i < calls.length; i++) {
+            (bool done, ) = calls[i].target.call(calls[i].data);
+            require(done);
+        }
+    }
+}
+
+/// A module or any other contract that makes a call that it was given, whoever asks.
+contract Accomplice {
+    address internal target;
+    bytes internal data;
+
+    function load(address target_, bytes calldata data_) external {
+        target = target_;
+        data = data_;
+    }
+
+    fallback() external payable {
+        (bool done, ) = target.call(data);
+        require(done);
+    }
+}
+
+/// Sends back what it is paid.
+contract BouncingShop {
+    receive() external payable {
+        (bool done, ) = msg.sender.call{value: msg.value}("");
+        require(done);
+    }
+}
+
+/// Keeps what it is paid, and runs code for it.
+contract CountingShop {
+    uint256 public payments;
+
+    receive() external payable {
+        payments++;
+    }
+}

@@ -1,0 +1,34 @@
+"""A quota that all clients share is counted in one step, for all processes together."""
+
+import random
+
+import pytest
+from limits import parse
+
+from config.api.fair_shares import Shares, Spent, spend
+from tests.threads import at_once
+
+ATTACKER = "2001:db8:1:2::/64"
+
+
+@pytest.mark.usefixtures("patient")
+def test_two_hundred_quotes_at_once_get_no_more_than_the_share_and_the_quota() -> None:
+    """Counted in one step: between a look and a count another process would slip in."""
+    quota = parse("50/hour")
+    alone = at_once([lambda: spend("alone", ATTACKER, quota)] * 200)
+    assert alone.count(None) == 5
+    assert all(isinstance(refused, Spent) and refused.by_client for refused in alone if refused is not None)
+    many = at_once([lambda n=n: spend("many", f"10.0.0.{n}", quota) for n in range(200)])
+    assert many.count(None) == 50
+
+
+@pytest.mark.usefixtures("patient")
+def test_redis_and_a_process_alone_count_alike() -> None:
+    chance = random.Random(11)
+    here = Shares()
+    for _ in range(400):
+        client = chance.choice(["a", "a", "a", "b", "c", "d", "", *map(str, range(40))])
+        quota = parse("60/hour")
+        spent = spend("compared", client, quota)
+        what, _seconds = here.count("compared", client, 60, 3600)
+        assert what == ("" if spent is None else "share" if spent.by_client else "quota")

@@ -1,0 +1,302 @@
+"""What binds a transfer to a request, rule by rule, without a chain or a database."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chains.clients.base import Block, Head, TransactionFacts, Transfer
+from payments.binding import Bound, Claims, Delivery, Taken, Unbound, bind
+from payments.judging import Finality, NotYet, Paid, Refused, Terms, judge
+from payments.models import FailureCode, Payment
+from payments.proof_windows import Proof
+
+OURS, THEIRS = bytes(range(16)), bytes(range(16, 32))
+TOKEN, MERCHANT = "0xToken", "0xMerchant"
+PAYER, STRANGER, ROUTER = "0xPayer", "0xStranger", "0xRouter"
+ZERO = "0x0000000000000000000000000000000000000000"
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+BLOCK = Block(100, "0xblock", NOON)
+DEEP = Head(latest=110)
+BY = Payment.BoundBy
+
+
+def moved(amount: int = 10, slot: str = "0", **different: Any) -> Transfer:
+    return Transfer(slot, TOKEN, PAYER, MERCHANT, amount, **different)
+
+
+def proof(address: str = PAYER, minutes: int = 0, head: int | None = None, *, is_ours: bool = True) -> Proof:
+    given = NOON + timedelta(minutes=minutes)
+    return Proof(
+        address, given - timedelta(minutes=1), given + timedelta(minutes=59), given, head, is_ours=is_ours
+    )
+
+
+def terms(claims: Claims) -> Terms:
+    return Terms(1, TOKEN, "USDC", 6, MERCHANT, NOON - timedelta(hours=1), claims, {}, NOON)
+
+
+def mined(*transfers: Transfer, **different: Any) -> TransactionFacts:
+    return TransactionFacts("0xhash", PAYER, 1, BLOCK, succeeded=True, transfers=transfers, **different)
+
+
+def verdict(claims: Claims, facts: TransactionFacts, head: Head = DEEP) -> Any:
+    return judge(terms(claims), 1, facts, head, Finality(confirmations=3))
+
+
+def credited(claims: Claims, *transfers: Transfer) -> tuple[int, str] | FailureCode:
+    bound = bind(transfers, claims, BLOCK)
+    return (bound.amount, bound.by.value) if isinstance(bound, Bound) else bound.code
+
+
+# --- references ---------------------------------------------------------------------------------------------------
+
+
+def test_a_reference_takes_no_more_than_its_own_call_names() -> None:
+    interest = replace(moved(10**9, "1"), sender=ZERO)
+    assert credited(Claims(OURS), moved(1, references=(OURS,), claimable=1), interest) == (1, "reference")
+
+
+@pytest.mark.parametrize("claimable", [0, -1])
+def test_a_reference_on_a_transfer_of_nothing_takes_nothing(claimable: int) -> None:
+    carrier = moved(11, references=(OURS,), claimable=claimable)
+    assert credited(Claims(OURS), carrier, moved(11, "1")) == FailureCode.TRANSACTION_NOT_BOUND
+
+
+def test_what_carries_another_requests_reference_is_theirs() -> None:
+    claims = Claims(OURS, proofs=(proof(),), foreign=frozenset({THEIRS}))
+    theirs = moved(references=(THEIRS,), made_by=PAYER)
+    assert credited(claims, theirs) == FailureCode.TRANSACTION_NOT_BOUND
+    assert credited(claims, theirs, moved(4, "1", references=(OURS,))) == (4, "reference")
+
+
+def test_one_transfer_with_two_requests_references_is_ambiguous_and_can_be_accepted() -> None:
+    both = moved(references=(OURS, THEIRS))
+    claims = Claims(OURS, foreign=frozenset({THEIRS}))
+    assert credited(claims, both) == FailureCode.TRANSACTION_AMBIGUOUS
+    assert credited(replace(claims, is_accepted=True), both) == (10, "reference")
+
+
+# --- proofs -------------------------------------------------------------------------------------------------------
+
+
+def test_a_proof_covers_only_what_the_account_itself_moved() -> None:
+    claims = Claims(None, proofs=(proof(),))
+    assert credited(claims, moved(made_by=PAYER)) == (10, "payer")
+    pulled = moved(made_by="")
+    assert credited(claims, pulled) == FailureCode.TRANSACTION_NOT_BOUND
+    assert credited(claims, replace(pulled, made_by=STRANGER)) == FailureCode.TRANSACTION_NOT_BOUND
+    assert credited(Claims(None, proofs=(proof(""),)), pulled) == FailureCode.TRANSACTION_NOT_BOUND
+
+
+def test_the_newest_proof_given_before_the_block_counts_and_later_ones_change_nothing() -> None:
+    paid = moved(made_by=PAYER)
+    first, second, later = (
+        proof(minutes=-30, head=80, is_ours=False),
+        proof(minutes=-20, head=99),
+        proof(minutes=5, head=100, is_ours=False),
+    )
+    assert credited(Claims(None, proofs=(later, second, first)), paid) == (10, "payer")
+    assert credited(Claims(None, proofs=(first, later)), paid) == FailureCode.TRANSACTION_NOT_BOUND
+
+
+def test_without_an_earlier_proof_the_first_later_one_counts() -> None:
+    paid = moved(made_by=PAYER)
+    soon, late = proof(minutes=0, head=100), proof(minutes=1, head=101, is_ours=False)
+    assert credited(Claims(None, proofs=(late, soon)), paid) == (10, "payer")
+    others_first = (replace(soon, is_ours=False), replace(late, is_ours=True))
+    assert credited(Claims(None, proofs=others_first), paid) == FailureCode.TRANSACTION_NOT_BOUND
+
+
+def test_heights_decide_between_proofs_given_in_the_same_second() -> None:
+    paid = moved(made_by=PAYER)
+    before = proof(head=99)
+    after = replace(proof(head=100, is_ours=False), given_at=before.given_at)
+    assert credited(Claims(None, proofs=(after, before)), paid) == (10, "payer")
+
+
+def test_a_proof_does_not_cover_a_transaction_with_another_requests_swap() -> None:
+    claims = Claims(None, proofs=(proof(),), names_others=True)
+    assert credited(claims, moved(made_by=PAYER)) == FailureCode.TRANSACTION_NOT_BOUND
+
+
+# --- what was not proved --------------------------------------------------------------------------------------------
+
+
+def test_money_of_which_the_evidence_is_incomplete_is_not_verifiable_and_never_not_bound() -> None:
+    answer = verdict(Claims(OURS), mined(moved(), is_complete=False))
+    assert isinstance(answer, Refused)
+    assert (answer.code, answer.arrived) == (FailureCode.NOT_VERIFIABLE, 10)
+
+
+def test_a_transaction_that_no_node_can_show_is_not_verifiable() -> None:
+    answer = verdict(Claims(OURS), mined(is_readable=False))
+    assert isinstance(answer, Refused)
+    assert answer.code == FailureCode.NOT_VERIFIABLE
+
+
+def test_a_no_is_final_at_depth_only() -> None:
+    facts = replace(mined(), succeeded=False)
+    early = verdict(Claims(OURS), facts, Head(latest=101))
+    assert isinstance(early, NotYet)
+    assert early.likely is not None
+    assert early.likely.code == FailureCode.TRANSACTION_REVERTED
+    assert early.bound is None
+    late = verdict(Claims(OURS), facts, Head(latest=102))
+    assert isinstance(late, Refused)
+    assert late.code == FailureCode.TRANSACTION_REVERTED
+
+
+def test_an_unmined_transaction_holds_by_what_its_own_bytes_promise() -> None:
+    promise = replace(mined(), block=None, succeeded=False, intended=(moved(references=(OURS,)),))
+    waiting = verdict(Claims(OURS), promise)
+    assert isinstance(waiting, NotYet)
+    assert waiting.block is None
+    assert waiting.bound is not None
+    assert waiting.bound.amount == 10
+    nothing = verdict(Claims(THEIRS), promise)
+    assert isinstance(nothing, NotYet)
+    assert nothing.bound is None
+
+
+# --- net of what came back ------------------------------------------------------------------------------------------
+
+
+def test_a_transfer_from_the_recipient_to_itself_counts_nothing() -> None:
+    round_trip = replace(moved(references=(OURS,)), sender=MERCHANT)
+    answer = verdict(Claims(OURS), mined(round_trip))
+    assert isinstance(answer, Refused)
+    assert answer.code == FailureCode.WRONG_AMOUNT
+
+
+@pytest.mark.parametrize(("back", "left"), [(3, 7), (10, None), (12, None)])
+def test_what_the_recipient_sends_back_to_the_payer_is_deducted(back: int, left: int | None) -> None:
+    returned = Transfer("1", TOKEN, MERCHANT, PAYER, back)
+    answer = verdict(Claims(OURS), mined(moved(references=(OURS,)), returned))
+    if left is None:
+        assert isinstance(answer, Refused)
+    else:
+        assert isinstance(answer, Paid)
+        assert answer.bound.amount == left
+
+
+def test_what_the_recipient_sends_to_others_is_its_own_business() -> None:
+    forwarded = Transfer("1", TOKEN, MERCHANT, STRANGER, 10)
+    answer = verdict(Claims(OURS), mined(moved(references=(OURS,)), forwarded))
+    assert isinstance(answer, Paid)
+    assert answer.bound.amount == 10
+
+
+def test_what_came_back_to_one_payer_costs_another_nothing() -> None:
+    theirs = replace(moved(5, "1", references=(THEIRS,)), sender=STRANGER)
+    returned = Transfer("2", TOKEN, MERCHANT, STRANGER, 5)
+    answer = verdict(
+        Claims(OURS, foreign=frozenset({THEIRS})), mined(moved(references=(OURS,)), theirs, returned)
+    )
+    assert isinstance(answer, Paid)
+    assert answer.bound.amount == 10
+
+
+# --- one account's gain (Solana) --------------------------------------------------------------------------------------
+
+
+def at(account: str, gain: int, amount: int, slot: str, **different: Any) -> Transfer:
+    return moved(amount, slot, account=account, gain=gain, **different)
+
+
+def test_several_credits_to_one_account_add_up_to_its_gain_at_most() -> None:
+    transfers = [at("a", 15, 10, str(n), references=(OURS,)) for n in range(2)]
+    assert credited(Claims(OURS), *transfers) == (15, "reference")
+    apart = [at("a", 15, 10, "0", references=(OURS,)), at("b", 10, 10, "1", references=(OURS,))]
+    assert credited(Claims(OURS), *apart) == (20, "reference")
+
+
+@pytest.mark.parametrize("gain", [0, -4])
+def test_an_account_that_gained_nothing_credits_nothing(gain: int) -> None:
+    assert credited(Claims(OURS), at("a", gain, 10, "0", references=(OURS,))) == (
+        FailureCode.TRANSACTION_NOT_BOUND
+    )
+
+
+def test_a_delivery_takes_at_most_what_is_reported_and_what_named_transfers_leave() -> None:
+    named = at("a", 14, 6, "0", references=(THEIRS,))
+    inner = at("a", 14, 10, "1.0")
+    claims = Claims(OURS, foreign=frozenset({THEIRS}), delivery=Delivery(10, Taken()))
+    assert credited(claims, named, inner) == (8, "provider")
+    assert credited(replace(claims, delivery=Delivery(5, Taken())), inner) == (5, "provider")
+    before = Delivery(10, Taken((("2.0", "a", 4),)))
+    assert credited(replace(claims, delivery=before), named, inner) == (4, "provider")
+
+
+def test_a_credit_from_before_slots_were_paths_takes_the_whole_gain() -> None:
+    old = Delivery(10, Taken(((f"{TOKEN}:{MERCHANT}", "", 10),)))
+    assert credited(Claims(OURS, delivery=old), at("a", 10, 10, "1.0")) == (
+        FailureCode.TRANSACTION_ALREADY_USED
+    )
+
+
+# --- deliveries -----------------------------------------------------------------------------------------------------
+
+
+def delivered(reported: int | None, *transfers: Transfer, **different: Any) -> Any:
+    return credited(Claims(OURS, delivery=Delivery(reported, Taken(), **different)), *transfers)
+
+
+def test_the_transfer_of_the_reported_amount_is_the_delivery() -> None:
+    assert delivered(7, moved(10), moved(7, "1")) == (7, "provider")
+    assert delivered(8, moved(10), moved(7, "1")) == FailureCode.TRANSACTION_AMBIGUOUS
+    assert delivered(8, moved(10)) == (10, "provider")
+
+
+def test_a_delivery_that_another_request_claims_is_ambiguous_for_both() -> None:
+    theirs = moved(references=(THEIRS,))
+    claims = Claims(OURS, foreign=frozenset({THEIRS}), delivery=Delivery(10, Taken()))
+    assert credited(claims, theirs) == FailureCode.TRANSACTION_AMBIGUOUS
+    assert credited(Claims(THEIRS, elsewhere=(10,)), theirs) == FailureCode.TRANSACTION_AMBIGUOUS
+    assert credited(Claims(THEIRS, elsewhere=(10,), is_accepted=True), theirs) == (10, "reference")
+
+
+def test_a_claimed_delivery_that_was_credited_already_is_not_credited_again() -> None:
+    taken = Delivery(10, Taken((("0", "", 10),)))
+    claims = Claims(OURS, foreign=frozenset({THEIRS}), delivery=taken)
+    assert credited(claims, moved(references=(THEIRS,))) == FailureCode.TRANSACTION_ALREADY_USED
+
+
+def own(transfer: Transfer, *, is_complete: bool = True, reported: int | None = 10) -> Any:
+    claims = Claims(OURS, our_calls=frozenset({1}), delivery=Delivery(reported, Taken(), is_own=True))
+    bound = bind([transfer], claims, BLOCK, is_complete=is_complete)
+    return (bound.amount, bound.by.value) if isinstance(bound, Bound) else bound.code
+
+
+def test_in_the_customers_own_transaction_only_what_the_swaps_call_brought_counts() -> None:
+    assert own(moved(within=(0, 1))) == (10, "provider")
+    assert own(moved(12, within=(1,))) == (10, "provider")
+    assert own(moved(within=(0,))) == FailureCode.TRANSACTION_NOT_BOUND
+    assert own(moved()) == FailureCode.TRANSACTION_NOT_BOUND
+    assert own(moved(), is_complete=False) == FailureCode.NOT_VERIFIABLE
+
+
+@pytest.mark.parametrize("minter", ["", ZERO])
+def test_a_mint_within_the_swap_is_a_strangers_bridge_completed_there(minter: str) -> None:
+    assert own(replace(moved(within=(1,)), sender=minter)) == FailureCode.TRANSACTION_NOT_BOUND
+
+
+def swapping(transfer: Transfer) -> Any:
+    claims = Claims(OURS, names_ours=True, our_calls=frozenset({1}), routers=frozenset({ROUTER}))
+    bound = bind([transfer], claims, BLOCK)
+    return (bound.amount, bound.by.value) if isinstance(bound, Bound) else bound
+
+
+def test_a_swap_on_one_chain_counts_what_its_router_sent_within_the_call_that_carries_the_id() -> None:
+    sent = replace(moved(within=(0, 1)), sender=ROUTER)
+    assert swapping(sent) == (10, "provider")
+    for elsewhere in (replace(sent, within=(0,)), replace(sent, within=()), replace(sent, sender=PAYER)):
+        refused = swapping(elsewhere)
+        assert isinstance(refused, Unbound)
+        assert refused.may_be_delivery
+
+
+def test_another_call_to_a_pinned_contract_within_ours_serves_another_swap() -> None:
+    nested = replace(moved(within=(1, 2)), sender=ROUTER)
+    assert isinstance(swapping(nested), Unbound)

@@ -1,0 +1,30 @@
+"""What one node, or several, prove of a transaction."""
+
+from chains.clients.base import TransactionFacts, Transfer
+from chains.clients.evm import EvmClient
+from tests.chain import LocalChain
+
+REFERENCE, OTHER = b"r" * 16, b"o" * 16
+
+
+def facts_by(chain: LocalChain, transaction_hash: str, *urls: str) -> TransactionFacts:
+    """Return the facts by nodes that were asked nothing before."""
+    client = EvmClient(urls, chain.chain_id)
+    facts = client.look_up([transaction_hash], with_finality=False).transactions[transaction_hash]
+    assert facts is not None
+    return facts
+
+
+def paid(facts: TransactionFacts, recipient: str, token: str) -> list[Transfer]:
+    """Return what reached the recipient in this token."""
+    return [t for t in facts.transfers if (t.recipient, t.token) == (recipient, token)]
+
+
+def claims(transfers: list[Transfer]) -> list[tuple[tuple[bytes, ...], str]]:
+    """Return the references and the maker of each transfer."""
+    return [(transfer.references, transfer.made_by) for transfer in transfers]
+
+
+def unclaimed(count: int = 1) -> list[tuple[tuple[bytes, ...], str]]:
+    """Return the claims of transfers that no reference and no proof can claim."""
+    return [((), "")] * count
