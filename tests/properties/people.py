@@ -63,7 +63,11 @@ def pay(world: World, step: Step) -> None:
     amount, payer = _amount(world, request, step), world.somebody("customer")
     reference = bytes(world.requests[request].reference)
     move = Move(amount, payer, MERCHANT, frozenset({request}), made_by=payer, references=(reference,))
-    _pay(world, step, Intent("reference", request, amount, world.home.send(payer, [move], effect=f"pay{payer}")))
+    _pay(
+        world,
+        step,
+        Intent("reference", request, amount, world.home.send(payer, [move], effect=f"pay{payer}")),
+    )
 
 
 def pay_with_proof(world: World, step: Step) -> None:
@@ -365,27 +369,10 @@ def begin_own_swap(world: World, step: Step) -> None:
     world.submit(request, sent.hash, world.source_chain, by="thief")
 
 
-TRICKS = (
-    "deliver",
-    "operation",
-    "pay",
-    "pay nothing",
-    "pay plainly",
-    "by contract",
-    "pull",
-    "two references",
-    "another's reference",
-    "swap",
-    "swap to myself",
-    "another's id",
-    "only log",
-    "inside",
-    "round",
-    "second account",
-    "back",
-    "other token",
-    "loud",
-    "submit to all",
+WITH_THEIR_OWN = ("pay", "pay nothing", "pay plainly", "swap", "swap to myself", "round")
+TWISTS = (
+    *("by contract", "pull", "two references", "another's reference", "another's id", "only log", "inside"),
+    *("back", "back", "second account", "other token", "loud", "submit to all"),
 )
 
 
@@ -437,9 +424,7 @@ def _mentions(world: World, step: Step, mine_: UUID, theirs: UUID) -> tuple[Ment
     return tuple(calls)
 
 
-def _own_moves(
-    world: World, step: Step, mine_: UUID, theirs: UUID, own_call: tuple[int, ...]
-) -> list[Move]:
+def _own_moves(world: World, step: Step, mine_: UUID, theirs: UUID, own_call: tuple[int, ...]) -> list[Move]:
     """Return what the thief moves beside others' money."""
     tricks, reference = step.tricks, bytes(world.requests[mine_].reference)
     references: tuple[bytes, ...] = (reference,)
@@ -457,9 +442,7 @@ def _own_moves(
         carried = () if "pay plainly" in tricks else references
         made_by = "" if "pull" in tricks else payer
         inner = is_inner or "pull" in tricks
-        moves.append(
-            Move(step.n, payer, MERCHANT, THE_THIEFS, made_by, carried, token=token, is_inner=inner)
-        )
+        moves.append(Move(step.n, payer, MERCHANT, THE_THIEFS, made_by, carried, token=token, is_inner=inner))
         paid = step.n
     if "pay nothing" in tricks:
         moves.append(Move(0, payer, MERCHANT, THE_THIEFS, payer, references, is_inner=is_inner))
@@ -496,8 +479,21 @@ def _round(world: World, step: Step, references: tuple[bytes, ...]) -> list[Move
 ACTIONS = {
     function.__name__: function
     for function in (
-        *(create, pay, pay_with_proof, sign_operation, bundle, swap, bridge, speed_up, call_off, submit_again),
+        *(
+            create,
+            pay,
+            pay_with_proof,
+            sign_operation,
+            bundle,
+            swap,
+            bridge,
+            speed_up,
+            call_off,
+            submit_again,
+        ),
         *(deliver, mine, reorganise, rebroadcast, go_down, look, wait, cancel, accept, retry),
         *(steal, junk, prove_own, begin_own_swap, compose),
     )
 }
+# Steps of which the service sees nothing before it looks.
+ONLY_ON_THE_CHAIN = {"mine", "reorganise", "rebroadcast", "deliver", "call_off"}

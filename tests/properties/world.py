@@ -90,8 +90,8 @@ SOURCE = 9
 SOLANA = (4, 5)
 
 
-def make_catalogue(token: str) -> None:
-    """Store the chains and the one token on each."""
+def make_catalogue(token: str) -> Mapping[int, Chain]:
+    """Store the chains and the one token on each; return the chains by their ids."""
     chains = Chain.objects.bulk_create(
         Chain(
             id=chain_id,
@@ -107,6 +107,7 @@ def make_catalogue(token: str) -> None:
         Token(chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address=token)
         for chain in chains
     )
+    return {chain.pk: chain for chain in Chain.objects.prefetch_related("tokens")}
 
 
 @dataclass
@@ -147,6 +148,7 @@ class World:
     """All that happens in one sequence."""
 
     merchants: tuple[Merchant, Merchant]
+    chains: Mapping[int, Chain]
     setting: Setting
     clock: Clock
     provider_is_silent: bool = False
@@ -171,17 +173,14 @@ class World:
             tells_finality=setting.tells_finality,
         )
         self.source = Ledger(self.clock)
-        self.chains = {chain.pk: chain for chain in Chain.objects.filter(pk__in=(setting.chain_id, SOURCE))}
         self.home_chain, self.source_chain = self.chains[setting.chain_id], self.chains[SOURCE]
-        self.tokens = {token.chain_id: token for token in Token.objects.filter(chain__in=self.chains)}
+        self.tokens = {chain.pk: chain.tokens.all()[0] for chain in (self.home_chain, self.source_chain)}
 
     # --- what the service is asked -------------------------------------------------------------------------------
 
     def create(self, amount: int, *, of: int = 0, references: bool = True) -> PaymentRequest:
         token = self.tokens[self.home_chain.pk]
-        request = make_request(
-            self.merchants[of], token, f"0.{amount:06}", MERCHANT, references=references
-        )
+        request = make_request(self.merchants[of], token, f"0.{amount:06}", MERCHANT, references=references)
         self.requests[request.pk] = request
         return request
 
@@ -306,8 +305,8 @@ class World:
         keys = list(self.requests)
         return keys[which % len(keys)] if keys else None
 
-    def ledger_of(self, payment: Payment) -> Ledger:
-        return self.home if payment.chain_id == self.home_chain.pk else self.source
+    def ledger_of(self, chain_id: int) -> Ledger:
+        return self.home if chain_id == self.home_chain.pk else self.source
 
     def mine(self) -> None:
         self.clock.forward(BLOCK_TIME)
