@@ -101,8 +101,6 @@ class Oracle:
         if payment.bound_by == Payment.BoundBy.MANUAL:
             assert payment.pk in self.world.accepted, where
             assert not self._is_claimed_elsewhere(sent, move, payment.request_id), where
-        elif move.owners is not THE_THIEFS:
-            assert payment.request_id in move.owners, where
 
     def _is_claimed_elsewhere(self, sent: Sent, move: Move, request: UUID) -> bool:
         """Whether a customer bound the money to another request in a way that nodes can show."""
@@ -110,7 +108,10 @@ class Oracle:
         return is_shown and bool(move.owners) and request not in (move.owners or ()) and bool(move.references)
 
     def _check_totals(self, consumed: list[Row], payments: dict[str, Row]) -> None:
-        """No transaction gives more than arrived by it, nor gives a thief more than the thief has paid."""
+        """No transaction gives more than arrived by it, and no request more than was meant for it there.
+
+        What goes beyond that has to be the thief's own money: nobody is robbed if a thief pays for others.
+        """
         by_hash: dict[str, list[Row]] = defaultdict(list)
         for row in consumed:
             by_hash[row.transaction_hash].append(row)
@@ -118,14 +119,13 @@ class Oracle:
             sent = self.world.home.sent[hash_]
             if not sent.is_mined:
                 continue  # credited before a reorganisation
-            thiefs = sum(
-                int(row.amount)
-                for row in rows
-                if sent.moves[int(row.slot)].owners is THE_THIEFS
-                and payments[row.payment_id].bound_by != Payment.BoundBy.MANUAL
-            )
-            where = f"{rows} of {sent}"
-            assert thiefs <= max(net(sent, thiefs_only=True), 0), where
+            where = f"{[(row.slot, row.amount, payments[row.payment_id]) for row in rows]} of {sent}"
+            credited: Counter[UUID] = Counter()
+            for row in rows:
+                if payments[row.payment_id].bound_by != Payment.BoundBy.MANUAL:
+                    credited[payments[row.payment_id].request_id] += int(row.amount)
+            beyond = sum(max(amount - meant_for(request, sent), 0) for request, amount in credited.items())
+            assert beyond <= max(net(sent, thiefs_only=True), 0), where
             assert sum(int(row.amount) for row in rows) <= net(sent), where
             for account in {row.account for row in rows if row.account}:
                 taken = sum(int(row.amount) for row in rows if row.account == account)
@@ -212,13 +212,11 @@ class Oracle:
         sent = intent.money or intent.sent
         if sent is None or not sent.is_mined or not sent.succeeds:
             return any(each.at != POOL for each in (sent,) if each)
-        owners = frozenset({intent.request})
-        places = [place for place, move in enumerate(sent.moves) if move.owners == owners]
-        rows = [row for place in places if (row := self.credits.get((sent.hash, str(place))))]
+        rows = [row for (hash_, _), row in self.credits.items() if hash_ == sent.hash]
         if any(self.payments[row.payment_id].bound_by == Payment.BoundBy.MANUAL for row in rows):
             return False  # the merchant gave it to whom the merchant liked
         own = [row for row in rows if self.payments[row.payment_id].request_id == intent.request]
-        return sum(int(row.amount) for row in own) < intent.amount
+        return sum(int(row.amount) for row in own) < meant_for(intent.request, sent)
 
     def _check_missing(self, intent: Intent) -> None:
         sent = intent.money
@@ -243,6 +241,12 @@ class Oracle:
         return None
 
 
+def meant_for(request: UUID, sent: Sent) -> int:
+    """Return what honest customers sent for the request by this transaction."""
+    owners = frozenset({request})
+    return sum(move.amount for move in sent.moves if move.owners == owners and move.recipient == MERCHANT)
+
+
 def net(sent: Sent, *, thiefs_only: bool = False) -> int:
     """Return what the merchant had more after the transaction: of the thief's money alone, or of everybody's."""
     return sum(
@@ -257,6 +261,9 @@ def is_verifiable(home: Ledger, sent: Sent, intent: Intent) -> bool:
     if sent.noise is not Noise.QUIET:
         return False
     if intent.kind in ("wallet", "proved wallet") and home.is_blind_to(sent):
+        return False
+    # A merchant's contract that pays the very signer: it can't be known from whose money.
+    if any(move.sender == MERCHANT and move.recipient == sent.sender for move in sent.moves):
         return False
     return not is_after(sent, intent)
 
