@@ -249,7 +249,7 @@ def _manage(*arguments: str, environment: dict[str, str]) -> str:
 def _parts(memory: Memory, at: Addresses, environment: dict[str, str]) -> list[Part]:
     bind = at.web.removeprefix("http://")
     application = "demo.wsgi" if (REPOSITORY / "demo" / "wsgi.py").exists() else "config.wsgi"
-    web = ["gunicorn", f"{application}:application", "--bind", bind, "--worker-class", "gthread"]
+    web = ["gunicorn", f"{application}:application", "--config", "config/gunicorn.py", "--bind", bind]
     web += ["--workers", "2", "--threads", "8", "--graceful-timeout", "5"]
     celery = ["celery", "-A", "config"]
     worker = [*celery, "worker", "--loglevel", "INFO", "--concurrency", "2"]

@@ -172,5 +172,5 @@ def flag_reorged(payment: Payment) -> None:
             announcements.announce_reorged(request, payment)
             kind = "simulated payment" if payment.is_simulated else "payment"
             logger.error(
-                "%s %s was completed, and its block has vanished since: it needs attention", kind, payment.pk
+                "%s %s was completed, and its block has vanished since: a person is needed", kind, payment.pk
             )

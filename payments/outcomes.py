@@ -276,11 +276,10 @@ def _fail(
         is_bridging=False,
         failed_at=now,
         next_check_at=None,
-        unanswered_looks=0,
         # Until its block is final, a reorganisation can still turn the failure.
         finality_check_at=now + FIRST_FINALITY_LOOK if is_mined and not payment.is_simulated else None,
         **_FREE,
-        **known,
+        **{"unanswered_looks": 0, **known},
     )
     if moved and not is_silent:
         announcements.announce_failed(request, payment)

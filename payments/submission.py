@@ -220,6 +220,7 @@ def record_found(request: PaymentRequest, *, chain: Chain, transaction_hash: str
                 chain=chain,
                 transaction_hash=transaction_hash,
                 submitted_publicly=False,
+                seen_at=timezone.now(),
                 status_detail="Found on the network by its reference.",
             )
             note_creation(locked, payment=payment, actor="discovery")
@@ -283,5 +284,5 @@ def _refuse_consumed(request: PaymentRequest, chain: Chain, transaction_hash: st
     elsewhere = consumed.exclude(payment__request=request)
     # One transaction may carry the references of several requests; then only the chain can tell what is left of it.
     if elsewhere.exists() and not elsewhere.filter(payment__carries_others=True).exists():
-        message = "This transaction has already been used to pay another request."
+        message = "This transaction has paid another request already."
         raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, message)

@@ -120,13 +120,23 @@ def _unsettled(hashes: Sequence[str], answers: Sequence[_Answer]) -> list[str]:
 
 def _is_settled(said: Sequence[TransactionFacts | None]) -> bool:
     """Whether two agree on all that any of them proves, or none saw the transaction in a block but it is known."""
-    agreed = _common(said)
-    if agreed is not None:
-        known = [facts for facts in said if facts is not None]
-        is_readable = agreed.is_readable or not any(facts.is_readable for facts in known)
-        return is_readable and (agreed.is_complete or not any(facts.is_complete for facts in known))
     known = [facts for facts in said if facts is not None]
-    return bool(known) and not any(facts.block for facts in known)
+    agreed = _common(said)
+    if agreed is None:
+        return bool(known) and not any(facts.block for facts in known)
+    return agreed.is_complete or not any(_proves_more(facts, agreed) for facts in known)
+
+
+def _proves_more(facts: TransactionFacts, agreed: TransactionFacts) -> bool:
+    """Whether one node proves what another may confirm, beyond what two agree on."""
+    if facts.is_readable > agreed.is_readable or facts.is_complete > agreed.is_complete:
+        return True
+    agreed_on = {_moved(transfer): transfer for transfer in agreed.transfers}
+    return any(
+        transfer != agreed_on[moved]
+        for transfer in facts.transfers
+        if (moved := _moved(transfer)) in agreed_on
+    )
 
 
 def _is_head_unsettled(answers: Sequence[_Answer]) -> bool:
@@ -277,7 +287,9 @@ def _not_mined(said: Sequence[TransactionFacts | None]) -> TransactionFacts | No
 def _set_liars_aside(wanted: str, agreed: TransactionFacts, answers: Sequence[_Answer]) -> None:
     for answer in answers:
         facts = answer.snapshot.transactions.get(wanted)
-        if facts is not None and facts.block is not None and _both(facts, agreed) is None:
+        if facts is None or facts.block is None or facts.is_readable != agreed.is_readable:
+            continue  # a node that can't show so large a transaction does not lie
+        if _both(facts, agreed) is None:
             answer.node.set_aside(Contradicted("two other nodes agree on another answer"))
 
 

@@ -42,7 +42,7 @@ from chains.clients.evm_evidence import Doubtful, EvidenceReader, Evidences
 from chains.clients.evm_loud import LoudReader
 from chains.clients.evm_nonces import NonceLookup
 from chains.clients.evm_simulation import Simulator
-from chains.clients.evm_tracing import Mined, Tracer, Traces, traces_of
+from chains.clients.evm_tracing import Alone, Mined, Tracer, Traces, traces_of
 from chains.clients.nodes import WrongChain
 from chains.clients.quantities import data_bytes, quantity
 from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, sound
@@ -50,6 +50,7 @@ from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, sound
 _CHAIN_ID: Call = ("eth_chainId", [])
 _HEAD: Call = ("eth_blockNumber", [])
 _MOST_SIMULATIONS = 2
+_MOST_TRIES_ALONE = 3
 _UNLIMITED = 2**256 - 1
 
 
@@ -105,7 +106,7 @@ class EvmClient:
         *,
         with_finality: bool,
         mentioning: frozenset[str] = frozenset(),
-        alone: bool = False,
+        alone: Alone | None = None,
     ) -> Snapshot:
         """Return what one node says, in two rounds of questions, whatever their number, and one more for traces.
 
@@ -120,7 +121,7 @@ class EvmClient:
         `alone`, for one transaction.
         """
         if alone:
-            found = evm_facts.fetch_alone(node, transaction_hashes[0])
+            found = evm_facts.fetch_alone(node, transaction_hashes[0], is_last_try=alone.is_last_try)
         else:
             known = self._loud[node.urls[0]].known(transaction_hashes)
             found = evm_facts.fetch(node, transaction_hashes, known)
@@ -128,7 +129,11 @@ class EvmClient:
         traces = evm_facts.checked(found, self._traces(node, mined, mentioning, alone=alone))
         found = evm_facts.set_apart(found, traces.loud)
         evidences = self._evidences(node, evm_facts.doubtful(found, traces))
-        read_alone = {} if alone else self._read_alone(node, found, mentioning)
+        read_alone: dict[str, TransactionFacts] = {}
+        if found.loud and not alone:
+            read_alone = self._read_alone(node, found, mentioning)
+            failing = self._loud[node.urls[0]].failing(found.loud, mentioning)
+            found = evm_facts.without(found, failing - read_alone.keys())
         tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
         heights = map(hex, evm_facts.heights(found))
         calls: list[Call] = [("eth_getBlockByNumber", [tag, False]) for tag in [*tags, *heights]]
@@ -145,14 +150,13 @@ class EvmClient:
         self, node: JsonRpc, found: evm_facts.Found, mentioning: frozenset[str]
     ) -> dict[str, TransactionFacts]:
         """Return what is known by now of the loud transactions; the rest is read in the background."""
-        if not found.loud:
-            return {}
         reader, quiet = self._loud[node.urls[0]], node.quietly()
         reader.remember(found.loud)
 
-        def read(transaction_hash: str) -> TransactionFacts | None:
+        def read(transaction_hash: str, failures: int) -> TransactionFacts | None:
+            alone = Alone(is_last_try=failures + 1 >= _MOST_TRIES_ALONE)
             snapshot = self._look_up(
-                quiet, [transaction_hash], with_finality=False, mentioning=mentioning, alone=True
+                quiet, [transaction_hash], with_finality=False, mentioning=mentioning, alone=alone
             )
             is_usable = transaction_hash not in snapshot.contradicted
             return snapshot.transactions[transaction_hash] if is_usable else None
@@ -162,7 +166,7 @@ class EvmClient:
         return reader.facts(blocks, mentioning, read, is_waiting=is_waiting)
 
     def _traces(
-        self, node: JsonRpc, wanted: dict[str, Mined], whole_input_of: frozenset[str], *, alone: bool
+        self, node: JsonRpc, wanted: dict[str, Mined], whole_input_of: frozenset[str], *, alone: Alone | None
     ) -> Traces:
         """Return these traces. Where nodes have to agree each speaks for itself; else any may tell."""
         own = [self._tracers[url] for url in node.urls]

@@ -16,7 +16,7 @@ from chains.clients.evm_intended import effect, intended
 from chains.clients.evm_mentions import mentions
 from chains.clients.evm_tracing import Mined, Traces
 from chains.clients.quantities import address, hash32, json_object, quantity
-from chains.clients.rpc import Call, JsonRpc, RpcFault, TooLarge, Unread, Why, is_too_large, sound
+from chains.clients.rpc import BrokenOff, Call, JsonRpc, RpcFault, TooLarge, Unread, Why, is_too_large, sound
 
 # Receipts from before Byzantium tell no status; what is not said to have succeeded has not.
 _NO_STATUS = "0x0"
@@ -62,8 +62,11 @@ def fetch(node: JsonRpc, transaction_hashes: Sequence[str], loud: Collection[str
     return node.batch(calls, read, isolating=True)
 
 
-def fetch_alone(node: JsonRpc, transaction_hash: str) -> Found:
-    """Ask a node for one transaction, whatever the size of its receipt. Raises ChainError."""
+def fetch_alone(node: JsonRpc, transaction_hash: str, *, is_last_try: bool) -> Found:
+    """Ask a node for one transaction, whatever the size of its receipt. Raises ChainError.
+
+    On the last try a receipt that breaks off counts as unreadable.
+    """
     found = fetch(node, [transaction_hash], {transaction_hash})
     pair = found.pairs.get(transaction_hash)
     if not pair or transaction_hash not in found.places:
@@ -72,7 +75,9 @@ def fetch_alone(node: JsonRpc, transaction_hash: str) -> Found:
         receipt = node.stream(("eth_getTransactionReceipt", [transaction_hash]), _compact)
         if is_too_large(receipt):
             raise TooLarge("the node does not send a receipt of this size")
-    except TooLarge:
+    except TooLarge as error:
+        if isinstance(error, BrokenOff) and not is_last_try:
+            raise
         return replace(found, unreadable=frozenset({transaction_hash}))
     return Found({transaction_hash: _pair(transaction_hash, pair[0], receipt)})
 
@@ -100,10 +105,10 @@ def _found(answers: Mapping[str, tuple[Any, Any]], loud: frozenset[str]) -> Foun
         if is_loud:
             alone.add(wanted)
             failure = failure or (receipt.error if isinstance(receipt, Unread) else None)
-    is_only_failing = all(
-        isinstance(receipt, Unread) and receipt.why is Why.FAILED for _, receipt in answers.values()
-    )
-    if failure is not None and (not pairs or is_only_failing):
+    receipts = [receipt for _, receipt in answers.values()]
+    is_any_large = any(isinstance(receipt, Unread) and receipt.why is Why.LARGE for receipt in receipts)
+    is_any_read = any(not isinstance(receipt, Unread) for receipt in receipts)
+    if failure is not None and (not pairs or not (is_any_large or is_any_read)):
         raise failure
     odd = frozenset(wanted for wanted in answers if wanted not in pairs)
     return Found(pairs, odd, frozenset(alone), places)
@@ -145,6 +150,13 @@ def set_apart(found: Found, loud: Collection[str]) -> Found:
             pairs[hash_] = (pair[0], None)
             places[hash_] = quantity(pair[1]["blockNumber"]), hash32(pair[1].get("blockHash"))
     return replace(found, pairs=pairs, places=places, loud=found.loud | frozenset(loud))
+
+
+def without(found: Found, failing: Collection[str]) -> Found:
+    """Return the same without these: this node shows nothing of them, so that another is to be asked."""
+    pairs = {hash_: pair for hash_, pair in found.pairs.items() if hash_ not in failing}
+    places = {hash_: place for hash_, place in found.places.items() if hash_ not in failing}
+    return replace(found, pairs=pairs, places=places, odd=found.odd | frozenset(failing))
 
 
 def mined(found: Found, is_wanted: NeedsTrace) -> dict[str, Mined]:

@@ -18,8 +18,8 @@ logger = logging.getLogger(__name__)
 
 MOST_KNOWN = 1000
 MOST_QUEUED = 200
-MOST_KEPT = 16
-MOST_KEPT_TRANSFERS = 200_000
+MOST_KEPT = 500
+MOST_KEPT_PARTS = 200_000  # transfers and mentions
 LONGEST_PAUSE_SECONDS = 300.0
 WAIT_SECONDS = 5.0
 
@@ -28,7 +28,8 @@ _one_at_a_time = threading.Semaphore(1)
 
 # A transaction, and the contracts whose calls and logs its facts hold.
 Wanted = tuple[str, frozenset[str]]
-Read = Callable[[str], TransactionFacts | None]
+# Reads a transaction that failed to be read so many times before.
+Read = Callable[[str, int], TransactionFacts | None]
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,11 @@ class LoudReader:
                 self._known.move_to_end(hash_)
             while len(self._known) > MOST_KNOWN:
                 self._known.popitem(last=False)
+
+    def failing(self, hashes: Iterable[str], mentioning: Collection[str]) -> frozenset[str]:
+        """Return those that this node failed to show even alone, when it was last asked."""
+        with self._changed:
+            return frozenset(hash_ for hash_ in hashes if (hash_, frozenset(mentioning)) in self._failures)
 
     def facts(
         self, blocks: Mapping[str, str], mentioning: Collection[str], read: Read, *, is_waiting: bool
@@ -112,10 +118,11 @@ class LoudReader:
                     self._thread = None
                     return
                 key, read = self._queue.popleft()
+                failures = self._failures[key].count if key in self._failures else 0
             facts = None
             try:
                 with _one_at_a_time:
-                    facts = read(key[0])
+                    facts = read(key[0], failures)
             except ChainError as error:
                 logger.warning("transaction %s could not be read alone: %s", key[0], error)
             except Exception:
@@ -136,7 +143,10 @@ class LoudReader:
         self._failures.pop(key, None)
         self._read[key] = facts
         while len(self._read) > 1 and (
-            len(self._read) > MOST_KEPT
-            or sum(len(kept.transfers) for kept in self._read.values()) > MOST_KEPT_TRANSFERS
+            len(self._read) > MOST_KEPT or sum(map(_weight, self._read.values())) > MOST_KEPT_PARTS
         ):
             self._read.popitem(last=False)
+
+
+def _weight(facts: TransactionFacts) -> int:
+    return len(facts.transfers) + len(facts.mentions)

@@ -6,20 +6,28 @@ something else again: who made the transaction decides how large its trace is, a
 apply to it. One whose trace could not be had is asked for alone from then on, so that it holds up no other.
 """
 
-import re
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from chains.clients.base import ChainError
-from chains.clients.evm_trace import MOST_FRAMES, RawFrame, RawLog, Trace, Untraceable, read_trace
-from chains.clients.evm_transfers import logs_of, token_transfers
-from chains.clients.quantities import address, data_bytes, hash32, json_object, quantity
-from chains.clients.rpc import Call, JsonRpc, RpcFault, TooLarge, Unread, Why, sound
+from chains.clients.evm_trace import Trace
+from chains.clients.evm_trace_answers import (
+    UNREADABLE,
+    Compact,
+    Mined,
+    Unable,
+    is_able,
+    is_too_much,
+    trace_of,
+    transactions,
+)
+from chains.clients.rpc import BrokenOff, Call, JsonRpc, TooLarge, Unread, Why
+
+__all__ = ["Alone", "Mined", "Tracer", "Traces", "traces_of"]
 
 MOST_KEPT = 1000
 MOST_KEPT_CALLS = 200_000
@@ -35,38 +43,6 @@ _NO_HASH = "0x" + "0" * 64
 _TOP_OPTIONS = {"tracer": "callTracer", "tracerConfig": {"onlyTopCall": True}, "timeout": "5s"}
 _OPTIONS = {"tracer": "callTracer", "tracerConfig": {"withLog": True}, "timeout": "5s"}
 _OPTIONS_ALONE = {**_OPTIONS, "timeout": "30s"}
-_METHOD_NOT_FOUND = -32601
-_METHOD_NOT_SUPPORTED = -32004
-_IS_NOT_OFFERED = re.compile(
-    r"(method|debug_|namespace|module|tracer).*(not |n't |unsupported|disabled|unavailable)"
-    r"|(unsupported|unknown|invalid) (method|tracer)",
-    re.IGNORECASE | re.DOTALL,
-)
-_IS_NO_TRANSACTION = re.compile(r"transaction.* not found|(unknown|no such) transaction", re.IGNORECASE)
-_IS_LOST = re.compile(
-    r"historical state|missing trie node|state .*(pruned|not available)|reexec", re.IGNORECASE
-)
-_IS_TOO_MUCH = re.compile(
-    r"(execution|tracing|trace).*(timeout|timed out)|response.*(too (large|big)|size|exceed)|context deadline",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-@dataclass(frozen=True)
-class Mined:
-    """A mined transaction as the node gives it, its receipt, and the hash of its block."""
-
-    transaction: dict[str, Any]
-    receipt: dict[str, Any]
-    block_hash: str
-
-
-# Takes the place of a trace that exists and can't be read.
-UNREADABLE = Trace((), None)
-
-
-class _Unable(Exception):
-    """The node does not offer traces."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +57,13 @@ class _Kept:
 class _Suspect:
     failures: int
     not_before: float
+
+
+@dataclass(frozen=True)
+class Alone:
+    """How a loud transaction is read alone: on the last try, what breaks off counts as unreadable."""
+
+    is_last_try: bool
 
 
 @dataclass(frozen=True)
@@ -141,19 +124,25 @@ class Tracer:
         return found
 
     def trace_alone(
-        self, hash_: str, mined: Mined, whole_input_of: frozenset[str]
+        self, hash_: str, mined: Mined, whole_input_of: frozenset[str], *, is_last_try: bool
     ) -> dict[str, Trace | None]:
-        """Return the trace of one transaction as `traces` does, read as it arrives, however large it is."""
+        """Return the trace of one transaction as `traces` does, read as it arrives, however large it is.
+
+        On the last try one that breaks off counts as unreadable.
+        """
         if self._is_unable:
             return {hash_: None}
-        convert = _Compact(whole_input_of)
+        convert = Compact(whole_input_of)
         try:
             answer = self._node.stream(("debug_traceTransaction", [hash_, _OPTIONS_ALONE]), convert)
-            is_too_much = isinstance(answer, RpcFault) and _IS_TOO_MUCH.search(answer.message)
-            trace = UNREADABLE if is_too_much else _told(answer, mined, whole_input_of, self._has_traced)
-        except TooLarge:
+            trace: Trace | None = UNREADABLE
+            if not is_too_much(answer):
+                trace = trace_of(answer, mined, whole_input_of, self._has_traced)
+        except TooLarge as error:
+            if isinstance(error, BrokenOff) and not is_last_try:
+                return {}
             trace = UNREADABLE
-        except _Unable:
+        except Unable:
             self._unable_until = self._clock() + UNABLE_SECONDS
             return {hash_: None}
         except ChainError:
@@ -177,12 +166,12 @@ class Tracer:
     def _probe(self) -> tuple[bool, float]:
         """Return whether a trace of a recent transaction can be had, and for how many seconds that may be believed."""
         try:
-            hashes = self._node.batch([("eth_getBlockByNumber", ["latest", False])], _transactions)
+            hashes = self._node.batch([("eth_getBlockByNumber", ["latest", False])], transactions)
             question: Call = ("debug_traceTransaction", [hashes[0] if hashes else _NO_HASH, _TOP_OPTIONS])
             (answer,) = self._node.batch([question], list)
         except ChainError:
             return False, UNKNOWN_SECONDS
-        return _is_able(answer), PROBED_SECONDS
+        return is_able(answer), PROBED_SECONDS
 
     @property
     def _is_unable(self) -> bool:
@@ -214,8 +203,8 @@ class Tracer:
             self._note_loud({hash_ for hash_, answer in unread.items() if answer.why is Why.LARGE})
             for (hash_, mined), answer in zip(wanted.items(), answers, strict=True):
                 with suppress(ChainError):
-                    told[hash_] = _told(answer, mined, whole_input_of, self._has_traced)
-        except _Unable:
+                    told[hash_] = trace_of(answer, mined, whole_input_of, self._has_traced)
+        except Unable:
             self._unable_until = self._clock() + UNABLE_SECONDS
             return dict.fromkeys(wanted)
         except ChainError:
@@ -287,7 +276,7 @@ def traces_of(
     wanted: Mapping[str, Mined],
     whole_input_of: frozenset[str] = frozenset(),
     *,
-    alone: bool = False,
+    alone: Alone | None = None,
 ) -> Traces:
     """Return the trace of each transaction from the first of these nodes that gives a readable one.
 
@@ -305,7 +294,9 @@ def traces_of(
         if alone:
             answers: dict[str, Trace | None] = {**tracer.remembered(open_, whole_input_of)}
             for hash_ in open_.keys() - answers.keys():
-                answers |= tracer.trace_alone(hash_, open_[hash_], whole_input_of)
+                answers |= tracer.trace_alone(
+                    hash_, open_[hash_], whole_input_of, is_last_try=alone.is_last_try
+                )
         else:
             answers = tracer.traces(open_, whole_input_of)
             loud |= tracer.loud(open_.keys() - answers.keys())
@@ -326,89 +317,3 @@ def traces_of(
 
 def _weight(trace: Trace) -> int:
     return 1 + len(trace.calls) + len(trace.logs or ())
-
-
-def _told(answer: Any, mined: Mined, whole_input_of: frozenset[str], has_traced: bool) -> Trace | None:
-    """Return the trace, None where there is none to be had, or UNREADABLE.
-
-    Raises _Unable where the node offers no traces, and ChainError for no usable answer.
-    """
-    if isinstance(answer, RpcFault):
-        is_not_offered = not has_traced and _IS_NOT_OFFERED.search(answer.message)
-        if answer.code in (_METHOD_NOT_FOUND, _METHOD_NOT_SUPPORTED) or is_not_offered:
-            raise _Unable
-        if _IS_LOST.search(answer.message):
-            return None
-        raise ChainError(f"the node could not trace: {answer.message}")
-    try:
-        trace = read_trace(answer, whole_input_of)
-    except Untraceable:
-        return UNREADABLE
-    if not _is_of(trace, mined.transaction):
-        raise ChainError("the node traced another transaction")
-    return trace if _shows_transfers(trace, mined.receipt) else UNREADABLE
-
-
-def _transactions(answers: list[Any]) -> list[str]:
-    """Return the hashes of the transactions in a block."""
-    transactions = json_object(sound(answers[0])).get("transactions")
-    if not isinstance(transactions, list):
-        raise ChainError("the node's block has no list of transactions")
-    return [hash32(transaction) for transaction in transactions]
-
-
-def _is_able(answer: Any) -> bool:
-    """Whether the answer is a trace, or the word that there is no such transaction to trace."""
-    if isinstance(answer, RpcFault):
-        return bool(_IS_NO_TRANSACTION.search(answer.message))
-    return isinstance(answer, dict)
-
-
-class _Compact:
-    """Makes of each object of a trace, innermost first, what is kept of it."""
-
-    def __init__(self, whole_input_of: frozenset[str]) -> None:
-        self._whole_input_of = whole_input_of
-        self._count = 0
-
-    def __call__(self, part: dict[str, Any]) -> Any:
-        self._count += 1
-        if self._count > MOST_FRAMES:
-            raise TooLarge(f"more than {MOST_FRAMES} calls and logs")
-        if "topics" in part:
-            return RawLog.read(part)
-        return RawFrame(part, self._whole_input_of) if "type" in part else part
-
-
-def _shows_transfers(trace: Trace, receipt: dict[str, Any]) -> bool:
-    """Whether the trace has every log of each token that moved, and in which call it was written.
-
-    One that has not is incomplete: what it doesn't show can't be called missing. Some chains put logs of their own into
-    receipts, so each contract's logs are compared by themselves.
-    """
-    logs = logs_of(receipt)
-    tokens = {transfer.token for transfer in token_transfers(logs).values()}
-    if not tokens:
-        return True
-    if trace.logs is None:
-        return False
-    written: dict[str, list[tuple[tuple[bytes, ...], bytes]]] = {token: [] for token in tokens}
-    traced: dict[str, list[tuple[tuple[bytes, ...], bytes]]] = {token: [] for token in tokens}
-    for kept, those in ((written, logs), (traced, trace.logs)):
-        for log in those:
-            if log.address in tokens:
-                kept[log.address].append((log.topics, log.data))
-    return written == traced
-
-
-def _is_of(trace: Trace, transaction: dict[str, Any]) -> bool:
-    """Whether the trace begins with this very transaction."""
-    if not trace.calls:
-        return False
-    call, to = trace.calls[0], transaction.get("to")
-    return (
-        call.sender == address(transaction.get("from"))
-        and (to is None or call.to == address(to))
-        and call.value == quantity(transaction.get("value"))
-        and data_bytes(transaction.get("input")).startswith(call.data)
-    )

@@ -36,6 +36,9 @@ _NO_MENTIONS = Mentions()
 TRANSFER_TOPIC = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
 # Where EIP-7708 is in force, this address logs native coin as if it were a token. Native coin counts by its value.
 SYSTEM_ADDRESS = "0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE"
+# Transactions whose sender is an account that signed them, and that do what they say: EIP-2718's types of Ethereum, and
+# Celo's with a fee in tokens. On some chains a transaction is run by its sender's own code, which may do as it likes.
+_ORDINARY_TYPES = frozenset({0, 1, 2, 3, 4, 0x7B})
 _PLAIN_GAS = 21_000
 # What the cheapest call that moves value costs is more than this (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
 _IDLE_GAS = 5_000
@@ -102,7 +105,8 @@ def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
     worth a trace: reading it will say so.
     """
     try:
-        return not (_ran_no_code(transaction, receipt) or _is_direct(transaction, receipt))
+        is_plain = _ran_no_code(transaction, receipt) or _is_direct(transaction, receipt)
+        return not (is_plain and _is_ordinary(transaction))
     except ChainError:
         return False
 
@@ -115,6 +119,8 @@ def doubtful(
     Raises ChainError for a malformed answer.
     """
     to, value = transaction.get("to"), quantity(transaction.get("value"))
+    if not _is_ordinary(transaction):
+        return None
     logs = logs_of(receipt)
     asked = () if is_trace_unreadable else _claiming(transaction, logs, token_transfers(logs))
     recipient = address(to) if value and to is not None and not _ran_no_code(transaction, receipt) else ""
@@ -138,6 +144,8 @@ def is_complete_without_trace(
     It does if its recipient has no code, or if an account of known code made nothing but transfers of one token, each
     with a reference. A bundle never does: its beneficiary is paid by a call.
     """
+    if not _is_ordinary(transaction):
+        return False
     logs = logs_of(receipt)
     tokens = token_transfers(logs)
     if evidence.has_code is False:
@@ -161,7 +169,7 @@ def _untraced_claims(
         return {}
     sender, to = address(transaction.get("from")), transaction.get("to")
     claims = evm_binding.by_executions(_executions(transaction, logs), evidence.known, sender, tokens)
-    if not claims and not is_bundle(logs):
+    if not claims and not is_bundle(logs) and _is_ordinary(transaction):
         data = data_bytes(transaction.get("input"))
         claims = evm_binding.by_own_call(sender, address(to) if to else None, data, tokens)
     return claims
@@ -204,6 +212,11 @@ def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
         and [transfer.sender for transfer in reached] == [call.sender]
         and reached[0].amount <= call.amount
     )
+
+
+def _is_ordinary(transaction: dict[str, Any]) -> bool:
+    kind = transaction.get("type")
+    return kind is None or quantity(kind) in _ORDINARY_TYPES
 
 
 def _ran_no_code(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
@@ -264,9 +277,10 @@ def _own_value(
         return ()
     sender, data = address(transaction.get("from")), data_bytes(transaction.get("input"))
     own = Transfer("value", "", sender, address(to), value, made_by=sender)
-    if trace is not None or _ran_no_code(transaction, receipt) or evidence.has_code is False:
+    is_plain = _ran_no_code(transaction, receipt) or evidence.has_code is False
+    if trace is not None or (is_plain and _is_ordinary(transaction)):
         return (_carrying(own, reference_at(data, 0)),)
-    gain = max(evidence.gain, 0)
+    gain = max(evidence.gain, 0) if _is_ordinary(transaction) else 0
     return (replace(own, claimable=None if gain >= value else gain),)
 
 

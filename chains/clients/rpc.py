@@ -17,9 +17,20 @@ from typing import Any, TypeVar
 from chains.clients.base import ChainError, NodeHealth
 from chains.clients.nodes import Lagging, Limiting, LogLimits, Node, WrongChain
 from chains.clients.rpc_batches import Batches, Unread, Why, is_too_large
-from chains.clients.rpc_transport import Call, Limits, RpcFault, TooLarge, ask, ask_streamed
+from chains.clients.rpc_transport import BrokenOff, Call, Limits, RpcFault, TooLarge, ask, ask_streamed
 
-__all__ = ["Call", "Identity", "JsonRpc", "RpcFault", "TooLarge", "Unread", "Why", "is_too_large", "sound"]
+__all__ = [
+    "BrokenOff",
+    "Call",
+    "Identity",
+    "JsonRpc",
+    "RpcFault",
+    "TooLarge",
+    "Unread",
+    "Why",
+    "is_too_large",
+    "sound",
+]
 
 logger = logging.getLogger(__name__)
 # It warns of malformed headers with the whole address, which may hold an access key.
@@ -136,7 +147,8 @@ class JsonRpc:
         """Return the result of one call to the one node of this client, read as it arrives, however large.
 
         `convert` makes of each JSON object, innermost first, what is kept of it. Raises TooLarge beyond
-        MAX_STREAMED_BYTES or STREAMED_SECONDS, and ChainError; neither is held against the node.
+        MAX_STREAMED_BYTES, BrokenOff where that much did not arrive in STREAMED_SECONDS, and ChainError; none is held
+        against the node.
         """
         (node,) = self._nodes
         self._identify(node)

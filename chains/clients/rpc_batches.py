@@ -15,13 +15,14 @@ from enum import Enum
 from typing import Any
 
 from chains.clients.base import ChainError
-from chains.clients.nodes import MOST_AT_A_TIME, Node
+from chains.clients.nodes import MOST_AT_A_TIME, Limiting, Node
 from chains.clients.rpc_transport import Call, Refused, RpcFault, Silent, TooLarge
 
 # After so many calls that fail by themselves the rest is left for another time.
 MOST_FAILED_CALLS = 3
 SPLITTING_SECONDS = 30.0
 
+_TOO_LONG = "the node took too long to answer in small batches"
 _IS_TOO_LARGE = re.compile(r"response.*(too (large|big)|size|exceed)", re.IGNORECASE | re.DOTALL)
 
 Send = Callable[[Sequence[Call], int], list[Any]]
@@ -32,7 +33,7 @@ class Why(Enum):
 
     LARGE = "its answer is too large to be read among others"
     FAILED = "the node fails at this call alone"
-    UNASKED = "there was no time left to ask"
+    UNASKED = "it was left for another time"
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class Batches:
         self._failed = 0
         # The smallest batch that was refused, and the largest below it that worked since.
         self._refused = self._worked = 0
+        self._is_any_read = False
+        self._is_large = False
         self._pending: deque[_Part] = deque()
 
     def results(self, calls: Sequence[Call], at_once: int) -> list[Any]:
@@ -84,9 +87,9 @@ class Batches:
         deadline = time.monotonic() + SPLITTING_SECONDS
         while self._pending:
             if self._is_over(deadline):
-                unasked = Unread(Why.UNASKED, ChainError("the node took too long"))
+                rest = Unread(Why.LARGE if self._is_large else Why.UNASKED, ChainError(_TOO_LONG))
                 for first, end in self._pending:
-                    results[first:end] = [unasked] * (end - first)
+                    results[first:end] = [rest] * (end - first)
                 break
             width = MOST_AT_A_TIME if limit or self._worked else 1
             parts = [self._pending.popleft() for _ in range(min(width, len(self._pending)))]
@@ -106,6 +109,7 @@ class Batches:
     def _take(self, results: list[Any], part: _Part, outcome: list[Any]) -> None:
         """Take the results of a batch; what was refused in it for the size of the whole answer is asked alone."""
         length = part[1] - part[0]
+        self._is_any_read = True
         results[part[0] : part[1]] = outcome
         if length < self._refused:
             self._worked = max(self._worked, length)
@@ -124,28 +128,35 @@ class Batches:
         if isinstance(error, Refused):
             self._refused = min(self._refused or length, length)
             self._worked = self._worked if self._worked < length else 0
+        else:
+            self._is_large = True
         self._pending.extendleft(reversed(_parts(*part, (length + 1) // 2)))
 
     def _is_over(self, deadline: float) -> bool:
         """Whether the rest is left for another time. Raises ChainError where it can't be."""
         is_late = self._is_known_alive and time.monotonic() > deadline
-        if is_late and not self._isolating:
-            raise ChainError("the node took too long to answer in small batches")
+        if is_late and not (self._isolating and self._is_any_read):
+            raise ChainError(_TOO_LONG)
         return is_late or self._failed >= MOST_FAILED_CALLS
 
     def _ask(
         self, calls: Sequence[Call], parts: Sequence[_Part]
     ) -> list[tuple[_Part, list[Any] | ChainError]]:
         if len(parts) == 1:
-            return [(parts[0], self._one(calls, parts[0], self._most_bytes))]
+            return [(parts[0], self._one(calls, parts[0], self._room))]
         # The answers are in memory at the same time, so they share the room for one.
-        room = self._most_bytes // len(parts)
+        room = self._room // len(parts)
         with ThreadPoolExecutor(max_workers=len(parts)) as pool:
             outcomes = list(pool.map(lambda part: self._limited(calls, part, room), parts))
         for place, (part, outcome) in enumerate(zip(parts, outcomes, strict=True)):
             if isinstance(outcome, TooLarge) and part[1] - part[0] == 1:
-                outcomes[place] = self._one(calls, part, self._most_bytes)
+                outcomes[place] = self._one(calls, part, self._room)
         return list(zip(parts, outcomes, strict=True))
+
+    @property
+    def _room(self) -> int:
+        """The bytes of one answer: less once one was too large, so that what made it so is found sooner."""
+        return self._most_bytes // 4 if self._is_large and self._isolating else self._most_bytes
 
     def _limited(self, calls: Sequence[Call], part: _Part, most_bytes: int) -> list[Any] | ChainError:
         with self._node.slots:
@@ -156,6 +167,8 @@ class Batches:
             return self._send(calls[part[0] : part[1]], most_bytes)
         except (Refused, TooLarge, Silent) as error:
             return error
+        except Limiting:
+            raise
         except ChainError as error:
             if part[1] - part[0] == 1 and self._isolating:
                 return error

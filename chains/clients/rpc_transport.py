@@ -39,6 +39,10 @@ class TooLarge(ChainError):
     """The answer is larger than what may be read, or so large that it was still arriving when its time was over."""
 
 
+class BrokenOff(TooLarge):
+    """A large answer broke off, or did not arrive in time: it may arrive another time."""
+
+
 class Silent(ChainError):
     """The node did not begin, or stopped, to answer in time."""
 
@@ -109,7 +113,7 @@ class _Body:
             raise TooLarge("the node's answer is too large")
         if chunk and time.monotonic() > self._deadline:
             is_large = self.received > _LARGE_BYTES
-            raise (TooLarge if is_large else ChainError)("the node's answer took too long")
+            raise (BrokenOff if is_large else ChainError)("the node's answer took too long")
         return bytes(chunk)
 
 
@@ -130,7 +134,7 @@ def _post(node: Node, question: Any, limits: Limits, read: Callable[[_Body], Any
             return read(body)
     except (requests.RequestException, HTTPError) as error:
         if body is not None and body.received > _LARGE_BYTES:
-            raise TooLarge("the node's answer broke off") from None
+            raise BrokenOff("the node's answer broke off") from None
         # The exception's text holds the whole address, so only its kind is reported.
         message = f"the node could not be reached ({type(error).__name__})"
         raise (Silent if isinstance(error, requests.ReadTimeout) else ChainError)(message) from None
@@ -147,7 +151,7 @@ def _parsed(body: _Body) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         if len(content) > _LARGE_BYTES:
-            raise TooLarge("the node's answer broke off") from error
+            raise BrokenOff("the node's answer broke off") from error
         raise ChainError("the node's answer is not JSON") from error
 
 
@@ -155,6 +159,8 @@ def _streamed(body: _Body, convert: Callable[[dict[str, Any]], Any]) -> Any:
     try:
         return _built(yajl2_c.basic_parse(body, buf_size=_CHUNK), convert)
     except (JSONError, ValueError, OverflowError) as error:
+        if body.received > _LARGE_BYTES:
+            raise BrokenOff("the node's answer broke off") from error
         raise ChainError("the node's answer is not JSON") from error
 
 

@@ -248,7 +248,7 @@ class _Looks:
         return signature in self._facts
 
     def facts_of(self, signature: str) -> TransactionFacts | None:
-        """Return the facts of a transaction that was looked at, None where they can't be told yet."""
+        """Return the facts of a transaction that was looked at, None where they are not known yet."""
         return self._facts[signature]
 
     def look(self, signatures: Iterable[str]) -> None:
@@ -311,7 +311,7 @@ def _checked(answers: list[Any]) -> list[Any]:
     for listed, status in zip(answers[::2], answers[1::2], strict=True):
         _listed(listed)
         if len(sequence(value_of(status))) != 1:
-            raise ChainError("the node did not tell a transaction's status")
+            raise ChainError("the node left out a transaction's status")
     return answers
 
 

@@ -6,6 +6,7 @@ Source: Solana's RPC documentation, Transaction Structures.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from chains.clients.base import ChainError
@@ -41,7 +42,7 @@ class Instruction:
     accounts: tuple[int, ...]
     text: str
 
-    @property
+    @cached_property
     def data(self) -> bytes | None:
         """The instruction's data, or None where it is longer than a transaction or not base58."""
         return base58_data(self.text) if len(self.text) <= MOST_TEXT else None
@@ -91,7 +92,7 @@ def read_entry(answer: Any) -> Entry:
     signatures = sequence(transaction.get("signatures"))
     if not keys or not signatures or "err" not in meta:
         raise ChainError("the node's transaction is not whole")
-    if len(set(keys)) != len(keys):
+    if meta["err"] is None and len(set(keys)) != len(keys):
         raise ChainError("the node's transaction names an account twice")
     return Entry(
         slot=whole(fields.get("slot")),

@@ -17,7 +17,7 @@ from chains.clients.solana_accounts import TOKEN_2022, Account, read_account
 from chains.clients.solana_answers import mapping, sequence, sound, value_of, whole
 
 _ALL = 10_000  # basis points
-_EXTENSIONS_AT = 166  # after a token account's length and the byte that tells the kinds of account apart
+_EXTENSIONS_AT = 166  # after a token account's length and the byte for the kind of account
 _TRANSFER_FEE_CONFIG = 1
 _CONFIG_BYTES = 108
 _OLDER_AT = 72
@@ -60,7 +60,7 @@ _NOTHING = Rate(0, 0, 0)
 _EVERYTHING = Rate(0, 2**64 - 1, _ALL)
 FREE = MintFee(_NOTHING, _NOTHING)
 GONE = MintFee(_EVERYTHING, _EVERYTHING)
-"""For a mint that does not exist any more: what its transfers brought can't be told."""
+"""For a mint that does not exist any more: how much its transfers brought is unknown."""
 
 
 @dataclass(frozen=True)

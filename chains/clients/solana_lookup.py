@@ -40,7 +40,7 @@ class _Status:
 
 @dataclass(frozen=True)
 class _Newer:
-    """A transaction in a format that can't be read, whoever is asked."""
+    """A transaction in a format that this service can't read, from any node."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,11 @@ def _standing(
     asked: Sequence[str], tags: int, answers: Sequence[Any]
 ) -> tuple[Head, dict[str, _Status | None]]:
     slots = [whole(sound(answer)) for answer in answers[:tags]]
-    told = [_status(entry) for answer in answers[tags:] for entry in sequence(value_of(answer))]
-    if len(told) != len(asked):
-        raise ChainError("the node did not tell every transaction's status")
+    known = [_status(entry) for answer in answers[tags:] for entry in sequence(value_of(answer))]
+    if len(known) != len(asked):
+        raise ChainError("the node left out a transaction's status")
     head = Head(latest=slots[0], finalized=slots[1] if tags > 1 else None)
-    return head, dict(zip(asked, told, strict=True))
+    return head, dict(zip(asked, known, strict=True))
 
 
 def _status(answer: Any) -> _Status | None:

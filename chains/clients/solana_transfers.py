@@ -5,6 +5,7 @@ accounts, and to complete a stranger's delivery, within the claimant's own trans
 that instruction brought and what its account gained.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -24,7 +25,11 @@ _NO_FEES = Fees()
 
 @dataclass(frozen=True)
 class _Credit:
-    """What an instruction brought to an account; `gain` is the account's own gain, `cap` what can be claimed of it."""
+    """What an instruction brought to an account; `gain` is the account's own gain.
+
+    `cap` is the most that can be claimed of it: never what the recipient gave away in the same transaction, so that its
+    own money can't be sent round beside another's delivery.
+    """
 
     move: Move
     token: str
@@ -37,14 +42,17 @@ class _Credit:
 
 @dataclass
 class _Reading:
-    """A transaction while it is read; `lamports` are each key's, as far as instructions tell, at that moment."""
+    """A transaction while it is read; `lamports` are each key's at that moment, by what instructions moved."""
 
     entry: Entry
     fees: Fees
     lamports: list[int] = field(init=False)
     executing: Mapping[int, tuple[str, str]] = field(init=False)
+    given: Mapping[tuple[str, str], int] = field(init=False)
+    """What each owner gave to others, by token and owner."""
 
     def __post_init__(self) -> None:
+        self.given = _given(self.entry)
         self.lamports = [before for before, _ in self.entry.lamports]
         self.lamports[0] -= self.entry.fee
         self.executing = executing_multisigs(self.entry)
@@ -105,7 +113,7 @@ def _transfer(reading: _Reading, credit: _Credit, within: tuple[int, ...]) -> Tr
         credit.amount,
         references=tuple(_references(entry, move)) if is_claimable else (),
         made_by=credit.sender if is_claimable and owns_source else "",
-        claimable=max(min(credit.amount, credit.cap), 0) if is_claimable and credit.sender else 0,
+        claimable=max(credit.cap, 0) if is_claimable and credit.sender else 0,
         within=within if move.instruction.is_inner else (),
         account=entry.keys[move.target],
         gain=credit.gain,
@@ -160,7 +168,8 @@ def _coin_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
     before, after = entry.lamports[move.target]
     gain = after - before + (entry.fee if move.target == 0 else 0)
     sender = _owner(entry, move.source) if move.kind is Kind.CLOSE else entry.keys[move.source]
-    return _Credit(move, "", sender, recipient, amount, gain, gain)
+    cap = min(gain, amount - reading.given.get(("", recipient), 0))
+    return _Credit(move, "", sender, recipient, amount, gain, cap)
 
 
 def _token_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
@@ -178,9 +187,23 @@ def _token_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
     is_own = before is not None or entry.keys[move.target] == token_account(
         after.owner, after.mint, move.program
     )
-    cap = gain - _other_losses(entry, move.target) if is_own else 0
+    given = reading.given.get((after.mint, after.owner), 0)
+    cap = min(gain - _other_losses(entry, move.target), amount - fee - given) if is_own else 0
     sender = "" if move.source is None else _owner(entry, move.source)
     return _Credit(move, after.mint, sender, after.owner, amount - fee, gain, cap)
+
+
+def _given(entry: Entry) -> dict[tuple[str, str], int]:
+    """Return what instructions moved from each owner's accounts to others', by token and owner."""
+    given: dict[tuple[str, str], int] = defaultdict(int)
+    for move in moves(entry):
+        if move.source is None or move.amount is None:
+            continue
+        places = move.source, move.target
+        giver, taker = (entry.keys[at] if move.is_native else _owner(entry, at) for at in places)
+        if giver != taker:
+            given[_mint(entry, move), giver] += move.amount
+    return given
 
 
 def _other_losses(entry: Entry, target: int) -> int:
@@ -210,7 +233,7 @@ def _is_of(entry: Entry, move: Move, mint: str) -> bool:
 
 
 def _mint(entry: Entry, move: Move) -> str:
-    """Return the mint of the tokens that are moved, empty where nothing tells."""
+    """Return the mint of the tokens that are moved, empty where it is unknown."""
     if move.is_native:
         return ""
     if move.mint is not None:

@@ -117,6 +117,9 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
             if arriving.deadline > now() and not self._is_short_of_room():
                 break
             self._cut_off(conn)
+        while self.nr_conns >= self.worker_connections and self.keepalived_conns:
+            self.keepalived_conns[0].timeout = 0.0
+            self.murder_keepalived()
         while self._leaving:
             conn, (ends_at, _) = next(iter(self._leaving.items()))
             if ends_at > now():

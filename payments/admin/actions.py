@@ -150,7 +150,7 @@ class Accept(PaymentAction):
         """Return what it means."""
         known = f"{in_token(row.amount, row.token)} arrived, from {row.from_address}. " if row.amount else ""
         return (
-            f"{known}Nothing binds this transaction to the request. Accept it only if you know that this customer sent "
+            f"{known}Nothing ties this transaction to the request. Accept it only if you know that this customer sent "
             "it. Everything else is still verified, and the money counts once."
         )
 

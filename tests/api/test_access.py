@@ -69,6 +69,7 @@ ROWS = [
     Row(ANY_KEY, "GET", REQUEST),
     Row(CREATE, "POST", f"{REQUEST}/cancel"),
     Row(ANY_KEY, "GET", f"{REQUEST}/payments"),
+    Row(CREATE, "POST", f"{REQUEST}/payments", body={"transaction_hash": f"0x{1:064x}", "chain_id": 8453}),
     Row(CREATE, "POST", f"{REQUEST}/payments/{{lost}}/retry"),
     Row(CREATE, "POST", f"{REQUEST}/payments/{{unbound}}/accept", body={"reason": "theirs"}),
     Row(CREATE, "POST", "/api/test/payment-requests/{request}/simulate", body={"outcome": "paid"}),

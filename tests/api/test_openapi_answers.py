@@ -98,6 +98,12 @@ def test_each_call_answers_exactly_what_is_described(
     assert len(answer("payment_requests.list", api.get(many))["data"]) == 3
     answer("payment_requests.retrieve", api.get(one))
     assert len(answer("payments.list", api.get(f"{one}/payments"))["data"]) == 1
+    found = {"transaction_hash": "0x" + "5e" * 32, "chain_id": there.chain}
+    answer("payments.submit", api.post(f"{one}/payments", found))
+    answer("payments.submit", api.post(f"{one}/payments", found))
+    Payment.objects.filter(transaction_hash=found["transaction_hash"]).update(
+        status="failed", failure_code="transaction_not_found", next_check_at=None
+    )
     payment = f"{one}/payments/{there.payment}"
     answer("payments.accept", api.post(f"{payment}/accept", {"reason": "The customer showed us."}))
     answer("payments.accept", api.post(f"{payment}/accept", {"reason": "Once more, which is one too many."}))

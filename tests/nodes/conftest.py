@@ -7,8 +7,11 @@ import pytest
 
 from chains.clients.evm import EvmClient
 from tests.chain import LocalChain
+from tests.chains.conftest import own_chain
 from tests.fault_proxy import FaultProxy, proxying
 from tests.nodes.networks import ALLOWANCE
+
+__all__ = ["own_chain"]
 
 
 class NodeTime:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from chains.clients import node_urls
-from chains.clients.agreement import _both
-from chains.clients.base import Block, ChainError, TransactionFacts, Transfer
+from chains.clients.agreement import _both, _not_mined
+from chains.clients.base import Block, ChainError, Mention, TransactionFacts, Transfer
 from chains.clients.evm import EvmClient
 from chains.models import Chain
 from tests import fault_proxy
@@ -168,12 +168,18 @@ def test_a_senders_count_is_the_lower_of_two(
 
 
 A, B = b"a" * 16, b"b" * 16
-TOKEN = Transfer("3", "0xT", "0xS", "0xR", 5, (A,))
+TOKEN = Transfer("3", "0xT", "0xS", "0xR", 5, (A,), made_by="0xS")
 INNER = Transfer("0.1", "", "0xS", "0xR", 7)
 MINED = TransactionFacts(
-    "0x1", "0xS", 1, Block(9, "0xB", datetime(2026, 1, 1, tzinfo=UTC)), True, (TOKEN, INNER)
+    "0x1", "0xS", 1, Block(9, "0xB", datetime(2026, 1, 1, tzinfo=UTC)), True, (TOKEN, INNER), effect="0xE"
 )
 UNTRACED = replace(MINED, transfers=(TOKEN,), is_complete=False)
+Facts = TransactionFacts
+
+
+def claimed(facts: Facts | None) -> list[tuple[tuple[bytes, ...], str, int | None]]:
+    assert facts is not None
+    return [(t.references, t.made_by, t.claimable) for t in facts.transfers]
 
 
 def test_of_a_node_that_traces_and_one_that_can_not_only_what_both_saw_counts() -> None:
@@ -187,6 +193,67 @@ def test_of_a_node_that_traces_and_one_that_can_not_only_what_both_saw_counts() 
     assert both.transfers == (replace(TOKEN, references=()),)
 
 
+@pytest.mark.parametrize("is_complete", [True, False], ids=["both complete", "neither complete"])
+def test_what_one_node_proves_and_the_other_does_not_is_agreed_on_as_not_proved(is_complete: bool) -> None:
+    """Such as the code of an account, which only one still has the state for: that denies nothing."""
+    full = replace(MINED, transfers=(TOKEN,), is_complete=is_complete)
+    for poorer, expected in (
+        (replace(TOKEN, references=()), ((), "0xS", None)),
+        (replace(TOKEN, made_by=""), ((A,), "", None)),
+        (replace(TOKEN, claimable=2), ((A,), "0xS", 2)),
+        (replace(TOKEN, claimable=0), ((A,), "0xS", 0)),
+    ):
+        other = replace(full, transfers=(poorer,))
+        for both in (_both(full, other), _both(other, full)):
+            assert claimed(both) == [expected]
+            assert both is not None
+            assert not both.is_complete
+
+
+def test_transfers_lie_within_the_calls_that_both_nodes_saw_around_them() -> None:
+    router, other, log = Mention("0xM", b"id"), Mention("0xO", b"id"), Mention("0xM", b"log", is_log=True)
+    traced = replace(
+        MINED,
+        mentions=(other, router, log),
+        transfers=(replace(TOKEN, within=(0, 1)), replace(INNER, within=(1,))),
+    )
+    untraced = replace(UNTRACED, mentions=(router, log), transfers=(replace(TOKEN, within=(0,)),))
+    for both in (_both(traced, untraced), _both(untraced, traced)):
+        assert both is not None
+        assert both.mentions == (router, log)
+        assert [t.within for t in both.transfers] == [(0,)]
+    assert _both(traced, replace(untraced, mentions=(router,))) is None, "logs are in every receipt"
+    unseen = _both(traced, replace(untraced, transfers=(TOKEN,)))
+    assert unseen is not None
+    assert [t.within for t in unseen.transfers] == [()]
+
+
+def test_a_node_that_can_not_read_a_transaction_contradicts_no_other() -> None:
+    unreadable = replace(MINED, transfers=(), is_complete=False, is_readable=False)
+    assert _both(MINED, unreadable) == _both(unreadable, MINED) == unreadable
+    assert _both(MINED, replace(unreadable, succeeded=False)) is None
+
+
+def test_of_a_transaction_that_is_not_mined_one_node_says_what_it_would_move_and_two_what_it_replaces() -> (
+    None
+):
+    waiting = replace(MINED, block=None, succeeded=False, transfers=(), intended=(TOKEN,))
+    elsewhere = replace(waiting, nonce=2, effect="0xF", intended=())
+    alone = _not_mined([None, waiting])
+    assert alone is not None
+    assert (alone.intended, alone.nonce, alone.effect) == ((TOKEN,), None, "")
+    two = _not_mined([waiting, waiting])
+    assert two is not None
+    assert (two.intended, two.nonce, two.effect) == ((TOKEN,), 1, "0xE")
+    both = _not_mined([waiting, elsewhere])
+    assert both is not None
+    assert (both.nonce, both.effect) == (None, "")
+    seen_in_a_block = _not_mined([MINED, waiting])
+    assert seen_in_a_block is not None
+    assert (seen_in_a_block.block, seen_in_a_block.transfers) == (None, ())
+    assert (seen_in_a_block.intended, seen_in_a_block.effect) == ((TOKEN,), "0xE")
+
+
 @pytest.mark.parametrize(
     "different",
     [
@@ -194,7 +261,9 @@ def test_of_a_node_that_traces_and_one_that_can_not_only_what_both_saw_counts() 
         {"transfers": (TOKEN,)},
         {"transfers": ()},
         {"transfers": (replace(TOKEN, amount=6), INNER)},
-        {"transfers": (replace(TOKEN, references=()), INNER)},
+        {"transfers": (replace(TOKEN, references=(B,)), INNER)},
+        {"transfers": (replace(TOKEN, made_by="0xX"), INNER)},
+        {"effect": "0xF"},
         {"block": replace(MINED.block or Block(0, "", datetime.now(UTC)), hash="0xC")},
         {"sender": "0xX"},
         {"nonce": 2},

@@ -141,3 +141,15 @@ def test_a_node_that_has_traced_a_payment_needs_no_probe(
     assert probes(node) == 1
     assert client.tells_inner_calls()
     assert probes(node) == 1
+
+
+def test_an_account_with_code_may_be_unverifiable_only_where_no_node_traces(
+    nodes_of: Nodes, client_for: Clients, time: NodeTime, local_chain: LocalChain
+) -> None:
+    [node] = nodes_of(1)
+    client = client_for([node])
+    assert not client.may_be_unverifiable(local_chain.usdc)
+    node.break_with(UNABLE)
+    time.now += evm_tracing.PROBED_SECONDS
+    assert client.may_be_unverifiable(local_chain.usdc)
+    assert not client.may_be_unverifiable(local_chain.payer)

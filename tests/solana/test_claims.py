@@ -138,6 +138,25 @@ def test_several_accounts_of_the_recipient_share_its_own_loss(scene: Scene) -> N
     assert [t.claimable for t in scene.read(*calls)] == [0, 0]
 
 
+def test_what_the_recipient_gives_away_is_not_made_up_for_by_a_delivery(scene: Scene) -> None:
+    """The merchant's money goes out and comes back with a reference, while a bridge brings a victim's."""
+    source, target, pool = scene.accounts(0, 10, delivered=10)
+    out = move(target, scene.mint, source, scene.merchant, 10)
+    back = move(source, scene.mint, target, scene.customer, 10, scene.reference)
+    delivery = Call(program(), [], b"", [(move(pool, scene.mint, target, scene.bridge, 10), 2)])
+    found = [(t.slot, t.gain, t.claimable) for t in scene.read(out, back, delivery)]
+    assert found == [("1", 10, 0), ("2.0", 10, 0)]
+
+
+def test_coin_that_the_recipient_gives_away_is_not_made_up_for_either(scene: Scene) -> None:
+    scene.ledger.lamports = {scene.customer: (10_000, 10_000), scene.merchant: (20, 30)}
+    scene.ledger.lamports[scene.bridge] = 10, 0
+    delivery = Call(program(), [], b"", [(coins(scene.bridge, scene.merchant, 10), 2)])
+    out = coins(scene.merchant, scene.customer, 10)
+    back = coins(scene.customer, scene.merchant, 10, scene.reference)
+    assert [t.claimable for t in scene.read(out, back, delivery)] == [0, 0]
+
+
 def test_an_account_that_gives_to_itself_gives_nothing(scene: Scene) -> None:
     _, target, _ = scene.accounts(0, 0)
     assert scene.read(move(target, scene.mint, target, scene.merchant, 10, scene.reference)) == []

@@ -7,10 +7,14 @@ from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
+from solders.system_program import CreateAccountParams, create_account
 from solders.transaction import VersionedTransaction
-from spl.token.constants import ASSOCIATED_TOKEN_PROGRAM_ID, TOKEN_PROGRAM_ID
+from spl.token import instructions as spl
+from spl.token.constants import ACCOUNT_LEN, ASSOCIATED_TOKEN_PROGRAM_ID, TOKEN_PROGRAM_ID
+from spl.token.models import CloseAccountParams, InitializeAccountParams
 
 from chains.clients.base import ChainClient, Mention, TransactionFacts, Transfer
+from chains.clients.solana_accounts import WRAPPED_SOL
 from demo.solana import ledger as node_of
 from demo.solana import mint
 from tests.solana.actions import MEMO, make_table, memo
@@ -121,3 +125,38 @@ def _recover_nested(wallet: Keypair, holder: Pubkey, holders_mint: Pubkey, token
             AccountMeta(TOKEN_PROGRAM_ID, is_signer=False, is_writable=False),
         ],
     )
+
+
+def test_coin_that_is_unwrapped_to_a_wallet(client: ChainClient, local_ledger: LocalLedger) -> None:
+    """Bridges wrap native coin into an account of their own and close it to the recipient."""
+    recipient, key, account = new_address(), local_ledger.key, Keypair()
+    rent = local_ledger.rpc("getMinimumBalanceForRentExemption", ACCOUNT_LEN)
+    opened = create_account(
+        CreateAccountParams(
+            from_pubkey=key.pubkey(),
+            to_pubkey=account.pubkey(),
+            lamports=rent + 10**6,
+            space=ACCOUNT_LEN,
+            owner=TOKEN_PROGRAM_ID,
+        )
+    )
+    wrapped = spl.initialize_account(
+        InitializeAccountParams(
+            program_id=TOKEN_PROGRAM_ID,
+            account=account.pubkey(),
+            mint=Pubkey.from_string(WRAPPED_SOL),
+            owner=key.pubkey(),
+        )
+    )
+    closed = spl.close_account(
+        CloseAccountParams(
+            program_id=TOKEN_PROGRAM_ID,
+            account=account.pubkey(),
+            dest=Pubkey.from_string(recipient),
+            owner=key.pubkey(),
+        )
+    )
+    facts = facts_of(client, local_ledger.send([opened, wrapped, closed], key, account))
+    [moved] = to(recipient, "", facts)
+    assert (moved.slot, moved.amount, moved.gain) == ("2", rent + 10**6, rent + 10**6)
+    assert (moved.sender, moved.claimable, moved.made_by) == ("", 0, "")

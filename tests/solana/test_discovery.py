@@ -279,7 +279,7 @@ def test_sixty_junk_transactions_make_no_payment_and_hide_none(
     assert not Event.objects.filter(type="payment.failed").exists()
 
 
-def test_a_reference_on_a_transfer_of_nothing_or_within_a_program_is_not_reported(
+def test_a_reference_on_a_transfer_of_nothing_or_to_another_wallet_is_not_reported(
     solana: Chain, solana_usdc: Token, local_ledger: LocalLedger, recipient: str
 ) -> None:
     watch = Watch(bytes(range(16)), local_ledger.usdc, recipient)

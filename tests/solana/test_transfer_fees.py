@@ -1,4 +1,4 @@
-"""What a Token-2022 mint keeps of a transfer is not claimed, whoever makes up for it in the same transaction."""
+"""What a Token-2022 mint keeps of a transfer is not claimed, even if a delivery beside it makes up for it."""
 
 import os
 import struct

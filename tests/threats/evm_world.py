@@ -32,6 +32,8 @@ from tests.threats.real_accounts import (
 __all__ = ["ENTRY_POINT", "NOBODY", "call_data", "execute", "handle_ops"]
 ENTRY_POINT = ENTRY_POINTS["0.7"]
 USDC_UNIT = 10**6
+# Why money that arrived is not credited where no node can prove who made the payment.
+UNPROVED = ("not_verifiable",)
 _ARTIFACTS = Path(deploy.__file__).with_name("artifacts.json")
 
 
@@ -134,7 +136,7 @@ class World:
     def delegated(self, delegate: str) -> DelegatedAccount:
         """Return a new, funded account whose code is the delegate's (EIP-7702)."""
         account = self.contracts.delegated(delegate)
-        self.fund(account.address)
+        self.fund(account.address, coins=10**20)
         return account
 
     def look_alike_safe(self) -> "Safe":

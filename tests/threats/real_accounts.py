@@ -298,18 +298,16 @@ class DelegatedAccount:
         """The account's address."""
         return str(Account.from_key(self.key).address)
 
-    def delegate_to(self, delegate: str, *, authorization_nonce: int | None = None, **more: Any) -> str:
+    def authorization(self, delegate: str, nonce: int) -> Any:
+        """Return the account's signed word that its code is the delegate's, good at this nonce."""
+        terms = {"chainId": self.contracts.chain.chain_id, "address": delegate, "nonce": nonce}
+        return Account.from_key(self.key).sign_authorization(terms)
+
+    def delegate_to(self, delegate: str, *, authorization_nonce: int | None = None) -> str:
         """Have the account's code be the delegate's by a transaction of another account; return its hash."""
-        chain = self.contracts.chain
-        nonce = int(chain.rpc("eth_getTransactionCount", self.address, "pending"), 16)
-        authorization = Account.from_key(self.key).sign_authorization(
-            {
-                "chainId": chain.chain_id,
-                "address": delegate,
-                "nonce": nonce if authorization_nonce is None else authorization_nonce,
-            }
-        )
-        return self.contracts.send(NOBODY, b"", authorizationList=[authorization], **more)
+        nonce = int(self.contracts.chain.rpc("eth_getTransactionCount", self.address, "pending"), 16)
+        wanted = nonce if authorization_nonce is None else authorization_nonce
+        return self.contracts.send(NOBODY, b"", authorizationList=[self.authorization(delegate, wanted)])
 
     def run(self, batch: bytes, *, to: str = "", key: str = "", **more: Any) -> str:
         """Send the batch to the account itself, signed by it or by `key`; return the hash."""

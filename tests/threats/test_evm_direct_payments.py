@@ -103,17 +103,60 @@ def test_a_malformed_receipt_is_not_worth_a_trace(receipt: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize(
-    ("transaction", "sender", "is_pulled"),
+    ("transaction", "sender", "is_its_own"),
     [
-        (sent(PAY), PAYER, False),
-        (sent(b"batch", PAYER), PAYER, False),  # an account that carries out its own batch (EIP-7702)
-        (sent(b"fill", OTHER), PAYER, True),
-        (sent(b"handleOps", OTHER), VICTIM, False),  # a contract account may have called the token itself
+        (sent(PAY), PAYER, True),
+        (sent(PAY), VICTIM, False),
+        (sent(PAY_FROM), VICTIM, False),  # moved by an allowance
+        (sent(b"batch", PAYER), PAYER, False),  # an account with code of its own (EIP-7702)
+        (sent(b"fill", OTHER), PAYER, False),
+        (sent(b"handleOps", OTHER), VICTIM, False),
     ],
-    ids=["by its own call", "by its own batch", "by another contract", "by a contract account"],
+    ids=range(6),
 )
-def test_what_another_contract_took_from_the_payer_is_told_apart_without_a_trace(
-    transaction: dict[str, Any], sender: str, is_pulled: bool
+def test_without_a_trace_the_maker_is_known_of_the_transactions_own_transfer_alone(
+    transaction: dict[str, Any], sender: str, is_its_own: bool
 ) -> None:
     (moved,) = transfers(transaction, {"logs": [log(sender, PAYEE, 10)], "gasUsed": "0xcab2"})
-    assert moved.made_by == ("" if is_pulled else sender)
+    assert moved.made_by == (sender if is_its_own else "")
+
+
+def test_a_transfer_from_carries_its_reference_for_the_owners_tokens_alone() -> None:
+    for sender, references in ((VICTIM, (REFERENCE,)), (PAYER, ())):
+        (moved,) = transfers(sent(PAY_FROM), {"logs": [log(sender, PAYEE, 10)], "gasUsed": "0xcab2"})
+        assert moved.references == references
+
+
+def test_interest_that_the_token_logs_beside_a_payment_is_not_claimed() -> None:
+    logs = [log("0x" + "00" * 20, PAYEE, 10**9), log(PAYER, PAYEE, 10)]
+    interest, paid = transfers(sent(PAY), {"logs": logs, "gasUsed": "0xcab2"})
+    assert (interest.references, interest.made_by) == ((), "")
+    assert (paid.references, paid.made_by, paid.claimable) == ((REFERENCE,), PAYER, None)
+
+
+def test_of_several_logs_between_the_same_accounts_none_is_certain() -> None:
+    """One may be another movement's: a hook of the token may have had a pool take the payer's tokens."""
+    moved = transfers(
+        sent(PAY), {"logs": [log(PAYER, PAYEE, 10), log(PAYER, PAYEE, 10)], "gasUsed": "0xcab2"}
+    )
+    assert [(t.references, t.made_by) for t in moved] == [((), "")] * 2
+
+
+def test_no_more_is_claimed_than_the_call_names() -> None:
+    (moved,) = transfers(sent(PAY), {"logs": [log(PAYER, PAYEE, 11)], "gasUsed": "0xcab2"})
+    assert (moved.references, moved.amount, moved.claimable) == ((REFERENCE,), 11, 10)
+
+
+@pytest.mark.parametrize("kind", [0x71, 0x7E, 0x7F])
+def test_a_transaction_that_its_senders_own_code_runs_shows_nothing_by_itself(kind: int) -> None:
+    """Of a type that is not Ethereum's: it may say that it pays, and have a pool pay instead."""
+    receipt = {"logs": [log(PAYER, PAYEE, 10)], "gasUsed": "0xcab2"}
+    pays = {**sent(PAY), "type": hex(kind)}
+    assert needs_trace(pays, receipt)
+    (moved,) = transfers(pays, receipt)
+    assert (moved.references, moved.made_by) == ((), "")
+    native = {**sent(REFERENCE, PAYEE, 5), "type": hex(kind)}
+    plain = {"logs": [], "gasUsed": hex(21_000 + 16 * 16)}
+    assert needs_trace(native, plain)
+    (moved,) = transfers(native, plain)
+    assert (moved.references, moved.claimable) == ((), 0)

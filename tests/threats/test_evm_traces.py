@@ -7,19 +7,23 @@ import pytest
 import requests
 from eth_utils.address import to_checksum_address
 
-from chains.clients import evm_trace, evm_transfers
-from chains.clients.base import ChainError, Discovery, TransactionFacts, Watch
+from chains.clients import evm_facts, evm_trace, evm_transfers
+from chains.clients.base import ChainError, Discovery, TransactionFacts, Transfer, Watch
 from chains.clients.evm import EvmClient
+from chains.clients.evm_facts import Found
 from chains.clients.evm_trace import Trace, Untraceable, read_trace
 from chains.clients.evm_tracing import PRESUMED_UNABLE_AFTER_FAILURES, PRESUMED_UNABLE_AFTER_SECONDS
+from chains.clients.evm_tracing import Traces as Traces_
 from chains.models import Token
 from payments.models import Payment
 from tests.chain import LocalChain
 from tests.chains.faulty_node import Exchange, Node, serving
 from tests.payments.world import Clock, look, make_request, submit
 from tests.threats.evm_world import USDC_UNIT, Safe, World, transfer_data
+from tests.threats.real_accounts import RealSafe
 
 pytest_plugins = ["tests.threats.evm_fixtures"]
+NOBODY = "0x" + "00" * 20
 A, B, C, TOKEN = ("0x" + digits * 20 for digits in ("aa", "bb", "cc", "11"))
 REFERENCE, OTHER = b"r" * 16, b"o" * 16
 TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
@@ -132,21 +136,29 @@ def paying(recipient: str, amount: int, reference: bytes = b"") -> str:
     return "0xa9059cbb" + word(int(recipient, 16)) + word(amount) + reference.hex()
 
 
-def references(tree: dict[str, Any], *logs: dict[str, Any]) -> list[tuple[bytes, ...]]:
+def pulling(owner: str, recipient: str, amount: int, reference: bytes = b"") -> str:
+    return "0x23b872dd" + word(int(owner, 16)) + word(int(recipient, 16)) + word(amount) + reference.hex()
+
+
+def transfers_in(tree: dict[str, Any], *logs: dict[str, Any]) -> tuple[Transfer, ...]:
     receipt = {"logs": [{**log, "logIndex": hex(place)} for place, log in enumerate(logs)]}
     transaction = {"from": A, "to": tree["to"], "value": "0x0", "input": tree["input"]}
-    return [t.references for t in evm_transfers.transfers(transaction, receipt, read_trace(tree))]
+    return evm_transfers.transfers(transaction, receipt, read_trace(tree))
+
+
+def references(tree: dict[str, Any], *logs: dict[str, Any]) -> list[tuple[bytes, ...]]:
+    return [transfer.references for transfer in transfers_in(tree, *logs)]
 
 
 def test_logs_are_told_apart_by_where_they_stand_among_a_frames_calls() -> None:
     """The outer call logs, then makes the inner one, then logs again: three equal logs, of two calls."""
-    inner = frame(TOKEN, TOKEN, 0, paying(C, 1, OTHER), logs=[log(B, C, 1, position="0x0")])
+    inner = frame(TOKEN, TOKEN, 0, pulling(B, C, 1, OTHER), logs=[log(B, C, 1, position="0x0")])
     tree = frame(
         B, TOKEN, 0, paying(C, 1, REFERENCE),
         calls=[inner], logs=[log(B, C, 1, position="0x0"), log(B, C, 1, position="0x1")],
     )  # fmt: skip
     bound = references(frame(A, B, calls=[tree]), *[log(B, C, 1)] * 3)
-    assert bound == [(REFERENCE,), (OTHER,), (REFERENCE,)]
+    assert bound == [(REFERENCE,), (OTHER,), ()], "a call that names one unit pays one unit"
 
 
 def test_logs_of_borrowed_code_are_those_of_the_call_that_borrows_it() -> None:
@@ -168,48 +180,62 @@ def test_a_log_of_a_contract_that_another_call_led_to_is_not_bound() -> None:
     assert references(frame(A, B, calls=[call]), log(B, C, 9)) == [()]
 
 
-def test_a_trace_whose_logs_are_not_the_receipts_binds_nothing() -> None:
-    call = frame(B, TOKEN, 0, paying(C, 2, REFERENCE), logs=[log(B, C, 2)])
-    assert references(frame(A, B, calls=[call]), log(B, C, 1)) == [()]
-    assert references(frame(A, B, calls=[call]), log(B, C, 2), log(B, C, 2)) == [(), ()]
+def test_the_logs_of_one_call_count_at_most_what_it_names() -> None:
+    """A lending token logs its interest in the call that pays, from the payer or as a mint."""
+    call = frame(
+        B, TOKEN, 0, paying(C, 10, REFERENCE), logs=[log(NOBODY, C, 99), log(B, C, 7), log(B, C, 99)]
+    )
+    moved = transfers_in(frame(A, B, calls=[call]), log(NOBODY, C, 99), log(B, C, 7), log(B, C, 99))
+    assert [(t.references, t.made_by, t.claimable) for t in moved] == [
+        ((), "", None),
+        ((REFERENCE,), to_checksum_address(B), None),
+        ((REFERENCE,), to_checksum_address(B), 3),
+    ]
 
 
 @pytest.mark.parametrize(
-    ("calls", "logs", "bound"),
+    ("call", "written", "reference", "made_by"),
     [
-        ([frame(B, TOKEN, 0, paying(C, 1, REFERENCE))], [log(B, C, 1)], [(REFERENCE,)]),
-        # What a fee left over, and what no fee explains.
-        ([frame(B, TOKEN, 0, paying(C, 10, REFERENCE))], [log(B, C, 9)], [(REFERENCE,)]),
-        ([frame(B, TOKEN, 0, paying(C, 9, REFERENCE))], [log(B, C, 10)], [()]),
-        # Another payer, another payee.
-        ([frame(A, TOKEN, 0, paying(C, 1, REFERENCE))], [log(B, C, 1)], [()]),
-        ([frame(B, TOKEN, 0, paying(A, 1, REFERENCE))], [log(B, C, 1)], [()]),
-        # Two of each, of the same amounts or not, and one too many.
-        (
-            [frame(B, TOKEN, 0, paying(C, 1, REFERENCE)), frame(B, TOKEN, 0, paying(C, 2, OTHER))],
-            [log(B, C, 2), log(B, C, 1)],
-            [(OTHER,), (REFERENCE,)],
-        ),
-        (
-            [frame(B, TOKEN, 0, paying(C, 100, REFERENCE)), frame(B, TOKEN, 0, paying(C, 99, OTHER))],
-            [log(B, C, 99), log(B, C, 98)],
-            [(), ()],
-        ),
-        ([frame(B, TOKEN, 0, paying(C, 1, REFERENCE))], [log(B, C, 1), log(B, C, 1)], [(), ()]),
-        # The token said no, or was asked for something that nobody here knows.
-        ([frame(B, TOKEN, 0, paying(C, 1, REFERENCE), output="0x" + word(0))], [log(B, C, 1)], [()]),
-        (
-            [frame(B, TOKEN, 0, paying(C, 1, REFERENCE)), frame(A, TOKEN, 0, "0xe3ee160e")],
-            [log(B, C, 1)],
-            [()],
-        ),
+        (frame(B, TOKEN, 0, paying(C, 9, REFERENCE)), log(B, C, 9), (REFERENCE,), B),
+        (frame(B, TOKEN, 0, pulling(A, C, 9, REFERENCE)), log(A, C, 9), (REFERENCE,), ""),
+        # Neither the caller's nor the owner's tokens.
+        (frame(B, TOKEN, 0, paying(C, 9, REFERENCE)), log(A, C, 9), (), ""),
+        (frame(B, TOKEN, 0, pulling(A, C, 9, REFERENCE)), log(B, C, 9), (), ""),
+        # A mint, even where the call says that it moves the tokens of no one.
+        (frame(B, TOKEN, 0, pulling(NOBODY, C, 9, REFERENCE)), log(NOBODY, C, 9), (), ""),
+        # Another function of the token, and code that is not called but created.
+        (frame(B, TOKEN, 0, "0xe3ee160e" + "00" * 200), log(B, C, 9), (), ""),
+        ({**frame(B, TOKEN, 0, paying(C, 9, REFERENCE)), "type": "CREATE"}, log(B, C, 9), (), ""),
     ],
-    ids=range(10),
+    ids=["transfer", "transferFrom", "another's", "the caller's", "a mint", "another function", "a creation"],
 )
-def test_without_logs_in_the_trace_only_what_can_be_paired_in_one_way_is_bound(
-    calls: list[dict[str, Any]], logs: list[dict[str, Any]], bound: list[tuple[bytes, ...]]
+def test_a_log_belongs_to_the_call_that_moves_its_own_senders_tokens(
+    call: dict[str, Any], written: dict[str, Any], reference: tuple[bytes, ...], made_by: str
 ) -> None:
-    assert references(frame(A, B, calls=calls), *logs) == bound
+    [moved] = transfers_in(frame(A, B, calls=[{**call, "logs": [written]}]), written)
+    assert (moved.references, moved.made_by) == (reference, made_by and to_checksum_address(made_by))
+
+
+def checked(tree: dict[str, Any], *logs: dict[str, Any]) -> Traces_:
+    """Return what is left of a trace beside a receipt with these logs."""
+    found = Found({"0x1": ({}, {"logs": list(logs)})}, frozenset())
+    return evm_facts.checked(found, Traces_({"0x1": read_trace(tree)}, frozenset(), frozenset()))
+
+
+def test_a_trace_whose_logs_are_not_the_receipts_can_not_be_read() -> None:
+    call = frame(B, TOKEN, 0, paying(C, 2, REFERENCE), logs=[log(B, C, 2)])
+    tree = frame(A, B, calls=[call])
+    assert checked(tree, log(B, C, 2)).told
+    for logs in ([log(B, C, 1)], [log(B, C, 2), log(B, C, 2)]):
+        left = checked(tree, *logs)
+        assert (left.told, left.unreadable) == ({}, {"0x1"})
+
+
+def test_a_trace_that_reports_no_logs_is_as_good_as_none() -> None:
+    tree = frame(A, B, calls=[frame(B, TOKEN, 0, paying(C, 2, REFERENCE))])
+    left = checked(tree, log(B, C, 2))
+    assert (left.told, left.missing, left.unreadable) == ({}, {"0x1"}, frozenset())
+    assert checked(tree).told, "there were none to report"
 
 
 class Traces:
@@ -242,7 +268,7 @@ def node(local_chain: LocalChain) -> Any:
         yield traces, serving_node
 
 
-def safe_payment(world: World, safe: Safe, reference: bytes = REFERENCE) -> str:
+def safe_payment(world: World, safe: RealSafe | Safe, reference: bytes = REFERENCE) -> str:
     data = transfer_data(world.chain.recipient, USDC_UNIT, reference)
     return safe.send(safe.execution(world.chain.usdc, data))
 
@@ -284,13 +310,13 @@ def test_a_node_that_offers_no_traces_is_asked_once_and_believed_for_the_rest(
 ) -> None:
     traces, serving_node = node
     traces.fault = fault
-    first, second = (safe_payment(world, world.safe()) for _ in range(2))
+    first, second = (safe_payment(world, world.look_alike_safe()) for _ in range(2))
     client = EvmClient([serving_node.url], world.chain.chain_id)
     for sent in (first, second):
         [facts] = looked_up(client, sent)
         assert facts.block is not None
         assert not facts.is_complete
-        assert facts.transfers[0].references == (REFERENCE,)
+        assert facts.transfers[0].references == (), "its code is not known"
     assert traces.asked == [[first]]
 
 
@@ -343,7 +369,7 @@ def test_a_node_that_never_traces_and_only_fails_is_taken_for_one_that_can_not(
     world: World, node: tuple[Traces, Node]
 ) -> None:
     traces, serving_node = node
-    sent = safe_payment(world, world.safe())
+    sent = safe_payment(world, world.look_alike_safe())
     traces.broken = {sent}
     now = [0.0]
     client = EvmClient([serving_node.url], world.chain.chain_id, clock=lambda: now[0])

@@ -6,7 +6,7 @@ import pytest
 
 from chains.models import Chain, Token
 from payments.models import PaymentRequest
-from tests.threats.evm_world import USDC_UNIT, World, call_data, is_paid, refusal, transfer_data
+from tests.threats.evm_world import UNPROVED, USDC_UNIT, World, call_data, is_paid, refusal, transfer_data
 
 pytest_plugins = ["tests.threats.evm_fixtures"]
 Ask = Callable[..., PaymentRequest]
@@ -59,6 +59,9 @@ def test_odd_logs_beside_a_real_transfer_neither_add_to_it_nor_spoil_it(
     odd = call_data(signature, recipient, 10**9, *more) + bytes(request.reference)
     real = transfer_data(recipient, AMOUNT, bytes(request.reference))
     sent = safe.send(safe.multi_send((token, 0, odd), (token, 0, real), (token, 0, odd)))
+    if not either_node:
+        assert refusal(request, sent) in UNPROVED
+        return
     assert is_paid(request, sent)
     assert request.amount_paid == AMOUNT
 
@@ -78,7 +81,9 @@ def test_a_look_alike_with_a_transfer_of_next_to_nothing_beside_it(
         )
     )
     assert not is_paid(request, sent)
-    assert request.amount_paid == 1
+    assert request.amount_paid == (1 if either_node else 0), (
+        "what a batch calls beside one token is not known"
+    )
 
 
 def test_a_look_alike_alone(world: World, ask: Ask, either_node: bool) -> None:

@@ -8,6 +8,7 @@ from eth_account import Account
 from chains.models import Chain, Token
 from payments.models import ConsumedTransfer, PaymentRequest
 from tests.threats.evm_world import (
+    UNPROVED,
     USDC_UNIT,
     World,
     call_data,
@@ -49,6 +50,11 @@ def test_a_fee_leaves_the_request_partly_paid(
     else:
         mint(world, token, safe.address, AMOUNT)
         sent = safe.send(safe.execution(token.contract_address, data))
+        if (
+            not either_node
+        ):  # the log's amount is not the call's: only a trace shows that it is the call's log
+            assert refusal(request, sent) in UNPROVED
+            return
     payment = decide(request, sent)
     request.refresh_from_db()
     assert (payment.status, payment.amount_received) == ("completed", 99 * USDC_UNIT)
@@ -72,7 +78,8 @@ def test_two_fees_in_one_transaction_are_told_apart_by_the_trace_alone(
     )
     submit_all(sent, first, second)
     if not either_node:
-        assert refusal(first, sent) == refusal(second, sent) == "transaction_not_bound"
+        assert refusal(first, sent) == refusal(second, sent)
+        assert refusal(first, sent) in UNPROVED
         return
     assert decide(first, sent).amount_received == 99 * USDC_UNIT
     assert decide(second, sent).amount_received == 98_010_000

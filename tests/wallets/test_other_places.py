@@ -12,6 +12,7 @@ from payments.discovery import discover_due
 from payments.models import Payment, PaymentRequest
 from tests.accessibility.page_rules import assert_accessible
 from tests.chain import LocalChain
+from tests.payments.world import ON_ITS_WAY
 from tests.wallets.conftest import TOUCHED, AddWallet, Create
 from tests.wallets.stub import LATER, NAME, NEVER, StubWallet
 from tests.wallets.test_page_states import HASH, SHOP
@@ -82,6 +83,7 @@ def test_a_payment_whose_page_was_closed_before_the_hash_came_is_found_by_its_re
     expect(panel.get_by_test_id("notice")).to_contain_text(OPEN)
     local_chain.rpc("anvil_mine", "0x2")
     assert discover_due(now=lambda: timezone.now() + timedelta(minutes=1)) == 1
+    Payment.objects.update(**ON_ITS_WAY)
     page.evaluate("dispatchEvent(new Event('online'))")
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
     assert Payment.objects.get().transaction_hash == sent
@@ -106,8 +108,11 @@ def test_coins_that_no_reference_finds_are_named_by_their_hash(
     with page.expect_response("**/payments") as told:
         page.get_by_role("button", name="Find my payment").click()
     assert told.value.status == 201
+    payment = Payment.objects.get()
+    assert payment.transaction_hash == sent
+    Payment.objects.update(**ON_ITS_WAY)
+    page.evaluate("dispatchEvent(new Event('online'))")
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
-    assert Payment.objects.get().transaction_hash == sent
 
 
 def test_a_page_that_slept_while_another_device_paid_wakes_where_the_payment_is(
@@ -156,7 +161,7 @@ def test_a_connection_that_goes_is_told_at_once_and_its_return_too(
     line = page.locator("#connection")
     page.context.set_offline(True)
     expect(line).to_contain_text("The connection is interrupted")
-    Payment.objects.create(request_id=order["id"], chain=chain, transaction_hash=HASH)
+    Payment.objects.create(request_id=order["id"], chain=chain, transaction_hash=HASH, **ON_ITS_WAY)
     page.context.set_offline(False)
     expect(line).to_be_hidden()
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
@@ -174,7 +179,7 @@ def test_a_hash_that_came_while_there_was_no_connection_is_brought_once_there_is
     expect(panel).to_contain_text("Your transaction is safe in this browser")
     assert not Payment.objects.exists()
     # The page's clock stands: nothing but the connection's return can be what wakes it.
-    page.clock.pause_at(page.evaluate("Date.now() + 1"))
+    page.clock.pause_at(page.evaluate("(Date.now() + 1) / 1000"))
     with page.expect_response("**/payments") as told:
         page.context.set_offline(False)
     assert told.value.status == 201

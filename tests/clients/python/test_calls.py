@@ -128,6 +128,14 @@ def test_payments_are_listed_retried_and_accepted(client: quittance.Client, term
         assert refused.value.code == "payment_not_retryable"
 
 
+def test_a_transaction_is_submitted_for_the_customer(client: quittance.Client, terms: Terms) -> None:
+    made = client.payment_requests.create(**terms())
+    sent = {"transaction_hash": "0x" + "ab" * 32, "chain_id": made.chain_id}
+    payment = client.payment_requests.submit_payment(made.id, **sent)
+    assert (payment.status, payment.replaced_hashes) == ("pending", [])
+    assert client.payment_requests.submit_payment(made.id, **sent) == payment
+
+
 def test_the_catalogue_is_read_without_the_key(service: str, coin: Token) -> None:
     stranger = quittance.Client("quitt_" + "0" * 40, base_url=service)
     assert [chain.id for chain in stranger.chains.list()] == [coin.chain_id]

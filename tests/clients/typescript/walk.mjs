@@ -52,6 +52,13 @@ assert.deepEqual(active, [made.id]);
 const all = await quittance.paymentRequests.list({ limit: 1, created_after: made.created_at });
 assert.deepEqual([all.data[0].id, all.has_more], [cancelled.id, false]);
 
+// A transaction that the customer sent
+const another = await quittance.paymentRequests.create(order());
+const sent = { transaction_hash: `0x${"ab".repeat(32)}`, chain_id: another.chain_id };
+const added = await quittance.paymentRequests.submitPayment(another.id, sent);
+assert.deepEqual([added.status, added.replaced_hashes], ["pending", []]);
+assert.equal((await quittance.paymentRequests.submitPayment(another.id, sent)).id, added.id);
+
 // Every end of a payment, as far as it is told to this endpoint
 assert.equal(await quittance.sandbox.isAvailable(), true);
 const failed = (await quittance.sandbox.simulate(made.id, "failed")).payments[0];

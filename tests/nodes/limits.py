@@ -1,0 +1,120 @@
+"""The limits of real nodes' free plans, for a proxy before the local chain."""
+
+import json
+from collections.abc import Callable
+
+from tests.fault_proxy import Exchange, Fault, Json
+
+Refusal = Callable[[Exchange], None]
+TRACES = ("debug_traceTransaction", "debug_traceCall")
+
+
+def drpc(exchange: Exchange) -> None:
+    """HTTP 500 for the whole batch."""
+    text = "Batch of more than 3 requests are not allowed on free tier, to use this feature register paid account"
+    exchange.send(500, json.dumps({"message": text, "code": 31}).encode())
+
+
+def helius(exchange: Exchange) -> None:
+    """HTTP 403 for the whole batch."""
+    error = {"code": -32403, "message": "Batch requests are only available for paid plans"}
+    exchange.send(403, json.dumps({"jsonrpc": "2.0", "error": error}).encode())
+
+
+def one_error(exchange: Exchange) -> None:
+    """One JSON-RPC error for the whole batch, with status 200."""
+    error = {"code": -32600, "message": "batch limit exceeded"}
+    exchange.send(200, json.dumps({"jsonrpc": "2.0", "id": None, "error": error}).encode())
+
+
+def too_few(exchange: Exchange) -> None:
+    """Answers to the first calls alone."""
+    exchange.reply(exchange.truth()[:1])
+
+
+REFUSALS: dict[str, Refusal] = {"drpc": drpc, "helius": helius, "one error": one_error, "too few": too_few}
+
+
+def small_batches(most: int, refuse: Refusal = drpc, otherwise: Fault | None = None) -> Fault:
+    """Refuse a batch of more than `most` calls."""
+
+    def answer(exchange: Exchange) -> None:
+        if len(exchange.questions) > most:
+            refuse(exchange)
+        elif otherwise is not None:
+            otherwise(exchange)
+        else:
+            exchange.reply(exchange.truth())
+
+    return answer
+
+
+def call_by_call(answer_one: Callable[[Json, Json], Json | None]) -> Fault:
+    """The truth, but for the calls of which `answer_one` gives another answer, from the question and the truth."""
+
+    def answer(exchange: Exchange) -> None:
+        answers = []
+        for question, truth in zip(exchange.questions, exchange.truth(), strict=True):
+            other = answer_one(question, truth)
+            answers.append(truth if other is None else {"jsonrpc": "2.0", "id": question["id"], **other})
+        exchange.reply(answers)
+
+    return answer
+
+
+def narrow_logs(*, blocks: int | None = None, results: int | None = None) -> Fault:
+    """Refuse a query for the logs of more than so many blocks, or with more than so many results."""
+
+    def limit(question: Json, truth: Json) -> Json | None:
+        if question["method"] != "eth_getLogs":
+            return None
+        asked = question["params"][0]
+        width = int(asked["toBlock"], 16) - int(asked["fromBlock"], 16) + 1
+        if blocks is not None and width > blocks:
+            message = f"Under the Free tier plan, you can make eth_getLogs requests with up to a {blocks} block range."
+            return {"error": {"code": -32600, "message": message}}
+        if results is not None and len(truth.get("result", [])) > results:
+            return {"error": {"code": -32005, "message": f"query returned more than {results} results"}}
+        return None
+
+    return call_by_call(limit)
+
+
+def untraced(question: Json, _: Json) -> Json | None:
+    """The word for a method that the plan does not include."""
+    if question["method"] not in TRACES:
+        return None
+    return {
+        "error": {
+            "code": -32601,
+            "message": f"the method {question['method']} does not exist/is not available",
+        }
+    }
+
+
+def free_plan(most: int, blocks: int) -> Fault:
+    """Small batches, narrow ranges and no traces, all at once."""
+    narrow = narrow_logs(blocks=blocks)
+
+    def answer(exchange: Exchange) -> None:
+        if any(question["method"] in TRACES for question in exchange.questions):
+            call_by_call(untraced)(exchange)
+        else:
+            narrow(exchange)
+
+    return small_batches(most, otherwise=answer)
+
+
+def http_400_beyond(blocks: int) -> Fault:
+    """Refuse too wide a range by an HTTP status."""
+
+    def answer(exchange: Exchange) -> None:
+        for question in exchange.questions:
+            if question["method"] == "eth_getLogs":
+                asked = question["params"][0]
+                if int(asked["toBlock"], 16) - int(asked["fromBlock"], 16) >= blocks:
+                    exchange.send(400, b'{"error": "block range too wide"}')
+                    return
+        exchange.reply(exchange.truth())
+
+    return answer

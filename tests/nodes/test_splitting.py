@@ -1,0 +1,170 @@
+"""How calls are put into batches: pure but for the time, with a node that answers as a function says."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from chains.clients import rpc_batches
+from chains.clients.base import ChainError
+from chains.clients.nodes import Limiting, Node
+from chains.clients.rpc_batches import Batches, Unread, Why
+from chains.clients.rpc_transport import Call, Refused, RpcFault, Silent, TooLarge
+
+SIZES = {"plain": 10, "loud": 10_000}
+ROOM = 1000
+
+
+class Scripted:
+    """A node: what it answers to some calls, and whether it is alive."""
+
+    def __init__(self, answer: Callable[[Sequence[Call], int], list[Any]], *, is_alive: bool = True) -> None:
+        self.node = Node("http://node")
+        self.asked: list[int] = []
+        self._answer = answer
+        self._is_alive = is_alive
+        self._lock = threading.Lock()
+
+    def ask(self, calls: Sequence[Call], *, isolating: bool = True, at_once: int = 100) -> list[Any]:
+        def send(part: Sequence[Call], most_bytes: int) -> list[Any]:
+            with self._lock:
+                self.asked.append(len(part))
+            return self._answer(part, most_bytes)
+
+        batches = Batches(
+            self.node, send, lambda: self._is_alive, lambda: 0.0, most_bytes=ROOM, isolating=isolating
+        )
+        return batches.results(calls, at_once)
+
+
+def calls(count: int, **special: int) -> list[Call]:
+    """Return calls named after their places, but for those at the places given."""
+    names = {place: name for name, place in special.items()}
+    return [(names.get(place, "plain"), [place]) for place in range(count)]
+
+
+def echo(part: Sequence[Call]) -> list[Any]:
+    return [params[0] for _, params in part]
+
+
+def by_size(part: Sequence[Call], room: int) -> list[Any]:
+    if sum(SIZES[name] for name, _ in part) > room:
+        raise TooLarge("too large")
+    return echo(part)
+
+
+def whys(results: Sequence[Any]) -> dict[int, Why]:
+    return {place: result.why for place, result in enumerate(results) if isinstance(result, Unread)}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 10, 50, 99])
+def test_every_limit_is_found_and_kept_to(limit: int) -> None:
+    def answer(part: Sequence[Call], _: int) -> list[Any]:
+        if len(part) > limit:
+            raise Refused("too many")
+        return echo(part)
+
+    scripted = Scripted(answer)
+    assert scripted.ask(calls(250)) == list(range(250))
+    assert limit // 2 < (scripted.node.batch_limit(0.0) or 0) <= limit
+    assert sum(size > limit for size in scripted.asked) <= 8
+    scripted.asked.clear()
+    assert scripted.ask(calls(250)) == list(range(250))
+    assert max(scripted.asked) <= limit
+
+
+@pytest.mark.parametrize("place", [0, 1, 40, 99, 150])
+def test_a_large_answer_is_found_and_the_others_are_read(place: int) -> None:
+    scripted = Scripted(by_size)
+    results = scripted.ask(calls(200, loud=place))
+    assert whys(results) == {place: Why.LARGE}
+    assert [result for result in results if not isinstance(result, Unread)] == [
+        n for n in range(200) if n != place
+    ]
+    assert scripted.node.batch_limit(0.0) is None
+    assert len(scripted.asked) < 30
+
+
+@pytest.mark.parametrize("place", [0, 40, 99, 150])
+def test_a_call_that_fails_by_itself_is_no_limit(place: int) -> None:
+    def answer(part: Sequence[Call], _: int) -> list[Any]:
+        if any(name == "bad" for name, _ in part):
+            raise Refused("HTTP 500")
+        return echo(part)
+
+    scripted = Scripted(answer)
+    assert whys(scripted.ask(calls(200, bad=place))) == {place: Why.FAILED}
+    assert scripted.node.batch_limit(0.0) is None
+    assert len(scripted.asked) < 40
+
+
+def test_what_the_node_itself_calls_too_large_is_asked_for_alone() -> None:
+    fault = RpcFault(-32003, "response too large")
+
+    def answer(part: Sequence[Call], _: int) -> list[Any]:
+        if len(part) == 1:
+            return [fault if part[0][0] == "loud" else part[0][1][0]]
+        cut = next((place for place, (name, _) in enumerate(part) if name == "loud"), len(part))
+        return [*echo(part[:cut]), *[fault] * (len(part) - cut)]
+
+    assert whys(Scripted(answer).ask(calls(20, loud=5))) == {5: Why.LARGE}
+
+
+@pytest.mark.parametrize("error", [Refused("HTTP 500"), Silent("no answer"), TooLarge("100 MB of blanks")])
+@pytest.mark.parametrize("isolating", [True, False])
+def test_a_node_that_is_down_is_asked_once(error: ChainError, isolating: bool) -> None:
+    def answer(part: Sequence[Call], _: int) -> list[Any]:
+        raise error
+
+    scripted = Scripted(answer, is_alive=False)
+    with pytest.raises(type(error)):
+        scripted.ask(calls(100), isolating=isolating)
+    assert len(scripted.asked) == 1
+
+
+def test_a_node_that_fails_every_call_is_given_up_soon() -> None:
+    def answer(part: Sequence[Call], _: int) -> list[Any]:
+        raise Refused("HTTP 500")
+
+    scripted = Scripted(answer)
+    results = scripted.ask(calls(100))
+    assert sorted(why.name for why in whys(results).values()) == ["FAILED"] * 3 + ["UNASKED"] * 97
+    assert len(scripted.asked) < 40
+    assert scripted.node.batch_limit(0.0) is None
+    with pytest.raises(Refused):
+        scripted.ask(calls(100), isolating=False)
+
+
+@pytest.mark.parametrize("count", [1, 10])
+def test_a_rate_limit_is_the_nodes_and_raised(count: int) -> None:
+    def answer(part: Sequence[Call], _: int) -> list[Any]:
+        raise Limiting("slow down", retry_after=7)
+
+    scripted = Scripted(answer)
+    with pytest.raises(Limiting):
+        scripted.ask(calls(count))
+    assert scripted.asked == [count]
+
+
+def test_what_is_not_found_in_time_to_be_too_large_is_left_to_be_read_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Over a slow line every look would begin from the start again, and none would ever find it."""
+    monkeypatch.setattr(rpc_batches, "SPLITTING_SECONDS", -1.0)
+
+    def answer(part: Sequence[Call], room: int) -> list[Any]:
+        return by_size(part, room)
+
+    scripted = Scripted(answer)
+    with pytest.raises(ChainError):
+        scripted.ask(calls(10, loud=3))
+    results = scripted.ask(calls(150, loud=120))
+    assert set(whys(results)) == set(range(100, 150))
+    assert set(whys(results).values()) == {Why.LARGE}
+
+
+def test_a_plain_batch_is_halved_for_size_and_its_single_failure_raised() -> None:
+    assert Scripted(by_size).ask(calls(150), isolating=False) == list(range(150))
+    with pytest.raises(TooLarge):
+        Scripted(by_size).ask(calls(150, loud=3), isolating=False)
