@@ -169,18 +169,22 @@ def bind(
     if claims.delivery is not None:
         return _delivered(arrived, claims, claims.delivery, block, is_complete=is_complete)
     referenced = [t for t in arrived if claims.reference is not None and claims.reference in t.references]
-    if any(claims.foreign.intersection(t.references) for t in referenced) and not claims.is_accepted:
-        return _AMBIGUOUS
+    # Anyone can put such a transfer beside a clear one: it is left out, and spoils nothing else.
+    clear = [t for t in referenced if claims.is_accepted or not claims.foreign.intersection(t.references)]
     unclaimed = [t for t in arrived if t not in referenced and not claims.is_others(t, block)]
     # A transaction that carries another request's id may deliver that request's swap.
     proved = [t for t in unclaimed if not claims.names_others and claims.is_proved_by(t, block, ours=True)]
-    claimed = [limited for t in (*referenced, *proved) if (limited := _claimed(t)).amount > 0]
-    if any(transfer.amount in claims.elsewhere for transfer in claimed) and not claims.is_accepted:
+    claimed = [limited for t in (*clear, *proved) if (limited := _claimed(t)).amount > 0]
+    # A delivery that is there beside what is claimed leaves nothing to dispute.
+    disputed = Counter(claims.elsewhere) - Counter(t.amount for t in unclaimed if t not in proved)
+    if any(transfer.amount in disputed for transfer in claimed) and not claims.is_accepted:
         return AMBIGUOUS_DELIVERY
     swapped = [t for t in unclaimed if t not in proved and _is_swapped(t, claims)]
     if credited := _within_gains([*claimed, *swapped]):
-        by = BoundBy.REFERENCE if referenced else BoundBy.PAYER if proved else BoundBy.PROVIDER
+        by = BoundBy.REFERENCE if clear else BoundBy.PAYER if proved else BoundBy.PROVIDER
         return Bound(tuple(credited), by)
+    if len(clear) < len(referenced):
+        return _AMBIGUOUS
     if claims.is_accepted and (accepted := _within_gains(unclaimed)):
         return Bound(tuple(accepted), BoundBy.MANUAL)
     if claims.names_ours and unclaimed:

@@ -209,6 +209,8 @@ class Oracle:
             self._check_missing(intent)
 
     def _is_missing(self, intent: Intent) -> bool:
+        if not self.world.source_holds(intent):
+            return False
         sent = intent.money or intent.sent
         if sent is None or not sent.is_mined or not sent.succeeds:
             return any(each.at != POOL for each in (sent,) if each)
@@ -216,7 +218,14 @@ class Oracle:
         if any(self.payments[row.payment_id].bound_by == Payment.BoundBy.MANUAL for row in rows):
             return False  # the merchant gave it to whom the merchant liked
         own = [row for row in rows if self.payments[row.payment_id].request_id == intent.request]
-        return sum(int(row.amount) for row in own) < meant_for(intent.request, sent)
+        due = sum(
+            each.amount
+            for each in self.world.intents
+            if each.request == intent.request
+            and each.money is sent
+            and (each is intent or is_verifiable(self.world.home, sent, each))
+        )
+        return sum(int(row.amount) for row in own) < due
 
     def _check_missing(self, intent: Intent) -> None:
         sent = intent.money

@@ -305,6 +305,10 @@ class World:
         keys = list(self.requests)
         return keys[which % len(keys)] if keys else None
 
+    def source_holds(self, intent: Intent) -> bool:
+        """Whether what the customer paid on the other chain, if anything, was not undone there."""
+        return intent.order is None or (intent.order.source.is_mined and intent.order.source.succeeds)
+
     def ledger_of(self, chain_id: int) -> Ledger:
         return self.home if chain_id == self.home_chain.pk else self.source
 
