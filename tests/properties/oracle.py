@@ -223,13 +223,14 @@ class Oracle:
             for each in self.world.intents
             if each.request == intent.request
             and each.money is sent
+            and self.world.source_holds(each)
             and (each is intent or is_verifiable(self.world.home, sent, each))
         )
         return sum(int(row.amount) for row in own) < due
 
     def _check_missing(self, intent: Intent) -> None:
         sent = intent.money
-        if sent is None or not sent.is_mined or not sent.succeeds:
+        if sent is None or not sent.is_mined or not sent.succeeds or pays_its_signer(sent):
             return
         payment = self._payment_of(intent)
         where = f"{intent} is {payment and (payment.status, payment.failure_code, payment.status_detail)}"
@@ -265,14 +266,16 @@ def net(sent: Sent, *, thiefs_only: bool = False) -> int:
     )
 
 
+def pays_its_signer(sent: Sent) -> bool:
+    """Whether the merchant's own contract paid who sent the transaction: from whose money, nobody can know."""
+    return any(move.sender == MERCHANT and move.recipient == sent.sender for move in sent.moves)
+
+
 def is_verifiable(home: Ledger, sent: Sent, intent: Intent) -> bool:
     """Whether nodes can show that the honest payment is what it is."""
     if sent.noise is not Noise.QUIET:
         return False
     if intent.kind in ("wallet", "proved wallet") and home.is_blind_to(sent):
-        return False
-    # A merchant's contract that pays the very signer: it can't be known from whose money.
-    if any(move.sender == MERCHANT and move.recipient == sent.sender for move in sent.moves):
         return False
     return not is_after(sent, intent)
 
