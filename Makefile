@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test setup lint lock frontend fresh browser pictures bench bench-admin
+.PHONY: help run test setup lint lock frontend fresh browser pictures properties bench bench-admin
 
 # The first interpreter that is new enough.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -30,6 +30,7 @@ help:
 	@echo "make lint   ruff, mypy, migrations and deployment checks"
 	@echo "make bench  what it costs to verify 1,000 payments and to look at 1,000 tokens, how fast webhooks go out, and how soon the checkout is painted, beside floors"
 	@echo "make bench-admin  the admin's and the API's pages over 1,000,000 requests (a quarter of an hour, 20 GB of disk)"
+	@echo "make properties   20,000 random histories of customers, thieves and chains, against the model of tests/properties (SEQUENCES=20000)"
 	@echo "make lock   requirements*.txt from requirements*.in"
 	@echo "make pictures   docs/images of the checkout, from the tests that bring its states about"
 	@echo "make frontend   the checkout's script, the demo wallet, the test contracts and the TypeScript client from their sources"
@@ -63,6 +64,9 @@ bench: $(INSTALLED)
 
 bench-admin: $(INSTALLED)
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.admin_pages
+
+properties: $(INSTALLED)
+	@$(BIN)/python -m tests.properties.run
 
 lock: $(INSTALLED)
 	for name in requirements requirements-dev; do \

@@ -171,24 +171,26 @@ def bind(
     if claims.delivery is not None:
         return _delivered(arrived, claims, claims.delivery, block, is_complete=is_complete)
     referenced = [t for t in arrived if claims.reference is not None and claims.reference in t.references]
-    if any(claims.foreign.intersection(t.references) for t in referenced) and not claims.is_accepted:
-        return _AMBIGUOUS
+    # Anyone can put such a transfer beside a clear one: it is left out, and spoils nothing else.
+    clear = [t for t in referenced if claims.is_accepted or not claims.foreign.intersection(t.references)]
     unclaimed = [t for t in arrived if t not in referenced and not claims.is_others(t, block)]
     proved = [
         t
         for t in unclaimed
         if not _may_be_others_swap(t, claims) and claims.is_proved_by(t, block, ours=True)
     ]
-    claimed = [limited for t in (*referenced, *proved) if (limited := _claimed(t)).amount > 0]
+    claimed = [limited for t in (*clear, *proved) if (limited := _claimed(t)).amount > 0]
     swapped = [t for t in unclaimed if t not in proved and _is_swapped(t, claims)]
     # A delivery is what nothing else claims; only where no such transfer is left it may be a claimed one.
     free = Counter(t.amount for t in unclaimed if t not in proved and t not in swapped)
     contested = Counter(claims.elsewhere) - free
-    if claimed and any(t.amount in contested for t in (*referenced, *proved)) and not claims.is_accepted:
+    if claimed and any(t.amount in contested for t in (*clear, *proved)) and not claims.is_accepted:
         return AMBIGUOUS_DELIVERY
     if credited := _within_gains([*claimed, *swapped]):
-        by = BoundBy.REFERENCE if referenced else BoundBy.PAYER if proved else BoundBy.PROVIDER
+        by = BoundBy.REFERENCE if clear else BoundBy.PAYER if proved else BoundBy.PROVIDER
         return Bound(tuple(credited), by)
+    if len(clear) < len(referenced):
+        return _AMBIGUOUS
     if claims.is_accepted and (accepted := _within_gains(unclaimed)):
         return Bound(tuple(accepted), BoundBy.MANUAL)
     if claims.names_ours and unclaimed:

@@ -262,22 +262,26 @@ def _first_block(terms: Terms, block: Block) -> Block:
 def _arrived(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[Transfer]:
     """Return what reached the recipient, less what the recipient sent back to its payer in the same transaction.
 
-    On Solana every credit is held to the account's own gain instead, which includes whatever went out.
+    On Solana every credit is held to the account's own gain as well. The gain alone would let a payer who gets the
+    money back be credited with what another payer's delivery brought.
     """
     moved = [t for t in transfers if t.token == terms.token and t.amount > 0 and t.sender != t.recipient]
     arrived = [t for t in moved if t.recipient == terms.recipient]
     for back in moved:
-        if back.sender == terms.recipient and back.gain is None:
+        if back.sender == terms.recipient:
             arrived = _less(arrived, back.amount, back.recipient, signer)
     return arrived
 
 
 def _less(arrived: Sequence[Transfer], amount: int, payer: str, signer: str) -> list[Transfer]:
-    """Return `arrived` less what came back to `payer`: from what that account paid, then from all that it signed."""
+    """Return `arrived` less what came back to `payer`: from what that account paid, then from all that it signed.
+
+    What can be claimed comes first. A transfer that the account did not make itself may serve another payer's order.
+    """
     own = [t for t in arrived if payer in (t.sender, t.made_by)]
     rest = [t for t in arrived if t not in own] if payer == signer else []
     left = {id(t): t.amount for t in arrived}
-    for transfer in (*own, *rest):
+    for transfer in sorted((*own, *rest), key=lambda t: (t.made_by != payer, not t.references, t not in own)):
         taken = min(amount, left[id(transfer)])
         left[id(transfer)] -= taken
         amount -= taken

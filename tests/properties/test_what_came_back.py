@@ -1,0 +1,53 @@
+"""What the recipient sends back in the transaction is the payer's own loss, never that of somebody paid for beside it.
+
+The model found these; each is kept here as a pure test.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chains.clients.base import Block, Head, TransactionFacts, Transfer
+from payments.binding import Claims, Delivery, Taken
+from payments.judging import Finality, Paid, Terms, Verdict, judge
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+OURS = b"r" * 16
+ACCOUNT = "merchant's account"
+BACK = Transfer("2", "token", "merchant", "thief", 5)
+OWN = Transfer("1", "token", "thief", "merchant", 5, (OURS,), "thief")
+DELIVERED = Delivery(10, Taken())
+
+
+def evaluated(moves: tuple[Transfer, ...], claims: Claims) -> Verdict:
+    facts = TransactionFacts("hash", "thief", 0, Block(10, "block", NOW), True, moves)
+    terms = Terms(1, "token", "T", 0, "merchant", NOW - timedelta(hours=1), claims, {}, NOW)
+    return judge(terms, 1, facts, Head(20), Finality(2))
+
+
+def credited(moves: tuple[Transfer, ...], claims: Claims) -> list[tuple[str, int]]:
+    verdict = evaluated(moves, claims)
+    return [(each.slot, each.amount) for each in verdict.bound.transfers] if isinstance(verdict, Paid) else []
+
+
+@pytest.mark.parametrize("sender", ["thief", "bridge"])
+def test_it_is_taken_from_what_the_thief_claims_and_not_from_the_order_that_the_thief_fills(
+    sender: str,
+) -> None:
+    """The order is filled out of the thief's account (a pull) or by the bridge, in the thief's transaction."""
+    filled = Transfer("0", "token", sender, "merchant", 10)
+    for own in (OWN, Transfer("1", "token", "contract", "merchant", 5, (OURS,), "contract")):
+        moves = (filled, own, BACK)
+        assert credited(moves, Claims(OURS)) == []
+        assert credited(moves, Claims(b"v" * 16, delivery=DELIVERED)) == [("0", 10)]
+
+
+def test_on_solana_the_gain_from_a_delivery_does_not_hide_that_the_thiefs_money_went_back() -> None:
+    delivered = Transfer("0.1", "token", "pool", "merchant", 10, claimable=0, account=ACCOUNT, gain=10)
+    own = Transfer(
+        "1", "token", "thief", "merchant", 5, (OURS,), "thief", claimable=5, account=ACCOUNT, gain=10
+    )
+    back = Transfer("2.1", "token", "merchant", "thief", 5, claimable=0, account="thief's account", gain=0)
+    moves = (delivered, own, back)
+    assert credited(moves, Claims(OURS)) == []
+    assert credited(moves, Claims(b"v" * 16, delivery=DELIVERED)) == [("0.1", 10)]
