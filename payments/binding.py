@@ -24,7 +24,7 @@ class Delivery:
 
     `reported` is the reported amount in base units, if the provider names one. `taken` maps the slots that were
     credited before to their amounts, with the account that received each (Solana). `is_own`: it is the customer's own
-    transaction, into which anyone can bring somebody else's money; then only what lies within the call that carries the
+    transaction, into which anyone can bring a stranger's money; then only what lies within the call that carries the
     swap's id counts.
     """
 

@@ -1,4 +1,4 @@
-"""How far the chains were searched for payments that nobody submitted."""
+"""How far the chains were searched for payments whose hash was never submitted."""
 
 from django.db import models
 from django.utils import timezone

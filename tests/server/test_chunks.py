@@ -1,4 +1,4 @@
-"""A chunked body is decoded alike however its bytes are cut, and refused where its end would be a guess."""
+"""A chunked body is decoded the same way however its bytes are cut, and refused where its end would be a guess."""
 
 import random
 

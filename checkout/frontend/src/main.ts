@@ -203,7 +203,7 @@ class CheckoutPage {
     const isOwn = this.outbox.isOwn(hash);
     this.outbox.drop(hash);
     this.finder.answer(text);
-    // A hash that was typed must not lead anybody away from where they pay.
+    // A hash that was typed must not lead customers away from where they pay.
     if (isOwn || this.flow.step.at === "choose") this.flow.restart({ tone: "error", text });
     else this.panel.announce(text);
   }
