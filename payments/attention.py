@@ -14,7 +14,8 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from payments.models import FailureCode, Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest
+from payments.models.payment import ACCEPTABLE_FAILURES
 
 RECENT = timedelta(days=30)
 UNANSWERED_FOR = timedelta(hours=1)
@@ -82,7 +83,7 @@ def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> lis
     if matter is Matter.NOT_BOUND:
         unbound = payments.filter(
             status=Payment.Status.FAILED,
-            failure_code=FailureCode.TRANSACTION_NOT_BOUND,
+            failure_code__in=sorted(ACCEPTABLE_FAILURES),
             failed_at__gte=recent,
         )
         # Once the request is paid in full by another transaction, nobody has to decide.

@@ -81,10 +81,13 @@ class Claims:
         return owner is not None and owner.is_ours == ours
 
     def is_others(self, transfer: Transfer, block: Block) -> bool:
-        """Whether another request claims the transfer by its reference or by a proof."""
-        return bool(self.foreign.intersection(transfer.references)) or self.is_proved_by(
-            transfer, block, ours=False
-        )
+        """Whether another request claims the transfer by its reference or by a proof.
+
+        A proof covers nothing of a transaction that carries another request's id, and this one may carry ours.
+        """
+        if self.foreign.intersection(transfer.references):
+            return True
+        return not self.names_ours and self.is_proved_by(transfer, block, ours=False)
 
 
 @dataclass(frozen=True)

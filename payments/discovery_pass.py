@@ -11,22 +11,25 @@ from django.db import transaction
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Greatest
 
+from chains.clients import head_allowance
 from chains.clients.base import ChainClient, ChainError, SearchLimits
 from chains.models import Chain
-from payments.discovery_plan import Place, Position, Searched, advance, is_finished, moved, next_group
+from payments.discovery_plan import Place, Position, Range, advance, is_finished, next_group
 from payments.discovery_starts import restarted, start_of
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
 from payments.models.payment import RETRYABLE_FAILURES
 from payments.submission import record_found
-from payments.watches import Watching, by_merchant, requests_of, watch_of, watched
+from payments.watches import Watched, Watching, by_merchant, watched, watched_of
 
 logger = logging.getLogger(__name__)
 
 # Longer than one search takes. If it runs out, two workers do the same work, which does no harm.
-LEASE = timedelta(seconds=30)
+LEASE = timedelta(seconds=45)
 TIME_FOR_A_PASS = timedelta(seconds=10)
 MOST_FAILURES_IN_A_ROW = 5
 LATE = timedelta(seconds=60)
+# At least so many blocks below the head are searched again: they are reorganised, and nodes' indexes run behind.
+FEWEST_SEARCHED_AGAIN = 20
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Page:
     """Those of a merchant's watched requests that one search takes; `is_last` if there are no more."""
 
     place: Place
-    requests: Sequence[PaymentRequest]
+    requests: Sequence[Watched]
     is_last: bool
 
 
@@ -119,40 +122,42 @@ class Pass:
         """Search for the group's watches, record what was found, and then move the cursors."""
         pages = self._pages(group)
         requests = [request for page in pages for request in page.requests]
-        first = group[0].position
-        began_at: datetime | None
-        until, began_at = self.head, self.began_at
-        if first.until_block is not None:
-            until, began_at = first.until_block, first.pass_began_at
-        reach, looked_up = until + 1, len(requests)
+        searched = self._range(group[0].position)
+        reach, looked_up = searched.until + 1, len(requests)
         if requests:
             by_block = self.limits.by_block
             since = min(place.start for place in group) if by_block else None
-            watches = [watch_of(request) for request in requests]
-            discovery = self.client.discover(watches, since_block=since, until_block=until)
+            watches = [request.watch for request in requests]
+            discovery = self.client.discover(watches, since_block=since, until_block=searched.until)
             self.found += _record(self.chain, requests, discovery.found)
             if by_block:
-                reach = min(discovery.next_block, until + 1)
+                reach = min(discovery.next_block, searched.until + 1)
             elif 0 < discovery.next_block < looked_up:
                 looked_up = discovery.next_block
             self.reached = max(self.reached or 0, reach)
-        self._move(pages, reach, until, looked_up, began_at)
+        self._move(pages, searched, reach, looked_up)
+
+    def _range(self, position: Position) -> Range:
+        """Return the range of a merchant's pass under way, or else the one up to the head."""
+        look_back = _searched_again(self.chain)
+        if position.until_block is None:
+            return Range(self.head, self.head, self.began_at, look_back)
+        head = position.until_block if position.pass_head is None else position.pass_head
+        return Range(position.until_block, head, position.pass_began_at, look_back)
 
     def _pages(self, group: Sequence[Place]) -> list[Page]:
         requests = watched(self.chain, self.began_at)
         ids = [place.merchant_id for place in group]
         if len(group) == 1:
             most = self.limits.watches
-            rows = requests_of(requests, ids, after=group[0].position.after, most=most + 1)
+            rows = watched_of(requests, ids, after=group[0].position.after, most=most + 1)
             return [Page(group[0], rows[:most], is_last=len(rows) <= most)]
-        of_merchant: dict[UUID, list[PaymentRequest]] = defaultdict(list)
-        for request in requests_of(requests, ids, after=None, most=None):
+        of_merchant: dict[UUID, list[Watched]] = defaultdict(list)
+        for request in watched_of(requests, ids, after=None, most=None):
             of_merchant[request.merchant_id].append(request)
         return [Page(place, of_merchant[place.merchant_id], is_last=True) for place in group]
 
-    def _move(
-        self, pages: Iterable[Page], reach: int, until: int, looked_up: int, began_at: datetime | None
-    ) -> None:
+    def _move(self, pages: Iterable[Page], searched: Range, reach: int, looked_up: int) -> None:
         """Move the cursors of pages of which the first `looked_up` requests were searched for."""
         moves: dict[Position, list[UUID]] = defaultdict(list)
         for page in pages:
@@ -162,12 +167,11 @@ class Pass:
             if done == 0 and not is_whole:
                 self.queue.append(page.place)
                 continue
-            last = None if is_whole and page.is_last else page.requests[done - 1].pk
-            position = advance(page.place, Searched(reach, until, last, began_at))
-            if position is None:
+            last = None if is_whole and page.is_last else page.requests[done - 1].request_id
+            place = advance(page.place, searched, reach, last)
+            if place is None:
                 continue
-            moves[position].append(page.place.merchant_id)
-            place = moved(page.place, position)
+            moves[place.position].append(place.merchant_id)
             if not is_finished(place, self.head):
                 self.queue.append(place)
         for position, merchant_ids in moves.items():
@@ -195,7 +199,8 @@ class Pass:
         cursor.update(merchants_at_once=at_once if at_once is not None and at_once < merchants else None)
         if self.reached is not None:
             # Every merchant that has something watched has a cursor of its own by now.
-            cursor.update(next_block=Greatest("next_block", Value(self.reached)))
+            settled = max(min(self.reached, self.head + 1 - _searched_again(self.chain)), 0)
+            cursor.update(next_block=Greatest("next_block", Value(settled)))
             if self.reached > self.head:
                 cursor.update(searched_at=Greatest("searched_at", Value(self.began_at)))
         if self.searches and self.failed_alone:
@@ -219,6 +224,10 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
     """
     with transaction.atomic():
         cursor = DiscoveryCursor.objects.select_for_update().get(chain=chain)
+        begin_at = cursor.next_block
+        if begin_at is not None and cursor.searched_at is None:
+            # Written by an earlier release, which put it after the head.
+            begin_at = max(begin_at - _searched_again(chain), 0)
         watching = by_merchant(watched(chain, now))
         own = MerchantCursor.objects.filter(chain=chain)
         own.exclude(merchant_id__in=list(watching)).delete()
@@ -227,7 +236,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
             MerchantCursor(
                 chain=chain,
                 merchant_id=merchant_id,
-                next_block=cursor.next_block,
+                next_block=begin_at,
                 searched_at=cursor.searched_at,
                 created_at=now,
             )
@@ -239,24 +248,37 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
         return cursor, [(row, watching[row.merchant_id]) for row in rows]
 
 
+def _searched_again(chain: Chain) -> int:
+    """Return how many blocks below the head are searched again: as many as a node may be behind, at least."""
+    return max(FEWEST_SEARCHED_AGAIN, head_allowance(chain))
+
+
 def _position(cursor: MerchantCursor) -> Position:
     return Position(
-        cursor.next_block, cursor.searched_at, cursor.until_block, cursor.after, cursor.pass_began_at
+        next_block=cursor.next_block,
+        searched_at=cursor.searched_at,
+        until_block=cursor.until_block,
+        after=cursor.after,
+        pass_head=cursor.pass_head,
+        pass_began_at=cursor.pass_began_at,
     )
 
 
-def _record(chain: Chain, requests: Iterable[PaymentRequest], found: Sequence[tuple[bytes, str]]) -> int:
+def _record(chain: Chain, requests: Iterable[Watched], found: Sequence[tuple[bytes, str]]) -> int:
     """Record the payments that are not known yet, and return how many."""
-    by_reference = {bytes(request.reference): request for request in requests}
+    if not found:
+        return 0
+    ids = {request.watch.reference: request.request_id for request in requests}
     payments = Payment.objects.filter(
         chain=chain, transaction_hash__in=[transaction_hash for _, transaction_hash in found]
     ).exclude(status=Payment.Status.FAILED, failure_code__in=RETRYABLE_FAILURES)
     known = set(payments.values_list("request_id", "transaction_hash"))
     new = [
-        (by_reference[reference], transaction_hash)
+        (ids[reference], transaction_hash)
         for reference, transaction_hash in found
-        if reference in by_reference and (by_reference[reference].pk, transaction_hash) not in known
+        if reference in ids and (ids[reference], transaction_hash) not in known
     ]
-    for request, transaction_hash in new:
-        record_found(request, chain=chain, transaction_hash=transaction_hash)
+    rows = PaymentRequest.objects.in_bulk([request_id for request_id, _ in new])
+    for request_id, transaction_hash in new:
+        record_found(rows[request_id], chain=chain, transaction_hash=transaction_hash)
     return len(new)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from chains.clients.base import SearchLimits
 
-# Merchants whose next blocks are at most this far apart share a search: a search begins that much earlier anyway.
+# Merchants whose next blocks are at most this far apart share a search.
 SPREAD = 20
 
 
@@ -23,6 +23,7 @@ class Position:
     searched_at: datetime | None
     until_block: int | None = None
     after: UUID | None = None
+    pass_head: int | None = None
     pass_began_at: datetime | None = None
 
 
@@ -42,17 +43,17 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Searched:
-    """What one search covered of a merchant's watches.
+class Range:
+    """The end of the range that a merchant's watches are searched over, and the head when its first part was searched.
 
-    From the place's start to the block before `reach`, of a range that was to end with `until`. `last` is the request
-    up to which the merchant's watches were searched, None for all. `began_at` is when `until` was the head, if known.
+    `began_at` is when `until` was the head, None if the range ends earlier. The newest `look_back` blocks below `head`
+    may still change, or not be indexed yet.
     """
 
-    reach: int
     until: int
-    last: UUID | None
+    head: int
     began_at: datetime | None
+    look_back: int
 
 
 def next_group(queue: Sequence[Place], limits: SearchLimits, at_once: int | None) -> list[Place]:
@@ -75,29 +76,26 @@ def next_group(queue: Sequence[Place], limits: SearchLimits, at_once: int | None
     return group
 
 
-def advance(place: Place, searched: Searched) -> Position | None:
-    """Return the merchant's new position, or None if the search gained nothing."""
-    reach = max(place.start, min(searched.reach, searched.until + 1))
+def advance(place: Place, searched: Range, reach: int, last: UUID | None) -> Place | None:
+    """Return the place after a search from its start to the block before `reach`, or None if that gained nothing.
+
+    `last` is the request up to which the merchant's watches were searched for, None for all of them.
+    """
+    reach = max(place.start, min(reach, searched.until + 1))
     is_whole = reach == searched.until + 1
     if reach == place.start and not is_whole:
         return None
     began_at = searched.began_at if is_whole else None
-    if searched.last is None:
-        return Position(next_block=reach, searched_at=began_at or place.position.searched_at)
-    # The other watches are searched over the same blocks before the cursor moves.
-    return Position(
-        next_block=place.start,
-        searched_at=place.position.searched_at,
-        until_block=reach - 1,
-        after=searched.last,
-        pass_began_at=began_at,
-    )
-
-
-def moved(place: Place, position: Position) -> Place:
-    """Return the place at its new position."""
-    start = place.start if position.next_block is None else max(place.start, position.next_block)
-    return replace(place, position=position, start=start)
+    before = place.position
+    if last is not None:
+        # The other watches are searched over the same blocks before the cursor moves.
+        position = replace(
+            before, until_block=reach - 1, after=last, pass_head=searched.head, pass_began_at=began_at
+        )
+        return replace(place, position=position)
+    settled = min(reach, searched.head + 1 - searched.look_back)
+    position = Position(max(before.next_block or 0, settled), began_at or before.searched_at)
+    return replace(place, position=position, start=reach)
 
 
 def is_finished(place: Place, head: int) -> bool:

@@ -7,8 +7,8 @@ from chains.clients.base import ChainClient, ChainError
 from payments.discovery_plan import Position
 from payments.proof_windows import CLOCK_ALLOWANCE
 
-# So many blocks are searched sooner than the block of a time is found.
-NEAR = 50
+# So many blocks, and those that are searched again, are searched sooner than the block of a time is found.
+NEAR = 100
 FINE, COARSE = timedelta(minutes=1), timedelta(hours=1)
 # How much faster than the catalogue says blocks may come, where no node has the blocks' times.
 MARGIN = 2
@@ -48,7 +48,7 @@ def restarted(position: Position, start: int) -> Position:
     """Return the position with its pass given up if there is nothing left to search of the pass's blocks."""
     if position.until_block is None or start <= position.until_block + 1:
         return position
-    return replace(position, until_block=None, after=None, pass_began_at=None)
+    return replace(position, until_block=None, after=None, pass_head=None, pass_began_at=None)
 
 
 def _rounded_down(moment: datetime, now: datetime) -> datetime:

@@ -220,6 +220,7 @@ def record_found(request: PaymentRequest, *, chain: Chain, transaction_hash: str
                 chain=chain,
                 transaction_hash=transaction_hash,
                 submitted_publicly=False,
+                seen_at=timezone.now(),
                 status_detail="Found on the network by its reference.",
             )
             note_creation(locked, payment=payment, actor="discovery")

@@ -7,6 +7,7 @@ requests with a built route or a shown link are watched, while they are active a
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Subquery, Value
@@ -18,6 +19,14 @@ from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentReq
 from payments.models.request import ENDED_AT
 
 AFTERWARDS = timedelta(days=1)
+
+
+class Watched(NamedTuple):
+    """A request to search for: what its payment looks like."""
+
+    request_id: UUID
+    merchant_id: UUID
+    watch: Watch
 
 
 @dataclass(frozen=True)
@@ -58,21 +67,22 @@ def by_merchant(requests: QuerySet[PaymentRequest]) -> dict[UUID, Watching]:
     return {merchant_id: Watching(merchant_id, watches, oldest) for merchant_id, watches, oldest in rows}
 
 
-def requests_of(
+def watched_of(
     requests: QuerySet[PaymentRequest],
     merchant_ids: Collection[UUID],
     *,
     after: UUID | None,
     most: int | None,
-) -> list[PaymentRequest]:
+) -> list[Watched]:
     """Return the merchants' watched requests by id, those `after` an id and `most` of them where given."""
-    rows = requests.filter(merchant_id__in=merchant_ids).select_related("token").order_by("pk")
+    rows = requests.filter(merchant_id__in=merchant_ids).order_by("pk")
     if after is not None:
         rows = rows.filter(pk__gt=after)
-    needed = ("merchant_id", "reference", "recipient_address", "token__contract_address")
-    return list(rows.only(*needed)[:most])
-
-
-def watch_of(request: PaymentRequest) -> Watch:
-    """Return what to search for."""
-    return Watch(bytes(request.reference), request.token.contract_address, request.recipient_address)
+    # There may be very many of them, so no objects are made.
+    columns = rows.values_list(
+        "pk", "merchant_id", "reference", "token__contract_address", "recipient_address"
+    )
+    return [
+        Watched(pk, merchant_id, Watch(bytes(reference), token, recipient))
+        for pk, merchant_id, reference, token, recipient in columns[:most]
+    ]

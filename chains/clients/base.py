@@ -382,7 +382,8 @@ class ChainClient(Protocol):
     ) -> Discovery:
         """Return transactions that carry a watched reference, mined from `since_block` to `until_block` (or the head).
 
-        The work of one call is bounded; `next_block` says where it ended. Without `since_block` it begins near the
-        head. One query serves all watches, however many. See `SearchLimits` for chains that are not searched by block.
+        The work of one call is bounded; `next_block` says where it ended. It begins with exactly `since_block`, so that
+        each call makes progress; without it, near the head. One query serves all watches, however many. See
+        `SearchLimits` for chains that are not searched by block.
         """
         ...

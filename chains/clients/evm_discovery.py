@@ -32,8 +32,7 @@ Candidates = Mapping[str, Sequence[Watch]]
 
 def block_range(since_block: int | None, latest: int) -> tuple[int, int] | None:
     """Return the first and last block to search now, or None where all were searched before."""
-    # A little of it was searched before: blocks are reorganised, and nodes' indexes run behind their heads.
-    first = max((latest if since_block is None else since_block) - FIRST_LOOK_BACK, 0)
+    first = max(latest - FIRST_LOOK_BACK, 0) if since_block is None else since_block
     return (first, min(latest, first + MOST_BLOCKS - 1)) if first <= latest else None
 
 

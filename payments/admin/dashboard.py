@@ -110,7 +110,7 @@ _PAYMENT_MATTERS = {
     ),
     Matter.NOT_BOUND: (
         "Payments that could be accepted",
-        "Nothing ties these transactions to their request, and it is not paid yet.",
+        "Money may have arrived, but nothing binds these transactions to their request, which is not paid yet.",
         "link_off",
         False,
     ),

@@ -32,6 +32,7 @@ class Migration(migrations.Migration):
                 ("turn_at", models.DateTimeField(blank=True, null=True)),
                 ("until_block", models.BigIntegerField(blank=True, null=True)),
                 ("after", models.UUIDField(blank=True, null=True)),
+                ("pass_head", models.BigIntegerField(blank=True, null=True)),
                 ("pass_began_at", models.DateTimeField(blank=True, null=True)),
                 ("is_alone", models.BooleanField(default=False)),
                 (

@@ -10,8 +10,8 @@ from merchants.models import Merchant
 class DiscoveryCursor(models.Model):
     """A chain's search: when it is due, who has the lease, and where merchants without a cursor of their own begin.
 
-    A merchant without a `MerchantCursor` had nothing to search for in the blocks before `next_block` (null: not known),
-    the last of which was mined before `searched_at`. `merchants_at_once` limits how many merchants share one search
+    A merchant without a `MerchantCursor` had nothing to search for in the blocks before `next_block` (null: not known)
+    and in those mined before `searched_at`. `merchants_at_once` limits how many merchants share one search
     after a failure (null: no limit). `watches` is how many requests the last pass searched for.
     """
 
@@ -30,11 +30,14 @@ class DiscoveryCursor(models.Model):
 class MerchantCursor(models.Model):
     """How far a chain was searched for one merchant. There is a row only while the merchant has watched requests.
 
-    Every block before `next_block` was searched for all of the merchant's requests that were watched then, and every
-    block mined before `searched_at`. A merchant with more requests than one search takes is searched for in several:
-    up to the block `until_block`, which was the head at `pass_began_at` (null if the range was cut short since), by
-    request id, of which `after` was the last. `turn_at` is when a search was last tried; `is_alone` keeps a merchant
-    whose search fails while others succeed out of shared searches.
+    Every block before `next_block` was searched for all of the merchant's requests that were watched then, when it had
+    enough blocks above it not to change any more; every block mined before `searched_at` was searched once. `turn_at`
+    is when a search was last tried; `is_alone` keeps a merchant whose search fails while others succeed out of shared
+    searches.
+
+    A merchant with more requests than one search takes is searched for in several, by request id. Meanwhile `after` is
+    the last id searched for, `until_block` the end of the range, and `pass_head` the head when that began, at
+    `pass_began_at` (null if the range was cut short since).
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="+")
@@ -45,6 +48,7 @@ class MerchantCursor(models.Model):
     turn_at = models.DateTimeField(null=True, blank=True)
     until_block = models.BigIntegerField(null=True, blank=True)
     after = models.UUIDField(null=True, blank=True)
+    pass_head = models.BigIntegerField(null=True, blank=True)
     pass_began_at = models.DateTimeField(null=True, blank=True)
     is_alone = models.BooleanField(default=False)
 

@@ -228,8 +228,11 @@ class Payment(models.Model):
             models.Index(fields=("completed_at",), condition=Q(reorged=True), name="payment_reorged"),
             models.Index(
                 fields=("failed_at",),
-                condition=Q(status="failed", failure_code="transaction_not_bound"),
-                name="payment_not_bound",
+                condition=Q(
+                    status="failed",
+                    failure_code__in=("not_verifiable", "transaction_ambiguous", "transaction_not_bound"),
+                ),
+                name="payment_acceptable",
             ),
             models.Index(fields=("-created_at", "-id"), name="payment_newest"),
             models.Index(fields=("from_address", "-created_at"), name="payment_sender"),

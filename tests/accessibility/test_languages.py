@@ -11,8 +11,10 @@ from merchants.languages import LANGUAGES
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.accessibility.language_rules import assert_reads_in
 from tests.accessibility.page_rules import open_bare
+from tests.payments.world import ON_ITS_WAY
 from tests.pictures import picture
 from tests.wallets.conftest import AddWallet, Create
+from tests.wallets.sent_here import sent_here
 from tests.wallets.stub import NAME
 
 HASH = "0x" + "ab" * 32
@@ -48,12 +50,15 @@ def test_the_way_to_pay(
 
 @pytest.mark.parametrize("tag", LANGUAGES)
 def test_how_it_goes_and_ends(page: Page, create: Create, chain: Chain, tag: str) -> None:
+    # The shop never answers, so that the page is still there to be looked at.
+    page.route("https://shop.example/**", lambda _: None)
     order = create(redirect_url="https://shop.example/thanks")
     common = {"request_id": order["id"], "chain_id": chain.pk, "transaction_hash": HASH}
     payment = Payment.objects.create(
-        **common, status="processing", confirmations=2, confirmations_required=12
+        **common, status="processing", confirmations=2, confirmations_required=12, **ON_ITS_WAY
     )
     page.goto(order["payment_url"] + f"?lang={tag}")
+    sent_here(page, order, HASH)
     _expect(page, "processing", tag, by_axe=False)
     _change(page, order, payment, {"amount_paid": PART}, {"status": "failed", **REVERTED})
     _expect(page, "failed", tag)
@@ -67,6 +72,22 @@ def test_how_it_goes_and_ends(page: Page, create: Create, chain: Chain, tag: str
     page.goto(order["payment_url"] + f"/receipt?lang={tag}")
     picture(page, f"receipt in {tag}")
     assert_reads_in(page, tag)
+
+
+@pytest.mark.parametrize("tag", LANGUAGES)
+def test_what_stands_beside_the_ways_to_pay(page: Page, create: Create, chain: Chain, tag: str) -> None:
+    order = create()
+    common = {"request_id": order["id"], "chain_id": chain.pk, "transaction_hash": HASH}
+    payment = Payment.objects.create(**common, status="processing")
+    page.goto(order["payment_url"] + f"?lang={tag}")
+    expect(page.get_by_test_id("doubt")).to_be_visible()
+    picture(page, f"beside the ways to pay in {tag}")
+    _expect(page, "choose", tag)
+    for change in ({"seen_at": timezone.now()}, {"status": "failed", **REVERTED}):
+        said = page.get_by_test_id("doubt").inner_text()
+        _change(page, order, payment, {}, change)
+        expect(page.get_by_test_id("doubt")).not_to_have_text(said, use_inner_text=True)
+        _expect(page, "choose", tag, by_axe=False)
 
 
 @pytest.mark.parametrize("tag", LANGUAGES)

@@ -11,8 +11,10 @@ from playwright.sync_api import Locator, Page, expect
 from chains.models import Chain
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.accessibility.page_rules import demand_none, violations
+from tests.payments.world import ON_ITS_WAY
 from tests.pictures import picture
 from tests.wallets.conftest import AddWallet, Create
+from tests.wallets.sent_here import sent_here
 from tests.wallets.stub import NAME
 from tests.wallets.test_paying import review
 
@@ -120,9 +122,11 @@ def test_in_own_colours_progress_failure_and_success_are_seen(
         transaction_hash=HASH,
         status="processing",
         confirmations_required=12,
+        **ON_ITS_WAY,
     )
     Payment.objects.filter(pk=payment.pk).update(confirmations=2)
     page.goto(order["payment_url"])
+    sent_here(page, order, HASH)
     done, current, todo = (
         panel.locator(".step--done"),
         panel.locator(".step--current"),

@@ -13,6 +13,7 @@ from chains.models import Chain
 from merchants.models import Merchant
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.accessibility.page_rules import assert_accessible, assert_fits, open_bare
+from tests.payments.world import ON_ITS_WAY
 
 Create = Callable[..., dict[str, Any]]
 PAID, TOO_MUCH = {"amount_paid": 10_500_000}, {"amount_paid": 12_500_000}
@@ -27,10 +28,21 @@ FAILED = {
 STATES: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
     "active": ({}, None),
     "partly paid": ({"amount_paid": 3_000_000}, None),
-    "processing": ({}, {"status": "processing", "confirmations": 2, "confirmations_required": 12}),
-    "crossing": ({}, {"status": "processing", "type": "swap", "provider": "lifi", "chain_id": 777}),
+    "processing": (
+        {},
+        {"status": "processing", "confirmations": 2, "confirmations_required": 12, **ON_ITS_WAY},
+    ),
+    "crossing": (
+        {},
+        {"status": "processing", "type": "swap", "provider": "lifi", "chain_id": 777, **ON_ITS_WAY},
+    ),
+    "not found yet": ({}, {"status": "processing"}),
+    "not bound": ({}, {"status": "failed", "failure_code": FailureCode.TRANSACTION_NOT_BOUND}),
     "failed": ({}, {**FAILED, "type": "swap", "provider": "lifi", "chain_id": 777}),
-    "taking long": ({}, {"status": "processing", "created_at": timezone.now() - timedelta(hours=1)}),
+    "taking long": (
+        {},
+        {"status": "processing", "created_at": timezone.now() - timedelta(hours=1), **ON_ITS_WAY},
+    ),
     "completed": ({"status": "completed", **PAID}, None),
     "paid too much": (
         {"status": "completed", **TOO_MUCH},

@@ -108,6 +108,12 @@ def test_a_log_of_the_right_shape_is_a_transfer() -> None:
     assert (transfer.slot, transfer.amount, reference_of(transfer)) == ("0", 7, REFERENCE)
 
 
+def test_a_transfer_keeps_its_slot_when_a_reorganisation_moves_its_log() -> None:
+    """Its index in the block depends on what else is mined there; what was credited must not be credited again."""
+    before, after = ([log(logIndex=hex(index)), log(logIndex=hex(index + 1))] for index in (0, 40))
+    assert [transfer.slot for transfer in read(*before)] == [transfer.slot for transfer in read(*after)]
+
+
 TOPICS = log()["topics"]
 
 

@@ -31,13 +31,15 @@ class Search:
 class FakeChain:
     """A chain of empty blocks and payments. Unlike real clients it searches no block twice of its own accord.
 
-    `blocks_at_once` and `watches_at_once` cut its searches short. `before_search` runs before each one, and may raise.
+    `blocks_at_once` and `watches_at_once` cut its searches short, and the newest `hidden` blocks are not indexed yet.
+    `before_search` runs before each search, and may raise.
     """
 
     clock: Callable[[], datetime] = timezone.now
     limits: SearchLimits = BY_BLOCK
     blocks_at_once: int = 1000
     watches_at_once: int = 1000
+    hidden: int = 0
     before_search: Callable[[Sequence[Watch]], None] = lambda watches: None
     times: list[datetime] = field(default_factory=list)
     paid: dict[tuple[bytes, str], int] = field(default_factory=dict)
@@ -90,8 +92,9 @@ class FakeChain:
             watches = watches[: self.watches_at_once]
             next_block = self.watches_at_once if len(watches) == self.watches_at_once else 0
         wanted = {watch.reference for watch in watches}
+        shown = min(last, self.height - self.hidden)
         found = tuple(
-            pair for pair, block in self.paid.items() if pair[0] in wanted and first <= block <= last
+            pair for pair, block in self.paid.items() if pair[0] in wanted and first <= block <= shown
         )
         self.searches.append(Search(tuple(watch.reference for watch in watches), since_block, next_block))
         return Discovery(found, next_block)

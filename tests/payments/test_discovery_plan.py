@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from chains.clients.base import SearchLimits
-from payments.discovery_plan import Place, Position, Searched, advance, is_finished, moved, next_group
+from payments.discovery_plan import Place, Position, Range, advance, is_finished, next_group
 from payments.discovery_starts import restarted
 
 LIMITS = SearchLimits(by_block=True, watches=10, searches=20)
@@ -16,6 +16,10 @@ LAST = UUID(int=7)
 
 def place(number: int, watches: int = 1, start: int = 100) -> Place:
     return Place(UUID(int=number), Position(start, EARLIER), watches, start)
+
+
+def range_to(head: int) -> Range:
+    return Range(until=head, head=head, began_at=NOW, look_back=20)
 
 
 def numbers(group: list[Place]) -> list[int]:
@@ -47,49 +51,58 @@ def test_ranges_that_do_not_coincide_are_searched_apart() -> None:
     assert numbers(next_group(queue, replace(LIMITS, by_block=False), None)) == [1, 2, 3, 4]
 
 
-def test_a_whole_search_moves_the_cursor_past_the_range() -> None:
-    after = advance(place(1), Searched(reach=111, until=110, last=None, began_at=NOW))
-    assert after == Position(111, NOW)
+def test_a_whole_search_moves_the_cursor_to_the_blocks_that_may_still_change() -> None:
+    after = advance(place(1), range_to(150), reach=151, last=None)
+    assert after == replace(place(1), position=Position(131, NOW), start=151)
+    assert is_finished(after, head=150)
 
 
 def test_a_search_that_was_cut_short_moves_it_as_far_as_it_went() -> None:
-    after = advance(place(1), Searched(reach=105, until=110, last=None, began_at=NOW))
-    assert after == Position(105, EARLIER)
+    after = advance(place(1), range_to(150), reach=105, last=None)
+    assert after == replace(place(1), position=Position(105, EARLIER), start=105)
+    assert not is_finished(after, head=150)
+
+
+def test_a_search_that_was_cut_short_near_the_head_goes_on_in_this_pass_alone() -> None:
+    after = advance(place(1), range_to(110), reach=105, last=None)
+    assert after == replace(place(1), position=Position(100, EARLIER), start=105)
 
 
 def test_a_search_that_ended_before_the_merchants_own_range_gains_nothing() -> None:
-    assert advance(place(1), Searched(reach=100, until=110, last=None, began_at=NOW)) is None
-    assert advance(place(1), Searched(reach=90, until=110, last=None, began_at=NOW)) is None
+    assert advance(place(1), range_to(110), reach=100, last=None) is None
+    assert advance(place(1), range_to(110), reach=90, last=None) is None
 
 
 def test_no_answer_moves_the_cursor_beyond_the_range() -> None:
-    after = advance(place(1), Searched(reach=10**9, until=110, last=None, began_at=NOW))
-    assert after == Position(111, NOW)
+    assert advance(place(1), range_to(150), reach=10**9, last=None) == advance(
+        place(1), range_to(150), 151, None
+    )
 
 
-def test_the_cursor_stays_until_the_merchants_other_watches_were_searched() -> None:
-    first = advance(place(1, 25), Searched(reach=111, until=110, last=LAST, began_at=NOW))
-    assert first == Position(100, EARLIER, until_block=110, after=LAST, pass_began_at=NOW)
-    second = advance(moved(place(1, 25), first), Searched(111, 110, last=None, began_at=NOW))
-    assert second == Position(111, NOW)
+def test_a_cursor_never_goes_back() -> None:
+    after = advance(place(1), range_to(105), reach=106, last=None)
+    assert after == replace(place(1), position=Position(100, NOW), start=106)
+
+
+def test_the_cursor_stays_until_the_merchants_other_watches_were_searched_for() -> None:
+    first = advance(place(1, 25), range_to(150), reach=151, last=LAST)
+    assert first is not None
+    assert (first.start, first.position) == (100, Position(100, EARLIER, 150, LAST, 150, NOW))
+    second = advance(first, range_to(150), reach=151, last=None)
+    assert second is not None
+    assert second.position == Position(131, NOW)
 
 
 def test_what_is_cut_short_for_one_part_of_the_watches_is_so_for_the_rest() -> None:
-    first = advance(place(1, 25), Searched(reach=105, until=110, last=LAST, began_at=NOW))
-    assert first == Position(100, EARLIER, until_block=104, after=LAST, pass_began_at=None)
-    second = advance(moved(place(1, 25), first), Searched(105, 104, last=None, began_at=None))
-    assert second == Position(105, EARLIER)
-
-
-def test_a_chain_without_a_new_block_is_searched_again_from_the_same_place() -> None:
-    at_head = place(1, start=111)
-    after = advance(at_head, Searched(reach=111, until=110, last=None, began_at=NOW))
-    assert after == Position(111, NOW)
-    assert is_finished(moved(at_head, after), head=110)
-    assert not is_finished(moved(at_head, after), head=111)
+    first = advance(place(1, 25), range_to(150), reach=105, last=LAST)
+    assert first is not None
+    assert first.position == Position(100, EARLIER, 104, LAST, 150, None)
+    second = advance(first, Range(until=104, head=150, began_at=None, look_back=20), reach=105, last=None)
+    assert second is not None
+    assert second.position == Position(105, EARLIER)
 
 
 def test_pieces_of_a_range_that_nothing_is_left_of_are_given_up() -> None:
-    position = Position(100, EARLIER, until_block=110, after=LAST, pass_began_at=NOW)
+    position = Position(100, EARLIER, 110, LAST, 150, NOW)
     assert restarted(position, 111) == position
     assert restarted(position, 112) == Position(100, EARLIER)

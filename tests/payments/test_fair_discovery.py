@@ -1,6 +1,10 @@
-"""However much is searched for, every payment is found, and no merchant waits for another's."""
+"""However much is searched for, every payment is found, and no merchant waits for another's.
+
+`SEQUENCES=2000` in the environment tries that many sequences of steps (40 otherwise).
+"""
 
 import logging
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,6 +37,11 @@ def passes(chain: FakeChain, clock: Clock, count: int) -> list[int]:
     return found
 
 
+def settled(chain: FakeChain) -> int:
+    """Return where a cursor is after a whole search: before the blocks that are searched again."""
+    return max(chain.height + 1 - 20, 0)
+
+
 def test_newer_requests_of_another_merchant_do_not_hide_a_payment(
     merchant: Merchant, other_merchant: Merchant
 ) -> None:
@@ -53,10 +62,11 @@ def test_each_of_a_merchants_many_requests_is_searched_for_before_the_cursor_mov
     chain = FakeChain(clock, replace(BY_BLOCK, watches=10, searches=1))
     many = watch_many(merchant, token, 35)
     sent = [chain.pay(request) for request in many]
+    chain.mine(20)
     assert passes(chain, clock, 4) == [10, 10, 10, 5]
     assert set(Payment.objects.values_list("transaction_hash", flat=True)) == set(sent)
     assert {search.since_block for search in chain.searches} == {0}
-    assert MerchantCursor.objects.get().next_block == chain.head() + 1
+    assert MerchantCursor.objects.get().next_block == settled(chain)
 
 
 def test_a_merchant_with_very_many_requests_delays_only_itself(
@@ -95,7 +105,7 @@ def test_a_merchant_that_is_far_behind_catches_up_without_delaying_the_others(
     [theirs] = watch_many(other_merchant, token, created_at=clock())
     lost = chain.pay(theirs)
     chain.mine(1000)
-    DiscoveryCursor.objects.create(chain=token.chain, next_block=chain.head(), searched_at=clock())
+    DiscoveryCursor.objects.create(chain=token.chain, next_block=settled(chain), searched_at=clock())
     MerchantCursor.objects.create(
         chain=token.chain, merchant=other_merchant, next_block=0, searched_at=clock()
     )
@@ -108,7 +118,7 @@ def test_a_merchant_that_is_far_behind_catches_up_without_delaying_the_others(
             found
         )
     assert Payment.objects.filter(request=theirs, transaction_hash=lost).exists()
-    assert {cursor.next_block for cursor in MerchantCursor.objects.all()} == {chain.head() + 1}
+    assert {cursor.next_block for cursor in MerchantCursor.objects.all()} == {settled(chain)}
 
 
 @pytest.mark.parametrize("has_cursor", [True, False])
@@ -266,7 +276,7 @@ def test_the_old_cursors_place_is_where_a_merchant_begins(merchant: Merchant) ->
     chain.pay(request)
     DiscoveryCursor.objects.create(chain=token.chain, next_block=60, due_at=clock())
     assert discover_due(client=chain, now=clock) == 1
-    assert chain.searches[0].since_block == 60
+    assert chain.searches[0].since_block == 40
 
 
 def test_a_head_that_no_other_node_has_reached_moves_no_cursor_beyond_what_was_searched(
@@ -279,10 +289,35 @@ def test_a_head_that_no_other_node_has_reached_moves_no_cursor_beyond_what_was_s
             return self.height + 500
 
     chain = Boastful(clock)
+    chain.mine(100)
     watch_many(merchant, token)
     passes(chain, clock, 3)
     assert MerchantCursor.objects.get().next_block == chain.height + 1
     assert DiscoveryCursor.objects.get().next_block == chain.height + 1
+
+
+def test_blocks_that_no_node_had_indexed_yet_are_searched_again(merchant: Merchant) -> None:
+    token, clock = model_token(), Clock()
+    chain = FakeChain(clock, hidden=5)
+    [request] = watch_many(merchant, token)
+    chain.mine(100)
+    chain.pay(request)
+    assert passes(chain, clock, 3) == [0, 0, 0]
+    chain.mine(5)
+    assert passes(chain, clock, 1) == [1]
+
+
+def test_searches_that_are_cut_short_within_the_newest_blocks_still_get_on(merchant: Merchant) -> None:
+    token, clock = model_token(), Clock()
+    chain = FakeChain(clock, replace(BY_BLOCK, searches=1), blocks_at_once=3)
+    [request] = watch_many(merchant, token)
+    passes(chain, clock, 1)
+    chain.mine(19)
+    sent = chain.pay(request)
+    for _ in range(12):
+        chain.mine(2)
+        passes(chain, clock, 1)
+    assert Payment.objects.get().transaction_hash == sent
 
 
 def test_it_is_logged_when_the_passes_cannot_keep_up(
@@ -338,7 +373,7 @@ def test_a_pass_costs_the_database_as_much_for_twenty_merchants_as_for_two(merch
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(("request", "pay", "mine", "idle", "pass", "fail", "end")),
+        st.sampled_from(("request", "pay", "mine", "idle", "pass", "fail", "hide", "end")),
         st.integers(0, 1000),
         st.booleans(),
     ),
@@ -370,9 +405,11 @@ class World:
             self.chain.mine(number % 30)
         elif action == "idle":
             self.clock.forward(seconds=number)
-            self.chain.mine(number)
+            self.chain.mine(number % 200)
         elif action == "fail":
             self.failures = number % 8
+        elif action == "hide":
+            self.chain.hidden = number % 20
         elif action == "pass":
             self.clock.forward(seconds=number % 40)
             discover_due(client=self.chain, now=self.clock)
@@ -382,8 +419,9 @@ class World:
 
     def settle(self) -> None:
         """Search until no more can be found."""
-        self.failures, self.meanwhile = 0, []
-        for _ in range(300):
+        self.failures, self.meanwhile, self.chain.hidden = 0, [], 0
+        self.chain.mine(20)
+        for _ in range(400):
             self.clock.forward(seconds=60)
             discover_due(client=self.chain, now=self.clock)
             if Payment.objects.count() == len(self.chain.paid):
@@ -399,7 +437,7 @@ class World:
 
 
 @settings(
-    max_examples=60,
+    max_examples=int(os.environ.get("SEQUENCES", "40")),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

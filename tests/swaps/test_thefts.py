@@ -12,11 +12,11 @@ from django.utils import timezone
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from chains.clients.base import Transfer
+from chains.clients.base import Block, Transfer
 from demo.aggregator.contracts import ROUTER
 from demo.contracts import deploy
 from payments.acceptance import accept_payment
-from payments.binding import Bound, Claims, Delivery, Unbound, bind
+from payments.binding import Bound, Claims, Delivery, Taken, Unbound, bind
 from payments.models import ConsumedTransfer, FailureCode, PayerProof, Payment, PaymentRequest, Route
 from tests.payments.world import look_until_decided, make_request, submit
 from tests.swaps.following import assert_nothing_counted
@@ -107,31 +107,30 @@ def test_not_even_if_the_swap_pays_the_merchant_something_else(
     assert scripted.decide(payment).bound_by == "manual"
 
 
-def test_what_its_provider_says_that_it_delivered_otherwise_is_its(
+def test_what_came_outside_the_swaps_own_call_is_not_its_whatever_its_provider_reports(
     scripted: Scripted, here: PaymentRequest
 ) -> None:
     quote = scripted.quote(here)
     sent = named_together(scripted, bytes(quote.bound_by), here.recipient_address, ASKED, 7)
     payment = submit(here, sent, scripted.world.first_row)
     scripted.provider.says(delivered(sent, ASKED))
-    scripted.decide(payment)
-    assert (payment.status, payment.bound_by, payment.amount_received) == ("completed", "provider", ASKED)
-    assert ConsumedTransfer.objects.get().transaction_hash == sent
+    assert_nothing_counted(scripted.decide(payment), "transaction_not_bound")
+    assert not ConsumedTransfer.objects.exists()
 
 
 def test_the_reported_amount_that_is_anothers_leaves_nobody_elses_to_take() -> None:
     """The thief's own delivery is put out of the way by the reference of another request of the thief's."""
-    aside, now = bytes(range(16)), datetime(2026, 11, 21, tzinfo=UTC)
+    aside, block = bytes(range(16)), Block(1, "0x1", datetime(2026, 11, 21, tzinfo=UTC))
     tiny = Transfer("0", "", STRANGER, ROUTER, 1, (aside,))
     victims = Transfer("1", "", STRANGER, ROUTER, ASKED)
 
     def counted(reported: int) -> Bound | Unbound:
-        claims = Claims(None, foreign=frozenset({aside}), delivery=Delivery(reported))
-        return bind([tiny, victims], claims, now)
+        claims = Claims(None, foreign=frozenset({aside}), delivery=Delivery(reported, Taken()))
+        return bind([tiny, victims], claims, block)
 
     refused = counted(1)
     assert isinstance(refused, Unbound)
-    assert refused.code == FailureCode.TRANSACTION_NOT_BOUND
+    assert refused.code == FailureCode.TRANSACTION_AMBIGUOUS
     assert counted(ASKED) == Bound((victims,), Payment.BoundBy.PROVIDER)
 
 

@@ -33,7 +33,7 @@ __all__ = ["ENTRY_POINT", "NOBODY", "call_data", "execute", "handle_ops"]
 ENTRY_POINT = ENTRY_POINTS["0.7"]
 USDC_UNIT = 10**6
 # Why money that arrived is not credited where no node can prove who made the payment.
-UNPROVED = ("not_verifiable", "transaction_not_bound")
+UNPROVED = ("not_verifiable",)
 _ARTIFACTS = Path(deploy.__file__).with_name("artifacts.json")
 
 

@@ -5,6 +5,7 @@ relayer is the customer of a request of his own. What he puts into the transacti
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 from eth_account import Account
@@ -129,18 +130,15 @@ def by_a_delegation_switched_within_the_block(world: World) -> str:
     return sent
 
 
-class one_block:  # noqa: N801 - reads as a statement
+@contextmanager
+def one_block(world: World) -> Iterator[None]:
     """Mine what is sent within it in one block."""
-
-    def __init__(self, world: World) -> None:
-        self.chain = world.chain
-
-    def __enter__(self) -> None:
-        self.chain.rpc("evm_setAutomine", False)
-
-    def __exit__(self, *_: object) -> None:
-        self.chain.mine()
-        self.chain.rpc("evm_setAutomine", True)
+    world.chain.rpc("evm_setAutomine", False)
+    try:
+        yield
+    finally:
+        world.chain.mine()
+        world.chain.rpc("evm_setAutomine", True)
 
 
 FILLS: list[Callable[[World], str]] = [

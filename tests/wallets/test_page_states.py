@@ -14,6 +14,7 @@ from tests.browsing import DESKTOP
 from tests.payments.world import ON_ITS_WAY
 from tests.pictures import picture
 from tests.wallets.conftest import TOUCHED, AddWallet, Create
+from tests.wallets.sent_here import sent_here
 from tests.wallets.stub import NAME
 
 SHOP = "https://shop.example"
@@ -297,12 +298,7 @@ def test_a_failure_says_what_to_do_and_whom_to_ask(
     }
     _payment(order, chain, status="failed", failed_at=timezone.now(), **failure)
     page.goto(order["payment_url"])
-    sent = {"hash": HASH, "chainId": chain.pk, "wallet": NAME, "sender": "", "sentAt": 0, "replaced": []}
-    page.evaluate(
-        "([id, sent]) => localStorage.setItem(`quittance:${id}`, JSON.stringify({own: [sent]}))",
-        [order["id"], sent],
-    )
-    page.reload()
+    sent_here(page, order, HASH)
     _expect_state(page, panel, "The payment did not go through")
     picture(page, "failed, reverted")
     expect(panel.get_by_role("link", name="help@shop.example")).to_be_visible()
