@@ -83,11 +83,13 @@ class Claims:
     def is_others(self, transfer: Transfer, block: Block) -> bool:
         """Whether another request claims the transfer by its reference or by a proof.
 
-        A proof covers nothing of a transaction that carries another request's id, and this one may carry ours.
+        A proof covers nothing of another request's swap, and this may be our own: see `_may_be_others_swap`.
         """
         if self.foreign.intersection(transfer.references):
             return True
-        return not self.names_ours and self.is_proved_by(transfer, block, ours=False)
+        is_whole_ours = not self.our_calls or transfer.gain is not None
+        is_ours = self.names_ours and (is_whole_ours or bool(self.our_calls.intersection(transfer.within)))
+        return not is_ours and self.is_proved_by(transfer, block, ours=False)
 
 
 @dataclass(frozen=True)

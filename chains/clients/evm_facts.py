@@ -324,9 +324,14 @@ def _facts(
         evidence=evidence,
         mentions=found,
     )
-    is_complete = not is_unreadable and (
-        wanted not in traces.missing
-        or evm_transfers.is_complete_without_trace(transaction, receipt, evidence)
+    is_shown = trace is None or trace.is_whole
+    is_complete = (
+        is_shown
+        and not is_unreadable
+        and (
+            wanted not in traces.missing
+            or evm_transfers.is_complete_without_trace(transaction, receipt, evidence)
+        )
     )
     return replace(mined, transfers=moved, is_complete=is_complete)
 

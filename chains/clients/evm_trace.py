@@ -19,7 +19,8 @@ LONGEST_SLOT = 160
 _ROOT = "0"
 # Beyond this many bytes no argument and no reference is looked for, so no more is kept.
 _KEPT_INPUT = 256
-_MOST_KEPT_WHOLE = 16 * 1024 * 1024
+# Of a transaction's calls that are kept whole, so many bytes beyond that; of any further ones the beginning alone.
+_MOST_KEPT_WHOLE = 2 * 1024 * 1024
 _MOVING = {"CALL", "CREATE", "CREATE2", "SELFDESTRUCT"}
 _ACTING_FOR_THE_CALLER = {"DELEGATECALL", "CALLCODE"}
 _HARMLESS = {"STATICCALL"}
@@ -62,11 +63,12 @@ class Trace:
     """What took effect; the first call is the transaction itself.
 
     `logs` come in the order in which they were written. They are None where the node does not report them, or not where
-    among a frame's calls each was written.
+    among a frame's calls each was written. Without `is_whole` some input that was to be whole was too long to keep.
     """
 
     calls: tuple[Call, ...]
     logs: tuple[EmittedLog, ...] | None
+    is_whole: bool = True
 
     def enclosing(self, place: int | None) -> Iterator[int]:
         """Yield `place` and the places of the calls around it, from the inside out."""
@@ -141,7 +143,8 @@ def read_trace(answer: Any, whole_input_of: Collection[str] = ()) -> Trace:
     """
     reader = _Reader(whole_input_of)
     root = reader.walk(answer)
-    return Trace(tuple(reader.numbered(root)), tuple(reader.logs) if reader.tells_logs else None)
+    logs = tuple(reader.logs) if reader.tells_logs else None
+    return Trace(tuple(reader.numbered(root)), logs, reader.is_whole)
 
 
 class _Reader:
@@ -150,6 +153,7 @@ class _Reader:
     def __init__(self, whole_input_of: Collection[str]) -> None:
         self.frames: list[RawFrame] = []  # those that are calls
         self.logs: list[EmittedLog] = []
+        self.is_whole = True
         self._whole_input_of = whole_input_of
         self._has_logs = False
         self._has_order = True
@@ -216,9 +220,10 @@ class _Reader:
     def _note_call(self, frame: RawFrame) -> None:
         frame.call = len(self.frames)
         self.frames.append(frame)
-        self._kept += max(len(frame.data) - _KEPT_INPUT, 0)
-        if self._kept > _MOST_KEPT_WHOLE:
-            raise Untraceable("too much input for the watched contracts")
+        beyond = max(len(frame.data) - _KEPT_INPUT, 0)
+        if self._kept + beyond > _MOST_KEPT_WHOLE:
+            frame.data, beyond, self.is_whole = frame.data[:_KEPT_INPUT], 0, False
+        self._kept += beyond
         around: RawFrame | None = frame if frame.value and frame.sender != frame.to else None
         while around is not None and not around.moves_value:
             around.moves_value = True

@@ -84,11 +84,15 @@ def transfers(
         claims = _untraced_claims(transaction, logs, tokens, evidence)
         within = {place: mentions.of_own_call(transfer.sender) for place, transfer in tokens.items()}
     claimed = {place: claims[place].on(t) if place in claims else t for place, t in tokens.items()}
-    return (
+    moved = (
         *(replace(transfer, within=within.get(place, ())) for place, transfer in claimed.items()),
         *_own_value(transaction, receipt, trace, evidence),
         *(_inner_values(trace, mentions) if trace else ()),
     )
+    if trace is None or trace.is_whole:
+        return moved
+    # What a call to a watched contract carries may not be known, so that what lies within may serve another's swap.
+    return tuple(replace(transfer, made_by="") if transfer.within else transfer for transfer in moved)
 
 
 def token_transfers(logs: Sequence[Log]) -> dict[int, Transfer]:

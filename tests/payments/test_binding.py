@@ -336,3 +336,18 @@ def test_a_strangers_swap_beside_a_relayed_swap_denies_it_to_nobody() -> None:
     assert credited(claims, sent, replace(sent, slot="1", within=(0,))) == (10, "provider")
     for shared in (replace(claims, others_calls=frozenset({1})), replace(claims, others_calls=frozenset())):
         assert credited(shared, sent) == FailureCode.TRANSACTION_AMBIGUOUS
+
+
+def test_a_call_that_names_ours_takes_no_proved_payment_beside_it() -> None:
+    """Not even where the merchant accepts what came beside it."""
+    theirs = moved(made_by=PAYER)
+    claims = Claims(
+        None,
+        proofs=(proof(is_ours=False),),
+        names_ours=True,
+        our_calls=frozenset({0}),
+        is_accepted=True,
+    )
+    assert credited(claims, theirs) == FailureCode.TRANSACTION_NOT_BOUND
+    assert credited(claims, theirs, moved(3, "1", made_by=PAYER, within=(0,))) == (3, "manual")
+    assert credited(replace(claims, our_calls=frozenset()), theirs) == (10, "manual")

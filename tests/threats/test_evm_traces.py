@@ -11,6 +11,7 @@ from chains.clients import evm_facts, evm_trace, evm_transfers
 from chains.clients.base import ChainError, Discovery, TransactionFacts, Transfer, Watch
 from chains.clients.evm import EvmClient
 from chains.clients.evm_facts import Found
+from chains.clients.evm_mentions import mentions
 from chains.clients.evm_trace import Trace, Untraceable, read_trace
 from chains.clients.evm_tracing import (
     PRESUMED_UNABLE_AFTER_FAILURES,
@@ -448,6 +449,24 @@ def test_an_unsubmitted_payment_by_a_safe_is_found_by_the_recipients_logs(
     assert (b"w" * 16, ours) in found.found
     assert traces.asked == [[ours]]  # no others are worth a trace
     assert nobodys not in [hash_ for _, hash_ in found.found]
+
+
+def test_long_calls_to_a_watched_contract_make_no_payment_beside_them_unreadable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever relays a signed payment can put any number of such calls before it."""
+    monkeypatch.setattr(evm_trace, "_MOST_KEPT_WHOLE", 2000)
+    long = [frame(B, C, 0, "0x" + "ab" * 1000)] * 5
+    payment, callback = frame(B, A, 7, "0x" + REFERENCE.hex()), frame(B, A, 8)
+    calls = [*long, payment, {**frame(B, C, 0), "calls": [callback]}]
+    trace = read_trace(frame(A, B, calls=calls), {to_checksum_address(C)})
+    assert [len(call.data) for call in trace.calls] == [0, 1000, 1000, 256, 256, 256, 16, 0, 0]
+    assert not trace.is_whole
+    transaction = {"from": A, "to": B, "value": "0x0", "input": "0x"}
+    named = mentions(transaction, (), trace, {to_checksum_address(C)})
+    direct, enclosed = evm_transfers.transfers(transaction, {"logs": []}, trace, mentions=named)
+    assert (direct.references, direct.made_by) == ((REFERENCE,), to_checksum_address(B))
+    assert (enclosed.amount, enclosed.made_by) == (8, "")
 
 
 def test_the_traces_that_are_kept_are_bounded_by_the_input_that_they_hold() -> None:
