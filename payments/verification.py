@@ -148,8 +148,9 @@ def verify_on_chain(
         except SoftTimeLimitExceeded:
             raise
         except Exception:
-            # One payment's trouble must not keep the others waiting; its lease brings it back.
+            # One payment's trouble must not keep the others waiting, nor last longer than a day.
             logger.exception("payment %s could not be settled", payment.pk)
+            postpone_unanswered(payment, claim_id, ChainError("the answer could not be used"), now())
 
 
 def _without_strays(
