@@ -18,7 +18,7 @@ from webhooks.models import Event
 Make = Callable[..., PaymentRequest]
 SLOW, FAST = "0x" + "51" * 32, "0x" + "fa" * 32
 LARGEST_NONCE = 2**64 - 2
-AT_ONCE, LATER = Block(100, "0x" + "cd" * 32, timezone.now()), Block(103, "0x" + "ce" * 32, timezone.now())
+AT_ONCE = Block(100, "0x" + "cd" * 32, timezone.now())
 
 
 class Scripted:
@@ -129,3 +129,43 @@ def test_the_slow_transaction_counts_if_it_is_mined_after_its_speed_up_took_over
     look_again(clock, chain, 2)
     check_finality(client=chain.of, now=clock)
     assert Payment.objects.filter(status="completed").count() == 1
+
+
+def test_it_is_replaced_for_good_only_once_the_other_transaction_lies_deep(request_for: Make) -> None:
+    request, chain, clock = request_for(), Scripted(), Clock()
+    request.chain.confirmations = "3"
+    request.chain.save(update_fields=["confirmations"])
+    payment = submitted(request, SLOW, chain)
+    chain.has(waiting(SLOW))
+    look(clock, chain.of)
+    cancelled = replace(waiting(FAST), block=AT_ONCE, succeeded=True, effect="0xother")
+    Payment.objects.create(request=request, chain=request.chain, transaction_hash=FAST)
+    chain.has(cancelled)
+    look_again(clock, chain, 4)
+    payment.refresh_from_db()
+    assert (payment.status, payment.likely_failure) == ("processing", "transaction_replaced")
+    assert (payment.is_bound_unmined, payment.is_in_flight) == (False, False)
+    chain.has(mined(SLOW, request))
+    chain.head = 102
+    look_again(clock, chain, 2)
+    payment.refresh_from_db()
+    assert (payment.status, payment.amount_received) == ("completed", request.amount)
+
+
+def test_and_then_it_fails(request_for: Make) -> None:
+    request, chain, clock = request_for(), Scripted(), Clock()
+    request.chain.confirmations = "3"
+    request.chain.save(update_fields=["confirmations"])
+    payment = submitted(request, SLOW, chain)
+    chain.has(waiting(SLOW))
+    look(clock, chain.of)
+    Payment.objects.create(request=request, chain=request.chain, transaction_hash=FAST)
+    chain.has(replace(waiting(FAST), block=AT_ONCE, succeeded=True, effect="0xother"))
+    look_again(clock, chain, 4)
+    payment.refresh_from_db()
+    assert payment.is_open
+    chain.head = 102
+    look_again(clock, chain, 2)
+    payment.refresh_from_db()
+    assert (payment.status, payment.failure_code) == ("failed", "transaction_replaced")
+    assert not ConsumedTransfer.objects.exists()
