@@ -5,8 +5,9 @@ from django.db import transaction
 from config.api.errors import ApiError, ErrorCode
 from payments.models import Payment
 from payments.models.payment import ACCEPTABLE_FAILURES
+from payments.reopening import reopen
 from payments.requests import lock_request
-from payments.submission import demand_real, reopen
+from payments.submission import demand_real
 
 
 def accept_payment(payment: Payment, *, reason: str, actor: str) -> Payment:

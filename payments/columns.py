@@ -8,6 +8,9 @@ from payments.binding import Bound
 from payments.judging import Finality, NotYet, Paid
 from payments.models import Payment, PaymentRequest, Quote
 
+# What the column holds. Anyone can sign a transaction with a higher one; no account ever gets so far.
+_LARGEST_NONCE = 2**63 - 1
+
 
 def sighting_columns(payment: Payment, facts: TransactionFacts | None, now: datetime) -> dict[str, Any]:
     """Return what is known of the payment's own transaction once a node has seen it.
@@ -16,10 +19,11 @@ def sighting_columns(payment: Payment, facts: TransactionFacts | None, now: date
     """
     if facts is None:
         return {}
+    is_possible = facts.nonce is not None and facts.nonce <= _LARGEST_NONCE
     columns: dict[str, Any] = {
         "seen_at": payment.seen_at or now,
         "from_address": facts.sender or payment.from_address,
-        "nonce": payment.nonce if facts.nonce is None else facts.nonce,
+        "nonce": facts.nonce if is_possible else payment.nonce,
         "effect": facts.effect or payment.effect,
     }
     if facts.block is not None and payment.first_block_time is None:

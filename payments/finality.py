@@ -21,8 +21,8 @@ from chains.models import Chain
 from payments import announcements
 from payments.judging import Finality
 from payments.models import Payment
+from payments.reopening import reopen
 from payments.requests import lock_request
-from payments.submission import reopen
 
 logger = logging.getLogger(__name__)
 

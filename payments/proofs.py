@@ -11,8 +11,9 @@ from chains.clients.base import ChainClient, ChainError
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
 from payments.models import FailureCode, PayerProof, Payment, PaymentRequest, Route
+from payments.reopening import reopen
 from payments.requests import lock_request
-from payments.submission import MAX_PUBLIC_PAYMENTS, reopen
+from payments.submission import MAX_PUBLIC_PAYMENTS
 
 # A transfer counts if it is mined between the route's building and this long after.
 WINDOW = timedelta(minutes=60)

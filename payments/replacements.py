@@ -17,6 +17,7 @@ from chains.clients.base import ChainClient, ChainError, Snapshot, TransactionFa
 from chains.models import Chain
 from payments import outcomes
 from payments.models import FailureCode, Payment, PaymentRequest
+from payments.reopening import is_given_up, reopen
 from payments.requests import lock_request
 from payments.transitions import note_replacement
 
@@ -125,7 +126,7 @@ def follow_replacement(
     """Write what a replacement with the same effect means: the payment goes on with it.
 
     Where another payment of the request has that transaction already, that one goes on, and this one fails without an
-    event.
+    event. If the other one was given up, it is verified again: its transaction is there after all.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
@@ -135,6 +136,8 @@ def follow_replacement(
         if same is not None:
             if outcomes.fail_as_replaced(payment, request, claim_id, now, is_silent=True):
                 _add_replaced(same, payment)
+                if is_given_up(same):
+                    reopen(same, actor="verification", reason=f"took the place of {payment.transaction_hash}")
             return
         held = Payment.objects.filter(pk=payment.pk, claim_id=claim_id, status=Payment.Status.PROCESSING)
         if held.update(**continuing_columns(payment, replacement.hash), **_at_once(now)):

@@ -14,21 +14,13 @@ from payments.caps import MAX_PUBLIC_PAYMENTS as MAX_PUBLIC_PAYMENTS
 from payments.caps import demand_room, has_room, may_reopen
 from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest, Route
 from payments.models.payment import MAX_RETRIES
+from payments.reopening import is_given_up, reopen
 from payments.replacements import continued_by, continuing_columns, follow_submitted, replaceable
 from payments.requests import lock_request
 from payments.sightings import Client, Sighting, sight
-from payments.swaps.outcomes import NO_DELIVERY
-from payments.transitions import move_payment, note_creation
+from payments.transitions import note_creation
 
 SUBMITTED = "Submitted; looking for it on the network."
-# Failures after which a transaction can turn up by itself. Any other would only fail in the same way again.
-_GIVEN_UP = frozenset(
-    {
-        FailureCode.TRANSACTION_NOT_FOUND,
-        FailureCode.TRANSACTION_REPLACED,
-        FailureCode.VERIFICATION_TIMED_OUT,
-    }
-)
 
 
 class _SightingNeeded(Exception):
@@ -224,39 +216,8 @@ def record_found(request: PaymentRequest, *, chain: Chain, transaction_hash: str
                 status_detail="Found on the network by its reference.",
             )
             note_creation(locked, payment=payment, actor="discovery")
-        elif payment.status == Payment.Status.FAILED and payment.failure_code in _GIVEN_UP:
-            # Nothing was known of it when it failed, and here it is.
+        elif is_given_up(payment):
             reopen(payment, actor="discovery", reason="found on the network")
-
-
-def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
-    """Have the failed payment verified again, its attempts reset. Inside a transaction that holds the request.
-
-    A swap begins again with its customer's transaction.
-    """
-    now = timezone.now()
-    move_payment(
-        payment,
-        Payment.Status.PENDING,
-        actor=actor,
-        reason=reason[:500],
-        attempts=0,
-        unanswered_looks=0,
-        unanswered_since=None,
-        failure_code="",
-        failure_message="",
-        failed_at=None,
-        finality_check_at=None,
-        status_detail="Checking it again.",
-        verifying_since=now,
-        next_check_at=now,
-        claim_id=None,
-        lease_until=None,
-        is_bridging=False,
-        bridge_looks=0,
-        **NO_DELIVERY,
-        **fields,
-    )
 
 
 def _reopen_by_submission(payment: Payment, actor: str, submitter: str) -> None:

@@ -53,6 +53,7 @@ logger = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=90)
 BATCH = 400
+_REPLACED = "The wallet sent another transaction in its place. If that one pays too, submit its hash."
 
 Client = Callable[[Chain], ChainClient]
 
@@ -148,8 +149,9 @@ def verify_on_chain(
         except SoftTimeLimitExceeded:
             raise
         except Exception:
-            # One payment's trouble must not keep the others waiting; its lease brings it back.
+            # One payment's trouble must not keep the others waiting, nor last longer than a day.
             logger.exception("payment %s could not be settled", payment.pk)
+            postpone_unanswered(payment, claim_id, ChainError("the answer could not be used"), now())
 
 
 def _without_strays(
@@ -210,17 +212,7 @@ def settle(
         case NotFound():
             _settle_missing(payment, look, is_replaced, replacement)
         case NotYet():
-            next_look = look.now + patience.about_a_block(payment.chain.block_time_ms)
-            outcomes.keep_waiting(
-                payment,
-                look.claim_id,
-                verdict,
-                facts,
-                look.finality,
-                next_look=next_look,
-                now=look.now,
-                quote=case.quote,
-            )
+            _keep_waiting(payment, verdict, facts, look, case.quote)
 
 
 def verdict_of(payment: Payment, case: Case, look: Look) -> Verdict | Departed:
@@ -240,12 +232,36 @@ def _settle_missing(
         follow_replacement(payment, look.claim_id, replacement, look.now)
         return
     is_known_to_differ = replacement is not None and replacement.block is not None
+    refused = Refused(FailureCode.TRANSACTION_REPLACED, _REPLACED)
+    if (
+        replacement is not None
+        and is_known_to_differ
+        and not look.finality.is_reached(replacement, look.snapshot.head)
+    ):
+        # Until then a reorganisation can put the payment's own transaction back in its place.
+        _keep_waiting(payment, NotYet(_REPLACED, likely=refused), None, look)
+        return
     # Where no node tells what replaced it, the page is given time to submit it.
     if is_known_to_differ or (is_replaced and payment.attempts >= patience.LOOKS_FOR_REPLACEMENT):
-        message = "The wallet sent another transaction in its place. If that one pays too, submit its hash."
-        outcomes.fail(payment, look.claim_id, FailureCode.TRANSACTION_REPLACED, message, look.now)
+        outcomes.fail(payment, look.claim_id, refused.code, refused.message, look.now)
         return
     _not_found(payment, look.claim_id, look.now)
+
+
+def _keep_waiting(
+    payment: Payment, verdict: NotYet, facts: TransactionFacts | None, look: Look, quote: Quote | None = None
+) -> None:
+    next_look = look.now + patience.about_a_block(payment.chain.block_time_ms)
+    outcomes.keep_waiting(
+        payment,
+        look.claim_id,
+        verdict,
+        facts,
+        look.finality,
+        next_look=next_look,
+        now=look.now,
+        quote=quote,
+    )
 
 
 def _with_used_up_nonces(client: ChainClient, payments: Sequence[Payment]) -> set[str]:
