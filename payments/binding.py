@@ -276,12 +276,13 @@ def _is_claimed(transfer: Transfer, claims: Claims, block: Block) -> bool:
 
 
 def _is_inside_the_swap(transfer: Transfer, claims: Claims) -> bool:
-    """Whether the transfer was made within a call that carries the swap's id, and is not a mint.
+    """Whether the transfer was made within a call that carries the swap's id and no other's, and is not a mint.
 
     A bridge mints what it delivers, and anyone can complete that delivery, also within their own swap.
     """
     is_mint = transfer.sender in ("", _ZERO_ADDRESS)
-    return not is_mint and bool(claims.our_calls.intersection(transfer.within))
+    is_others = bool(claims.others_calls.intersection(transfer.within))
+    return not is_mint and not is_others and bool(claims.our_calls.intersection(transfer.within))
 
 
 def _up_to_what_is_left(

@@ -27,6 +27,10 @@ NOT_OUR_SWAP = (
 _UNREADABLE = (
     "The transaction is too large for this network's nodes to show, so it can't be verified for now."
 )
+_LENT = (
+    "The recipient sent money out in the same transaction before this arrived, so it may be its own. The merchant can "
+    "accept the payment."
+)
 _ARRIVED_UNMATCHED = frozenset(
     {FailureCode.TRANSACTION_NOT_BOUND, FailureCode.TRANSACTION_AMBIGUOUS, FailureCode.NOT_VERIFIABLE}
 )
@@ -222,7 +226,10 @@ def _decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refu
         return _nothing_arrived(terms, facts)
     bound = bind(arrived, terms.claims, _first_block(terms, block), is_complete=facts.is_complete)
     if isinstance(bound, Bound):
-        return bound
+        is_claimed = bound.by in (BoundBy.REFERENCE, BoundBy.PAYER) and not terms.claims.is_accepted
+        if not (is_claimed and _was_lent(terms, facts, arrived)):
+            return bound
+        return Refused(FailureCode.NOT_VERIFIABLE, _LENT, bound.amount)
     amount = sum(t.amount for t in arrived) if bound.code in _ARRIVED_UNMATCHED else None
     return Refused(bound.code, bound.message, amount, bound.may_be_delivery)
 
@@ -271,6 +278,30 @@ def _arrived(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[T
         if back.sender == terms.recipient:
             arrived = _less(arrived, back.amount, back.recipient, signer)
     return arrived
+
+
+def _was_lent(terms: Terms, facts: TransactionFacts, arrived: Sequence[Transfer]) -> bool:
+    """Whether the recipient first sent money of its own to others than the payers, in the same transaction.
+
+    A lending contract's own money can come back by way of several accounts, and look like a payment. What had arrived
+    before may be passed on.
+    """
+    payers = {facts.sender, *(t.sender for t in arrived), *(t.made_by for t in arrived)}
+    surplus = 0
+    for transfer in facts.transfers:
+        if (
+            transfer.token != terms.token
+            or transfer.gain is not None
+            or transfer.sender == transfer.recipient
+        ):
+            continue
+        if transfer.recipient == terms.recipient:
+            surplus += transfer.amount
+        elif transfer.sender == terms.recipient and transfer.recipient not in payers:
+            surplus -= transfer.amount
+            if surplus < 0:
+                return True
+    return False
 
 
 def _less(arrived: Sequence[Transfer], amount: int, payer: str, signer: str) -> list[Transfer]:

@@ -38,7 +38,8 @@ def terms(claims: Claims) -> Terms:
 
 
 def mined(*transfers: Transfer, **different: Any) -> TransactionFacts:
-    return TransactionFacts("0xhash", PAYER, 1, BLOCK, succeeded=True, transfers=transfers, **different)
+    known = {"sender": PAYER, **different}
+    return TransactionFacts("0xhash", nonce=1, block=BLOCK, succeeded=True, transfers=transfers, **known)
 
 
 def verdict(claims: Claims, facts: TransactionFacts, head: Head = DEEP) -> Any:
@@ -194,6 +195,20 @@ def test_what_the_recipient_sends_to_others_is_its_own_business() -> None:
     answer = verdict(Claims(OURS), mined(moved(references=(OURS,)), forwarded))
     assert isinstance(answer, Paid)
     assert answer.bound.amount == 10
+
+
+def test_what_the_recipient_lent_before_is_not_paid_by_coming_back() -> None:
+    lent = Transfer("0", TOKEN, MERCHANT, STRANGER, 10)
+    passed_on = Transfer("1", TOKEN, STRANGER, PAYER, 10)
+    answer = verdict(Claims(OURS), mined(lent, passed_on, moved(slot="2", references=(OURS,)), sender=ROUTER))
+    assert isinstance(answer, Refused)
+    assert (answer.code, answer.arrived) == (FailureCode.NOT_VERIFIABLE, 10)
+    forwarded = Transfer("1", TOKEN, MERCHANT, STRANGER, 10)
+    answer = verdict(
+        Claims(OURS), mined(moved(references=(OURS,)), forwarded, moved(slot="2", references=(OURS,)))
+    )
+    assert isinstance(answer, Paid)
+    assert answer.bound.amount == 20
 
 
 def test_what_came_back_to_one_payer_costs_another_nothing() -> None:
