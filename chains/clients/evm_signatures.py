@@ -1,5 +1,6 @@
 """Whether an EVM account signed a message: by its key (EIP-191), or by its contract's own word (EIP-1271)."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,8 +13,9 @@ from eth_utils.exceptions import ValidationError
 
 from chains.clients.base import ChainError
 from chains.clients.quantities import data_bytes, to_hex
-from chains.clients.rpc import Call, RpcFault
+from chains.clients.rpc import EXECUTION_FAILED, Call, RpcFault
 
+_REVERTED = re.compile(r"revert|out of gas|invalid opcode", re.IGNORECASE)
 # isValidSignature(bytes32,bytes) answers with its own selector where the signature is right.
 _IS_VALID_SIGNATURE = bytes.fromhex("1626ba7e")
 _WORD = 32
@@ -53,6 +55,12 @@ def is_signed_by_contract(
     (answer,) = answers(
         [("eth_call", [{"to": address, "data": to_hex(data), "gas": hex(_MOST_GAS)}, "latest"])]
     )
+    if (
+        isinstance(answer, RpcFault)
+        and answer.code not in EXECUTION_FAILED
+        and not _REVERTED.search(answer.message)
+    ):
+        raise ChainError(f"the node refused a call: {answer.message}")
     # A contract that reverts says no. One that answers with what it was asked begins with the selector too.
     return not isinstance(answer, RpcFault) and data_bytes(answer)[:_WORD] == _YES
 

@@ -200,7 +200,10 @@ def _claiming(
 
 
 def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
-    """Whether the transaction is a token's transfer, and the one log of it, from payer to payee, is the token's own."""
+    """Whether the transaction is a token's transfer, and the one log of it, from payer to payee, is the token's own.
+
+    Where anyone else's tokens moved as well, a hook or the token's own code made calls of which a trace may tell more.
+    """
     to = transaction.get("to")
     if to is None or quantity(transaction.get("value")):
         return False
@@ -212,7 +215,7 @@ def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
     moved = [transfer for log in logs if (transfer := _token_transfer(log, ""))]
     reached = [transfer for transfer in moved if transfer.recipient == call.recipient]
     return (
-        all(transfer.token == call.token for transfer in moved)
+        all((transfer.token, transfer.sender) == (call.token, call.sender) for transfer in moved)
         and [transfer.sender for transfer in reached] == [call.sender]
         and reached[0].amount <= call.amount
     )

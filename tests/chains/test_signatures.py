@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -10,8 +10,9 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from solders.keypair import Keypair
 
+from chains.clients.base import ChainError
 from chains.clients.evm_signatures import is_signed_by_contract, is_signed_by_key
-from chains.clients.rpc import Call
+from chains.clients.rpc import Call, RpcFault
 from chains.models import ChainType
 from chains.signatures import LONGEST, SignatureError, normalise_signature
 
@@ -44,13 +45,21 @@ def test_the_last_byte_may_count_from_0_as_hardware_wallets_do() -> None:
     assert is_signed_by_key(SIGNER.address, TEXT, given)
 
 
-def test_a_contract_that_answers_with_what_it_was_asked_has_signed_nothing() -> None:
+def test_a_contract_signed_only_what_it_says_so_of_and_a_failing_node_says_nothing() -> None:
     def echo(calls: Sequence[Call]) -> list[Any]:
         return [call["data"] if method == "eth_call" else "0x6001" for method, (call, *_) in calls]
 
     def yes(calls: Sequence[Call]) -> list[Any]:
         return ["0x1626ba7e" + "00" * 28 for _ in calls]
 
+    def failing(code: int, message: str) -> Callable[[Sequence[Call]], list[Any]]:
+        fault = RpcFault(code, message)
+        return lambda calls: [fault if method == "eth_call" else "0x6001" for method, _ in calls]
+
+    for code, message in ((3, "execution reverted"), (-32603, "VM Exception: revert")):
+        assert not is_signed_by_contract(SIGNER.address, TEXT, "0x12", failing(code, message))
+    with pytest.raises(ChainError):
+        is_signed_by_contract(SIGNER.address, TEXT, "0x12", failing(-32005, "daily limit reached"))
     assert is_signed_by_contract(SIGNER.address, TEXT, "0x12", yes)
     assert not is_signed_by_contract(SIGNER.address, TEXT, "0x12", echo)
 

@@ -231,32 +231,57 @@ def test_naming_two_requests_on_one_chain_is_ambiguous(
         assert_nothing_counted(decided(scripted, request, sent), "transaction_ambiguous")
 
 
-def test_a_proof_does_not_cover_what_carries_another_requests_quote(
-    scripted: Scripted, here: Callable[..., PaymentRequest], swapping: Pay, batch: str
-) -> None:
-    proved, swapped = here(), here()
+def prove(request: PaymentRequest, account: str) -> None:
+    """Store the proof of an account for a request."""
     now = timezone.now()
     route = Route.objects.create(
-        request=proved,
-        wallet_address=batch,
-        chain=proved.chain,
-        token=proved.token,
+        request=request,
+        wallet_address=account,
+        chain=request.chain,
+        token=request.token,
         amount=ASKED,
         expires_at=now,
     )
     PayerProof.objects.create(
-        request=proved,
+        request=request,
         route=route,
-        chain=proved.chain,
-        token=proved.token,
-        recipient_address=proved.recipient_address,
-        address=batch,
+        chain=request.chain,
+        token=request.token,
+        recipient_address=request.recipient_address,
+        address=account,
         not_before=now - timedelta(minutes=1),
         not_after=now + timedelta(hours=1),
     )
+
+
+def test_a_proof_does_not_cover_what_carries_another_requests_quote(
+    scripted: Scripted, here: Callable[..., PaymentRequest], swapping: Pay, batch: str
+) -> None:
+    proved, swapped = here(), here()
+    prove(proved, batch)
     sent = swapping(bytes(scripted.quote(swapped).bound_by))
     assert_nothing_counted(decided(scripted, proved, sent), "transaction_not_bound")
     assert decided(scripted, swapped, sent).bound_by == "provider"
+
+
+def test_a_stranger_who_relays_a_payment_beside_a_call_of_their_own_quote_does_not_deny_it(
+    scripted: Scripted, here: Callable[..., PaymentRequest], batch: str
+) -> None:
+    chain = scripted.world.first
+    proved, strangers = here(), here()
+    account = deploy.deploy_contract(chain.url, "BatchPayer", key=chain.payer_key)
+    deploy.mint(chain.url, chain.usdc, account, ASKED)
+    prove(proved, account)
+    run = keccak(text="run((address,uint256,bytes,bool)[])")[:4]
+    named = run + encode(["(address,uint256,bytes,bool)[]"], [[]]) + bytes(scripted.quote(strangers).bound_by)
+    arguments = bytes.fromhex(chain.recipient[2:]).rjust(32, b"\0") + ASKED.to_bytes(32)
+    pay = bytes.fromhex("a9059cbb") + arguments
+    calls = [(batch, 0, named, False), (chain.usdc, 0, pay, False)]
+    sent = scripted.send_call(account, run + encode(["(address,uint256,bytes,bool)[]"], [calls]))
+    scripted.provider.says(delivered(sent, ASKED))
+    assert_nothing_counted(decided(scripted, strangers, sent), "transaction_not_bound")
+    payment = decided(scripted, proved, sent)
+    assert (payment.status, payment.bound_by, payment.amount_received) == ("completed", "payer", ASKED)
 
 
 def test_where_nothing_came_by_its_own_transaction_the_provider_may_have_delivered_by_another(

@@ -62,8 +62,10 @@ def test_a_tokens_transfer_with_one_log_of_it_shows_all(
         (sent(PAY), [log(PAYER, PAYEE, 11)]),
         (sent(PAY), [log(PAYER, PAYEE, 10), log(VICTIM, PAYEE, 10, OTHER)]),
         (sent(PAY), [log(PAYER, PAYEE, 10), EVENT]),
+        # What a hook of the payee sends on, maybe with a reference of its own.
+        (sent(PAY), [log(PAYER, PAYEE, 10), log(PAYEE, OTHER, 10)]),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_anything_more_or_else_is_worth_a_trace(
     transaction: dict[str, Any], logs: list[dict[str, Any]]
