@@ -23,6 +23,7 @@ from payments.judging import Finality
 from payments.models import Payment
 from payments.reopening import reopen
 from payments.requests import lock_request
+from payments.turns import batch_of
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ def _claim(now: datetime) -> list[Payment]:
     decided = Payment.objects.filter(status__in=(Payment.Status.COMPLETED, Payment.Status.FAILED))
     due = decided.filter(is_simulated=False, finality_check_at__lte=now).order_by("finality_check_at")
     with transaction.atomic():
+        due = batch_of(due, BATCH, merchant="request__merchant_id", first=("finality_check_at",))
         free = due.select_for_update(skip_locked=True, of=("self",))
         payments = list(free.select_related("chain", "request__chain")[:BATCH])
         ids = [payment.pk for payment in payments]

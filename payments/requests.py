@@ -16,6 +16,7 @@ from merchants.models import Merchant
 from payments import announcements
 from payments.models import Payment, PaymentRequest
 from payments.transitions import move_request, note_creation
+from payments.turns import batch_of
 from webhooks.endpoints import ensure_secret
 
 logger = logging.getLogger(__name__)
@@ -138,10 +139,16 @@ def _until(firsts: Iterable[datetime], request: PaymentRequest, hold: timedelta)
 
 
 def expire_due(now: datetime | None = None) -> int:
-    """Expire the requests whose time is over, with their event; return how many. Held ones are looked at again."""
+    """Expire the requests whose time is over, with their event; return how many.
+
+    Held ones are looked at again. Where more are due than one batch takes, merchants take turns.
+    """
     now = now or timezone.now()
     due = PaymentRequest.objects.filter(status=Status.ACTIVE, expiry_check_at__lte=now, expires_at__lte=now)
-    ids = list(due.order_by("expiry_check_at").values_list("pk", flat=True)[:EXPIRY_BATCH])
+    batch = batch_of(
+        due.order_by("expiry_check_at"), EXPIRY_BATCH, merchant="merchant_id", first=("expiry_check_at",)
+    )
+    ids = list(batch.values_list("pk", flat=True)[:EXPIRY_BATCH])
     return sum(_expired_alone(request_id, now) for request_id in ids)
 
 

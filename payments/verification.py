@@ -48,6 +48,7 @@ from payments.swaps.claims import pinned_contracts, quotes_of
 from payments.swaps.deliveries import settle_delivery
 from payments.swaps.status import provider_name
 from payments.transitions import start_processing
+from payments.turns import batch_of
 
 logger = logging.getLogger(__name__)
 
@@ -96,10 +97,15 @@ def at_the_provider() -> Q:
 
 
 def claim(due: QuerySet[Payment], now: datetime, most: int) -> tuple[uuid.UUID, list[Payment]]:
-    """Return up to `most` of the due payments, leased under one new claim id; what others claim is passed over."""
+    """Return up to `most` of the due payments, leased under one new claim id; what others claim is passed over.
+
+    Where more are due, merchants take turns, and of each merchant's those come first that were not missed before:
+    anyone can submit hashes of transactions that there are not.
+    """
     claim_id = uuid.uuid4()
     related = ("chain", "request__chain")
     with transaction.atomic():
+        due = batch_of(due, most, merchant="request__merchant_id", first=("attempts", "next_check_at"))
         payments = list(due.select_for_update(skip_locked=True, of=("self",)).select_related(*related)[:most])
         Payment.objects.filter(pk__in=[payment.pk for payment in payments]).update(
             claim_id=claim_id, lease_until=now + LEASE
