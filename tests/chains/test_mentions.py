@@ -79,12 +79,13 @@ def test_nothing_is_mentioned_unasked(
     assert facts_of(client, sent, local_chain.usdc).mentions == ()
 
 
-def test_an_inner_calls_bytes_are_not_the_payers_but_its_log_counts(
+def test_an_inner_call_and_its_log_are_both_mentioned(
     client: EvmClient, call: Call, crier: str, batch: str
 ) -> None:
-    """Whoever writes the contract in between could put any id there; the asked contract's own log is its own word."""
+    """What the call enclosed is the swap's; a smart wallet's own swap is an inner call."""
     sent = call(batch, running((crier, 0, ID)))
-    assert facts_of(client, sent, crier).mentions == (Mention(crier, (0x77).to_bytes(32) + ID, is_log=True),)
+    logged = Mention(crier, (0x77).to_bytes(32) + ID, is_log=True)
+    assert facts_of(client, sent, crier).mentions == (Mention(crier, ID), logged)
     assert [mention.is_log for mention in facts_of(client, sent, batch).mentions] == [False]
 
 
@@ -98,12 +99,13 @@ def test_each_log_of_each_contract_in_the_order_of_the_receipt(
     other = bytes(32)
     sent = call(batch, running((crier, 0, ID), (local_chain.usdc, 0, transfer), (crier, 0, other)))
     facts = facts_of(client, sent, local_chain.usdc, crier)
-    assert [(mention.contract, mention.data[-32:]) for mention in facts.mentions] == [
+    logs = [mention for mention in facts.mentions if mention.is_log]
+    assert [(mention.contract, mention.data[-32:]) for mention in logs] == [
         (crier, ID),
         (local_chain.usdc, (1).to_bytes(32)),
         (crier, other),
     ]
-    assert facts.mentions[1].data[:32] == TRANSFER
+    assert logs[1].data[:32] == TRANSFER
     assert [transfer.amount for transfer in facts.transfers] == [1], "what it asks for changes nothing else"
 
 
@@ -117,14 +119,16 @@ def test_a_failed_call_is_told_and_has_no_logs(
     assert facts.mentions == (Mention(batch, data),)
 
 
-def test_what_is_not_mined_mentions_nothing(client: EvmClient, local_chain: LocalChain, crier: str) -> None:
+def test_what_is_not_mined_mentions_its_own_call(
+    client: EvmClient, local_chain: LocalChain, crier: str
+) -> None:
     local_chain.rpc("evm_setAutomine", False)
     try:
         unsigned = local_chain.unsigned_transfer("", crier, 0, tail=ID)
         sent = local_chain.send(unsigned)
         facts = client.look_up([sent], with_finality=False, mentioning=[crier]).transactions[sent]
         assert facts is not None
-        assert (facts.block, facts.mentions) == (None, ())
+        assert (facts.block, facts.mentions) == (None, (Mention(crier, ID),))
     finally:
         local_chain.rpc("evm_setAutomine", True)
         local_chain.mine()
