@@ -18,7 +18,6 @@ from webhooks.models import Event
 Make = Callable[..., PaymentRequest]
 SLOW, FAST = "0x" + "51" * 32, "0x" + "fa" * 32
 LARGEST_NONCE = 2**64 - 2
-AT_ONCE = Block(100, "0x" + "cd" * 32, timezone.now())
 
 
 class Scripted:
@@ -48,6 +47,10 @@ class Scripted:
         self.transactions = {facts.hash: facts for facts in known}
 
 
+def new_block() -> Block:
+    return Block(100, "0x" + "cd" * 32, timezone.now())
+
+
 def waiting(hash_: str, nonce: int = 7) -> TransactionFacts:
     return TransactionFacts(hash_, "payer", nonce, None, succeeded=False, transfers=(), effect="0xsame")
 
@@ -61,7 +64,7 @@ def mined(hash_: str, request: PaymentRequest) -> TransactionFacts:
         request.amount,
         (bytes(request.reference),),
     )
-    return replace(waiting(hash_), block=AT_ONCE, succeeded=True, transfers=(transfer,))
+    return replace(waiting(hash_), block=new_block(), succeeded=True, transfers=(transfer,))
 
 
 def submitted(request: PaymentRequest, hash_: str, chain: Scripted) -> Payment:
@@ -138,7 +141,7 @@ def test_it_is_replaced_for_good_only_once_the_other_transaction_lies_deep(reque
     payment = submitted(request, SLOW, chain)
     chain.has(waiting(SLOW))
     look(clock, chain.of)
-    cancelled = replace(waiting(FAST), block=AT_ONCE, succeeded=True, effect="0xother")
+    cancelled = replace(waiting(FAST), block=new_block(), succeeded=True, effect="0xother")
     Payment.objects.create(request=request, chain=request.chain, transaction_hash=FAST)
     chain.has(cancelled)
     look_again(clock, chain, 4)
@@ -160,7 +163,7 @@ def test_and_then_it_fails(request_for: Make) -> None:
     chain.has(waiting(SLOW))
     look(clock, chain.of)
     Payment.objects.create(request=request, chain=request.chain, transaction_hash=FAST)
-    chain.has(replace(waiting(FAST), block=AT_ONCE, succeeded=True, effect="0xother"))
+    chain.has(replace(waiting(FAST), block=new_block(), succeeded=True, effect="0xother"))
     look_again(clock, chain, 4)
     payment.refresh_from_db()
     assert payment.is_open
