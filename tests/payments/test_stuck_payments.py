@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from chains.clients.base import Block, Head, Snapshot, TransactionFacts, Transfer
+from chains.clients.base import Block, ChainError, Head, Snapshot, TransactionFacts, Transfer
 from payments import verification
 from payments.finality import check_finality
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
@@ -172,3 +172,27 @@ def test_and_then_it_fails(request_for: Make) -> None:
     payment.refresh_from_db()
     assert (payment.status, payment.failure_code) == ("failed", "transaction_replaced")
     assert not ConsumedTransfer.objects.exists()
+
+
+def test_money_that_came_before_a_days_silence_counts_once_nodes_answer_again(request_for: Make) -> None:
+    request, chain, clock = request_for(), Scripted(), Clock()
+    request.chain.confirmations = "3"
+    request.chain.save(update_fields=["confirmations"])
+    payment = submitted(request, SLOW, chain)
+    chain.has(mined(SLOW, request))
+    look(clock, chain.of)
+    clock.forward(hours=25)
+    look(clock, silent)
+    payment.refresh_from_db()
+    assert (payment.status, payment.failure_code) == ("failed", "verification_timed_out")
+    chain.head = 200
+    clock.forward(minutes=3)
+    check_finality(client=chain.of, now=clock)
+    look(clock, chain.of)
+    payment.refresh_from_db()
+    request.refresh_from_db()
+    assert (payment.status, payment.retries, request.status) == ("completed", 0, "completed")
+
+
+def silent(chain: object) -> Any:
+    raise ChainError("no answer")
