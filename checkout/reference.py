@@ -190,7 +190,9 @@ class CheckoutSerializer(serializers.Serializer[Any]):
     redirect_url = text("Where the customer goes once it is completed; null before that.", allow_null=True)
     merchant = MerchantThemeSerializer(read_only=True, help_text="Who asks for the money.")
     payments = CheckoutPaymentSerializer(
-        many=True, read_only=True, help_text="The newest 20 payments, newest first."
+        many=True,
+        read_only=True,
+        help_text="Up to 20 payments, newest first. Of more, bound ones are shown before open and failed ones.",
     )
     pay_with = PayWithSerializer(read_only=True, help_text="What it can be paid with beside its own token.")
     is_final = serializers.BooleanField(

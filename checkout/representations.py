@@ -13,7 +13,7 @@ from checkout.reference import CheckoutPaymentSerializer
 from config.api.serializers import timestamp
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
-from payments.representations import newest_payments, payment_url, return_url
+from payments.representations import payment_url, return_url, weightiest_payments
 
 _FASTEST_POLL_MS = 1000
 _IDLE_POLL_MS = 5000
@@ -23,7 +23,7 @@ _FINAL_POLL_MS = 60_000
 def checkout_object(request: PaymentRequest) -> dict[str, Any]:
     """Return the answer of GET /api/public/payment-requests/{id} (contract 8)."""
     decimals = request.token.decimals
-    payments = newest_payments(request)
+    payments = weightiest_payments(request)
     is_final = request.status != PaymentRequest.Status.ACTIVE and not any(
         payment.is_open for payment in payments
     )

@@ -20,7 +20,7 @@ from chains.clients.base import Block, ChainClient, ChainError, Head, Transactio
 from chains.models import Chain
 from payments import announcements
 from payments.judging import Finality
-from payments.models import Payment
+from payments.models import FailureCode, Payment
 from payments.reopening import reopen
 from payments.requests import lock_request
 from payments.turns import batch_of
@@ -96,7 +96,10 @@ def _hash_of(payment: Payment) -> str:
 
 
 def _settle_failed(payment: Payment, facts: TransactionFacts | None, head: Head, now: datetime) -> None:
-    """Re-open a failed payment whose transaction is in another block or in none; close one whose block is final."""
+    """Re-open a failed payment whose transaction is in another block or in none; close one whose block is final.
+
+    One that was given up undecided can be decided then, so that money which came before the nodes fell silent counts.
+    """
     # Only if nothing happened to it since it was claimed: it may have been retried, and have failed again.
     unchanged = Payment.objects.filter(
         pk=payment.pk, status=Payment.Status.FAILED, failed_at=payment.failed_at
@@ -104,6 +107,8 @@ def _settle_failed(payment: Payment, facts: TransactionFacts | None, head: Head,
     block = facts.block if facts else None
     if block is not None and block.hash != payment.block_hash:
         _reopen(payment, "its block was reorganised away, and it is in another one")
+    elif block is not None and _was_left_open(payment) and _is_final(payment, facts, head):
+        _reopen(payment, "its block is final by now")
     elif block is not None:
         waited = payment.failed_at is not None and now - payment.failed_at > LONGEST_WAIT
         is_closed = waited or _is_final(payment, facts, head)
@@ -112,6 +117,11 @@ def _settle_failed(payment: Payment, facts: TransactionFacts | None, head: Head,
         unchanged.update(unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE)
     else:
         _reopen(payment, "its block was reorganised away")
+
+
+def _was_left_open(payment: Payment) -> bool:
+    """Whether a mined transaction was given up undecided. That of a swap is not: its provider has the last word."""
+    return payment.failure_code == FailureCode.VERIFICATION_TIMED_OUT and payment.quote_id is None
 
 
 def _reopen(payment: Payment, reason: str) -> None:

@@ -82,8 +82,11 @@ def _ask(key: str, payments: Sequence[Payment], claim_id: uuid.UUID, provider: P
         try:
             silences = 0 if _follow(key, payment, claim_id, provider, now) else silences + 1
         except Exception:
-            # One swap's trouble must not keep the others waiting; its lease brings it back.
+            # One swap's trouble must not keep the others waiting, nor last longer than a day.
             logger.exception("the swap of payment %s could not be followed", payment.pk)
+            pause = patience.before_asking_again(payment.unanswered_looks, None)
+            next_look = now() + pause
+            swap_outcomes.keep_silent(payment, claim_id, provider_name(key), next_look=next_look, now=now())
 
 
 def _follow(key: str, payment: Payment, claim_id: uuid.UUID, provider: Provider, now: Clock) -> bool:

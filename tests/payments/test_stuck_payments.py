@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from chains.clients.base import Block, Head, Snapshot, TransactionFacts, Transfer
+from chains.clients.base import Block, ChainError, Head, Snapshot, TransactionFacts, Transfer
 from payments import verification
 from payments.finality import check_finality
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
@@ -18,7 +18,6 @@ from webhooks.models import Event
 Make = Callable[..., PaymentRequest]
 SLOW, FAST = "0x" + "51" * 32, "0x" + "fa" * 32
 LARGEST_NONCE = 2**64 - 2
-AT_ONCE = Block(100, "0x" + "cd" * 32, timezone.now())
 
 
 class Scripted:
@@ -48,6 +47,10 @@ class Scripted:
         self.transactions = {facts.hash: facts for facts in known}
 
 
+def new_block() -> Block:
+    return Block(100, "0x" + "cd" * 32, timezone.now())
+
+
 def waiting(hash_: str, nonce: int = 7) -> TransactionFacts:
     return TransactionFacts(hash_, "payer", nonce, None, succeeded=False, transfers=(), effect="0xsame")
 
@@ -61,7 +64,7 @@ def mined(hash_: str, request: PaymentRequest) -> TransactionFacts:
         request.amount,
         (bytes(request.reference),),
     )
-    return replace(waiting(hash_), block=AT_ONCE, succeeded=True, transfers=(transfer,))
+    return replace(waiting(hash_), block=new_block(), succeeded=True, transfers=(transfer,))
 
 
 def submitted(request: PaymentRequest, hash_: str, chain: Scripted) -> Payment:
@@ -138,7 +141,7 @@ def test_it_is_replaced_for_good_only_once_the_other_transaction_lies_deep(reque
     payment = submitted(request, SLOW, chain)
     chain.has(waiting(SLOW))
     look(clock, chain.of)
-    cancelled = replace(waiting(FAST), block=AT_ONCE, succeeded=True, effect="0xother")
+    cancelled = replace(waiting(FAST), block=new_block(), succeeded=True, effect="0xother")
     Payment.objects.create(request=request, chain=request.chain, transaction_hash=FAST)
     chain.has(cancelled)
     look_again(clock, chain, 4)
@@ -160,7 +163,7 @@ def test_and_then_it_fails(request_for: Make) -> None:
     chain.has(waiting(SLOW))
     look(clock, chain.of)
     Payment.objects.create(request=request, chain=request.chain, transaction_hash=FAST)
-    chain.has(replace(waiting(FAST), block=AT_ONCE, succeeded=True, effect="0xother"))
+    chain.has(replace(waiting(FAST), block=new_block(), succeeded=True, effect="0xother"))
     look_again(clock, chain, 4)
     payment.refresh_from_db()
     assert payment.is_open
@@ -169,3 +172,27 @@ def test_and_then_it_fails(request_for: Make) -> None:
     payment.refresh_from_db()
     assert (payment.status, payment.failure_code) == ("failed", "transaction_replaced")
     assert not ConsumedTransfer.objects.exists()
+
+
+def test_money_that_came_before_a_days_silence_counts_once_nodes_answer_again(request_for: Make) -> None:
+    request, chain, clock = request_for(), Scripted(), Clock()
+    request.chain.confirmations = "3"
+    request.chain.save(update_fields=["confirmations"])
+    payment = submitted(request, SLOW, chain)
+    chain.has(mined(SLOW, request))
+    look(clock, chain.of)
+    clock.forward(hours=25)
+    look(clock, silent)
+    payment.refresh_from_db()
+    assert (payment.status, payment.failure_code) == ("failed", "verification_timed_out")
+    chain.head = 200
+    clock.forward(minutes=3)
+    check_finality(client=chain.of, now=clock)
+    look(clock, chain.of)
+    payment.refresh_from_db()
+    request.refresh_from_db()
+    assert (payment.status, payment.retries, request.status) == ("completed", 0, "completed")
+
+
+def silent(chain: object) -> Any:
+    raise ChainError("no answer")

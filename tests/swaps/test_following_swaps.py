@@ -130,9 +130,12 @@ def test_a_provider_that_is_down_burns_no_retry_and_is_asked_again_within_five_m
     assert payment.unanswered_looks == 0
 
 
-def test_a_provider_that_is_down_for_a_day_times_out(scripted: Scripted) -> None:
+@pytest.mark.parametrize(
+    "trouble", [ProviderDown("no answer", retry_after=7200), ValueError("an answer that nobody foresaw")]
+)
+def test_a_provider_that_is_down_for_a_day_times_out(scripted: Scripted, trouble: Exception) -> None:
     payment = scripted.depart(scripted.request())
-    scripted.provider.says(ProviderDown("no answer", retry_after=7200))
+    scripted.provider.says(trouble)
     scripted.bridge(payment)
     scripted.clock.forward(hours=24)
     scripted.decide(payment)
