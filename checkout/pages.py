@@ -109,8 +109,8 @@ def _in_doubt(payments: list[dict[str, Any]]) -> dict[str, Any]:
     They take none of the ways to pay away: anyone with the link may have submitted them.
     """
     doubtful = progress.doubtful(payments)
-    is_any_unpaid = any(each["doubt"] == progress.Doubt.UNPAID for each in doubtful)
-    context = {"doubtful": doubtful, "is_any_unpaid": is_any_unpaid}
+    is_any_failed = any(each["code"] is not None for each in doubtful)
+    context = {"doubtful": doubtful, "is_any_failed": is_any_failed}
     unbound = next((each for each in doubtful if each["code"] == FailureCode.TRANSACTION_NOT_BOUND), None)
     if unbound is None:
         return {**context, "awaits_merchant": False}

@@ -53,8 +53,14 @@ ACTOR = "sandbox"
 HASH_PREFIX = b"sandbox-payment-"
 # Where nobody's money comes from: Ethereum's customary burn address, and Solana's incinerator.
 _PAYERS = {
-    ChainType.EVM: "0x000000000000000000000000000000000000dEaD",
-    ChainType.SOLANA: "1nc1nerator11111111111111111111111111111111",
+    ChainType.EVM: (
+        "0x000000000000000000000000000000000000dEaD",
+        "0x00000000000000000000000000000000DeaDBeef",
+    ),
+    ChainType.SOLANA: (
+        "1nc1nerator11111111111111111111111111111111",
+        "Sysvar1nstructions1111111111111111111111111",
+    ),
 }
 _REFUNDED = "The bridge could not deliver, and sent the money back to the payer."
 
@@ -120,7 +126,7 @@ def simulate(request_id: uuid.UUID, outcome: Outcome, *, by: str) -> PaymentRequ
 def _pay(request: PaymentRequest, amount: int, why: str) -> Payment:
     """Have `amount` base units arrive, bound to the request as a wallet's transaction would be."""
     references = (bytes(request.reference),) if request.references else ()
-    payer = _PAYERS[ChainType(request.chain.chain_type)]
+    payer = _payer(request)
     transfer = Transfer(
         slot=ACTOR,
         token=request.token.contract_address,
@@ -131,6 +137,15 @@ def _pay(request: PaymentRequest, amount: int, why: str) -> Payment:
         made_by=payer,
     )
     return _settle(request, _attempt(request, why, transfers=(transfer,)))
+
+
+def _payer(request: PaymentRequest) -> str:
+    """Return an address without a known owner, and not the recipient: a transfer to itself pays nothing."""
+    return next(
+        address
+        for address in _PAYERS[ChainType(request.chain.chain_type)]
+        if address != request.recipient_address
+    )
 
 
 def _pay_late(request: PaymentRequest, why: str) -> None:
@@ -241,7 +256,7 @@ def _attempt(
     head = Head(latest=(finality.confirmations or 1) - 1, safe=0, finalized=0)
     facts = TransactionFacts(
         hash=payment.transaction_hash,
-        sender=_PAYERS[ChainType(request.chain.chain_type)],
+        sender=_payer(request),
         nonce=None,
         block=Block(number=0, hash=ACTOR, time=now),
         succeeded=succeeded,

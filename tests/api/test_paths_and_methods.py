@@ -26,7 +26,11 @@ ENDPOINTS = {
     "/api/events": "GET",
     "/api/events/evt_x": "GET",
 }
-ALSO = {("/api/payment-requests", "GET"), ("/api/webhooks", "PUT")}
+ALSO = {
+    ("/api/payment-requests", "GET"),
+    (f"/api/payment-requests/{ID}/payments", "POST"),
+    ("/api/webhooks", "PUT"),
+}
 UNKNOWN = [
     "/api", "/api/", "/api//", "/api/v1", "/api/public", "/api/public/", "/api/nowhere",
     "/api/Payment-Requests", "/api/public/chain",

@@ -13,7 +13,7 @@ from payments.models import ConsumedTransfer, Payment, PaymentRequest, Route
 from payments.verification import verify_due
 from tests.chain import LocalChain
 from tests.conftest import Api
-from tests.payments.world import Clock, look_until_decided, pay, submit
+from tests.payments.world import ON_ITS_WAY, Clock, look_until_decided, pay, submit
 
 Checkout = Callable[..., dict[str, Any]]
 UNKNOWN = "0x" + "77" * 32
@@ -91,6 +91,8 @@ def test_while_a_payment_is_on_its_way_no_second_one_is_offered(public: Api, che
         f"/api/public/payment-requests/{order['id']}/payments",
         {"transaction_hash": UNKNOWN, "chain_id": order["chain_id"]},
     )
+    assert ask_routes(public, order).status_code == 200, "no node knows it"
+    Payment.objects.update(**ON_ITS_WAY, amount=10_500_000)
     assert code(ask_routes(public, order), 409) == "payment_in_progress"
     assert ask_routes(public, order, allow_parallel=True).status_code == 200
 
@@ -169,7 +171,9 @@ def test_bad_submissions(public: Api, checkout: Checkout, body: dict[str, Any], 
     assert not Payment.objects.exists()
 
 
-def test_the_caps_on_open_and_on_all_submissions(public: Api, checkout: Checkout) -> None:
+def test_the_caps_on_open_and_on_all_submissions(
+    public: Api, checkout: Checkout, local_chain: LocalChain
+) -> None:
     order = checkout()
     path = f"/api/public/payment-requests/{order['id']}/payments"
 
@@ -184,11 +188,14 @@ def test_the_caps_on_open_and_on_all_submissions(public: Api, checkout: Checkout
             assert code(answer, 429) == "too_many_open_payments"
             assert answer.json()["error"]["type"] == "rate_limit_error"
             break
-    Payment.objects.update(status="failed", failure_code="transaction_reverted")
+    seen_and_failed = {"status": "failed", "failure_code": "transaction_reverted", "seen_at": timezone.now()}
+    Payment.objects.update(**seen_and_failed)
     for number in range(6, 31):
         assert submit_number(number).status_code == 201
-        Payment.objects.update(status="failed", failure_code="transaction_reverted")
-    assert code(submit_number(31), 429) == "too_many_payments"
+        Payment.objects.update(**seen_and_failed)
+    known = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
+    refused = public.post(path, {"transaction_hash": known, "chain_id": order["chain_id"]})
+    assert code(refused, 429) == "too_many_payments", "a known transaction that nothing binds"
     assert submit_number(30).status_code == 200, "a known one is never refused"
     assert Payment.objects.count() == 30
 

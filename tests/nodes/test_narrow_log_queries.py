@@ -114,7 +114,7 @@ def test_dust_to_one_wallet_hides_no_payment_to_another(
     node.break_with(narrow_logs(results=4))
     client = client_for([node])
     watches = [watch(local_chain), watch(local_chain, b"D" * 16, OTHER)]
-    discovery = client.discover(watches, since_block=block + 20, until_block=block)
+    discovery = client.discover(watches, since_block=block, until_block=block)
     assert discovery.found == ((REFERENCE, sent["payment"]),)
     assert (discovery.next_block, discovery.unreadable) == (block + 1, 1)
     assert client.health()[0].state == "answering"
@@ -127,7 +127,7 @@ def test_what_one_node_does_not_show_another_does(
     limited, other = nodes_of(2)
     limited.break_with(narrow_logs(results=4))
     watches = [watch(local_chain), watch(local_chain, b"D" * 16, OTHER)]
-    discovery = client_for([limited, other]).discover(watches, since_block=block + 20, until_block=block)
+    discovery = client_for([limited, other]).discover(watches, since_block=block, until_block=block)
     assert {hash_ for _, hash_ in discovery.found} == set(sent.values())
     assert discovery.unreadable == 0
 
@@ -165,7 +165,7 @@ def test_the_range_ends_where_the_caller_says(
     second = local_chain.transfer(local_chain.usdc, local_chain.recipient, 6, tail=REFERENCE)
     client = client_for(nodes_of(1))
     early = client.discover([watch(local_chain)], since_block=start, until_block=middle)
-    late = client.discover([watch(local_chain)], since_block=early.next_block + 20)
+    late = client.discover([watch(local_chain)], since_block=early.next_block)
     assert (early.found, early.next_block) == (((REFERENCE, first),), middle + 1)
     assert late.found == ((REFERENCE, second),)
     assert late.next_block == client.head() + 1
@@ -180,12 +180,12 @@ def test_more_than_enough_transactions_are_left_for_the_next_search(
         local_chain.transfer(local_chain.usdc, local_chain.recipient, 5, tail=REFERENCE) for _ in range(10)
     ]
     client, until = client_for(nodes_of(1)), head(local_chain)
-    first = client.discover([watch(local_chain)], since_block=start + 20, until_block=until)
+    first = client.discover([watch(local_chain)], since_block=start, until_block=until)
     assert len(first.found) == 3
     found = set(first.found)
     since = first.next_block
     while since <= until:
-        later = client.discover([watch(local_chain)], since_block=since + 20, until_block=until)
+        later = client.discover([watch(local_chain)], since_block=since, until_block=until)
         assert later.next_block > since
         found |= set(later.found)
         since = later.next_block
