@@ -63,17 +63,7 @@ def ask_enough(rpc: JsonRpc, ask: Callable[[JsonRpc], _Said]) -> list[_Said]:
 
     Raises ChainError when too few answered.
     """
-    needed = 2 if rpc.size >= NODES_FOR_AGREEMENT else 1
-    said: list[_Said] = []
-    failure: ChainError | None = None
-    for node in rpc.each():
-        try:
-            said.append(ask(node))
-        except ChainError as error:
-            failure = error
-        if len(said) == needed:
-            return said
-    raise failure or ChainError(f"too few of {rpc.size} nodes could be asked", retry_after=rpc.soonest())
+    return _ask_until(rpc, ask, len, "too few of {} nodes could be asked")
 
 
 def ask_until_agreed(rpc: JsonRpc, ask: Callable[[JsonRpc], _Said]) -> _Said:
@@ -81,6 +71,14 @@ def ask_until_agreed(rpc: JsonRpc, ask: Callable[[JsonRpc], _Said]) -> _Said:
 
     Raises ChainError when no two of those that answered agree.
     """
+    no_two = "no two of {} nodes gave the same answer"
+    return _ask_until(rpc, ask, lambda said: said.count(said[-1]), no_two)[-1]
+
+
+def _ask_until(
+    rpc: JsonRpc, ask: Callable[[JsonRpc], _Said], count: Callable[[list[_Said]], int], too_few: str
+) -> list[_Said]:
+    """Return what nodes say, asked one by one until `count` of the answers is how many have to agree."""
     needed = 2 if rpc.size >= NODES_FOR_AGREEMENT else 1
     said: list[_Said] = []
     failure: ChainError | None = None
@@ -89,10 +87,10 @@ def ask_until_agreed(rpc: JsonRpc, ask: Callable[[JsonRpc], _Said]) -> _Said:
             said.append(ask(node))
         except ChainError as error:
             failure = error
-            continue
-        if said.count(said[-1]) == needed:
-            return said[-1]
-    raise failure or ChainError(f"no two of {rpc.size} nodes gave the same answer", retry_after=rpc.soonest())
+        else:
+            if count(said) == needed:
+                return said
+    raise failure or ChainError(too_few.format(rpc.size), retry_after=rpc.soonest())
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,7 @@ def heights(found: Found) -> list[int]:
 def checked(found: Found, traces: Traces) -> Traces:
     """Return the traces without those that are not complete.
 
-    A trace that does not report logs is as good as none; one whose logs are not the receipt's can't be read.
+    A trace that does not report logs counts as missing; one whose logs are not the receipt's can't be read.
     """
     told = dict(traces.told)
     missing, unreadable = set(traces.missing), set(traces.unreadable)
