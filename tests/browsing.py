@@ -22,12 +22,15 @@ QUIET = (
 )
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
+# How long a page may take to show what a test expects, in milliseconds: a machine under load is slow, not wrong.
+PATIENCE = 30_000
 
 
 @pytest.fixture(scope="session")
 def playwright() -> "Iterator[Playwright]":
-    from playwright.sync_api import sync_playwright  # here, since most tests need no browser
+    from playwright.sync_api import expect, sync_playwright  # here, since most tests need no browser
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as started:
         yield started
 
