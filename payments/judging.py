@@ -5,7 +5,7 @@ turn either round; `NotFound` and `NotYet` are not. (The fourth kind, no usable 
 it as a ChainError.)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -203,7 +203,8 @@ def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
     claims, bound = terms.claims, None
     if claims.delivery is None:
         block = _first_block(terms, Block(_AHEAD, "", terms.asked_at))
-        promised = bind(_arrived(terms, facts.intended, facts.sender), claims, block)
+        arrived, _ = _arrived(terms, facts.intended, facts.sender)
+        promised = bind(arrived, claims, block)
         bound = promised if isinstance(promised, Bound) else None
         if bound is None and claims.names_ours and not claims.names_others:
             bound = Bound((), BoundBy.PROVIDER)
@@ -221,15 +222,13 @@ def _decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refu
     refused = _refused_outright(terms, facts, block)
     if refused is not None:
         return refused
-    arrived = _arrived(terms, facts.transfers, facts.sender)
+    arrived, sent_on = _arrived(terms, facts.transfers, facts.sender)
     if not arrived:
         return _nothing_arrived(terms, facts)
     bound = bind(arrived, terms.claims, _first_block(terms, block), is_complete=facts.is_complete)
     if isinstance(bound, Bound):
-        is_claimed = bound.by in (BoundBy.REFERENCE, BoundBy.PAYER) and not terms.claims.is_accepted
-        if not (is_claimed and _was_lent(terms, facts, arrived)):
-            return bound
-        return Refused(FailureCode.NOT_VERIFIABLE, _LENT, bound.amount)
+        lent = _lent(terms, facts, arrived, sent_on)
+        return _without(lent, terms, facts, block, arrived, bound)
     amount = sum(t.amount for t in arrived) if bound.code in _ARRIVED_UNMATCHED else None
     return Refused(bound.code, bound.message, amount, bound.may_be_delivery)
 
@@ -266,48 +265,67 @@ def _first_block(terms: Terms, block: Block) -> Block:
     return replace(block, number=number, time=time)
 
 
-def _arrived(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[Transfer]:
-    """Return what reached the recipient, less what the recipient sent back to its payer in the same transaction.
+def _arrived(
+    terms: Terms, transfers: Sequence[Transfer], signer: str
+) -> tuple[list[Transfer], Mapping[str, int]]:
+    """Return what reached the recipient, less what it sent back to the payer, and, by slot, what it sent to others.
 
     On Solana every credit is held to the account's own gain as well. The gain alone would let a payer who gets the
     money back be credited with what another payer's delivery brought.
     """
     moved = [t for t in transfers if t.token == terms.token and t.amount > 0 and t.sender != t.recipient]
     arrived = [t for t in moved if t.recipient == terms.recipient]
+    sent_on = {}
     for back in moved:
         if back.sender == terms.recipient:
-            arrived = _less(arrived, back.amount, back.recipient, signer)
-    return arrived
+            arrived, sent_on[back.slot] = _less(arrived, back.amount, back.recipient, signer)
+    return arrived, sent_on
 
 
-def _was_lent(terms: Terms, facts: TransactionFacts, arrived: Sequence[Transfer]) -> bool:
-    """Whether the recipient first sent money of its own to others than the payers, in the same transaction.
+def _without(
+    lent: Set[str],
+    terms: Terms,
+    facts: TransactionFacts,
+    block: Block,
+    arrived: Sequence[Transfer],
+    bound: Bound,
+) -> Bound | Refused:
+    """Return `bound` without the claimed transfers that may be the recipient's own money on its way back."""
+    is_claimed = bound.by in (BoundBy.REFERENCE, BoundBy.PAYER) and not terms.claims.is_accepted
+    if not is_claimed or lent.isdisjoint(t.slot for t in bound.transfers):
+        return bound
+    # Without what claims it, such a transfer counts only where the request's own swap made it.
+    unclaimed = [replace(t, references=(), made_by="") if t.slot in lent else t for t in arrived]
+    rest = bind(unclaimed, terms.claims, _first_block(terms, block), is_complete=facts.is_complete)
+    return rest if isinstance(rest, Bound) else Refused(FailureCode.NOT_VERIFIABLE, _LENT, bound.amount)
 
-    A lending contract's own money can come back by way of several accounts, and look like a payment. What had arrived
-    before may be passed on.
+
+def _lent(
+    terms: Terms, facts: TransactionFacts, arrived: Sequence[Transfer], sent_on: Mapping[str, int]
+) -> Set[str]:
+    """Return the slots of what may be money that the recipient had sent to others before, in the same transaction.
+
+    A lending contract's own money can come back by way of several accounts, and look like a payment. What arrives may
+    be that until as much has come back as was sent. On Solana the account's gain limits what counts.
     """
-    payers = {facts.sender, *(t.sender for t in arrived), *(t.made_by for t in arrived)}
-    surplus = 0
+    kept = {t.slot: t.amount for t in arrived}
+    lent: set[str] = set()
+    owed = 0
     for transfer in facts.transfers:
-        if (
-            transfer.token != terms.token
-            or transfer.gain is not None
-            or transfer.sender == transfer.recipient
-        ):
+        if transfer.token != terms.token or transfer.gain is not None:
             continue
-        if transfer.recipient == terms.recipient:
-            surplus += transfer.amount
-        elif transfer.sender == terms.recipient and transfer.recipient not in payers:
-            surplus -= transfer.amount
-            if surplus < 0:
-                return True
-    return False
+        owed += sent_on.get(transfer.slot, 0)
+        if owed > 0 and transfer.slot in kept:
+            lent.add(transfer.slot)
+            owed = max(owed - kept[transfer.slot], 0)
+    return lent
 
 
-def _less(arrived: Sequence[Transfer], amount: int, payer: str, signer: str) -> list[Transfer]:
-    """Return `arrived` less what came back to `payer`: from what that account paid, then from all that it signed.
+def _less(arrived: Sequence[Transfer], amount: int, payer: str, signer: str) -> tuple[list[Transfer], int]:
+    """Return `arrived` less what came back to `payer`, and what of `amount` was none of that account's.
 
-    What can be claimed comes first. A transfer that the account did not make itself may serve another payer's order.
+    It is taken from what the account paid, then from all that it signed. What can be claimed comes first. A transfer
+    that the account did not make itself may serve another payer's order.
     """
     own = [t for t in arrived if payer in (t.sender, t.made_by)]
     rest = [t for t in arrived if t not in own] if payer == signer else []
@@ -316,7 +334,7 @@ def _less(arrived: Sequence[Transfer], amount: int, payer: str, signer: str) -> 
         taken = min(amount, left[id(transfer)])
         left[id(transfer)] -= taken
         amount -= taken
-    return [replace(t, amount=left[id(t)]) for t in arrived if left[id(t)] > 0]
+    return [replace(t, amount=left[id(t)]) for t in arrived if left[id(t)] > 0], amount
 
 
 def depth(block: Block, head: Head) -> int:

@@ -203,12 +203,49 @@ def test_what_the_recipient_lent_before_is_not_paid_by_coming_back() -> None:
     answer = verdict(Claims(OURS), mined(lent, passed_on, moved(slot="2", references=(OURS,)), sender=ROUTER))
     assert isinstance(answer, Refused)
     assert (answer.code, answer.arrived) == (FailureCode.NOT_VERIFIABLE, 10)
-    forwarded = Transfer("1", TOKEN, MERCHANT, STRANGER, 10)
+
+
+@pytest.mark.parametrize("paid_before", [10, 0])
+def test_what_was_lent_and_comes_back_spoils_no_payment_beside_it(paid_before: int) -> None:
+    lent = Transfer("1", TOKEN, MERCHANT, STRANGER, 4)
+    back = replace(moved(4, "2", references=(OURS,)), sender="0xOther")
+    again = (replace(lent, slot="1a"), replace(back, amount=9, slot="2a"))
+    paid_after = moved(7, "3", references=(OURS,))
+    first = (moved(paid_before, references=(OURS,)),)
+    answer = verdict(Claims(OURS), mined(*first, lent, back, *again, paid_after, sender=ROUTER))
+    assert isinstance(answer, Paid)
+    assert answer.bound.amount == paid_before + 7
+
+
+@pytest.mark.parametrize("returned_first", [True, False])
+def test_a_deposit_that_is_returned_does_not_cover_what_is_lent_beside_it(*, returned_first: bool) -> None:
+    deposit = moved(5, "0", references=(OURS,))
+    returned, lent = Transfer("1", TOKEN, MERCHANT, PAYER, 5), Transfer("2", TOKEN, MERCHANT, STRANGER, 5)
+    back = replace(moved(5, "3", references=(OURS,)), sender="0xOther")
+    moves = (deposit, returned, lent, back) if returned_first else (deposit, lent, back, returned)
+    answer = verdict(Claims(OURS), mined(*moves, sender=ROUTER))
+    assert isinstance(answer, Refused)
+    assert answer.code == FailureCode.NOT_VERIFIABLE
+
+
+def test_a_loan_to_the_payer_is_covered_only_as_far_as_the_payer_paid() -> None:
+    lent = Transfer("0", TOKEN, MERCHANT, PAYER, 5)
+    passed_on = Transfer("2", TOKEN, PAYER, STRANGER, 2)
+    back = replace(moved(2, "3", references=(OURS,)), sender=STRANGER)
     answer = verdict(
-        Claims(OURS), mined(moved(references=(OURS,)), forwarded, moved(slot="2", references=(OURS,)))
+        Claims(OURS), mined(lent, moved(3, "1", references=(OURS,)), passed_on, back, sender=ROUTER)
+    )
+    assert isinstance(answer, Refused)
+    assert (answer.code, answer.arrived) == (FailureCode.NOT_VERIFIABLE, 2)
+
+
+def test_what_arrives_after_the_recipient_sent_money_on_may_be_that_money() -> None:
+    sent_on = Transfer("1", TOKEN, MERCHANT, STRANGER, 10)
+    answer = verdict(
+        Claims(OURS), mined(moved(references=(OURS,)), sent_on, moved(slot="2", references=(OURS,)))
     )
     assert isinstance(answer, Paid)
-    assert answer.bound.amount == 20
+    assert answer.bound.amount == 10
 
 
 def test_what_came_back_to_one_payer_costs_another_nothing() -> None:

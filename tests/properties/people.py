@@ -468,11 +468,12 @@ def _round(world: World, step: Step, references: tuple[bytes, ...]) -> list[Move
     """Return the merchant's own money on its way round: between two accounts, or through the thief's contract."""
     if world.home.is_solana:
         return [Move(step.n, MERCHANT, MERCHANT, NOBODY, MERCHANT, references, source="second")]
+    last = THIEFS_CONTRACT if "second account" in step.tricks else THIEFS_OTHER
     return [
         Move(0, MERCHANT, MERCHANT, NOBODY, "", references, is_inner=True),
         Move(step.n, MERCHANT, MERCHANT, NOBODY, "", references, is_inner=True),
         Move(step.n, MERCHANT, THIEFS_OTHER, NOBODY, is_inner=True),
-        Move(step.n, THIEFS_OTHER, MERCHANT, NOBODY, THIEFS_OTHER, references, is_inner=True),
+        Move(step.n, last, MERCHANT, NOBODY, last, references, is_inner=True),
     ]
 
 
