@@ -468,13 +468,16 @@ def _round(world: World, step: Step, references: tuple[bytes, ...]) -> list[Move
     """Return the merchant's own money on its way round: between two accounts, or through the thief's contract."""
     if world.home.is_solana:
         return [Move(step.n, MERCHANT, MERCHANT, NOBODY, MERCHANT, references, source="second")]
-    last = THIEFS_CONTRACT if "second account" in step.tricks else THIEFS_OTHER
-    return [
+    is_passed_on = "second account" in step.tricks
+    last = THIEFS_CONTRACT if is_passed_on else THIEFS_OTHER
+    moves = [
         Move(0, MERCHANT, MERCHANT, NOBODY, "", references, is_inner=True),
         Move(step.n, MERCHANT, MERCHANT, NOBODY, "", references, is_inner=True),
         Move(step.n, MERCHANT, THIEFS_OTHER, NOBODY, is_inner=True),
         Move(step.n, last, MERCHANT, NOBODY, last, references, is_inner=True),
     ]
+    # What comes first from another account than gets it is a payment that the merchant passes on: `compose` turns this.
+    return moves[::-1] if is_passed_on and step.n % 2 else moves
 
 
 ACTIONS = {
