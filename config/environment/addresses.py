@@ -31,7 +31,9 @@ _DJANGO_OPTIONS = ("CONN_MAX_AGE", "DISABLE_SERVER_SIDE_CURSORS")
 _SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _REDIS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 _REDIS_DATABASE = re.compile(r"/?|/[0-9]{1,5}")
-_HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_PATH = re.compile(r"[A-Za-z0-9._~%/-]*")
 # A policy for pages names its origin, so that nothing may be in it that could end the header's part.
 _RELAY = re.compile(r"wss?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?")
 
@@ -40,6 +42,9 @@ def origin(text: str) -> str:
     """Return an http(s) address of this deployment, without a trailing slash, query or credentials."""
     parts = _split(text, "http", "https")
     _refuse_extras(parts)
+    # It is part of headers and pages.
+    if not _PATH.fullmatch(parts.path):
+        raise Wrong("has characters in its path that an address should not have")
     return text.rstrip("/")
 
 
@@ -65,6 +70,8 @@ def relay(text: str) -> str:
 def node(text: str) -> str:
     """Return the http(s) address of a chain's node; a key in its path, query or credentials is fine."""
     _split(text, "http", "https")
+    if "\\" in text:
+        raise Wrong("has a backslash in it")
     return text
 
 
@@ -108,6 +115,9 @@ def _check_database_options(given: dict[str, str]) -> None:
 def redis(text: str) -> str:
     """Return the address of a Redis database that Celery, the cache and the rate limits can all read."""
     parts = _split(text, "redis", "rediss")
+    if ";" in text:
+        # Celery takes it for the end of one address and the begin of another.
+        raise Wrong("has a ;, which has to be written as %3B")
     if not _REDIS_DATABASE.fullmatch(parts.path):
         raise Wrong("has a path that is not the number of a database")
     options = _query(parts)

@@ -50,6 +50,10 @@ WRONG = [
             "https://[::1",
             "https://pay example.com",
             "https://*.example.com",
+            "https://pay..example.com",
+            "https://pay.example.com/<script>",
+            "https://pay.example.com\\@evil.example",
+            "https://pay.example.com/x;script-src",
         )
     ],
     *[
@@ -96,6 +100,7 @@ WRONG = [
             "unix:///run/redis.sock",
             "redis://",
             f"redis://:{PASSWORD}@:6379/0",
+            f"redis://:{PASSWORD};{PASSWORD}@127.0.0.1:6379/0",
             "redis://127.0.0.1:port/0",
             "redis://127.0.0.1:6379/first",
             "redis://127.0.0.1:6379/-1",
