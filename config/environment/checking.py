@@ -1,9 +1,8 @@
 """All that is wrong with the settings at once: each by itself, and what is unsafe together."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from urllib.parse import urlsplit
 
-from config.environment.addresses import is_loopback, is_plain_and_remote, node
+from config.environment.addresses import is_plain_and_remote, node
 from config.environment.declared import Environment
 from config.environment.wrong import Fault, SettingsError, Wrong
 
@@ -62,32 +61,5 @@ def _unsafe_in_production(env: Environment) -> Iterator[Fault]:
     for setting in origins:
         if is_plain_and_remote(str(env.parsed.get(setting.name, ""))):
             yield setting.fault("is not encrypted", "an https address in production")
-    yield from _unanswered_hosts(env)
-    # On a loopback address a production build is tried out: nothing is within anyone's reach.
-    if "BASE_URL" in env.parsed and not is_loopback(urlsplit(env.BASE_URL).hostname):
-        for switch in (declared.ALLOW_HTTP_URLS, declared.WEBHOOK_ALLOW_PRIVATE):
-            if env.parsed.get(switch.name):
-                yield switch.fault("is on in production", "False")
-
-
-def _unanswered_hosts(env: Environment) -> Iterator[Fault]:
-    """Yield ALLOWED_HOSTS where calls to the deployment's own addresses would all be refused."""
-    if "ALLOWED_HOSTS" not in env.parsed:
-        return
-    setting = type(env).ALLOWED_HOSTS
-    if not env.ALLOWED_HOSTS:
-        yield setting.fault("is empty, so that every call is refused")
-        return
-    for origin in ("BASE_URL", "CHECKOUT_URL"):
-        host = urlsplit(str(env.parsed.get(origin, ""))).hostname
-        if host and not any(_allows(pattern.lower(), host) for pattern in env.ALLOWED_HOSTS):
-            yield setting.fault(f"does not allow the host of {origin}, so that every call there is refused")
-            return
-
-
-def _allows(pattern: str, host: str) -> bool:
-    """Whether Django answers to `host` by this pattern of ALLOWED_HOSTS."""
-    name = f"[{host}]" if ":" in host else host
-    if pattern.startswith("."):
-        return name.endswith(pattern) or name == pattern[1:]
-    return pattern in ("*", name)
+    if env.parsed.get("ALLOWED_HOSTS") == []:
+        yield declared.ALLOWED_HOSTS.fault("is empty, so that every call is refused")

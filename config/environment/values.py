@@ -11,7 +11,7 @@ from limits import parse as parse_limit
 
 from config.environment.wrong import Wrong
 
-SHORTEST_KEY = 50
+SHORTEST_KEY = 32
 # Django's own measure of a key that was typed instead of made.
 _FEWEST_DIFFERENT_CHARACTERS = 5
 MOST_PROXIES = 16

@@ -26,7 +26,10 @@ NODES = ("BASE_RPC_URL", "BASE_RPC_URL_2")
 PASSWORD = "hunter2"
 
 WRONG = [
-    *[("SECRET_KEY", value) for value in ("", "  ", "abc", "x" * 49, "x" * 60, "Wm3-" * 20 + "\n" + "x")],
+    *[
+        ("SECRET_KEY", value)
+        for value in ("", "  ", "abc", ("Wm3-" * 8)[:31], "x" * 60, "Wm3-" * 20 + "\n" + "x")
+    ],
     *[
         ("ENCRYPTION_KEYS", value)
         for value in ("", ",", "too-short", f"{KEY},{PASSWORD}", KEY[:-1], KEY + "é")
@@ -397,16 +400,10 @@ LOOPBACK = {
         ({"CHECKOUT_URL": "http://pay.example.com"}, ["CHECKOUT_URL"]),
         ({"BASE_URL": "http://10.0.0.1", "ALLOWED_HOSTS": "*"}, ["BASE_URL"]),
         ({"ALLOWED_HOSTS": ""}, ["ALLOWED_HOSTS"]),
-        ({"ALLOWED_HOSTS": "www.example.com"}, ["ALLOWED_HOSTS"]),
-        ({"ALLOWED_HOSTS": ".example.com"}, []),
-        ({"ALLOWED_HOSTS": "PAY.example.com"}, []),
         ({"ALLOWED_HOSTS": "*"}, []),
-        ({"CHECKOUT_URL": "https://checkout.example.com"}, ["ALLOWED_HOSTS"]),
         ({"BASE_URL": "https://[::1]", "ALLOWED_HOSTS": "[::1],pay.example.com"}, []),
         ({"SECRET_KEY": "django-insecure-" + RIGHT["SECRET_KEY"]}, ["SECRET_KEY"]),
         ({"SECRET_KEY": "only-for-tests-" + RIGHT["SECRET_KEY"]}, ["SECRET_KEY"]),
-        ({"ALLOW_HTTP_URLS": "True"}, ["ALLOW_HTTP_URLS"]),
-        ({"WEBHOOK_ALLOW_PRIVATE": "True"}, ["WEBHOOK_ALLOW_PRIVATE"]),
         ({**LOOPBACK, "ALLOW_HTTP_URLS": "True", "WEBHOOK_ALLOW_PRIVATE": "True"}, []),
         ({"DEBUG": "perhaps", "ALLOWED_HOSTS": "https://x", "BASE_URL": ""}, ["BASE_URL", "ALLOWED_HOSTS", "DEBUG"]),
     ],
