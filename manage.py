@@ -10,7 +10,12 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    from config.environment import SettingsError, print_and_exit
+
+    try:
+        execute_from_command_line(sys.argv)
+    except SettingsError as error:
+        print_and_exit(error)
 
 
 if __name__ == "__main__":

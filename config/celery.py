@@ -5,9 +5,19 @@ import os
 from celery import Celery
 from celery.signals import task_postrun, worker_process_init
 
+from config.environment import load_or_exit
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("quittance")
+
+
+@app.on_configure.connect  # type: ignore[untyped-decorator]
+def _check_settings(**_: object) -> None:
+    """End a worker or beat whose settings are wrong, before Celery reads them and shows a traceback."""
+    load_or_exit()
+
+
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

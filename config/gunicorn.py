@@ -6,10 +6,15 @@ import shutil
 import tempfile
 from typing import Any
 
+from config.environment import load_or_exit
+
+# Here, before any worker starts: gunicorn would start a worker that exits by itself again and again.
+_env = load_or_exit()
+
 wsgi_app = "config.wsgi:application"
-bind = f"0.0.0.0:{os.environ.get('PORT', '8000')}"
+bind = f"0.0.0.0:{_env.PORT}"
 worker_class = "config.server.worker.WholeRequestWorker"
-workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
+workers = _env.WEB_CONCURRENCY
 threads = 16
 graceful_timeout = 25
 # Connections, most of which wait: for their next request, or for the rest of a slow one.

@@ -1,4 +1,4 @@
-"""Settings, all from the environment. `.env.example` explains each; production's defaults are the safe ones."""
+"""Django's settings. What a deployment decides comes from the environment, as `config.environment.declared` says."""
 
 import sys
 from pathlib import Path
@@ -8,26 +8,26 @@ from urllib.parse import urlsplit
 import django_stubs_ext
 from django.templatetags.static import static
 
-from config import environment
 from config.api.schema_settings import spectacular_settings
-from config.environment import env
+from config.environment import load
+from config.environment.values import rate_limit
 from config.logs import report_errors
 
 django_stubs_ext.monkeypatch()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-env.read_env(str(BASE_DIR / ".env"))
+env = load(BASE_DIR)
 
 # --- the deployment -----------------------------------------------------------------------------------------------
-SECRET_KEY = environment.required("SECRET_KEY", "50 or more random characters")
-ENCRYPTION_KEYS = environment.fernet_keys("ENCRYPTION_KEYS")
-DEBUG = environment.boolean("DEBUG", False)
-ENVIRONMENT = environment.one_of("ENVIRONMENT", ("staging", "production"))
-BASE_URL = environment.origin("BASE_URL")
-CHECKOUT_URL = environment.origin("CHECKOUT_URL")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[])
-ALLOW_HTTP_URLS = environment.boolean("ALLOW_HTTP_URLS", False)
-WEBHOOK_ALLOW_PRIVATE = environment.boolean("WEBHOOK_ALLOW_PRIVATE", False)
+SECRET_KEY = env.SECRET_KEY
+ENCRYPTION_KEYS = env.ENCRYPTION_KEYS
+DEBUG = env.DEBUG
+ENVIRONMENT = env.ENVIRONMENT
+BASE_URL = env.BASE_URL
+CHECKOUT_URL = env.CHECKOUT_URL
+ALLOWED_HOSTS = env.ALLOWED_HOSTS
+ALLOW_HTTP_URLS = env.ALLOW_HTTP_URLS
+WEBHOOK_ALLOW_PRIVATE = env.WEBHOOK_ALLOW_PRIVATE
 HTTPS = BASE_URL.startswith("https://")
 
 # --- applications, by name only -----------------------------------------------------------------------------------
@@ -91,20 +91,16 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # --- PostgreSQL ---------------------------------------------------------------------------------------------------
-environment.required(
-    "DATABASE_URL", "a PostgreSQL address such as postgres://user:password@host:5432/quittance"
-)
-DATABASES: dict[str, dict[str, Any]] = {"default": env.db_url("DATABASE_URL")}
-DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
+DATABASES: dict[str, dict[str, Any]] = {"default": env.DATABASE_URL}
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     # A lost connection, a forgotten lock or a runaway query ends by itself instead of holding payments up.
-    pool={"min_size": 1, "max_size": env.int("DATABASE_POOL_SIZE", default=16), "timeout": 10},
+    pool={"min_size": 1, "max_size": env.DATABASE_POOL_SIZE, "timeout": 10},
     options="-c statement_timeout=50s -c lock_timeout=10s -c idle_in_transaction_session_timeout=30s",
 )
 
 # --- Redis and Celery ---------------------------------------------------------------------------------------------
-REDIS_URL = environment.required("REDIS_URL", "a Redis address such as redis://127.0.0.1:6379/0")
+REDIS_URL = env.REDIS_URL
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -126,6 +122,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_CONCURRENCY = env.WORKER_CONCURRENCY
 CELERY_TASK_SOFT_TIME_LIMIT = 45
 CELERY_TASK_TIME_LIMIT = 55
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
@@ -179,9 +176,9 @@ REST_FRAMEWORK = {
     "UNICODE_JSON": True,
 }
 SPECTACULAR_SETTINGS = spectacular_settings(BASE_URL, ENVIRONMENT)
-RATE_LIMIT_API = environment.rate_limit("RATE_LIMIT_API", "100/second")
-RATE_LIMIT_PUBLIC = environment.rate_limit("RATE_LIMIT_PUBLIC", "120/minute")
-RATE_LIMIT_EXPENSIVE = environment.rate_limit("RATE_LIMIT_EXPENSIVE", "20/minute")
+RATE_LIMIT_API = env.RATE_LIMIT_API
+RATE_LIMIT_PUBLIC = env.RATE_LIMIT_PUBLIC
+RATE_LIMIT_EXPENSIVE = env.RATE_LIMIT_EXPENSIVE
 DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024  # forms; what the web process receives at most (config/server)
 
 # --- pages --------------------------------------------------------------------------------------------------------
@@ -241,7 +238,7 @@ UNFOLD = {
 }
 
 # --- safety: follows the scheme of BASE_URL, so that one build serves behind TLS and on loopback --------------------
-TRUSTED_PROXIES = environment.proxies("TRUSTED_PROXIES")
+TRUSTED_PROXIES = env.TRUSTED_PROXIES
 if TRUSTED_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = HTTPS
@@ -255,8 +252,8 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_PATH = "/admin"  # sent to the portal alone, not to checkout pages and the API
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
-SESSION_COOKIE_AGE = environment.whole("SESSION_LIFE_HOURS", 12, "hours") * 3600
-SESSION_IDLE_SECONDS = environment.whole("SESSION_IDLE_MINUTES", 30, "minutes") * 60
+SESSION_COOKIE_AGE = env.SESSION_LIFE_HOURS * 3600
+SESSION_IDLE_SECONDS = env.SESSION_IDLE_MINUTES * 60
 CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
@@ -285,7 +282,7 @@ LOGGING = {
             "filters": ["request_id", "secrets"],
         }
     },
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "root": {"handlers": ["console"], "level": env.LOG_LEVEL},
     "loggers": {
         "django.request": {"level": "ERROR"},
         "urllib3": {"level": "WARNING"},
@@ -295,33 +292,29 @@ LOGGING = {
         "celery.beat": {"level": "WARNING"},
     },
 }
-report_errors(env.str("SENTRY_DSN", default=""), ENVIRONMENT)
-METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+report_errors(env.SENTRY_DSN, ENVIRONMENT)
+METRICS_TOKEN = env.METRICS_TOKEN
 METRICS = ["chains.metrics.collect", "payments.metrics.collect", "webhooks.metrics.collect"]
 READINESS_DETAILS = {"chains": "chains.health.summary"}
-vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
+vars().update(env.EMAIL_URL)
 EMAIL_TIMEOUT = 10
-DEFAULT_FROM_EMAIL = (
-    env.str("EMAIL_FROM", default="") or f"Quittance <no-reply@{urlsplit(BASE_URL).hostname}>"
-)
+DEFAULT_FROM_EMAIL = env.EMAIL_FROM or f"Quittance <no-reply@{urlsplit(BASE_URL).hostname}>"
 
 # --- WalletConnect: wallets on other devices, reached through a relay of somebody else's; off without a project id ----
-WALLETCONNECT_PROJECT_ID = environment.project_id("WALLETCONNECT_PROJECT_ID")
-WALLETCONNECT_RELAY_URL = environment.relay_address(
-    "WALLETCONNECT_RELAY_URL", "wss://relay.walletconnect.org"
-)
+WALLETCONNECT_PROJECT_ID = env.WALLETCONNECT_PROJECT_ID
+WALLETCONNECT_RELAY_URL = env.WALLETCONNECT_RELAY_URL
 
 # --- routing providers (contract 10) ------------------------------------------------------------------------------
-ROUTING_PROVIDERS = environment.words("ROUTING_PROVIDERS", ["lifi", "relay"])
-LIFI_API_URL = environment.api_address("LIFI_API_URL", "https://li.quest/v1", allow_http=ALLOW_HTTP_URLS)
-LIFI_API_KEY = environment.header_value("LIFI_API_KEY")
-LIFI_INTEGRATOR = env.str("LIFI_INTEGRATOR", default="quittance")
-RELAY_API_URL = environment.api_address("RELAY_API_URL", "https://api.relay.link", allow_http=ALLOW_HTTP_URLS)
-RELAY_API_KEY = environment.header_value("RELAY_API_KEY")
+ROUTING_PROVIDERS = env.ROUTING_PROVIDERS
+LIFI_API_URL = env.LIFI_API_URL
+LIFI_API_KEY = env.LIFI_API_KEY
+LIFI_INTEGRATOR = env.LIFI_INTEGRATOR
+RELAY_API_URL = env.RELAY_API_URL
+RELAY_API_KEY = env.RELAY_API_KEY
 # What each allows a whole deployment; LI.FI without a key: 75 quotes in two hours.
 ROUTING_QUOTE_LIMITS = {
-    "lifi": environment.rate_limit("ROUTING_QUOTE_LIMIT", "100/minute" if LIFI_API_KEY else "37/hour"),
-    "relay": environment.rate_limit("ROUTING_QUOTE_LIMIT", "10/second" if RELAY_API_KEY else "50/minute"),
+    "lifi": rate_limit(env.ROUTING_QUOTE_LIMIT or ("100/minute" if LIFI_API_KEY else "37/hour")),
+    "relay": rate_limit(env.ROUTING_QUOTE_LIMIT or ("10/second" if RELAY_API_KEY else "50/minute")),
 }
-ALLOW_OPAQUE_ROUTES = environment.boolean("ALLOW_OPAQUE_ROUTES", True)
-MOST_LOST_PERCENT = environment.whole("MOST_LOST_PERCENT", 10, "per cent")
+ALLOW_OPAQUE_ROUTES = env.ALLOW_OPAQUE_ROUTES
+MOST_LOST_PERCENT = env.MOST_LOST_PERCENT

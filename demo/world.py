@@ -106,6 +106,7 @@ def _start_and_watch(running: list[Child]) -> None:
     say("Starting the local world")
     _clear_logs()
     memory = Memory(WORLD / "secrets.env")
+    _check_settings(memory)
     at = _start_services(running)
     environment = web_environment(memory, at)
     _set_up(memory, at, environment)
@@ -116,6 +117,18 @@ def _start_and_watch(running: list[Child]) -> None:
             running.append(_child(part))
     _tell(memory, at)
     _watch(running, parts)
+
+
+def _check_settings(memory: Memory) -> None:
+    """Exit as the product does, before anything is started, where a setting that the world leaves as it is is wrong."""
+    here = "http://127.0.0.1:8000"
+    database = os.environ.get("DATABASE_URL") or "postgresql:///quittance"
+    broker = os.environ.get("REDIS_URL") or "redis://127.0.0.1"
+    at = Addresses(here, here, here, here, here, here, database, broker)
+    command = [sys.executable, "-c", "from config.environment import load_or_exit; load_or_exit()"]
+    status = subprocess.run(command, cwd=REPOSITORY, env=web_environment(memory, at)).returncode
+    if status:
+        sys.exit(status)
 
 
 def _stop(running: list[Child]) -> None:

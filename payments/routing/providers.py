@@ -4,16 +4,12 @@ Adding one means adding a class that satisfies `payments.routing.base.RoutingPro
 catalogue then pins its routers on each chain.
 """
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 
 from payments.routing.base import RoutingProvider
-
-_INTEGRATOR = re.compile(r"[A-Za-z0-9._-]{1,23}")
 
 
 def get_provider(key: str) -> RoutingProvider:
@@ -30,17 +26,6 @@ def forget() -> None:
     """Make each provider anew at its next use; what this process knew of how well it answers is forgotten."""
     _made_lifi.cache_clear()
     _made_relay.cache_clear()
-
-
-def check_settings() -> None:
-    """Stop the start by the name of a setting that no provider can be made of."""
-    unknown = [key for key in settings.ROUTING_PROVIDERS if key not in _MAKERS]
-    if unknown:
-        hint = f"{', '.join(_MAKERS)} in the order in which to ask them, or off"
-        raise ImproperlyConfigured(f"ROUTING_PROVIDERS is wrong: it should be {hint}; got {unknown[0]!r}")
-    if not _INTEGRATOR.fullmatch(settings.LIFI_INTEGRATOR):
-        hint = "up to 23 letters, digits, dots, hyphens and underscores"
-        raise ImproperlyConfigured(f"LIFI_INTEGRATOR is wrong: it should be {hint}")
 
 
 def _lifi() -> RoutingProvider:

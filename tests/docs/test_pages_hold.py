@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from config.environment import SettingsError
+from config.environment.checking import check
+from config.environment.declared import declared
 from tests.docs.pages import ARCHITECTURE, PAGES, README, REPOSITORY, rows_by_code
 
 DECISIONS = sorted((REPOSITORY / "docs" / "decisions").glob("*.md"))
@@ -69,6 +72,23 @@ def test_each_setting_stands_in_the_table_with_its_default(name: str) -> None:
 def test_the_table_has_no_setting_that_is_not_there() -> None:
     in_table = {name for name in rows_by_code(README) if name.isupper()}
     assert in_table == set(SETTINGS)
+
+
+def test_the_pages_name_the_settings_that_are_read() -> None:
+    assert set(SETTINGS) == set(declared())
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_has_the_default_that_the_pages_name(name: str) -> None:
+    default = declared()[name].default
+    in_table = rows_by_code(README)[name][-1]
+    assert in_table == {None: "needed", "": "none"}.get(default, f"`{default}`")
+
+
+def test_the_template_has_no_wrong_value() -> None:
+    with pytest.raises(SettingsError) as error:
+        check(SETTINGS)
+    assert [fault.name for fault in error.value.faults] == ["SECRET_KEY", "ENCRYPTION_KEYS"]
 
 
 def test_the_commands_that_the_pages_name_are_there() -> None:

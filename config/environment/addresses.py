@@ -1,0 +1,244 @@
+"""Parsers of settings that are addresses. Each returns the value of a text, or raises Wrong.
+
+Most of these carry a password or a key, so a message says what is wrong and never quotes: neither the value nor what a
+library says of it, which quotes, too.
+"""
+
+import os
+import re
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+import environ
+
+from config.environment import values
+from config.environment.wrong import Wrong
+
+EMAIL_SCHEMES = (
+    "smtp",
+    "smtps",
+    "smtp+tls",
+    "smtp+ssl",
+    "consolemail",
+    "filemail",
+    "memorymail",
+    "dummymail",
+)
+_POSTGRESQL_SCHEMES = ("postgresql", "postgres", "pgsql", "psql")
+_DJANGO_OPTIONS = ("CONN_MAX_AGE", "DISABLE_SERVER_SIDE_CURSORS")
+_SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+_REDIS_FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
+_REDIS_DATABASE = re.compile(r"/?|/[0-9]{1,5}")
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_PATH = re.compile(r"[A-Za-z0-9._~%/-]*")
+# A policy for pages names its origin, so that nothing may be in it that could end the header's part.
+_RELAY = re.compile(r"wss?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?")
+
+
+def origin(text: str) -> str:
+    """Return an http(s) address of this deployment, without a trailing slash, query or credentials."""
+    parts = _split(text, "http", "https")
+    _refuse_extras(parts)
+    # It is part of headers and pages.
+    if not _PATH.fullmatch(parts.path):
+        raise Wrong("has characters in its path that an address should not have")
+    return text.rstrip("/")
+
+
+def api(text: str) -> str:
+    """Return the http(s) address of an API, without a trailing slash, query or credentials.
+
+    Whether plain http will do is a question of other settings.
+    """
+    return origin(text)
+
+
+def relay(text: str) -> str:
+    """Return the address of a relay for web sockets: wss, or ws on a loopback address; nothing after the path."""
+    parts = _split(text, "wss", "ws")
+    _refuse_extras(parts)
+    if parts.scheme == "ws" and not is_loopback(parts.hostname):
+        raise Wrong("is not encrypted")
+    if not _RELAY.fullmatch(text.rstrip("/")):
+        raise Wrong("has characters that an address should not have")
+    return text.rstrip("/")
+
+
+def node(text: str) -> str:
+    """Return the http(s) address of a chain's node; a key in its path, query or credentials is fine."""
+    _split(text, "http", "https")
+    if "\\" in text:
+        raise Wrong("has a backslash in it")
+    return text
+
+
+def database(text: str) -> dict[str, Any]:
+    """Return Django's settings of a PostgreSQL database. What libpq knows may be in the query."""
+    parts = _split(text, *_POSTGRESQL_SCHEMES, is_host_needed=False, are_many_hosts_allowed=True)
+    options = _query(parts)
+    if not parts.path.strip("/") and "service" not in options:
+        raise Wrong("names no database")
+    _check_database_options(options)
+    try:
+        config: dict[str, Any] = environ.Env.db_url_config(text)
+    except (ValueError, IndexError, environ.ImproperlyConfigured):
+        raise Wrong("is not an address") from None
+    return config
+
+
+def _check_database_options(given: dict[str, str]) -> None:
+    options = {name.upper() if name.upper() in _DJANGO_OPTIONS else name: given[name] for name in given}
+    if options.pop("CONN_MAX_AGE", "0") != "0":
+        raise Wrong("sets CONN_MAX_AGE, which has no meaning with a pool of connections")
+    if options.pop("DISABLE_SERVER_SIDE_CURSORS", "True") not in ("True", "False"):
+        raise Wrong("sets DISABLE_SERVER_SIDE_CURSORS to neither True nor False")
+    if "options" in options:
+        raise Wrong("sets options, which the service sets itself")
+    if options.get("sslmode", "prefer") not in _SSL_MODES:
+        raise Wrong(f"sets sslmode to none of {', '.join(_SSL_MODES)}")
+    if not options:
+        return
+    # Here, since it takes a tenth of a second, and few addresses have options.
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import make_conninfo
+
+    for name in options:
+        try:
+            make_conninfo("", **{name: "1"})
+        except (ProgrammingError, TypeError):
+            raise Wrong("has an option in its query that PostgreSQL's library does not know") from None
+
+
+def redis(text: str) -> str:
+    """Return the address of a Redis database that Celery, the cache and the rate limits can all read."""
+    parts = _split(text, "redis", "rediss")
+    if ";" in text:
+        # Celery takes it for the end of one address and the begin of another.
+        raise Wrong("has a ;, which has to be written as %3B")
+    if not _REDIS_DATABASE.fullmatch(parts.path):
+        raise Wrong("has a path that is not the number of a database")
+    options = _query(parts)
+    if options and parts.scheme == "redis":
+        raise Wrong("has options in its query, which only rediss takes")
+    for name, value in options.items():
+        if name == "ssl_cert_reqs" and value in ("none", "optional", "required"):
+            continue
+        if name not in _REDIS_FILES:
+            raise Wrong("has an option in its query that is unknown, or has an unknown value")
+        if not os.access(value, os.R_OK):
+            raise Wrong(f"names a file as {name} that can't be read")
+    return text
+
+
+def email(text: str) -> dict[str, Any]:
+    """Return Django's settings for sending mail."""
+    parts = _split(text, *EMAIL_SCHEMES, is_host_needed=text.startswith("smtp"))
+    options = {name.upper(): value for name, value in _query(parts).items()}
+    if not options.keys() <= {"EMAIL_USE_TLS", "EMAIL_USE_SSL"}:
+        raise Wrong("has an option in its query other than EMAIL_USE_TLS and EMAIL_USE_SSL")
+    if parts.scheme == "filemail":
+        _check_folder(environ.Env.email_url_config(text)["EMAIL_FILE_PATH"])
+    config: dict[str, Any] = environ.Env.email_url_config(text)
+    for name, value in options.items():
+        config[name] = values.boolean(value)
+    config.pop("OPTIONS", None)
+    if config.get("EMAIL_USE_TLS") and config.get("EMAIL_USE_SSL"):
+        raise Wrong("asks for TLS and for SSL at once")
+    return config
+
+
+def _check_folder(folder: str) -> None:
+    """Raise Wrong unless mails can be written into it; it is made at the first one."""
+    if not folder:
+        raise Wrong("names no folder")
+    path = Path(folder).absolute()
+    # `os.path.exists` is false where a folder above it can't be entered; the method of Path raises.
+    nearest = next(place for place in (path, *path.parents) if os.path.exists(place))
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise Wrong("names a folder that can't be written to")
+
+
+def sentry(text: str) -> str:
+    """Return the address that errors are reported to; an empty text for none."""
+    if text:
+        from sentry_sdk.utils import BadDsn, Dsn
+
+        try:
+            Dsn(text)
+        except (BadDsn, ValueError):
+            raise Wrong("is not a DSN") from None
+    return text
+
+
+def is_loopback(host: str | None) -> bool:
+    """Whether only this machine can reach it."""
+    try:
+        return host == "localhost" or ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def is_plain_and_remote(url: str) -> bool:
+    """Whether calls of this parsed address cross a network unencrypted."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and not is_loopback(parts.hostname)
+
+
+def _split(
+    text: str, *schemes: str, is_host_needed: bool = True, are_many_hosts_allowed: bool = False
+) -> SplitResult:
+    """Return the parts of an absolute address with one of the schemes, sound hosts, and ports in range."""
+    if re.search(r"\s", text):
+        raise Wrong("has a blank in it")
+    scheme, separator, _ = text.partition("://")
+    if not separator:
+        raise Wrong("has no scheme")
+    if scheme not in schemes:
+        raise Wrong("has a scheme that is not supported")
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        raise Wrong("has a host that can't be read") from None
+    place = parts.netloc.rpartition("@")[2]
+    for one in place.split(",") if are_many_hosts_allowed else [place]:
+        _check_host(one, is_needed=is_host_needed)
+    return parts
+
+
+def _check_host(place: str, *, is_needed: bool) -> None:
+    if not place and not is_needed:
+        return
+    try:
+        parts = urlsplit(f"//{place}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise Wrong("has a host or port that can't be read") from None
+    if not host:
+        raise Wrong("has no host")
+    if port == 0:
+        raise Wrong("has the port 0")
+    if not _HOST.fullmatch(host) and ":" not in host:
+        raise Wrong("has a host that is not a host name")
+
+
+def _refuse_extras(parts: SplitResult) -> None:
+    if "@" in parts.netloc:
+        raise Wrong("has credentials")
+    if parts.query or parts.fragment:
+        raise Wrong("has a query or fragment")
+
+
+def _query(parts: SplitResult) -> dict[str, str]:
+    """Return the options in the query. Raises Wrong where one has no value, or appears twice."""
+    if parts.fragment:
+        raise Wrong("has a #, which has to be written as %23")
+    try:
+        pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+    except ValueError:
+        raise Wrong("has a query that can't be read") from None
+    if len(dict(pairs)) != len(pairs) or not all(value for _, value in pairs):
+        raise Wrong("has an option in its query without a value, or twice")
+    return dict(pairs)

@@ -1,0 +1,65 @@
+"""All that is wrong with the settings at once: each by itself, and what is unsafe together."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from config.environment.addresses import is_plain_and_remote, node
+from config.environment.declared import Environment
+from config.environment.wrong import Fault, SettingsError, Wrong
+
+# Keys that anyone can read: Django's `startproject` writes the one, this repository's tests the other.
+_PUBLISHED_KEYS = ("django-insecure-", "only-for-tests-")
+
+
+def check(
+    texts: Mapping[str, str], *, nodes: Iterable[str] = (), earlier_faults: Iterable[Fault] = ()
+) -> Environment:
+    """Return the parsed settings. Raises SettingsError with every fault, `earlier_faults` first.
+
+    `nodes` names the variables that the catalogues of chains read addresses of nodes from.
+    """
+    env = Environment(texts)
+    earlier = list(earlier_faults)
+    named = {fault.name for fault in earlier}
+    faults = [*earlier, *(fault for fault in env.faults if fault.name not in named)]
+    faults += [*_wrong_nodes(texts, nodes), *_plain_providers(env)]
+    if env.parsed.get("ENVIRONMENT") == "production":
+        faults += _unsafe_in_production(env)
+    if faults:
+        raise SettingsError(faults)
+    return env
+
+
+def _wrong_nodes(texts: Mapping[str, str], nodes: Iterable[str]) -> Iterator[Fault]:
+    for name in nodes:
+        try:
+            if texts.get(name):
+                node(texts[name])
+        except Wrong as wrong:
+            yield Fault(
+                name, wrong.problem, "the http or https address of a node, such as https://node.example"
+            )
+
+
+def _plain_providers(env: Environment) -> Iterator[Fault]:
+    """Yield providers that would be sent their keys unencrypted."""
+    declared = type(env)
+    if env.parsed.get("ALLOW_HTTP_URLS"):
+        return
+    for setting in (declared.LIFI_API_URL, declared.RELAY_API_URL):
+        if is_plain_and_remote(str(env.parsed.get(setting.name, ""))):
+            yield setting.fault("is not encrypted")
+
+
+def _unsafe_in_production(env: Environment) -> Iterator[Fault]:
+    """Yield what is for development alone. Values that are wrong by themselves are not judged again."""
+    declared = type(env)
+    if env.parsed.get("DEBUG"):
+        yield declared.DEBUG.fault("is on in production, and shows settings and code to anyone", "False")
+    if str(env.parsed.get("SECRET_KEY", "")).startswith(_PUBLISHED_KEYS):
+        yield declared.SECRET_KEY.fault("is a published key")
+    origins = (declared.BASE_URL, declared.CHECKOUT_URL)
+    for setting in origins:
+        if is_plain_and_remote(str(env.parsed.get(setting.name, ""))):
+            yield setting.fault("is not encrypted", "an https address in production")
+    if env.parsed.get("ALLOWED_HOSTS") == []:
+        yield declared.ALLOWED_HOSTS.fault("is empty, so that every call is refused")

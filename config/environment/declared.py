@@ -1,0 +1,154 @@
+"""Every setting of the service: what it is called, how it is read, what it is without being set, what it should be.
+
+`.env.example` and the README explain each; a test compares them with what is declared here.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from config.environment import addresses, values
+from config.environment.setting import Setting, switch, whole
+from config.environment.wrong import Fault
+
+_ORIGIN = "an http or https address without query or credentials, such as https://pay.example.com"
+_RATE = "a number of calls per second, minute or hour, such as 120/minute, or off"
+_TOKEN = "at most 500 visible ASCII characters without blanks"  # noqa: S105 - what one looks like
+
+
+class Environment:
+    """The settings, parsed."""
+
+    # --- the deployment ---
+    SECRET_KEY = Setting(
+        values.secret_key,
+        f"{values.SHORTEST_KEY} or more random characters (make them with: "
+        'python -c "import secrets; print(secrets.token_urlsafe(50))")',
+        is_secret=True,
+    )
+    ENCRYPTION_KEYS = Setting(
+        values.fernet_keys,
+        "one or more Fernet keys, newest first, separated by commas (make one with: "
+        'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())")',
+        is_secret=True,
+    )
+    ENVIRONMENT = Setting(values.one_of("staging", "production"), "staging or production")
+    BASE_URL = Setting(addresses.origin, _ORIGIN)
+    CHECKOUT_URL = Setting(addresses.origin, _ORIGIN)
+    ALLOWED_HOSTS = Setting(
+        values.hosts,
+        "host names without scheme, port or path, separated by commas, such as pay.example.com "
+        "(.example.com allows all of its subdomains, too)",
+        default="",
+    )
+    DATABASE_URL = Setting(
+        addresses.database,
+        "a PostgreSQL address such as postgresql://user:password@host:5432/quittance, "
+        "with special characters in the password percent-encoded",
+        is_secret=True,
+    )
+    REDIS_URL = Setting(
+        addresses.redis,
+        "a Redis address such as redis://127.0.0.1:6379/0 or rediss://:password@host:6379/0",
+        is_secret=True,
+    )
+
+    # --- safe as they are ---
+    DEBUG = switch(default="False")
+    TRUSTED_PROXIES = Setting(
+        values.proxies,
+        f"a number of proxies up to {values.MOST_PROXIES}, or their networks such as 10.0.0.0/8, "
+        "separated by commas",
+        default="0",
+    )
+    ALLOW_HTTP_URLS = switch(default="False")
+    WEBHOOK_ALLOW_PRIVATE = switch(default="False")
+
+    # --- routing of cross-chain payments ---
+    ROUTING_PROVIDERS = Setting(
+        values.words("lifi", "relay"),
+        "lifi, relay or both, each once, in the order in which to ask them, or off",
+        default="lifi,relay",
+    )
+    LIFI_API_URL = Setting(
+        addresses.api,
+        "an https address without query or credentials, such as https://li.quest/v1",
+        default="https://li.quest/v1",
+    )
+    LIFI_API_KEY = Setting(values.header_value, _TOKEN, default="", is_secret=True)
+    LIFI_INTEGRATOR = Setting(
+        values.matching(r"[A-Za-z0-9._-]{1,23}"),
+        "1 to 23 letters, digits, dots, hyphens and underscores",
+        default="quittance",
+    )
+    RELAY_API_URL = Setting(
+        addresses.api,
+        "an https address without query or credentials, such as https://api.relay.link",
+        default="https://api.relay.link",
+    )
+    RELAY_API_KEY = Setting(values.header_value, _TOKEN, default="", is_secret=True)
+    ROUTING_QUOTE_LIMIT = Setting(values.optional_rate_limit, _RATE, default="")
+    ALLOW_OPAQUE_ROUTES = switch(default="True")
+    MOST_LOST_PERCENT = whole(1, 100, "per cent", default="10")
+
+    # --- WalletConnect ---
+    WALLETCONNECT_PROJECT_ID = Setting(
+        values.matching(r"[A-Za-z0-9_-]{0,64}"),
+        "at most 64 letters, digits, hyphens and underscores",
+        default="",
+    )
+    WALLETCONNECT_RELAY_URL = Setting(
+        addresses.relay,
+        "a wss address without query or credentials, such as wss://relay.walletconnect.org",
+        default="wss://relay.walletconnect.org",
+    )
+
+    # --- limits ---
+    RATE_LIMIT_API = Setting(values.rate_limit, _RATE, default="100/second")
+    RATE_LIMIT_PUBLIC = Setting(values.rate_limit, _RATE, default="120/minute")
+    RATE_LIMIT_EXPENSIVE = Setting(values.rate_limit, _RATE, default="20/minute")
+
+    # --- operation ---
+    PORT = Setting(values.whole(1, 65_535), "a TCP port from 1 to 65535", default="8000")
+    WEB_CONCURRENCY = whole(1, 256, "web processes", default="2")
+    WORKER_CONCURRENCY = whole(1, 256, "worker processes", default="4")
+    EMAIL_URL = Setting(
+        addresses.email,
+        "an address such as smtp+tls://user:password@mail.example.com:587, with special characters in the "
+        f"password percent-encoded (schemes: {', '.join(addresses.EMAIL_SCHEMES)})",
+        default="consolemail://",
+        is_secret=True,
+    )
+    EMAIL_FROM = Setting(
+        values.sender, "a mail address, with or without a name: Shop <shop@example.com>", default=""
+    )
+    SESSION_IDLE_MINUTES = whole(1, 100_000, "minutes", default="30")
+    SESSION_LIFE_HOURS = whole(1, 100_000, "hours", default="12")
+    SENTRY_DSN = Setting(
+        addresses.sentry,
+        "the DSN of a Sentry project, such as https://key@sentry.example.com/1",
+        default="",
+        is_secret=True,
+    )
+    METRICS_TOKEN = Setting(values.header_value, _TOKEN, default="", is_secret=True)
+    DATABASE_POOL_SIZE = whole(1, 1000, "connections", default="16")
+    LOG_LEVEL = Setting(
+        values.one_of("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
+        "DEBUG, INFO, WARNING, ERROR or CRITICAL",
+        default="INFO",
+    )
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        """Parse `texts`. What is wrong is in `faults`; only without any may the values be used."""
+        self.parsed: dict[str, object] = {}
+        self.faults: list[Fault] = []
+        for name, setting in declared().items():
+            value = setting.parse(texts.get(name, ""))
+            if isinstance(value, Fault):
+                self.faults.append(value)
+            else:
+                self.parsed[name] = value
+
+
+def declared() -> dict[str, Setting[Any]]:
+    """Return all settings by name, in the order in which they are declared."""
+    return {name: setting for name, setting in vars(Environment).items() if isinstance(setting, Setting)}

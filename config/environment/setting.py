@@ -1,0 +1,82 @@
+"""How one setting is declared: its parser, its default, what it should be, and whether it may be shown."""
+
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar, overload
+
+from config.environment import values
+from config.environment.wrong import Fault, Wrong, quoted
+
+T = TypeVar("T")
+
+
+class Parsed(Protocol):
+    """What holds the parsed values by name."""
+
+    parsed: dict[str, object]
+
+
+class Setting(Generic[T]):
+    """A setting of the class that it is an attribute of. On an instance, the attribute is the parsed value.
+
+    `default` is parsed as if it had been set; None where the setting is needed. `should_be` completes the sentence
+    "it should be …". The value of a secret is never part of a message.
+    """
+
+    name: str
+
+    def __init__(
+        self,
+        parse: Callable[[str], T],
+        should_be: str,
+        *,
+        default: str | None = None,
+        is_secret: bool = False,
+    ) -> None:
+        self._parse = parse
+        self._should_be = should_be
+        self.default = default
+        self.is_secret = is_secret
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "Setting[T]": ...
+    @overload
+    def __get__(self, instance: Parsed, owner: type) -> T: ...
+    def __get__(self, instance: Parsed | None, owner: type) -> "Setting[T] | T":
+        # `parse` made it, under this name.
+        return self if instance is None else instance.parsed[self.name]  # type: ignore[return-value]
+
+    def parse(self, text: str) -> T | Fault:
+        """Return the value of `text`, of the default where it is empty, or what is wrong with it."""
+        text = text.strip() or self.default or ""
+        if not text and self.default is None:
+            return self.fault("is missing")
+        try:
+            values.refuse_control_characters(text)
+            return self._parse(text)
+        except Wrong as wrong:
+            return self._fault_with(wrong, text)
+
+    def fault(self, problem: str, should_be: str | None = None) -> Fault:
+        """Return what is wrong with this setting, as `problem` says."""
+        return Fault(self.name, problem, should_be or self._should_be)
+
+    def _fault_with(self, wrong: Wrong, text: str) -> Fault:
+        part = text if wrong.part is None else wrong.part
+        # A URL may carry a password or a key although the setting should hold none.
+        if self.is_secret or "@" in text or "?" in text:
+            return self.fault(wrong.problem)
+        return self.fault(f"{quoted(part)} {wrong.problem}")
+
+
+def switch(default: str) -> Setting[bool]:
+    """Declare a true/false setting."""
+    return Setting(values.boolean, "True or False", default=default)
+
+
+def whole(fewest: int, most: int, unit: str, default: str) -> Setting[int]:
+    """Declare a whole number of `unit` between `fewest` and `most`, both included."""
+    should_be = f"a whole number of {unit} from {fewest} to {most}"
+    return Setting(values.whole(fewest, most), should_be, default=default)

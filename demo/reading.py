@@ -1,0 +1,42 @@
+"""Reading what a program of the demo needs from its environment; all that is missing or wrong is reported at once."""
+
+import os
+import sys
+
+_EXIT_CODE = 2
+_MOST = 2**53  # chain ids are the largest
+
+
+class Reader:
+    """Reads settings, and keeps what is wrong until `exit_if_wrong`; a wrong value is read as 0 or empty."""
+
+    def __init__(self) -> None:
+        self._faults: list[str] = []
+
+    def text(self, name: str, should_be: str) -> str:
+        """Return a setting that has to be set."""
+        value = os.environ.get(name, "").strip()
+        if not value:
+            self._faults.append(f"{name}: is missing; it should be {should_be}")
+        return value
+
+    def url(self, name: str, should_be: str) -> str:
+        """Return a setting that has to begin with http:// or https://."""
+        value = self.text(name, should_be)
+        if value and not value.startswith(("http://", "https://")):
+            self._faults.append(f"{name}: has no scheme http or https; it should be {should_be}")
+        return value
+
+    def number(self, name: str, should_be: str, most: int = _MOST) -> int:
+        """Return a setting that has to be a whole number from 1 to `most`."""
+        value = self.text(name, should_be)
+        if value and not (value.isascii() and value.isdecimal() and 1 <= int(value[:20]) <= most):
+            self._faults.append(f"{name}: {value[:60]!a} is no such number; it should be {should_be}")
+            return 0
+        return int(value or 0)
+
+    def exit_if_wrong(self) -> None:
+        """End the process with one line per fault, if there are any."""
+        if self._faults:
+            print("\n".join(self._faults), file=sys.stderr, flush=True)
+            sys.exit(_EXIT_CODE)
