@@ -6,7 +6,7 @@ from collections.abc import Callable
 from tests.fault_proxy import Exchange, Fault, Json
 
 Refusal = Callable[[Exchange], None]
-TRACES = ("debug_traceTransaction", "debug_traceCall")
+TRACES = ("debug_", "trace_")
 
 
 def drpc(exchange: Exchange) -> None:
@@ -49,6 +49,27 @@ def small_batches(most: int, refuse: Refusal = drpc, otherwise: Fault | None = N
     return answer
 
 
+def response_size_exceeded(exchange: Exchange) -> None:
+    """HTTP 413 for the whole request, as gateways before nodes answer."""
+    exchange.send(413, b'{"error": "response size exceeded"}')
+
+
+def small_answers(
+    most_bytes: int, refuse: Refusal = response_size_exceeded, otherwise: Fault | None = None
+) -> Fault:
+    """Refuse to send an answer of more than `most_bytes`."""
+
+    def answer(exchange: Exchange) -> None:
+        if len(json.dumps(exchange.truth())) > most_bytes:
+            refuse(exchange)
+        elif otherwise is not None:
+            otherwise(exchange)
+        else:
+            exchange.reply(exchange.truth())
+
+    return answer
+
+
 def call_by_call(answer_one: Callable[[Json, Json], Json | None]) -> Fault:
     """The truth, but for the calls of which `answer_one` gives another answer, from the question and the truth."""
 
@@ -82,7 +103,7 @@ def narrow_logs(*, blocks: int | None = None, results: int | None = None) -> Fau
 
 def untraced(question: Json, _: Json) -> Json | None:
     """The word for a method that the plan does not include."""
-    if question["method"] not in TRACES:
+    if not question["method"].startswith(TRACES):
         return None
     return {
         "error": {
@@ -97,7 +118,7 @@ def free_plan(most: int, blocks: int) -> Fault:
     narrow = narrow_logs(blocks=blocks)
 
     def answer(exchange: Exchange) -> None:
-        if any(question["method"] in TRACES for question in exchange.questions):
+        if any(question["method"].startswith(TRACES) for question in exchange.questions):
             call_by_call(untraced)(exchange)
         else:
             narrow(exchange)
