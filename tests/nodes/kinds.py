@@ -11,7 +11,7 @@ from itertools import count
 
 from chains.models import Chain
 from tests.fault_proxy import Exchange, Fault, FaultProxy, proxying
-from tests.nodes.limits import call_by_call, drpc, helius, small_answers, small_batches, untraced
+from tests.nodes.limits import call_by_call, drpc, free_plan, helius, small_answers, small_batches, untraced
 
 MOST_BYTES = 64 * 1024
 _numbers = count(1)
@@ -34,21 +34,25 @@ def without_traces(exchange: Exchange) -> None:
     call_by_call(untraced)(exchange)
 
 
-def limited(most: int, *, traces: bool = True) -> Fault:
+def limited(most: int, otherwise: Fault | None = None) -> Fault:
     """Refuse batches of more than `most` calls, and answers of more than MOST_BYTES."""
     refuse = drpc if most > 1 else helius
-    small = small_answers(MOST_BYTES, otherwise=None if traces else call_by_call(untraced))
-    return small_batches(most, refuse, otherwise=small)
+    return small_batches(most, refuse, otherwise=small_answers(MOST_BYTES, otherwise=otherwise))
+
+
+def free(exchange: Exchange) -> None:
+    """Refuse batches at all, large answers, traces, and logs of more than ten blocks."""
+    limited(1, free_plan(1, 10))(exchange)
 
 
 WITH_TRACES = Kind("with traces", (None,))
 WITHOUT_TRACES = Kind("without traces", (without_traces,), traces=False)
 SMALL_BATCHES = Kind("small batches and answers", (limited(3),))
-SINGLE_CALLS = Kind("single calls without traces", (limited(1, traces=False),), traces=False)
+SINGLE_CALLS = Kind("single calls without traces", (free,), traces=False)
 THREE = Kind("agreement of three", (None, None, None))
 THREE_UNLIKE = Kind(
     "agreement of three unlike nodes",
-    (without_traces, limited(3), limited(1, traces=False)),
+    (without_traces, limited(3), free),
     traces=False,
 )
 KINDS = (WITH_TRACES, WITHOUT_TRACES, SMALL_BATCHES, SINGLE_CALLS, THREE, THREE_UNLIKE)
