@@ -49,14 +49,28 @@ def small_batches(most: int, refuse: Refusal = drpc, otherwise: Fault | None = N
     return answer
 
 
-def response_size_exceeded(exchange: Exchange) -> None:
+def by_status(exchange: Exchange) -> None:
     """HTTP 413 for the whole request, as gateways before nodes answer."""
-    exchange.send(413, b'{"error": "response size exceeded"}')
+    exchange.send(413, b"<html>Payload Too Large</html>", Content_Type="text/html")
 
 
-def small_answers(
-    most_bytes: int, refuse: Refusal = response_size_exceeded, otherwise: Fault | None = None
-) -> Fault:
+def by_words(exchange: Exchange) -> None:
+    """Another HTTP status for the whole request, and the reason in JSON."""
+    exchange.send(400, b'{"jsonrpc": "2.0", "error": {"code": -32602, "message": "Response size exceeded"}}')
+
+
+def by_one_error(exchange: Exchange) -> None:
+    """One JSON-RPC error for the whole request, with status 200."""
+    ids = [question["id"] for question in exchange.questions]
+    error = {"code": -32000, "message": "response is too big"}
+    answer = {"jsonrpc": "2.0", "id": ids[0] if len(ids) == 1 else None, "error": error}
+    exchange.send(200, json.dumps(answer).encode())
+
+
+TOO_LARGE: list[Callable[[Exchange], None]] = [by_status, by_words, by_one_error]
+
+
+def small_answers(most_bytes: int, refuse: Refusal = by_words, otherwise: Fault | None = None) -> Fault:
     """Refuse to send an answer of more than `most_bytes`."""
 
     def answer(exchange: Exchange) -> None:

@@ -1,6 +1,5 @@
 """A node that does not send an answer of some size says so in its own way: the transaction behind it is set apart."""
 
-import json
 from collections.abc import Callable
 
 import pytest
@@ -9,7 +8,7 @@ from chains.clients.base import ChainError, Snapshot
 from chains.clients.evm import EvmClient
 from tests.chain import LocalChain
 from tests.fault_proxy import Exchange, Fault, FaultProxy
-from tests.nodes.limits import small_answers
+from tests.nodes.limits import TOO_LARGE, by_one_error, by_words, small_answers
 from tests.nodes.loud import Shouter
 from tests.processes import eventually
 
@@ -18,24 +17,6 @@ Clients = Callable[[list[FaultProxy]], EvmClient]
 REFERENCE = b"G" * 16
 MOST_BYTES = 64 * 1024
 RECEIPT = "eth_getTransactionReceipt"
-
-
-def by_status(exchange: Exchange) -> None:
-    exchange.send(413, b"<html>Payload Too Large</html>", Content_Type="text/html")
-
-
-def by_words(exchange: Exchange) -> None:
-    exchange.send(400, b'{"jsonrpc": "2.0", "error": {"code": -32602, "message": "Response size exceeded"}}')
-
-
-def by_one_error(exchange: Exchange) -> None:
-    error = {"code": -32000, "message": "response is too big"}
-    ids = [question["id"] for question in exchange.questions]
-    answer = {"jsonrpc": "2.0", "id": ids[0] if len(ids) == 1 else None, "error": error}
-    exchange.send(200, json.dumps(answer).encode())
-
-
-REFUSALS = [by_status, by_words, by_one_error]
 
 
 @pytest.fixture
@@ -56,7 +37,7 @@ def answered(client: EvmClient, hashes: list[str]) -> Snapshot:
     return last[0]
 
 
-@pytest.mark.parametrize("refuse", REFUSALS)
+@pytest.mark.parametrize("refuse", TOO_LARGE, ids=lambda refuse: refuse.__name__)
 def test_the_transaction_is_not_readable_and_the_others_are(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, loud: str, refuse: Fault
 ) -> None:
@@ -72,6 +53,17 @@ def test_the_transaction_is_not_readable_and_the_others_are(
     assert all((found := snapshot.transactions[hash_]) and found.is_readable for hash_ in plain)
     health = client.health()[0]
     assert (health.state, health.last_error) == ("answering", "")
+
+
+def test_what_one_node_does_not_send_another_does(nodes_of: Nodes, client_for: Clients, loud: str) -> None:
+    limited, other = nodes_of(2)
+    limited.break_with(small_answers(MOST_BYTES))
+    client = client_for([limited, other])
+    facts = answered(client, [loud]).transactions[loud]
+    assert facts is not None
+    assert facts.is_readable
+    assert [transfer.references for transfer in facts.transfers] == [(REFERENCE,)]
+    assert [health.state for health in client.health()] == ["answering", "answering"]
 
 
 @pytest.mark.parametrize("refuse", [by_words, by_one_error])

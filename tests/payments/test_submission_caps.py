@@ -108,7 +108,12 @@ def test_a_bound_transaction_is_refused_by_no_cap(
 def test_thirty_old_transactions_keep_no_native_payment_of_the_customers_out(
     public: Api, merchant: Merchant, ether: Token, local_chain: LocalChain
 ) -> None:
-    old = [unbound(local_chain) for _ in range(MAX_PUBLIC_PAYMENTS)]
+    local_chain.rpc("evm_setAutomine", False)
+    try:
+        old = [unbound(local_chain) for _ in range(MAX_PUBLIC_PAYMENTS)]
+        local_chain.mine()
+    finally:
+        local_chain.rpc("evm_setAutomine", True)
     request, clock = make_request(merchant, ether, "0.01", local_chain.recipient), Clock()
     path = f"/api/public/payment-requests/{request.id}/payments"
     PaymentRequest.objects.filter(pk=request.pk).update(created_at=timezone.now() + timedelta(minutes=2))
