@@ -17,6 +17,7 @@ from merchants.services import issue_key
 from payments.routing import providers
 from tests.browsing import browser, playwright
 from tests.chain import LocalChain
+from tests.nodes.kinds import KINDS, LEDGER_KINDS, Nodes, chain_with
 from tests.solana.ledger import LocalLedger
 
 if TYPE_CHECKING:
@@ -190,6 +191,22 @@ def chain(db: None, local_chain: LocalChain) -> Chain:
         confirmations="1",
         block_time_ms=1000,
     )
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: kind.name)
+def each_kind(request: pytest.FixtureRequest, chain: Chain, local_chain: LocalChain) -> Iterator[Nodes]:
+    """The nodes of the chain in the catalogue: each kind that deployments have, one after the other."""
+    with chain_with(request.param, chain, local_chain.url) as nodes:
+        yield nodes
+
+
+@pytest.fixture(params=LEDGER_KINDS, ids=lambda kind: kind.name)
+def each_ledger_kind(
+    request: pytest.FixtureRequest, solana: Chain, local_ledger: LocalLedger
+) -> Iterator[Nodes]:
+    """The nodes of the Solana chain in the catalogue: each kind, one after the other."""
+    with chain_with(request.param, solana, local_ledger.url) as nodes:
+        yield nodes
 
 
 @pytest.fixture

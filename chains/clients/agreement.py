@@ -2,8 +2,8 @@
 
 With three nodes or more, two have to agree before a transaction counts as mined: on its block's hash, its status and
 what it moved. Who may claim what moved is as much as both prove: nodes differ in what they can show (traces, older
-state). With fewer nodes there is only fail-over. In both cases a node that does not know a transaction is not believed
-before the others were asked.
+state). With fewer nodes there is only fail-over. In both cases a node that does not know a transaction, or does not
+send one for its size, is not believed before the others were asked.
 
 What this can't do: two nodes that return the same lie are believed. Choose providers that do not share a backend.
 """
@@ -107,7 +107,12 @@ def _of(wanted: str, answers: Iterable[_Answer]) -> list[TransactionFacts | None
 
 
 def _unknown(hashes: Sequence[str], answers: Sequence[_Answer]) -> list[str]:
-    return [wanted for wanted in hashes if all(facts is None for facts in _of(wanted, answers))]
+    return [wanted for wanted in hashes if not any(_is_shown(facts) for facts in _of(wanted, answers))]
+
+
+def _is_shown(facts: TransactionFacts | None) -> bool:
+    """Whether no other node has to be asked: what one can't show for its size, another may."""
+    return facts is not None and facts.is_readable
 
 
 def _first_known(hashes: Sequence[str], answers: Sequence[_Answer]) -> Snapshot:
@@ -116,14 +121,16 @@ def _first_known(hashes: Sequence[str], answers: Sequence[_Answer]) -> Snapshot:
     head = answers[0].snapshot.head
     open_questions: set[str] = set()
     for answer in answers:
-        asked = {wanted for wanted in answer.snapshot.transactions if transactions[wanted] is None}
-        open_questions -= {wanted for wanted in asked if answer.snapshot.transactions[wanted] is not None}
-        open_questions |= asked & answer.snapshot.contradicted
+        said = answer.snapshot.transactions
+        asked = {wanted for wanted in hashes if not _is_shown(transactions[wanted])}
         new = {
             wanted: facts
-            for wanted, facts in answer.snapshot.transactions.items()
-            if facts is not None and transactions[wanted] is None
+            for wanted in asked
+            if (facts := said.get(wanted)) is not None
+            and (transactions[wanted] is None or (facts.is_readable and facts.block is not None))
         }
+        open_questions = (open_questions - new.keys()) | (asked & answer.snapshot.contradicted)
+        transactions |= dict.fromkeys(asked & answer.snapshot.contradicted)
         if new:
             transactions |= new
             head = answer.snapshot.head

@@ -5,7 +5,6 @@ An answer that is too large is halved too, and nothing is remembered of that: it
 fails a single, trivial call as well is down, and is not asked any further.
 """
 
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -16,14 +15,13 @@ from typing import Any
 
 from chains.clients.base import ChainError
 from chains.clients.nodes import MOST_AT_A_TIME, Limiting, Node
-from chains.clients.rpc_transport import Call, Refused, RpcFault, Silent, TooLarge
+from chains.clients.rpc_transport import Call, Refused, RpcFault, Silent, TooLarge, says_too_large
 
 # After so many calls that fail by themselves the rest is left for another time.
 MOST_FAILED_CALLS = 3
 SPLITTING_SECONDS = 30.0
 
 _TOO_LONG = "the node took too long to answer in small batches"
-_IS_TOO_LARGE = re.compile(r"response.*(too (large|big)|size|exceed)", re.IGNORECASE | re.DOTALL)
 
 Send = Callable[[Sequence[Call], int], list[Any]]
 
@@ -196,7 +194,7 @@ class Batches:
 
 def is_too_large(result: Any) -> bool:
     """Return whether a call was refused because the answer became too large for the node (geth: -32003)."""
-    return isinstance(result, RpcFault) and bool(_IS_TOO_LARGE.search(result.message))
+    return isinstance(result, RpcFault) and says_too_large(result.message)
 
 
 def _parts(first: int, end: int, size: int) -> list[_Part]:

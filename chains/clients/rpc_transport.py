@@ -4,6 +4,7 @@ Sources: JSON-RPC 2.0 (https://www.jsonrpc.org/specification).
 """
 
 import json
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ RATE_LIMITED = 429
 _CHUNK = 64 * 1024
 # An answer that breaks off is called too large from here on: some nodes cut off what exceeds their own limit.
 _LARGE_BYTES = 1024 * 1024
+_IS_TOO_LARGE = re.compile(r"response.*(too (large|big)|size|exceed)", re.IGNORECASE | re.DOTALL)
+_REASON_BYTES = 4096
 
 
 class Refused(ChainError):
@@ -36,7 +39,7 @@ class Refused(ChainError):
 
 
 class TooLarge(ChainError):
-    """The answer is larger than what may be read, or so large that it was still arriving when its time was over."""
+    """The answer is larger than what may be read or what the node sends, or was still arriving after its time."""
 
 
 class BrokenOff(TooLarge):
@@ -129,7 +132,7 @@ def _post(node: Node, question: Any, limits: Limits, read: Callable[[_Body], Any
             stream=True,
         ) as response:
             if response.status_code != requests.codes.ok:
-                raise _http_error(response)
+                raise _http_error(response, limits, is_single=isinstance(question, dict))
             body = _Body(response, limits)
             return read(body)
     except (requests.RequestException, HTTPError) as error:
@@ -194,19 +197,40 @@ def _built(events: Any, convert: Callable[[dict[str, Any]], Any]) -> Any:
     return root[0]
 
 
-def _http_error(response: requests.Response) -> ChainError:
+def says_too_large(reason: str) -> bool:
+    """Return whether a node's own words say that it does not send an answer of that size (geth: -32003)."""
+    return bool(_IS_TOO_LARGE.search(reason))
+
+
+def _http_error(response: requests.Response, limits: Limits, *, is_single: bool) -> ChainError:
     seconds = response.headers.get("Retry-After", "")
     retry_after = float(seconds) if seconds.isascii() and seconds.isdigit() and len(seconds) < 6 else None
     if response.status_code == RATE_LIMITED:
         return Limiting("the node is limiting our rate", retry_after=retry_after)
+    # Of a batch, the same status may mean that it has too many calls.
+    is_too_large = is_single and response.status_code == requests.codes.request_entity_too_large
+    if is_too_large or says_too_large(_reason(response, limits)):
+        return TooLarge("the node does not send an answer of this size")
     message = f"the node answered HTTP {response.status_code}"
     if 400 <= response.status_code < 600:
         return Refused(message, retry_after=retry_after)
     return ChainError(message, retry_after=retry_after)
 
 
+def _reason(response: requests.Response, limits: Limits) -> str:
+    """Return what a node says of an error in JSON; other text, of a gateway whose node is down, proves nothing."""
+    try:
+        answer = json.loads(_Body(response, limits).read(_REASON_BYTES))
+    except (ChainError, requests.RequestException, HTTPError, ValueError, RecursionError):
+        return ""
+    error = answer.get("error", answer) if isinstance(answer, dict) else None
+    return str(error.get("message", "") if isinstance(error, dict) else error)
+
+
 def _refusal_of_batch(answer: dict[str, Any]) -> ChainError:
     error = answer.get("error")
+    if isinstance(error, dict) and says_too_large(str(error.get("message", ""))):
+        return TooLarge("the node does not send an answer of this size")
     code = error.get("code") if isinstance(error, dict) else None
     return Refused(
         "the node did not answer every call of the batch", code=code if isinstance(code, int) else None

@@ -8,19 +8,12 @@ from solders.hash import Hash
 from solders.pubkey import Pubkey
 
 from chains.clients.base import ChainError
-from chains.clients.rpc import RpcFault
+from chains.clients.rpc import sound as sound
 
 _ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _DIGITS = {character: place for place, character in enumerate(_ALPHABET)}
 _LARGEST = 2**64 - 1
 _LONGEST_KEY = 44
-
-
-def sound(answer: Any) -> Any:
-    """Return a result, where the node gave one."""
-    if isinstance(answer, RpcFault):
-        raise ChainError(f"the node refused a call: {answer.message}")
-    return answer
 
 
 def mapping(answer: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from chains.clients import solana_transfers
 from chains.clients.base import Block, ChainError, Head, Snapshot, TransactionFacts
-from chains.clients.rpc import Call, JsonRpc, RpcFault
+from chains.clients.rpc import Call, JsonRpc, RpcFault, Unread, Why
 from chains.clients.solana_answers import blockhash, mapping, sequence, sound, value_of, whole
 from chains.clients.solana_entries import Entry, read_entry
 from chains.clients.solana_fees import EpochSchedule, FeeBook, Fees, MintFee
@@ -39,8 +39,8 @@ class _Status:
 
 
 @dataclass(frozen=True)
-class _Newer:
-    """A transaction in a format that this service can't read, from any node."""
+class _Unreadable:
+    """A transaction in a format that this service can't read, or larger than what the node sends."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ def look_up(
     """Return what one node reports, in one HTTP request for each 25 transactions or so. Raises ChainError.
 
     First how settled each is, then the blocks of the confirmed ones, then what these did. What is only processed, or
-    not in the block that its status names, is reported as not mined. A transaction in a newer format is not readable.
+    not in the block that its status names, is reported as not mined. A transaction in a newer format, or too large for
+    the node, is not readable.
     One that the node can't show, or not whole, is left out and `contradicted`: anyone may submit it, so it must not
     keep the others waiting.
     """
@@ -126,7 +127,10 @@ def _settled(
 ) -> dict[str, TransactionFacts | None]:
     """Return what the node can show of these transactions, None for what it can't."""
     calls: list[Call] = [("getTransaction", [name, _TRANSACTION]) for name, _ in statuses]
-    answers = looking.node.batch(calls, list)
+    answers = looking.node.batch(calls, list, isolating=True)
+    failures = [a for a in answers if isinstance(a, Unread) and a.why is not Why.LARGE]
+    if failures and len(failures) == len(answers):
+        raise failures[0].error
     entries = [
         _usable(_entry, name, status, answer)
         for (name, status), answer in zip(statuses, answers, strict=True)
@@ -155,10 +159,12 @@ def _usable(read: Callable[..., _Meaning], name: str | int, *answers: Any) -> _M
         return None
 
 
-def _entry(name: str, status: _Status, answer: Any) -> Entry | _Newer | TransactionFacts:
+def _entry(name: str, status: _Status, answer: Any) -> Entry | _Unreadable | TransactionFacts:
     """Return the transaction, or what there is to report without it."""
+    if isinstance(answer, Unread) and answer.why is Why.LARGE:
+        return _Unreadable()
     if isinstance(answer, RpcFault) and answer.code == _NEWER_FORMAT:
-        return _Newer()
+        return _Unreadable()
     entry = read_entry(sound(answer))
     if entry.signature != name:
         raise ChainError("the node answered with another transaction")
@@ -168,7 +174,7 @@ def _entry(name: str, status: _Status, answer: Any) -> Entry | _Newer | Transact
 def _facts(
     name: str,
     status: _Status,
-    entry: Entry | _Newer | TransactionFacts,
+    entry: Entry | _Unreadable | TransactionFacts,
     block: Block | None,
     mentioning: Collection[str],
     fees: tuple[Mapping[str, MintFee], EpochSchedule | None],
@@ -177,7 +183,7 @@ def _facts(
         return entry
     if block is None:
         raise ChainError("the node does not have its block")
-    if isinstance(entry, _Newer):
+    if isinstance(entry, _Unreadable):
         return TransactionFacts(
             name, "", None, block, status.succeeded, (), commitment=status.commitment, is_readable=False
         )

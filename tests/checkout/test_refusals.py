@@ -112,6 +112,7 @@ def test_a_wallet_without_gas(public: Api, checkout: Checkout, local_chain: Loca
     assert "ETH for the network's fee" in answer.json()["error"]["message"]
 
 
+@pytest.mark.usefixtures("each_kind")
 @pytest.mark.parametrize("binding", ["reference", "payer"])
 def test_a_contract_wallet_without_gas_is_built_for_since_another_may_pay(
     public: Api, checkout: Checkout, local_chain: LocalChain, binding: str

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from tests.fault_proxy import Exchange, Fault, Json
 
 Refusal = Callable[[Exchange], None]
-TRACES = ("debug_traceTransaction", "debug_traceCall")
+TRACES = ("debug_", "trace_")
 
 
 def drpc(exchange: Exchange) -> None:
@@ -49,6 +49,41 @@ def small_batches(most: int, refuse: Refusal = drpc, otherwise: Fault | None = N
     return answer
 
 
+def by_status(exchange: Exchange) -> None:
+    """HTTP 413 for the whole request, as gateways before nodes answer."""
+    exchange.send(413, b"<html>Payload Too Large</html>", Content_Type="text/html")
+
+
+def by_words(exchange: Exchange) -> None:
+    """Another HTTP status for the whole request, and the reason in JSON."""
+    exchange.send(400, b'{"jsonrpc": "2.0", "error": {"code": -32602, "message": "Response size exceeded"}}')
+
+
+def by_one_error(exchange: Exchange) -> None:
+    """One JSON-RPC error for the whole request, with status 200."""
+    ids = [question["id"] for question in exchange.questions]
+    error = {"code": -32000, "message": "response is too big"}
+    answer = {"jsonrpc": "2.0", "id": ids[0] if len(ids) == 1 else None, "error": error}
+    exchange.send(200, json.dumps(answer).encode())
+
+
+TOO_LARGE: list[Callable[[Exchange], None]] = [by_status, by_words, by_one_error]
+
+
+def small_answers(most_bytes: int, refuse: Refusal = by_words, otherwise: Fault | None = None) -> Fault:
+    """Refuse to send an answer of more than `most_bytes`."""
+
+    def answer(exchange: Exchange) -> None:
+        if len(json.dumps(exchange.truth())) > most_bytes:
+            refuse(exchange)
+        elif otherwise is not None:
+            otherwise(exchange)
+        else:
+            exchange.reply(exchange.truth())
+
+    return answer
+
+
 def call_by_call(answer_one: Callable[[Json, Json], Json | None]) -> Fault:
     """The truth, but for the calls of which `answer_one` gives another answer, from the question and the truth."""
 
@@ -82,7 +117,7 @@ def narrow_logs(*, blocks: int | None = None, results: int | None = None) -> Fau
 
 def untraced(question: Json, _: Json) -> Json | None:
     """The word for a method that the plan does not include."""
-    if question["method"] not in TRACES:
+    if not question["method"].startswith(TRACES):
         return None
     return {
         "error": {
@@ -97,7 +132,7 @@ def free_plan(most: int, blocks: int) -> Fault:
     narrow = narrow_logs(blocks=blocks)
 
     def answer(exchange: Exchange) -> None:
-        if any(question["method"] in TRACES for question in exchange.questions):
+        if any(question["method"].startswith(TRACES) for question in exchange.questions):
             call_by_call(untraced)(exchange)
         else:
             narrow(exchange)

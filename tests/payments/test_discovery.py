@@ -47,7 +47,7 @@ def from_here(chain: Chain, local_chain: LocalChain) -> None:
     DiscoveryCursor.objects.create(chain=chain, next_block=height + 1)
 
 
-@pytest.mark.usefixtures("from_here")
+@pytest.mark.usefixtures("each_kind", "from_here")
 def test_it_is_found_by_its_reference_and_completed(request_for: Make, local_chain: LocalChain) -> None:
     request = with_built_route(request_for())
     with_built_route(request_for())
@@ -129,7 +129,7 @@ def test_a_long_gap_is_searched_in_bounded_steps(
     assert client.searches == 2
 
 
-@pytest.mark.usefixtures("from_here")
+@pytest.mark.usefixtures("each_kind", "from_here")
 def test_newer_requests_of_another_merchant_do_not_hide_a_payment(
     request_for: Make, local_chain: LocalChain, chain: Chain, usdc: Token, other_merchant: Merchant
 ) -> None:

@@ -45,6 +45,7 @@ def details(public: Api, request: PaymentRequest) -> dict[str, object]:
     return answer
 
 
+@pytest.mark.usefixtures("each_kind")
 def test_a_made_up_hash_takes_no_way_to_pay_away(
     public: Api, request_for: Make, local_chain: LocalChain
 ) -> None:
@@ -74,7 +75,7 @@ def test_a_hash_that_no_node_has_seen_holds_for_two_minutes_from_the_first(reque
     cancel_request(request.pk, actor="test")
 
 
-@pytest.mark.usefixtures("not_mining")
+@pytest.mark.usefixtures("each_kind", "not_mining")
 def test_a_transaction_bound_by_its_own_bytes_holds_and_covers_for_fifteen_minutes(
     public: Api, request_for: Make, local_chain: LocalChain
 ) -> None:
@@ -114,7 +115,7 @@ def test_the_fifteen_minutes_count_from_the_first_and_end_with_the_time_to_pay(
     assert not is_held(request, request.expires_at + timedelta(minutes=15))
 
 
-@pytest.mark.usefixtures("not_mining")
+@pytest.mark.usefixtures("each_kind", "not_mining")
 def test_a_seen_transaction_that_does_not_bind_holds_nothing(
     request_for: Make, local_chain: LocalChain
 ) -> None:

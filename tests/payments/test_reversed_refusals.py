@@ -86,6 +86,7 @@ def is_credited(payment: Payment, clock: Clock) -> None:
     assert Event.objects.filter(type="payment.succeeded").count() == 1
 
 
+@pytest.mark.usefixtures("each_kind")
 def test_the_finality_check_alone_credits_it(reverted: Reverted) -> None:
     clock = Clock()
     payment = failed(reverted, clock)
@@ -98,6 +99,7 @@ def test_the_finality_check_alone_credits_it(reverted: Reverted) -> None:
     is_credited(payment, clock)
 
 
+@pytest.mark.usefixtures("each_kind")
 def test_a_retry_credits_it(reverted: Reverted) -> None:
     clock = Clock()
     payment = failed(reverted, clock)
@@ -106,6 +108,7 @@ def test_a_retry_credits_it(reverted: Reverted) -> None:
     is_credited(retry_payment(payment, actor="test"), clock)
 
 
+@pytest.mark.usefixtures("each_kind")
 def test_submitting_it_again_credits_it(reverted: Reverted) -> None:
     clock = Clock()
     failed(reverted, clock)
@@ -114,6 +117,7 @@ def test_submitting_it_again_credits_it(reverted: Reverted) -> None:
     is_credited(submit(reverted.request, reverted.hash), clock)
 
 
+@pytest.mark.usefixtures("each_kind")
 def test_one_that_is_in_no_block_any_more_is_looked_for_again(reverted: Reverted) -> None:
     clock = Clock()
     payment = failed(reverted, clock)

@@ -9,15 +9,16 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 from chains.clients.base import ChainError, Snapshot
-from chains.models import Chain
+from chains.models import Chain, Token
 from config.api.client_address import client_digest, client_identity
 from config.api.errors import ApiError, ErrorCode
+from merchants.models import Merchant
 from payments.caps import MAX_OPEN_PAYMENTS, MAX_PUBLIC_PAYMENTS, MAX_PUBLIC_ROWS
 from payments.models import Payment, PaymentRequest
 from payments.submission import submit_for_merchant, submit_hash
 from tests.chain import LocalChain
 from tests.conftest import Api
-from tests.payments.world import Clock, look, look_until_decided, pay, submit
+from tests.payments.world import Clock, look, look_until_decided, make_request, pay, submit
 
 Make = Callable[..., PaymentRequest]
 AMOUNT = 10_000_000
@@ -87,6 +88,7 @@ def test_a_client_is_known_by_a_digest_that_names_no_address(public: Api, reques
     assert client_digest(client) != client_digest(RequestFactory().get("/", REMOTE_ADDR="127.0.0.2"))
 
 
+@pytest.mark.usefixtures("each_kind")
 @pytest.mark.parametrize("cap", ["open", "public", "rows"])
 def test_a_bound_transaction_is_refused_by_no_cap(
     request_for: Make, local_chain: LocalChain, cap: str
@@ -102,6 +104,33 @@ def test_a_bound_transaction_is_refused_by_no_cap(
     assert (payment.status, payment.amount_received) == ("completed", AMOUNT)
 
 
+@pytest.mark.usefixtures("each_kind")
+def test_thirty_old_transactions_keep_no_native_payment_of_the_customers_out(
+    public: Api, merchant: Merchant, ether: Token, local_chain: LocalChain
+) -> None:
+    local_chain.rpc("evm_setAutomine", False)
+    try:
+        old = [unbound(local_chain) for _ in range(MAX_PUBLIC_PAYMENTS)]
+        local_chain.mine()
+    finally:
+        local_chain.rpc("evm_setAutomine", True)
+    request, clock = make_request(merchant, ether, "0.01", local_chain.recipient), Clock()
+    path = f"/api/public/payment-requests/{request.id}/payments"
+    PaymentRequest.objects.filter(pk=request.pk).update(created_at=timezone.now() + timedelta(minutes=2))
+    for number, sent in enumerate(old, 1):
+        answer = public.post(path, {"transaction_hash": sent, "chain_id": request.chain_id})
+        assert answer.status_code == 201, answer.content
+        if number % MAX_OPEN_PAYMENTS == 0:
+            look(clock)
+    assert set(Payment.objects.values_list("failure_code", flat=True)) == {"transaction_too_old"}
+    PaymentRequest.objects.filter(pk=request.pk).update(created_at=request.created_at)
+    sent = pay(local_chain, request)
+    answer = public.post(path, {"transaction_hash": sent, "chain_id": request.chain_id})
+    assert answer.status_code == 201, answer.content
+    payment = look_until_decided(Payment.objects.get(transaction_hash=sent), clock)
+    assert (payment.status, payment.amount_received) == ("completed", request.amount)
+
+
 @pytest.fixture
 def not_mining(local_chain: LocalChain) -> Iterator[None]:
     local_chain.rpc("evm_setAutomine", False)
@@ -110,7 +139,7 @@ def not_mining(local_chain: LocalChain) -> Iterator[None]:
     local_chain.mine()
 
 
-@pytest.mark.usefixtures("not_mining")
+@pytest.mark.usefixtures("each_kind", "not_mining")
 def test_one_that_waits_and_is_bound_by_its_own_bytes_is_refused_by_no_cap(
     request_for: Make, local_chain: LocalChain
 ) -> None:
@@ -238,6 +267,7 @@ def test_what_is_asked_beyond_the_caps_can_be_limited(request_for: Make) -> None
     assert code == ("rate_limited", 60)
 
 
+@pytest.mark.usefixtures("each_kind")
 def test_the_merchant_may_always_submit_and_it_counts_nowhere(
     request_for: Make, local_chain: LocalChain
 ) -> None:

@@ -260,6 +260,7 @@ def recipient() -> str:
     return new_address()
 
 
+@pytest.mark.usefixtures("each_ledger_kind")
 def test_sixty_junk_transactions_make_no_payment_and_hide_none(
     merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger, recipient: str
 ) -> None:
@@ -279,6 +280,7 @@ def test_sixty_junk_transactions_make_no_payment_and_hide_none(
     assert not Event.objects.filter(type="payment.failed").exists()
 
 
+@pytest.mark.usefixtures("each_ledger_kind")
 def test_a_reference_on_a_transfer_of_nothing_or_to_another_wallet_is_not_reported(
     solana: Chain, solana_usdc: Token, local_ledger: LocalLedger, recipient: str
 ) -> None:

@@ -79,6 +79,7 @@ def minting(ledger: LocalLedger, recipient: str, amount: int = ELEVEN) -> Instru
     return smuggled(ledger, spl.mint_to(params), b"receive message")
 
 
+@pytest.mark.usefixtures("each_ledger_kind")
 @pytest.mark.parametrize("is_minted", [True, False])
 def test_a_transfer_of_nothing_claims_no_delivery_that_it_triggers(
     merchant: Merchant,
@@ -106,6 +107,7 @@ def test_a_transfer_of_nothing_claims_no_delivery_that_it_triggers(
     assert delivered.sender == ("" if is_minted else str(bridge.pubkey()))
 
 
+@pytest.mark.usefixtures("each_ledger_kind")
 def test_a_small_transfer_beside_a_delivery_is_credited_with_itself_alone(
     merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger, recipient: str, bridge: Keypair
 ) -> None:
@@ -120,6 +122,7 @@ def test_a_small_transfer_beside_a_delivery_is_credited_with_itself_alone(
     assert ConsumedTransfer.objects.get().slot == "1"
 
 
+@pytest.mark.usefixtures("each_ledger_kind")
 def test_a_reference_that_a_program_puts_on_a_strangers_transfer_binds_nothing(
     merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger, recipient: str, bridge: Keypair
 ) -> None:
@@ -135,6 +138,7 @@ def test_a_reference_that_a_program_puts_on_a_strangers_transfer_binds_nothing(
     assert ConsumedTransfer.objects.count() == 0
 
 
+@pytest.mark.usefixtures("each_ledger_kind")
 def test_what_a_program_moves_with_a_wallets_signature_is_not_made_by_that_wallet(
     client: ChainClient, local_ledger: LocalLedger, recipient: str, bridge: Keypair
 ) -> None:

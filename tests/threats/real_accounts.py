@@ -336,6 +336,14 @@ def handle_ops(*operations: tuple[Any, ...], version: str = "0.7", beneficiary: 
     return call_data(f"handleOps({layout}[],address)", list(operations), beneficiary or "0x" + "be" * 20)
 
 
+def unsigned_execution(to: str, data: bytes) -> bytes:
+    """Return the input of a Safe's `execTransaction` with a made-up signature."""
+    return call_data(
+        "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
+        to, 0, data, 0, 0, 0, 0, NOBODY, NOBODY, b"s" * 65,
+    )  # fmt: skip
+
+
 def hidden(execution: bytes, to: str, data: bytes) -> bytes:
     """Return the execution with the call behind it that an Impostor makes instead."""
     call = bytes.fromhex(to[2:]) + data

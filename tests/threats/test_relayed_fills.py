@@ -24,6 +24,7 @@ from tests.threats.real_accounts import (
     execute_by_mode,
     handle_ops,
     hidden,
+    unsigned_execution,
 )
 
 pytest_plugins = ["tests.threats.evm_fixtures"]
@@ -85,10 +86,7 @@ def by_a_relayed_batch_to_the_pool(world: World) -> str:
 
 def safe_execution(world: World) -> bytes:
     token, _, data = carrying(world)
-    return call_data(
-        "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)",
-        token, 0, data, 0, 0, 0, 0, NOBODY, NOBODY, b"s" * 65,
-    )  # fmt: skip
+    return unsigned_execution(token, data)
 
 
 def by_a_forged_safe(world: World, address: str = "") -> str:

@@ -77,7 +77,7 @@ def is_one_payment(request: PaymentRequest, payment: Payment, slow: str, fast: s
     assert answer["payments"][0]["replaced_hashes"] == [slow]
 
 
-@pytest.mark.usefixtures("not_mining")
+@pytest.mark.usefixtures("each_kind", "not_mining")
 @pytest.mark.parametrize("coin", ["token", "native"])
 def test_a_sped_up_payment_goes_on_where_the_node_tells_of_it(
     request_for: Make, local_chain: LocalChain, ether: Token, coin: str
@@ -91,7 +91,7 @@ def test_a_sped_up_payment_goes_on_where_the_node_tells_of_it(
     is_one_payment(request, payment, slow, fast)
 
 
-@pytest.mark.usefixtures("not_mining")
+@pytest.mark.usefixtures("each_kind", "not_mining")
 @pytest.mark.parametrize("is_mined", [True, False])
 def test_a_sped_up_payment_goes_on_once_its_hash_is_submitted(
     request_for: Make, local_chain: LocalChain, is_mined: bool
@@ -109,7 +109,7 @@ def test_a_sped_up_payment_goes_on_once_its_hash_is_submitted(
     is_one_payment(request, payment, slow, fast)
 
 
-@pytest.mark.usefixtures("not_mining")
+@pytest.mark.usefixtures("each_kind", "not_mining")
 @pytest.mark.parametrize("by", ["customer", "merchant"])
 def test_one_that_failed_as_replaced_goes_on_once_the_hash_comes(
     request_for: Make, local_chain: LocalChain, by: str
