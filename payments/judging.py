@@ -5,6 +5,7 @@ turn either round; `NotFound` and `NotYet` are not. (The fourth kind, no usable 
 it as a ChainError.)
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,6 +14,7 @@ from chains.amounts import display_amount
 from chains.clients.base import Block, Head, TransactionFacts, Transfer
 from payments.binding import AMBIGUOUS_SWAP, UNBOUND, Bound, BoundBy, Claims, bind
 from payments.models.payment import FailureCode
+from payments.own_money import EXCHANGED, lent_or_returned, was_exchanged
 from payments.proof_windows import CLOCK_ALLOWANCE
 
 _AHEAD = 2**62  # above every block's number
@@ -26,10 +28,6 @@ NOT_OUR_SWAP = (
 )
 _UNREADABLE = (
     "The transaction is too large for this network's nodes to show, so it can't be verified for now."
-)
-_LENT = (
-    "The recipient sent money out in the same transaction before this arrived, so it may be its own. The merchant can "
-    "accept the payment."
 )
 _ARRIVED_UNMATCHED = frozenset(
     {FailureCode.TRANSACTION_NOT_BOUND, FailureCode.TRANSACTION_AMBIGUOUS, FailureCode.NOT_VERIFIABLE}
@@ -226,10 +224,8 @@ def _decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refu
         return _nothing_arrived(terms, facts)
     bound = bind(arrived, terms.claims, _first_block(terms, block), is_complete=facts.is_complete)
     if isinstance(bound, Bound):
-        is_claimed = bound.by in (BoundBy.REFERENCE, BoundBy.PAYER) and not terms.claims.is_accepted
-        if not (is_claimed and _was_lent(terms, facts, arrived)):
-            return bound
-        return Refused(FailureCode.NOT_VERIFIABLE, _LENT, bound.amount)
+        message = _is_own_money(terms, facts, arrived, bound)
+        return Refused(FailureCode.NOT_VERIFIABLE, message, bound.amount) if message else bound
     amount = sum(t.amount for t in arrived) if bound.code in _ARRIVED_UNMATCHED else None
     return Refused(bound.code, bound.message, amount, bound.may_be_delivery)
 
@@ -274,48 +270,52 @@ def _arrived(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[T
     """
     moved = [t for t in transfers if t.token == terms.token and t.amount > 0 and t.sender != t.recipient]
     arrived = [t for t in moved if t.recipient == terms.recipient]
+    returned: Counter[str] = Counter()
     for back in moved:
         if back.sender == terms.recipient:
-            arrived = _less(arrived, back.amount, back.recipient, signer)
-    return arrived
+            returned[back.recipient] += back.amount
+    return _less(arrived, returned, signer) if returned else arrived
 
 
-def _was_lent(terms: Terms, facts: TransactionFacts, arrived: Sequence[Transfer]) -> bool:
-    """Whether the recipient first sent money of its own to others than the payers, in the same transaction.
-
-    A lending contract's own money can come back by way of several accounts, and look like a payment. What had arrived
-    before may be passed on.
-    """
+def _is_own_money(
+    terms: Terms, facts: TransactionFacts, arrived: Sequence[Transfer], bound: Bound
+) -> str | None:
+    """Return why what was bound may have brought the recipient nothing. What the merchant accepted is not asked."""
+    claims = terms.claims
+    if claims.is_accepted or (claims.delivery is not None and not claims.delivery.is_own):
+        return None
     payers = {facts.sender, *(t.sender for t in arrived), *(t.made_by for t in arrived)}
-    surplus = 0
-    for transfer in facts.transfers:
-        if (
-            transfer.token != terms.token
-            or transfer.gain is not None
-            or transfer.sender == transfer.recipient
-        ):
-            continue
-        if transfer.recipient == terms.recipient:
-            surplus += transfer.amount
-        elif transfer.sender == terms.recipient and transfer.recipient not in payers:
-            surplus -= transfer.amount
-            if surplus < 0:
-                return True
-    return False
+    message = lent_or_returned(facts.transfers, bound.transfers, terms.token, terms.recipient, payers)
+    is_claimed = bound.by in (BoundBy.REFERENCE, BoundBy.PAYER)
+    if (
+        message is None
+        and is_claimed
+        and was_exchanged(facts.transfers, terms.token, terms.recipient, terms.known_tokens, facts.sender)
+    ):
+        return EXCHANGED
+    return message
 
 
-def _less(arrived: Sequence[Transfer], amount: int, payer: str, signer: str) -> list[Transfer]:
-    """Return `arrived` less what came back to `payer`: from what that account paid, then from all that it signed.
+def _less(arrived: Sequence[Transfer], returned: Mapping[str, int], signer: str) -> list[Transfer]:
+    """Return `arrived` less what came back to each payer: from what that account paid, then from all that it signed.
 
     What can be claimed comes first. A transfer that the account did not make itself may serve another payer's order.
+    The cost grows with the transfers alone: who makes the transaction decides how many there are.
     """
-    own = [t for t in arrived if payer in (t.sender, t.made_by)]
-    rest = [t for t in arrived if t not in own] if payer == signer else []
+    by_payer: dict[str, list[Transfer]] = defaultdict(list)
+    for transfer in arrived:
+        for payer in {transfer.sender, transfer.made_by} & returned.keys():
+            by_payer[payer].append(transfer)
     left = {id(t): t.amount for t in arrived}
-    for transfer in sorted((*own, *rest), key=lambda t: (t.made_by != payer, not t.references, t not in own)):
-        taken = min(amount, left[id(transfer)])
-        left[id(transfer)] -= taken
-        amount -= taken
+    for payer, amount in returned.items():
+        own = {id(t) for t in by_payer[payer]}
+        deductible = arrived if payer == signer else by_payer[payer]
+        for transfer in sorted(
+            deductible, key=lambda t: (t.made_by != payer, not t.references, id(t) not in own)
+        ):
+            taken = min(amount, left[id(transfer)])
+            left[id(transfer)] -= taken
+            amount -= taken
     return [replace(t, amount=left[id(t)]) for t in arrived if left[id(t)] > 0]
 
 
