@@ -6,8 +6,9 @@ not proved to belong to a request is not credited to it.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from chains.clients.base import Block, Transfer
 from payments.models.payment import FailureCode, Payment
@@ -41,8 +42,11 @@ class Taken:
 
     def includes(self, transfer: Transfer) -> bool:
         """Whether the transfer was credited. Solana's oldest credits name `mint:owner` instead of an instruction."""
-        slots = {slot for slot, _, _ in self.credits}
-        return transfer.slot in slots or f"{transfer.token}:{transfer.recipient}" in slots
+        return transfer.slot in self._slots or f"{transfer.token}:{transfer.recipient}" in self._slots
+
+    @cached_property
+    def _slots(self) -> frozenset[str]:
+        return frozenset(slot for slot, _, _ in self.credits)
 
     def of_account(self, account: str) -> int:
         """Return how many base units of what this account gained were credited."""
@@ -172,20 +176,19 @@ def bind(
     """
     if claims.delivery is not None:
         return _delivered(arrived, claims, claims.delivery, block, is_complete=is_complete)
-    referenced = [t for t in arrived if claims.reference is not None and claims.reference in t.references]
+    referenced, others = _parted(
+        arrived, lambda t: claims.reference is not None and claims.reference in t.references
+    )
     # Anyone can put such a transfer beside a clear one: it is left out, and spoils nothing else.
     clear = [t for t in referenced if claims.is_accepted or not claims.foreign.intersection(t.references)]
-    unclaimed = [t for t in arrived if t not in referenced and not claims.is_others(t, block)]
-    proved = [
-        t
-        for t in unclaimed
-        if not _may_be_others_swap(t, claims) and claims.is_proved_by(t, block, ours=True)
-    ]
+    unclaimed = [t for t in others if not claims.is_others(t, block)]
+    proved, unproved = _parted(
+        unclaimed, lambda t: not _may_be_others_swap(t, claims) and claims.is_proved_by(t, block, ours=True)
+    )
+    swapped, left = _parted(unproved, lambda t: _is_swapped(t, claims))
     claimed = [limited for t in (*clear, *proved) if (limited := _claimed(t)).amount > 0]
-    swapped = [t for t in unclaimed if t not in proved and _is_swapped(t, claims)]
     # A delivery is what nothing else claims; only where no such transfer is left it may be a claimed one.
-    free = Counter(t.amount for t in unclaimed if t not in proved and t not in swapped)
-    contested = Counter(claims.elsewhere) - free
+    contested = Counter(claims.elsewhere) - Counter(t.amount for t in left)
     if claimed and any(t.amount in contested for t in (*clear, *proved)) and not claims.is_accepted:
         return AMBIGUOUS_DELIVERY
     if credited := _within_gains([*claimed, *swapped]):
@@ -198,6 +201,16 @@ def bind(
     if claims.names_ours and unclaimed:
         return AMBIGUOUS_SWAP if claims.names_others else _CAME_OTHERWISE
     return UNBOUND if is_complete else UNVERIFIABLE
+
+
+def _parted(
+    transfers: Iterable[Transfer], has: Callable[[Transfer], bool]
+) -> tuple[list[Transfer], list[Transfer]]:
+    """Return the transfers that have it, and those that have not."""
+    parts: tuple[list[Transfer], list[Transfer]] = ([], [])
+    for transfer in transfers:
+        parts[0 if has(transfer) else 1].append(transfer)
+    return parts
 
 
 def _is_swapped(transfer: Transfer, claims: Claims) -> bool:
@@ -248,13 +261,13 @@ def _delivered(
     arrived: Sequence[Transfer], claims: Claims, delivery: Delivery, block: Block, *, is_complete: bool
 ) -> Bound | Unbound:
     """Return the one transfer that is the delivery: the one of the reported amount, else the only one that there is."""
-    own = [t for t in arrived if not _is_claimed(t, claims, block)]
-    free = [t for t in own if not delivery.taken.includes(t)]
+    claimed, own = _parted(arrived, lambda t: _is_claimed(t, claims, block))
+    used, free = _parted(own, delivery.taken.includes)
     inside = [t for t in free if not delivery.is_own or _is_inside_the_swap(t, claims)]
     for transfer in inside:
         if transfer.amount == delivery.reported:
             return _up_to_what_is_left(transfer, arrived, claims, delivery, block)
-    reported = [t for t in arrived if t not in free and t.amount == delivery.reported]
+    reported = [t for t in (*claimed, *used) if t.amount == delivery.reported]
     if any(map(delivery.taken.includes, reported)) or (own and not free):
         return _TAKEN_DELIVERY
     if reported:

@@ -8,16 +8,16 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from chains.clients.base import Snapshot
-from chains.models import Chain, Token
+from chains.models import Chain, ChainType, Token
 from payments.binding import Claims
 from payments.judging import Terms, all_references
 from payments.models import PayerProof, Payment, PaymentRequest, Quote
 from payments.proof_windows import Proof
-from payments.swaps.binding import NOTHING_NAMED, Naming
+from payments.swaps.binding import NOTHING_NAMED, Naming, seen_from
 from payments.swaps.claims import (
     contracts_of,
     deliveries_of,
-    named_by,
+    namings_in,
     quotes_named_in,
     reported_elsewhere,
 )
@@ -49,14 +49,15 @@ def cases_of(
     deliveries = deliveries_of(payments, chain)
     reported = reported_elsewhere(payments, chain)
     quotes = {**quotes, **quotes_named_in(snapshot, chain)}
+    namings = namings_in(snapshot, quotes.values(), chain)
+    is_solana = chain.chain_type == ChainType.SOLANA
     cases = {}
     for payment in payments:
         request = requests[payment.request_id]
         named = NOTHING_NAMED
         # Of a delivery in the customer's own transaction only what lies within the swap's own call counts.
         if not payment.has_delivery or payment.names_itself:
-            facts = snapshot.transactions.get(payment.transaction_hash)
-            named = named_by(facts, request.pk, quotes.values(), chain)
+            named = seen_from(request.pk, namings.get(payment.transaction_hash, ()), is_solana=is_solana)
         quote = quotes[named.quote.pk] if named.quote else None
         claims = Claims(
             reference=bytes(request.reference) if request.references else None,

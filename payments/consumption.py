@@ -4,7 +4,7 @@ A unique constraint on (chain, transaction, slot) decides the first. The second 
 of one transaction can go to one account: the credits of one transaction are made one after the other.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Sum
@@ -12,34 +12,56 @@ from django.db.models import Sum
 from chains.clients.base import Transfer
 from payments.models import ConsumedTransfer, Payment
 
+_ROWS_AT_ONCE = 2000
 
-def consume(payment: Payment, transfers: Iterable[Transfer]) -> int:
+
+def consume(payment: Payment, transfers: Sequence[Transfer]) -> int:
     """Take the transfers for this payment, inside the transaction that credits it; return how many base units it got.
 
     A transfer that was credited before gives nothing.
     """
-    return sum(_consume(payment, transfer) for transfer in transfers)
+    limited = [transfer for transfer in transfers if transfer.gain is not None]
+    unlimited = {transfer.slot: transfer.amount for transfer in transfers if transfer.gain is None}
+    return sum(_consume_within_gain(payment, t, t.gain or 0) for t in limited) + _insert(
+        payment, "", unlimited
+    )
 
 
-def _consume(payment: Payment, transfer: Transfer) -> int:
-    amount = transfer.amount
-    if transfer.gain is not None:
-        amount = min(amount, transfer.gain - _credited(payment, transfer))
-    if amount <= 0:
-        return 0
-    try:
-        with transaction.atomic():
-            ConsumedTransfer.objects.create(
-                chain=payment.counted_chain,
-                transaction_hash=payment.counted_hash,
-                slot=transfer.slot,
-                account=transfer.account,
+def _consume_within_gain(payment: Payment, transfer: Transfer, gain: int) -> int:
+    amount = min(transfer.amount, gain - _credited(payment, transfer))
+    return _insert(payment, transfer.account, {transfer.slot: amount})
+
+
+def _insert(payment: Payment, account: str, amounts: Mapping[str, int]) -> int:
+    """Store the consumed amounts by their slots, all at once; return the sum of those that were not consumed before.
+
+    One transaction can hold tens of thousands of transfers, and its request is locked until they are stored.
+    """
+    chain, hash_ = payment.counted_chain, payment.counted_hash
+    stored = ConsumedTransfer.objects.filter(chain=chain, transaction_hash=hash_)
+    while True:
+        # A conflict means that another worker has committed one of them meanwhile: it is seen the next time.
+        taken = set(stored.values_list("slot", flat=True))
+        free = {slot: amount for slot, amount in amounts.items() if slot not in taken and amount > 0}
+        rows = [
+            ConsumedTransfer(
+                chain=chain,
+                transaction_hash=hash_,
+                slot=slot,
+                account=account,
                 payment=payment,
                 amount=amount,
             )
-    except IntegrityError:
-        return 0
-    return amount
+            for slot, amount in free.items()
+        ]
+        try:
+            with transaction.atomic():
+                ConsumedTransfer.objects.bulk_create(rows, batch_size=_ROWS_AT_ONCE)
+        except IntegrityError:
+            if not free.keys() & set(stored.values_list("slot", flat=True)):
+                raise
+        else:
+            return sum(free.values())
 
 
 def _credited(payment: Payment, transfer: Transfer) -> int:

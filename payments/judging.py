@@ -5,7 +5,8 @@ turn either round; `NotFound` and `NotYet` are not. (The fourth kind, no usable 
 it as a ChainError.)
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -13,6 +14,7 @@ from chains.amounts import display_amount
 from chains.clients.base import Block, Head, TransactionFacts, Transfer
 from payments.binding import AMBIGUOUS_SWAP, UNBOUND, Bound, BoundBy, Claims, bind
 from payments.models.payment import FailureCode
+from payments.own_money import EXCHANGED, LENT, RETURNED, lent_before, was_exchanged, went_back
 from payments.proof_windows import CLOCK_ALLOWANCE
 
 _AHEAD = 2**62  # above every block's number
@@ -26,10 +28,6 @@ NOT_OUR_SWAP = (
 )
 _UNREADABLE = (
     "The transaction is too large for this network's nodes to show, so it can't be verified for now."
-)
-_LENT = (
-    "The recipient sent money out in the same transaction before this arrived, so it may be its own. The merchant can "
-    "accept the payment."
 )
 _ARRIVED_UNMATCHED = frozenset(
     {FailureCode.TRANSACTION_NOT_BOUND, FailureCode.TRANSACTION_AMBIGUOUS, FailureCode.NOT_VERIFIABLE}
@@ -203,8 +201,7 @@ def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
     claims, bound = terms.claims, None
     if claims.delivery is None:
         block = _first_block(terms, Block(_AHEAD, "", terms.asked_at))
-        arrived, _ = _arrived(terms, facts.intended, facts.sender)
-        promised = bind(arrived, claims, block)
+        promised = bind(_arrived(terms, facts.intended, facts.sender), claims, block)
         bound = promised if isinstance(promised, Bound) else None
         if bound is None and claims.names_ours and not claims.names_others:
             bound = Bound((), BoundBy.PROVIDER)
@@ -222,13 +219,12 @@ def _decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refu
     refused = _refused_outright(terms, facts, block)
     if refused is not None:
         return refused
-    arrived, sent_on = _arrived(terms, facts.transfers, facts.sender)
+    arrived = _arrived(terms, facts.transfers, facts.sender)
     if not arrived:
         return _nothing_arrived(terms, facts)
     bound = bind(arrived, terms.claims, _first_block(terms, block), is_complete=facts.is_complete)
     if isinstance(bound, Bound):
-        lent = _lent(terms, facts, arrived, sent_on)
-        return _without(lent, terms, facts, block, arrived, bound)
+        return _without_own_money(terms, facts, block, arrived, bound)
     amount = sum(t.amount for t in arrived) if bound.code in _ARRIVED_UNMATCHED else None
     return Refused(bound.code, bound.message, amount, bound.may_be_delivery)
 
@@ -265,76 +261,68 @@ def _first_block(terms: Terms, block: Block) -> Block:
     return replace(block, number=number, time=time)
 
 
-def _arrived(
-    terms: Terms, transfers: Sequence[Transfer], signer: str
-) -> tuple[list[Transfer], Mapping[str, int]]:
-    """Return what reached the recipient, less what it sent back to the payer, and, by slot, what it sent to others.
+def _arrived(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[Transfer]:
+    """Return what reached the recipient, less what the recipient sent back to its payer in the same transaction.
 
     On Solana every credit is held to the account's own gain as well. The gain alone would let a payer who gets the
     money back be credited with what another payer's delivery brought.
     """
     moved = [t for t in transfers if t.token == terms.token and t.amount > 0 and t.sender != t.recipient]
     arrived = [t for t in moved if t.recipient == terms.recipient]
-    sent_on = {}
+    returned: Counter[str] = Counter()
     for back in moved:
         if back.sender == terms.recipient:
-            arrived, sent_on[back.slot] = _less(arrived, back.amount, back.recipient, signer)
-    return arrived, sent_on
+            returned[back.recipient] += back.amount
+    return _less(arrived, returned, signer) if returned else arrived
 
 
-def _without(
-    lent: Set[str],
-    terms: Terms,
-    facts: TransactionFacts,
-    block: Block,
-    arrived: Sequence[Transfer],
-    bound: Bound,
+def _without_own_money(
+    terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer], bound: Bound
 ) -> Bound | Refused:
-    """Return `bound` without the claimed transfers that may be the recipient's own money on its way back."""
-    is_claimed = bound.by in (BoundBy.REFERENCE, BoundBy.PAYER) and not terms.claims.is_accepted
-    if not is_claimed or lent.isdisjoint(t.slot for t in bound.transfers):
+    """Return `bound` without what may be the recipient's own money. What the merchant accepted is not asked."""
+    claims, refused = terms.claims, Refused(FailureCode.NOT_VERIFIABLE, LENT, bound.amount)
+    if claims.is_accepted or (claims.delivery is not None and not claims.delivery.is_own):
         return bound
-    # Without what claims it, such a transfer counts only where the request's own swap made it.
-    unclaimed = [replace(t, references=(), made_by="") if t.slot in lent else t for t in arrived]
-    rest = bind(unclaimed, terms.claims, _first_block(terms, block), is_complete=facts.is_complete)
-    return rest if isinstance(rest, Bound) else Refused(FailureCode.NOT_VERIFIABLE, _LENT, bound.amount)
+    payers = {facts.sender, *(t.sender for t in arrived), *(t.made_by for t in arrived)}
+    lent = lent_before(facts.transfers, arrived, terms.token, terms.recipient, payers)
+    if not lent.isdisjoint(t.slot for t in bound.transfers):
+        # What anyone puts beside a payment that came before, or after all was back, spoils nothing.
+        rest = [t for t in arrived if t.slot not in lent]
+        without = bind(rest, claims, _first_block(terms, block), is_complete=facts.is_complete)
+        if not isinstance(without, Bound):
+            return refused
+        bound = without
+    if went_back(facts.transfers, bound.transfers, terms.token, terms.recipient, payers):
+        return replace(refused, message=RETURNED)
+    is_claimed = bound.by in (BoundBy.REFERENCE, BoundBy.PAYER)
+    if is_claimed and was_exchanged(
+        facts.transfers, terms.token, terms.recipient, terms.known_tokens, facts.sender
+    ):
+        return replace(refused, message=EXCHANGED)
+    return bound
 
 
-def _lent(
-    terms: Terms, facts: TransactionFacts, arrived: Sequence[Transfer], sent_on: Mapping[str, int]
-) -> Set[str]:
-    """Return the slots of what may be money that the recipient had sent to others before, in the same transaction.
+def _less(arrived: Sequence[Transfer], returned: Mapping[str, int], signer: str) -> list[Transfer]:
+    """Return `arrived` less what came back to each payer: from what that account paid, then from all that it signed.
 
-    A lending contract's own money can come back by way of several accounts, and look like a payment. What arrives may
-    be that until as much has come back as was sent. On Solana the account's gain limits what counts.
+    What can be claimed comes first. A transfer that the account did not make itself may serve another payer's order.
+    The cost grows with the transfers alone: who makes the transaction decides how many there are.
     """
-    kept = {t.slot: t.amount for t in arrived}
-    lent: set[str] = set()
-    owed = 0
-    for transfer in facts.transfers:
-        if transfer.token != terms.token or transfer.gain is not None:
-            continue
-        owed += sent_on.get(transfer.slot, 0)
-        if owed > 0 and transfer.slot in kept:
-            lent.add(transfer.slot)
-            owed = max(owed - kept[transfer.slot], 0)
-    return lent
-
-
-def _less(arrived: Sequence[Transfer], amount: int, payer: str, signer: str) -> tuple[list[Transfer], int]:
-    """Return `arrived` less what came back to `payer`, and what of `amount` was none of that account's.
-
-    It is taken from what the account paid, then from all that it signed. What can be claimed comes first. A transfer
-    that the account did not make itself may serve another payer's order.
-    """
-    own = [t for t in arrived if payer in (t.sender, t.made_by)]
-    rest = [t for t in arrived if t not in own] if payer == signer else []
+    by_payer: dict[str, list[Transfer]] = defaultdict(list)
+    for transfer in arrived:
+        for payer in {transfer.sender, transfer.made_by} & returned.keys():
+            by_payer[payer].append(transfer)
     left = {id(t): t.amount for t in arrived}
-    for transfer in sorted((*own, *rest), key=lambda t: (t.made_by != payer, not t.references, t not in own)):
-        taken = min(amount, left[id(transfer)])
-        left[id(transfer)] -= taken
-        amount -= taken
-    return [replace(t, amount=left[id(t)]) for t in arrived if left[id(t)] > 0], amount
+    for payer, amount in returned.items():
+        own = {id(t) for t in by_payer[payer]}
+        deductible = arrived if payer == signer else by_payer[payer]
+        for transfer in sorted(
+            deductible, key=lambda t: (t.made_by != payer, not t.references, id(t) not in own)
+        ):
+            taken = min(amount, left[id(transfer)])
+            left[id(transfer)] -= taken
+            amount -= taken
+    return [replace(t, amount=left[id(t)]) for t in arrived if left[id(t)] > 0]
 
 
 def depth(block: Block, head: Head) -> int:

@@ -69,6 +69,31 @@ def by_trace(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trac
     return claims
 
 
+def less_arrival_fees(
+    transfers: Mapping[int, Transfer], emitted: Mapping[int, EmittedLog], trace: Trace
+) -> dict[int, Transfer]:
+    """Return the transfers with what the payer's transfer left at its recipient, given the trace's twins of the logs.
+
+    Some tokens log the whole transfer and then, in the same call, a fee that the recipient pays out of it. That is a
+    fee of the payer's: it never was the recipient's to send.
+    """
+    found = dict(transfers)
+    arrived: dict[int, int] = {}  # by the call, the place of the log that brought the recipient its tokens
+    for place, transfer in sorted(transfers.items()):
+        number = emitted[place].call
+        call = trace.calls[number]
+        asked = token_call(call.sender, call.to, call.data) if call.kind == "CALL" else None
+        if asked is None or transfer.token != asked.token:
+            continue
+        if transfer.recipient == asked.recipient:
+            arrived.setdefault(number, place)
+        elif transfer.sender == asked.recipient and number in arrived:
+            brought = found[arrived[number]]
+            found[arrived[number]] = replace(brought, amount=max(brought.amount - transfer.amount, 0))
+            found[place] = replace(transfer, sender=brought.sender)
+    return found
+
+
 def emitted_in(transfers: Mapping[int, Transfer], logs: Sequence[Log], trace: Trace) -> dict[int, EmittedLog]:
     """Return the twin in the trace of each transfer's log, by the log's place. The trace has to be complete."""
     return {
@@ -84,10 +109,14 @@ def by_own_call(
 ) -> dict[int, Claim]:
     """Return the claim of a transaction that is itself the call of a token, on the one log that is its own.
 
-    If the token logged several transfers between these two accounts, which one is the call's is not certain.
+    If the token logged several transfers between these two accounts, which one is the call's is not certain. Nor is
+    what the recipient kept, if it sent any away.
     """
     asked = token_call(sender, to, data) if to is not None else None
-    if asked is None:
+    if asked is None or any(
+        (transfer.token, transfer.sender) == (to, asked.recipient) != (to, transfer.recipient)
+        for transfer in transfers.values()
+    ):
         return {}
     own = {place: transfer for place, transfer in transfers.items() if _is_of(asked, transfer)}
     return _shared_out(asked, own) if len(own) == 1 else {}

@@ -77,6 +77,7 @@ def transfers(
     if trace is not None:
         claims = evm_binding.by_trace(tokens, logs, trace)
         emitted = evm_binding.emitted_in(tokens, logs, trace)
+        tokens = evm_binding.less_arrival_fees(tokens, emitted, trace)
         within = {place: mentions.around(trace, twin.call) for place, twin in emitted.items()}
     elif is_trace_unreadable:
         within = {}

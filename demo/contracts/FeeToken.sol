@@ -20,3 +20,40 @@ contract FeeToken is TestToken {
         _give(from, to, value - fee);
     }
 }
+
+/// Logs the whole transfer and then a fee that the recipient pays out of it, in the same call.
+contract ArrivalFeeToken is TestToken {
+    address public constant COLLECTOR = address(0xFEE);
+
+    constructor(string memory name_, string memory symbol_, uint8 decimals_)
+        TestToken(name_, symbol_, decimals_)
+    {}
+
+    function _transfer(address from, address to, uint256 value) internal override {
+        super._transfer(from, to, value);
+        uint256 fee = value / 100;
+        _take(to, fee);
+        _give(to, COLLECTOR, fee);
+    }
+}
+
+/// Keeps shares, and logs the amount that it was asked for: rounding makes what arrives up to one unit less.
+contract SharesToken is TestToken {
+    uint256 internal constant UNITS = 7;
+    uint256 internal constant SHARES = 5;
+
+    constructor(string memory name_, string memory symbol_, uint8 decimals_)
+        TestToken(name_, symbol_, decimals_)
+    {}
+
+    function balanceInUnits(address owner) external view returns (uint256) {
+        return balanceOf[owner] * UNITS / SHARES;
+    }
+
+    function _transfer(address from, address to, uint256 value) internal override {
+        uint256 shares = value * SHARES / UNITS;
+        _take(from, shares);
+        balanceOf[to] += shares;
+        emit Transfer(from, to, value);
+    }
+}

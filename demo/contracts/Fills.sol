@@ -168,3 +168,53 @@ contract CountingShop {
         payments++;
     }
 }
+
+/// An ERC-4337 account that takes every operation for signed, and makes a call that it was given before instead of the
+/// one that it is asked for. The implementation of a proxy.
+contract ForgedAccount {
+    address internal target;
+    bytes internal data;
+
+    receive() external payable {}
+
+    function load(address target_, bytes calldata data_) external {
+        target = target_;
+        data = data_;
+    }
+
+    function validateUserOp(PackedUserOperation calldata, bytes32, uint256 missing) external returns (uint256) {
+        (bool done, ) = msg.sender.call{value: missing}("");
+        require(done);
+        return 0;
+    }
+
+    function execute(address, uint256, bytes calldata) external {
+        (bool done, ) = target.call(data);
+        require(done);
+    }
+}
+
+/// Pays in the call that creates it.
+contract PayingBirth {
+    constructor(address payable recipient, bytes memory data) payable {
+        (bool done, ) = recipient.call{value: msg.value}(data);
+        require(done);
+    }
+}
+
+/// A second address of a token: what is asked of it, the token does, and both log it.
+contract SecondAddress {
+    TestToken public immutable token;
+
+    event Transfer(address indexed from, address indexed to, uint256 value);
+
+    constructor(TestToken token_) {
+        token = token_;
+    }
+
+    function transfer(address to, uint256 value) external returns (bool) {
+        require(token.transferFrom(msg.sender, to, value));
+        emit Transfer(msg.sender, to, value);
+        return true;
+    }
+}

@@ -81,3 +81,24 @@ contract HookToken is TestToken {
         super._transfer(from, to, value);
     }
 }
+
+/// Calls the recipient's hook after it has moved the tokens, as ERC-777 tokens do.
+contract ReceiverHookToken is TestToken {
+    mapping(address => bool) public isCalled;
+
+    constructor(string memory name_, string memory symbol_, uint8 decimals_)
+        TestToken(name_, symbol_, decimals_)
+    {}
+
+    function register(address recipient) external {
+        isCalled[recipient] = true;
+    }
+
+    function _transfer(address from, address to, uint256 value) internal override {
+        super._transfer(from, to, value);
+        if (isCalled[to]) {
+            (bool done, ) = to.call(abi.encodeWithSignature("tokensReceived(address,uint256)", from, value));
+            require(done);
+        }
+    }
+}

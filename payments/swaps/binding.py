@@ -61,41 +61,55 @@ class Named:
 NOTHING_NAMED = Named(Naming.NOBODYS)
 
 
-def named_quote(
-    facts: TransactionFacts, request_id: UUID, quotes: Iterable[BuiltQuote], *, is_solana: bool
-) -> Named:
-    """Return which of the built `quotes` of this chain the transaction names, seen from the request.
+@dataclass(frozen=True)
+class NamedQuote:
+    """A quote that a transaction names, and the places among its mentions of the calls that carry the quote's id."""
 
-    A transaction older than a quote can't have been made of it. Where it names several of the request's own, the one
-    that was made last counts.
+    quote: BuiltQuote
+    calls: frozenset[int]
+
+
+def quotes_named(
+    facts: TransactionFacts, quotes: Iterable[BuiltQuote], *, is_solana: bool
+) -> tuple[NamedQuote, ...]:
+    """Return those of the built `quotes` of this chain that the transaction names, whoever's they are.
+
+    A transaction older than a quote can't have been made of it. This is done once for each transaction, however many
+    payments name it: who makes it decides how much it says, and an id that occurs nowhere is passed over in one search.
     """
-    named = [
-        quote
-        for quote in quotes
-        if (facts.block is None or facts.block.time >= quote.made_at - CLOCK_ALLOWANCE)
-        and any(_names(mention, quote, is_solana=is_solana) for mention in facts.mentions)
-    ]
-    own = [quote for quote in named if quote.request_id == request_id]
+    if not facts.mentions:
+        return ()
+    said = b"".join(mention.data for mention in facts.mentions)
+    named = []
+    for quote in quotes:
+        is_old = facts.block is not None and facts.block.time < quote.made_at - CLOCK_ALLOWANCE
+        if is_old or quote.bound_by[:PREFIX_BYTES] not in said:
+            continue
+        places = [
+            place
+            for place, mention in enumerate(facts.mentions)
+            if _names(mention, quote, is_solana=is_solana)
+        ]
+        calls = frozenset(place for place in places if not facts.mentions[place].is_log)
+        named += [NamedQuote(quote, calls)] if places else []
+    return tuple(named)
+
+
+def seen_from(request_id: UUID, named: Sequence[NamedQuote], *, is_solana: bool) -> Named:
+    """Return whose quotes a transaction names, seen from the request.
+
+    Where it names several of the request's own, the one that was made last counts.
+    """
     if not named:
         return NOTHING_NAMED
-    others = [quote for quote in named if quote.request_id != request_id]
+    own = [one for one in named if one.quote.request_id == request_id]
+    others = [one for one in named if one.quote.request_id != request_id]
     # On Solana the customer signs all of a transaction, so that nothing in it is a stranger's addition.
-    others_calls = _calls_naming(facts, [] if is_solana else others, is_solana=is_solana)
+    others_calls = frozenset().union(*(one.calls for one in others if not is_solana))
     if not own:
         return Named(Naming.ANOTHERS, others_calls=others_calls)
-    quote = max(own, key=lambda quote: (quote.made_at, quote.pk))
-    calls = _calls_naming(facts, [quote], is_solana=is_solana)
-    return Named(Naming.SEVERAL if others else Naming.OURS, quote, calls, others_calls)
-
-
-def _calls_naming(
-    facts: TransactionFacts, quotes: Sequence[BuiltQuote], *, is_solana: bool
-) -> frozenset[int]:
-    return frozenset(
-        place
-        for place, mention in enumerate(facts.mentions)
-        if not mention.is_log and any(_names(mention, quote, is_solana=is_solana) for quote in quotes)
-    )
+    last = max(own, key=lambda one: (one.quote.made_at, one.quote.pk))
+    return Named(Naming.SEVERAL if others else Naming.OURS, last.quote, last.calls, others_calls)
 
 
 def _names(mention: Mention, quote: BuiltQuote, *, is_solana: bool) -> bool:

@@ -6,11 +6,11 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from chains.clients.base import Snapshot, TransactionFacts
+from chains.clients.base import Snapshot
 from chains.models import Chain, ChainType
 from payments.binding import Delivery, Taken
 from payments.models import ConsumedTransfer, PayerProof, Payment, Quote
-from payments.swaps.binding import NOTHING_NAMED, BuiltQuote, Named, named_quote, possible_ids
+from payments.swaps.binding import BuiltQuote, NamedQuote, possible_ids, quotes_named
 
 _ASKED_AT_ONCE = 10_000
 _PREFIXES_AT_ONCE = 200
@@ -65,12 +65,11 @@ def _built(chain: Chain) -> QuerySet[Quote]:
     return Quote.objects.filter(route__chain=chain, built_at__isnull=False).select_related("route__token")
 
 
-def named_by(
-    facts: TransactionFacts | None, request_id: UUID, quotes: Iterable[Quote], chain: Chain
-) -> Named:
-    """Return whose quotes the transaction names, seen from the request."""
-    if facts is None:
-        return NOTHING_NAMED
+def namings_in(
+    snapshot: Snapshot, quotes: Iterable[Quote], chain: Chain
+) -> dict[str, tuple[NamedQuote, ...]]:
+    """Return which of these quotes each transaction names, by its hash."""
+    is_solana = chain.chain_type == ChainType.SOLANA
     built = [
         BuiltQuote(
             quote.pk,
@@ -81,7 +80,11 @@ def named_by(
         )
         for quote in quotes
     ]
-    return named_quote(facts, request_id, built, is_solana=chain.chain_type == ChainType.SOLANA)
+    return {
+        hash_: quotes_named(facts, built, is_solana=is_solana)
+        for hash_, facts in snapshot.transactions.items()
+        if facts is not None
+    }
 
 
 def deliveries_of(payments: Sequence[Payment], chain: Chain) -> dict[str, Delivery]:

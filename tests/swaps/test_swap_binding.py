@@ -3,13 +3,15 @@
 import uuid
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.clients.base import Block, Mention, TransactionFacts
-from payments.swaps.binding import BuiltQuote, Naming, named_quote, names, possible_ids
+from payments.swaps import binding
+from payments.swaps.binding import BuiltQuote, Naming, names, possible_ids, quotes_named, seen_from
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ID = bytes(range(1, 33))
@@ -89,7 +91,7 @@ def quote(
 
 
 def seen(facts: TransactionFacts, *quotes: BuiltQuote) -> tuple[Naming, int | None]:
-    named = named_quote(facts, OURS, quotes, is_solana=False)
+    named = seen_from(OURS, quotes_named(facts, quotes, is_solana=False), is_solana=False)
     return named.naming, named.quote.pk if named.quote else None
 
 
@@ -105,9 +107,10 @@ def test_whose_it_is() -> None:
 def test_the_calls_of_each_are_told_apart() -> None:
     mentions = (call(SELECTOR + OTHER_ID), call(SELECTOR + ID), log(OTHER_ID), call(SELECTOR + ID + OTHER_ID))
     quotes = (quote(), quote(OTHER_ID, ANOTHERS, 2))
-    named = named_quote(mined(*mentions), OURS, quotes, is_solana=False)
+    named = seen_from(OURS, quotes_named(mined(*mentions), quotes, is_solana=False), is_solana=False)
     assert (named.calls, named.others_calls) == (frozenset({1, 3}), frozenset({0, 3}))
-    assert named_quote(mined(*mentions), OURS, quotes, is_solana=True).others_calls == frozenset()
+    on_solana = seen_from(OURS, quotes_named(mined(*mentions), quotes, is_solana=True), is_solana=True)
+    assert on_solana.others_calls == frozenset()
 
 
 def test_of_several_quotes_of_one_request_the_last_made_counts() -> None:
@@ -174,3 +177,20 @@ def test_no_bytes_break_it(data: bytes) -> None:
             ids, prefixes = possible_ids([mention], is_solana=is_solana)
             assert all(len(found) == 32 for found in ids)
             assert all(len(found) == 8 and any(found) for found in prefixes)
+
+
+def test_quotes_whose_ids_occur_nowhere_cost_one_search_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who makes a transaction decides how much it says: it is not gone through for each quote of the batch."""
+    compared: list[bytes] = []
+
+    def compare(mention: Mention, bound_by: bytes, *, is_solana: bool) -> bool:
+        compared.append(bound_by)
+        return names(mention, bound_by, is_solana=is_solana)
+
+    monkeypatch.setattr(binding, "names", compare)
+    mentions = [call(n.to_bytes(2) * 50) for n in range(1000)]
+    mentions[500] = call(SELECTOR + ID)
+    others = [quote(sha256(n.to_bytes(2)).digest(), ANOTHERS, n) for n in range(2, 300)]
+    [named] = quotes_named(mined(*mentions), [quote(), *others], is_solana=False)
+    assert (named.quote.pk, named.calls) == (1, frozenset({500}))
+    assert compared == [ID] * 1000

@@ -57,9 +57,12 @@ class World:
 
     def deploy(self, artifact: str, types: Sequence[str] = (), values: Sequence[Any] = ()) -> str:
         """Deploy a contract; return its address."""
-        code = bytes.fromhex(_artifacts()[artifact]["bytecode"][2:]) + encode(list(types), list(values))
-        receipt = self.receipt(self.call(None, code))
+        receipt = self.receipt(self.call(None, self.creation(artifact, types, values)))
         return to_checksum_address(receipt["contractAddress"])
+
+    def creation(self, artifact: str, types: Sequence[str] = (), values: Sequence[Any] = ()) -> bytes:
+        """Return the input of the transaction that deploys a contract."""
+        return bytes.fromhex(_artifacts()[artifact]["bytecode"][2:]) + encode(list(types), list(values))
 
     def place(self, artifact: str) -> str:
         """Return the one contract of this kind, deployed at the first call."""

@@ -118,3 +118,62 @@ def test_a_payment_made_within_a_transfer_counts_once(world: World, ask: Ask, to
     assert is_paid(payers, sent)
     assert payers.amount_paid == AMOUNT
     assert ConsumedTransfer.objects.count() == 1
+
+
+@pytest.mark.parametrize("token", ["ArrivalFeeToken"], indirect=True)
+@pytest.mark.parametrize("through", ["directly", "by a Safe"])
+def test_a_fee_that_is_taken_on_arrival_is_not_credited(
+    world: World, ask: Ask, token: Token, either_node: bool, through: str
+) -> None:
+    """The token logs the whole transfer, and a fee of the recipient's in the same call."""
+    request, safe = ask("100", token), world.safe()
+    before = world.chain.token_balance(token.contract_address, request.recipient_address)
+    data = transfer_data(request.recipient_address, AMOUNT, bytes(request.reference))
+    if through == "directly":
+        mint(world, token, world.chain.payer, AMOUNT)
+        sent = world.call(token.contract_address, data)
+    else:
+        mint(world, token, safe.address, AMOUNT)
+        sent = safe.send(safe.execution(token.contract_address, data))
+    gained = world.chain.token_balance(token.contract_address, request.recipient_address) - before
+    assert gained == 99 * USDC_UNIT
+    if not either_node:
+        assert refusal(request, sent) in UNPROVED, "which call took it from the recipient is not known"
+        return
+    payment = decide(request, sent)
+    request.refresh_from_db()
+    assert (payment.status, payment.amount_received) == ("completed", gained)
+    assert request.amount_remaining == USDC_UNIT
+
+
+@pytest.mark.parametrize("token", ["ArrivalFeeToken"], indirect=True)
+def test_two_payments_with_a_fee_on_arrival_count_both(world: World, ask: Ask, token: Token) -> None:
+    """A fee is no money that the recipient sent out before the second one."""
+    first, second, safe = ask("100", token), ask("50", token), world.safe()
+    mint(world, token, safe.address, 2 * AMOUNT)
+    sent = safe.send(
+        safe.multi_send(
+            *[
+                (token.contract_address, 0, transfer_data(r.recipient_address, r.amount, bytes(r.reference)))
+                for r in (first, second)
+            ]
+        )
+    )
+    submit_all(sent, first, second)
+    assert decide(first, sent).amount_received == 99 * USDC_UNIT
+    assert decide(second, sent).amount_received == 49_500_000
+
+
+@pytest.mark.parametrize("token", ["SharesToken"], indirect=True)
+def test_of_a_token_that_keeps_shares_the_logged_amount_counts(
+    world: World, ask: Ask, token: Token, either_node: bool
+) -> None:
+    """Rounding leaves less than one unit of it at the sender, which no log shows."""
+    request, contract = ask("100", token), token.contract_address
+    mint(world, token, world.chain.payer, AMOUNT)
+    before = world.chain.token_balance(contract, request.recipient_address)
+    data = transfer_data(request.recipient_address, AMOUNT - 1, bytes(request.reference))
+    payment = decide(request, world.call(contract, data))
+    shares = world.chain.token_balance(contract, request.recipient_address) - before
+    assert payment.amount_received == AMOUNT - 1
+    assert 0 <= AMOUNT - 1 - shares * 7 // 5 <= 1
