@@ -119,6 +119,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
             ErrorCode.TOKEN_UNKNOWN,
             ErrorCode.TOKEN_NOT_ON_CHAIN,
             ErrorCode.ADDRESS_INVALID,
+            ErrorCode.RECIPIENT_NOT_ALLOWED,
             ErrorCode.URL_INVALID,
             ErrorCode.URL_NOT_ALLOWED,
         ],
@@ -126,12 +127,13 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
     )
     def create(self, request: Request) -> Effect:
         """Create a payment request."""
-        serializer = CreateRequestSerializer(data=request.data)
+        merchant = merchant_of(request)
+        serializer = CreateRequestSerializer(data=request.data, context={"merchant": merchant})
         serializer.is_valid(raise_exception=True)
         order = serializer.order()
 
         def effect() -> Response:
-            created = create_request(merchant_of(request), order, actor=actor_of(request))
+            created = create_request(merchant, order, actor=actor_of(request))
             return Response(PaymentRequestSerializer(created).data, status=status.HTTP_201_CREATED)
 
         return effect

@@ -42,6 +42,7 @@ class ErrorCode(StrEnum):
     TRANSACTION_HASH_INVALID = "transaction_hash_invalid"
     IDEMPOTENCY_KEY_INVALID = "idempotency_key_invalid"
     SIGNATURE_INVALID = "signature_invalid"
+    RECIPIENT_NOT_ALLOWED = "recipient_not_allowed"
 
     API_KEY_MISSING = "api_key_missing"
     API_KEY_INVALID = "api_key_invalid"
