@@ -1,4 +1,4 @@
-"""What the command line changes of a merchant's security is done or refused whole, and stands in the security log."""
+"""What the command line changes of a merchant's security is done or refused whole, and is in the security log."""
 
 from io import StringIO
 from typing import Any
