@@ -1,6 +1,5 @@
 """The public catalogue (spec 4): active chains and tokens alone, as plain arrays."""
 
-from django.http import Http404
 from django.utils.cache import patch_cache_control
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import viewsets
@@ -10,6 +9,7 @@ from rest_framework.response import Response
 from chains.lookup import find_chain
 from chains.models import Chain, Token
 from chains.serializers import ChainSerializer, TokenSerializer
+from config.api.objects import ObjectMissing
 from config.api.schema import operation
 
 _CACHE_SECONDS = 60
@@ -55,7 +55,7 @@ class CatalogueViewSet(viewsets.ViewSet):
         """Return the active tokens of an active chain; 404 for any other chain."""
         chain = find_chain(chain_id)
         if chain is None:
-            raise Http404
+            raise ObjectMissing("active chain", str(chain_id))
         tokens = Token.objects.filter(chain=chain, is_active=True)
         return _cacheable(Response(TokenSerializer(tokens, many=True).data))
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404
 from rest_framework.request import Request
 
 from chains.addresses import AddressError, normalise_address
@@ -14,6 +13,7 @@ from chains.clients.base import ChainClient
 from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode
+from config.api.objects import ObjectMissing, find_object
 from config.api.serializers import StrictSerializer
 from payments.models import PaymentRequest, Route
 from payments.swaps.tokens import token_to_pay_with
@@ -29,31 +29,27 @@ def validated(serializer_class: type[StrictSerializer], request: Request) -> dic
 
 
 def find_request(id_or_shortcode: str) -> PaymentRequest:
-    """Return the request with this UUID or shortcode; raises Http404."""
+    """Return the request with this UUID or shortcode; raises ObjectMissing."""
     requests: QuerySet[PaymentRequest] = PaymentRequest.objects.select_related("merchant", "token", "chain")
     try:
         return requests.get(pk=uuid.UUID(id_or_shortcode))
     except (ValueError, PaymentRequest.DoesNotExist):
         pass
-    if not id_or_shortcode.isascii() or not id_or_shortcode.isalnum():
-        raise Http404
-    found = requests.filter(shortcode=id_or_shortcode).first()
+    is_shortcode = id_or_shortcode.isascii() and id_or_shortcode.isalnum()
+    found = requests.filter(shortcode=id_or_shortcode).first() if is_shortcode else None
     if found is None:
-        raise Http404
+        raise ObjectMissing("payment request", id_or_shortcode)
     return found
 
 
 def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
-    """Return the route with this id, of that request if one is named; raises Http404."""
-    if not route_id.isascii() or not route_id.isprintable():
-        raise Http404
+    """Return the route with this id, of that request if one is named; raises ObjectMissing."""
     routes = Route.objects.select_related(
         "request__token", "request__chain", "request__merchant", "chain", "token"
     )
-    route = (routes.filter(request=of) if of else routes).filter(pk=route_id).first()
-    if route is None:
-        raise Http404
-    return route
+    if of is not None:
+        return find_object(routes.filter(request=of), "route of this payment request", route_id)
+    return find_object(routes, "route", route_id)
 
 
 def chain_of(chain_id: int, *, active_only: bool = True) -> Chain:

@@ -99,8 +99,9 @@ def logo_path(found: PaymentRequest) -> str | None:
 
 def _is_payable(found: PaymentRequest, state: str) -> bool:
     """Whether a customer may see where to send money: nothing ended, nothing under way, the chain in service."""
-    in_service = found.chain.is_active and found.token.is_active
-    return in_service and state in ("active", "partly_paid") and not found.is_past_expiry(timezone.now())
+    return (
+        found.is_available and state in ("active", "partly_paid") and not found.is_past_expiry(timezone.now())
+    )
 
 
 def _in_doubt(payments: list[dict[str, Any]]) -> dict[str, Any]:

@@ -47,6 +47,7 @@ _CHECKOUT: dict[str, Any] = {
     "redirect_url": f"https://shop.example.com/orders/1001?payment_request_id={_REQUEST['id']}&status=completed",
     "merchant": _MERCHANT,
     "payments": [_PAYMENT],
+    "is_available": True,
     "pay_with": {"is_routed": True},
     "is_final": True,
     "poll_in_ms": 60000,
@@ -193,6 +194,13 @@ class CheckoutSerializer(serializers.Serializer[Any]):
         many=True,
         read_only=True,
         help_text="Up to 20 payments, newest first. Of more, bound ones are shown before open and failed ones.",
+    )
+    is_available = serializers.BooleanField(
+        read_only=True,
+        help_text=(
+            "Whether the requested token and its chain are active. While they are not, there are no routes, and "
+            "customers should send nothing; what was sent already is verified."
+        ),
     )
     pay_with = PayWithSerializer(read_only=True, help_text="What it can be paid with beside its own token.")
     is_final = serializers.BooleanField(

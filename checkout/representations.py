@@ -51,6 +51,7 @@ def checkout_object(request: PaymentRequest) -> dict[str, Any]:
         "redirect_url": return_url(request.redirect_url, request) if completed else None,
         "merchant": merchant_object(request.merchant),
         "payments": [public_payment(payment) for payment in payments],
+        "is_available": request.is_available,
         "pay_with": {"is_routed": bool(settings.ROUTING_PROVIDERS)},
         "is_final": is_final,
         "poll_in_ms": _poll_in_ms(request, payments, is_final),

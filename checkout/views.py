@@ -106,6 +106,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             ErrorCode.ADDRESS_INVALID,
             ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,
             ErrorCode.PAYMENT_IN_PROGRESS,
+            ErrorCode.NODE_UNAVAILABLE,
             ErrorCode.ROUTING_UNAVAILABLE,
         ],
         answers={200: OpenApiResponse(RoutesAnswerSerializer, "The ways to pay.")},
@@ -154,6 +155,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             ErrorCode.INSUFFICIENT_GAS,
             ErrorCode.TRANSACTION_WOULD_FAIL,
             ErrorCode.NODE_UNAVAILABLE,
+            ErrorCode.ROUTING_UNAVAILABLE,
         ],
         answers={200: OpenApiResponse(BuiltTransactionSerializer, "The unsigned transaction.")},
     )

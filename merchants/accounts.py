@@ -114,6 +114,10 @@ class AuditEntry(models.Model):
         KEY_ROTATED = "key_rotated", "API key rotated"
         KEY_REVOKED = "key_revoked", "API key revoked"
         KEY_CHANGED = "key_changed", "API key changed"
+        MERCHANT_CREATED = "merchant_created", "Merchant created"
+        MERCHANT_CHANGED = "merchant_changed", "Merchant changed"
+        RECIPIENT_ALLOWED = "recipient_allowed", "Recipient allowed"
+        RECIPIENT_DISALLOWED = "recipient_disallowed", "Recipient no longer allowed"
         EXPORTED = "exported", "CSV exported"
 
     at = models.DateTimeField(default=timezone.now, editable=False)

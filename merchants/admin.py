@@ -19,6 +19,7 @@ from merchants import audit
 from merchants.forms import EditKeyForm, MerchantForm, NewKeyForm, RotateForm
 from merchants.models import ApiKey, Merchant, Permission
 from merchants.portal import MerchantScoped
+from merchants.recipient_pages import RecipientPages
 from merchants.services import issue_key, revoke_key, rotate_key
 from merchants.staff import merchant_of
 from merchants.users_admin import AuditEntryAdmin, StaffAdmin
@@ -51,7 +52,7 @@ class KeyColumns:
     @admin.display(description="Permissions")
     def permission_names(self, key: ApiKey) -> str:
         """Return what it may do."""
-        return _rights(key)
+        return key.rights
 
     @admin.display(description="Last used (UTC)", ordering="last_used_at")
     def last_used(self, key: ApiKey) -> str:
@@ -81,7 +82,7 @@ class KeyInline(KeyColumns, MerchantScoped, portal.ReadOnly, portal.TabularInlin
 
 
 @admin.register(Merchant)
-class MerchantAdmin(portal.ShowsMore, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merchant]):
+class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merchant]):
     """Merchants, their settings and their theme."""
 
     merchant_path = "pk"
@@ -90,7 +91,7 @@ class MerchantAdmin(portal.ShowsMore, MerchantScoped, portal.NeverDeleted, porta
     list_per_page = 50
     search_fields = ("name", "display_name", "id")
     search_help_text = "Name or id"
-    readonly_fields = ("id", "created_at", "preview")
+    readonly_fields = ("id", "created_at", "preview", "recipient_list")
     inlines = (KeyInline,)
     formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
     fieldsets = (
@@ -126,11 +127,21 @@ class MerchantAdmin(portal.ShowsMore, MerchantScoped, portal.NeverDeleted, porta
         """Return what customers read."""
         return merchant.display_name or None
 
-    def get_fieldsets(self, request: HttpRequest, obj: Merchant | None = None) -> Any:  # noqa: ARG002 - the admin interface
+    def get_fieldsets(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
         """Leave out what a merchant that is still to be made has not got."""
         if obj is not None:
-            return self.fieldsets
+            return (*self.fieldsets, self.recipient_fieldset(request, obj))
         return ((None, {"fields": ("name", "email")}), *self.fieldsets[1:])
+
+    def save_model(self, request: HttpRequest, obj: Merchant, form: Any, change: bool) -> None:
+        """Save the merchant, with a line in the security log."""
+        with transaction.atomic():
+            super().save_model(request, obj, form, change)
+            if not change:
+                audit.note(request, audit.What.MERCHANT_CREATED, subject=obj, detail=str(obj.pk))
+            elif form.changed_data:
+                detail = ", ".join(form.changed_data)
+                audit.note(request, audit.What.MERCHANT_CHANGED, subject=obj, detail=detail)
 
     def get_inlines(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
         """Show the keys of a merchant that is there."""
@@ -265,7 +276,7 @@ class ApiKeyAdmin(
                 expires_at=wanted["expires_at"],
             )
             self.log_addition(request, row, [{"added": {}}])
-            audit.note(request, audit.What.KEY_ISSUED, subject=row, detail=f"{row.merchant}: {_rights(row)}")
+            audit.note(request, audit.What.KEY_ISSUED, subject=row, detail=f"{row.merchant}: {row.rights}")
         return self._show_once(request, row, key)
 
     def rotate_view(self, request: HttpRequest, key_id: int) -> HttpResponse:
@@ -366,10 +377,6 @@ class ApiKeyAdmin(
     def _not_there(self, request: HttpRequest, key_id: int) -> HttpResponse:
         messages.error(request, f"There is no API key {key_id}.")
         return HttpResponseRedirect(reverse("admin:merchants_apikey_changelist"))
-
-
-def _rights(key: ApiKey) -> str:
-    return ", ".join(key.permissions) or "read only"
 
 
 def trial_call(key: ApiKey) -> str:

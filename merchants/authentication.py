@@ -9,7 +9,7 @@ from config.api.rate_limits import hit
 from merchants.models import ApiKey, Merchant
 from merchants.services import authenticate_key
 
-_BEARER = "bearer "
+_BEARER = "bearer"
 
 
 class ApiKeyAuthentication(BaseAuthentication):
@@ -35,13 +35,17 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 
 def _sent_keys(request: Request) -> list[str]:
-    keys = [request.headers.get("X-API-Key", "").strip()]
-    authorization = request.headers.get("Authorization", "")
-    if authorization[: len(_BEARER)].lower() == _BEARER:
-        keys.append(authorization[len(_BEARER) :].strip())
-    elif authorization:
+    key = request.headers.get("X-API-Key", "").strip()
+    authorization = request.headers.get("Authorization", "").strip()
+    scheme, _, credential = authorization.partition(" ")
+    credential = credential.strip()
+    is_bearer = scheme.lower() == _BEARER
+    if authorization and key and not is_bearer:
+        message = "X-API-Key holds a key and Authorization another scheme than Bearer; send only X-API-Key."
+        raise ApiError(ErrorCode.API_KEY_INVALID, message)
+    if authorization and not key and not (is_bearer and credential):
         raise ApiError(ErrorCode.API_KEY_MISSING, "Send the key as: Authorization: Bearer <API_KEY>.")
-    return [key for key in keys if key]
+    return [sent for sent in (key, credential) if sent]
 
 
 def actor_of(request: Request) -> str:

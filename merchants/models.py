@@ -8,11 +8,13 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
+from chains.models import ChainType
 from merchants.accounts import AuditEntry, Authenticator, RecoveryCode, SignInAttempt, SpentForm
 from merchants.idempotency_keys import IdempotencyKey
 from merchants.identifiers import uuid7
 
 __all__ = [
+    "AllowedRecipient",
     "ApiKey",
     "AuditEntry",
     "Authenticator",
@@ -61,6 +63,30 @@ class Merchant(models.Model):
         return self.name
 
 
+class AllowedRecipient(models.Model):
+    """A wallet that a merchant's payment requests may pay. A merchant without any accepts every recipient.
+
+    `address` is canonical (`chains.addresses`) and counts on every chain of its family. Change it through
+    `merchants.recipients`, which writes the security log.
+    """
+
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="allowed_recipients")
+    chain_type = models.CharField(max_length=16, choices=ChainType.choices)
+    address = models.CharField(max_length=64)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ("chain_type", "address")
+        constraints = [
+            models.UniqueConstraint(
+                fields=("merchant", "chain_type", "address"), name="recipient_allowed_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{ChainType(self.chain_type).label} {self.address}"
+
+
 class Permission(models.TextChoices):
     """What a key may do beyond reading payment requests and events (spec 5.5)."""
 
@@ -89,6 +115,11 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prefix}… {self.name}".strip()
+
+    @property
+    def rights(self) -> str:
+        """What the key may do, in words for people: the names of its permissions."""
+        return ", ".join(self.permissions) or "read only"
 
     @property
     def is_active(self) -> bool:

@@ -41,6 +41,7 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
         "chains.view_token",
         "merchants.add_apikey",
         "merchants.change_apikey",
+        "merchants.change_allowed_recipients",
         "payments.cancel_paymentrequest",
         "payments.retry_payment",
         "payments.accept_payment",
@@ -48,8 +49,8 @@ ROLE_PERMISSIONS: dict[str, frozenset[str]] = {
     },
 }
 """What each role may do; operators may do everything. Permissions that Django does not make by itself are names of
-actions: `payments.cancel_paymentrequest`, `payments.retry_payment`, `payments.accept_payment`,
-`webhooks.resend_delivery`."""
+actions: `merchants.change_allowed_recipients`, `payments.cancel_paymentrequest`, `payments.retry_payment`,
+`payments.accept_payment`, `webhooks.resend_delivery`."""
 
 Account = AbstractBaseUser | AnonymousUser
 _Row = TypeVar("_Row", bound=Model)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from chains.models import Token
 from config.api.errors import ApiError, ErrorCode
 from merchants.models import Merchant
+from merchants.recipients import hold_list, recipient_problem
 from payments import announcements
 from payments.models import Payment, PaymentRequest
 from payments.transitions import move_request, note_creation
@@ -50,7 +51,7 @@ class NewRequest:
 
 
 def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> PaymentRequest:
-    """Return the new, active request."""
+    """Return the new, active request. Raises ApiError for a recipient that the merchant does not allow."""
     now = timezone.now()
     request = PaymentRequest(
         merchant=merchant,
@@ -70,6 +71,11 @@ def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> Paym
         expiry_check_at=now + order.lifetime,
     )
     with transaction.atomic():
+        # A recipient that is disallowed at this moment: either this request is there first, or it is refused.
+        hold_list(merchant)
+        problem = recipient_problem(merchant, request.chain.chain_type, request.recipient_address)
+        if problem is not None:
+            raise ApiError.of([problem])
         if order.webhook_url:
             ensure_secret(merchant)
         request.save(force_insert=True)

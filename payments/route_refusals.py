@@ -26,6 +26,21 @@ def demand_payable(request: PaymentRequest, now: datetime, *, allow_parallel: bo
         raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
 
 
+def require_available(route: Route) -> None:
+    """Raise ApiError where the catalogue has switched off what `route` pays with or what its request asks for."""
+    if not route.request.is_available:
+        raise expired(f"{_wanted(route.request)} can't be paid at the moment; please send nothing now.")
+    if not (route.chain.is_active and route.token.is_payable):
+        message = (
+            f"{route.token.symbol} on {route.chain.name} can't be paid with any more; ask for routes again."
+        )
+        raise expired(message)
+
+
+def _wanted(request: PaymentRequest) -> str:
+    return f"{request.token.symbol} on {request.chain.name}"
+
+
 def demand_recipient(client: ChainClient, request: PaymentRequest) -> None:
     """Raise ApiError where money must not be sent to the merchant's wallet; ChainError where that can't be asked."""
     problem = client.recipient_problem(request.recipient_address)

@@ -12,7 +12,8 @@ from payments.direct_routes import build_direct, can_carry_reference, offer_dire
 from payments.models import PaymentRequest, Route
 from payments.models.route import PaymentType
 from payments.route_answers import Built, NoRoute
-from payments.route_refusals import demand_payable, expired, no_node, refused
+from payments.route_refusals import demand_payable, expired, no_node, refused, require_available
+from payments.swaps.no_route import not_available
 from payments.swaps.routes import build_swap, offer_swaps
 
 __all__ = ["Built", "NoRoute", "build_transaction", "find_routes", "require_binding"]
@@ -31,11 +32,14 @@ def find_routes(
     """Return the routes from `token` in this wallet to exactly what remains to be paid.
 
     The same token on the same chain gives one direct route, with nobody asked; for any other the routing providers are
-    asked, of the share of their quotas that the client `asked_by` has. Raises ApiError unless the request is active,
+    asked, of the share of their quotas that the client `asked_by` has. There is none while the requested token or its
+    chain is inactive. Raises ApiError unless the request is active,
     while a payment under way would cover the rest (unless `allow_parallel`), and where no provider or node answers.
     """
     now = timezone.now()
     demand_payable(request, now, allow_parallel=allow_parallel)
+    if not request.is_available:
+        return not_available(request)
     if token.pk == request.token_id:
         return [offer_direct(request, wallet_address, now)]
     return offer_swaps(request, wallet_address=wallet_address, token=token, asked_by=asked_by)
@@ -74,6 +78,7 @@ def build_transaction(
     demand_payable(route.request, now, allow_parallel=allow_parallel)
     if now >= route.expires_at:
         raise expired()
+    require_available(route)
     try:
         if route.type == PaymentType.SWAP:
             return build_swap(route, client, asked_by=asked_by)

@@ -27,6 +27,8 @@ from config.api.serializers import (
     invalid,
     kind_of,
 )
+from merchants.models import Merchant
+from merchants.recipients import recipient_problem
 from merchants.web_addresses import parse_web_address
 from payments import examples
 from payments.models import PaymentRequest
@@ -109,7 +111,10 @@ def _demand_metadata_key(name: str) -> None:
 
 @described("NewPaymentRequest", "What is asked for, and of whom.", examples.NEW_PAYMENT_REQUEST)
 class CreateRequestSerializer(StrictSerializer):
-    """The body of POST /api/payment-requests. `validated_data` becomes a `NewRequest` by `order()`."""
+    """The body of POST /api/payment-requests. `validated_data` becomes a `NewRequest` by `order()`.
+
+    The context's `merchant` says which recipients are allowed; `create_request` checks that again, under a lock.
+    """
 
     amount = AnyJSONField(
         help_text="A decimal string in human units. No more fraction digits than the token has; not zero."
@@ -119,7 +124,8 @@ class CreateRequestSerializer(StrictSerializer):
     recipient_address = AddressField(
         help_text=(
             "The wallet to be paid. On EVM 20 bytes in hex; a wrong checksum, the zero address and the token's own "
-            "contract are refused. On Solana 32 bytes in base58; a mint, a program or a token account is refused."
+            "contract are refused. On Solana 32 bytes in base58; a mint, a program or a token account is refused. A "
+            "merchant with allowed recipients takes only those."
         )
     )
     external_id = TextField(
@@ -216,11 +222,20 @@ class CreateRequestSerializer(StrictSerializer):
         if chain is not None and "recipient_address" in values:
             try:
                 values["recipient_address"] = recipient(chain, token, values["recipient_address"])
-                demand_payable_recipient(chain, values["recipient_address"])
+                found += self._recipient_problems(chain, values["recipient_address"])
             except AddressError as error:
                 found.append(Problem(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address"))
         values["token"] = token
         return found
+
+    def _recipient_problems(self, chain: Chain, address: str) -> list[Problem]:
+        """Return why the merchant does not allow the address; raises AddressError where the chain refuses it."""
+        merchant: Merchant = self.context["merchant"]
+        problem = recipient_problem(merchant, chain.chain_type, address)
+        if problem is not None:
+            return [problem]
+        demand_payable_recipient(chain, address)
+        return []
 
     def order(self) -> NewRequest:
         """Return the validated order."""

@@ -4,7 +4,6 @@ import uuid
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework import status, viewsets
 from rest_framework.permissions import BasePermission
@@ -12,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.errors import ErrorCode
+from config.api.objects import ObjectMissing, find_object
 from config.api.paging import ListQuery, conditions, list_answer, page_of, read_query
 from config.api.schema import list_of, operation
 from config.api.serializers import demand_no_parameters
@@ -68,14 +68,12 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         try:
             return self.get_queryset().get(pk=uuid.UUID(id))
         except (ValueError, PaymentRequest.DoesNotExist):
-            raise Http404 from None
+            raise ObjectMissing("payment request", id) from None
 
     def find_payment(self, id: str, payment_id: str) -> Payment:
         """Return the payment of the merchant's request, or answer 404."""
-        payment = self.find(id).payments.filter(pk=payment_id).first()
-        if payment is None:
-            raise Http404
-        return payment
+        payments: QuerySet[Payment] = self.find(id).payments.all()
+        return find_object(payments, "payment of this payment request", payment_id)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         """Keep keyed answers out of every cache."""
@@ -119,6 +117,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
             ErrorCode.TOKEN_UNKNOWN,
             ErrorCode.TOKEN_NOT_ON_CHAIN,
             ErrorCode.ADDRESS_INVALID,
+            ErrorCode.RECIPIENT_NOT_ALLOWED,
             ErrorCode.URL_INVALID,
             ErrorCode.URL_NOT_ALLOWED,
         ],
@@ -126,12 +125,13 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
     )
     def create(self, request: Request) -> Effect:
         """Create a payment request."""
-        serializer = CreateRequestSerializer(data=request.data)
+        merchant = merchant_of(request)
+        serializer = CreateRequestSerializer(data=request.data, context={"merchant": merchant})
         serializer.is_valid(raise_exception=True)
         order = serializer.order()
 
         def effect() -> Response:
-            created = create_request(merchant_of(request), order, actor=actor_of(request))
+            created = create_request(merchant, order, actor=actor_of(request))
             return Response(PaymentRequestSerializer(created).data, status=status.HTTP_201_CREATED)
 
         return effect

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import cache_control
@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.api.errors import ErrorCode
+from config.api.objects import find_object
 from config.api.paging import conditions, list_answer, page_of, read_query
 from config.api.schema import list_of, operation
 from config.api.serializers import demand_no_parameters, timestamp
@@ -134,10 +135,7 @@ class DeliveryViewSet(viewsets.ViewSet):
 
     def find(self, request: Request, id: str) -> Delivery:
         """Return the merchant's delivery with this id, or answer 404."""
-        delivery = self.own(request).filter(pk=id).first()
-        if delivery is None:
-            raise Http404
-        return delivery
+        return find_object(self.own(request), "webhook delivery", id)
 
     @operation(
         "webhook_deliveries.list",
@@ -247,7 +245,6 @@ class EventViewSet(viewsets.ViewSet):
     )
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         """Return the envelope, byte for byte as it is signed and sent."""
-        event: Event | None = merchant_of(request).events.filter(pk=id).first()
-        if event is None:
-            raise Http404
+        events: QuerySet[Event] = merchant_of(request).events.all()
+        event = find_object(events, "event", id)
         return HttpResponse(bytes(event.body), content_type="application/json")

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from rest_framework.exceptions import APIException
 
+# When a call that met an outage is worth sending again, where nothing names a time.
+RETRY_AFTER_SECONDS = 5
 UNKNOWN_PATH = "There is nothing at this path. /api/docs lists all paths; none ends in a slash."
 
 
@@ -42,6 +44,7 @@ class ErrorCode(StrEnum):
     TRANSACTION_HASH_INVALID = "transaction_hash_invalid"
     IDEMPOTENCY_KEY_INVALID = "idempotency_key_invalid"
     SIGNATURE_INVALID = "signature_invalid"
+    RECIPIENT_NOT_ALLOWED = "recipient_not_allowed"
 
     API_KEY_MISSING = "api_key_missing"
     API_KEY_INVALID = "api_key_invalid"
@@ -152,7 +155,7 @@ class Problem:
 class ApiError(APIException):
     """An answer in the error shape of contract 2. Raised by services and views, rendered by one handler.
 
-    `retry_after` (seconds) becomes the Retry-After header.
+    `retry_after` (seconds) becomes the Retry-After header. A 503 always has one.
     """
 
     def __init__(
@@ -168,6 +171,8 @@ class ApiError(APIException):
         self.problems = list(problems) or [Problem(code, message, param)]
         self.status_code = status_of(code)
         self.error_type = type_of(code)
+        if retry_after is None and self.status_code == 503:
+            retry_after = RETRY_AFTER_SECONDS
         self.retry_after = retry_after
 
     @classmethod

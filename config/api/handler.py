@@ -11,6 +11,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from config.api.errors import ApiError, ErrorCode, Problem
+from config.api.objects import ObjectMissing
 from config.api.request_id import current_request_id
 
 logger = logging.getLogger(__name__)
@@ -57,8 +58,10 @@ def as_api_error(exception: Exception) -> ApiError:
             return exception
         case exceptions.ValidationError():
             return ApiError.of(list(_problems(exception.detail, "")))
+        case ObjectMissing():
+            return ApiError(ErrorCode.RESOURCE_MISSING, str(exception))
         case Http404() | exceptions.NotFound():
-            return ApiError(ErrorCode.RESOURCE_MISSING, "There is no such object.")
+            return ApiError(ErrorCode.RESOURCE_MISSING, "No object has this id.")
         case exceptions.MethodNotAllowed():
             message = "This path does not answer that method; the Allow header says which it does."
             return ApiError(ErrorCode.METHOD_NOT_ALLOWED, message)
@@ -72,11 +75,11 @@ def as_api_error(exception: Exception) -> ApiError:
             return ApiError(ErrorCode.INVALID_JSON, "The request body could not be read.")
         case DataError() if "NUL" in str(exception):
             # PostgreSQL's text holds no NUL, so nothing that was ever stored goes by such a name.
-            return ApiError(ErrorCode.RESOURCE_MISSING, "There is no such object.")
+            return ApiError(ErrorCode.RESOURCE_MISSING, "No object has this id.")
         case OperationalError() | InterfaceError():
             logger.warning("database unavailable: %s", type(exception).__name__)
             message = "The service is short of a part of itself for a moment. Nothing was changed; try again."
-            return ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=5)
+            return ApiError(ErrorCode.SERVICE_UNAVAILABLE, message)
     return ApiError(ErrorCode.INTERNAL_ERROR, "Something went wrong on our side. Nothing more is known yet.")
 
 

@@ -27,6 +27,7 @@ MEANINGS = {
     ErrorCode.IDEMPOTENCY_KEY_INVALID: "The idempotency key is empty, over 255 characters, or not plain ASCII.",
     ErrorCode.IDEMPOTENCY_KEY_REUSED: "The idempotency key was used for another call.",
     ErrorCode.IDEMPOTENCY_KEY_IN_USE: "The first call with this idempotency key is still running.",
+    ErrorCode.RECIPIENT_NOT_ALLOWED: "The recipient is not one of the merchant's allowed recipients.",
     ErrorCode.SIGNATURE_INVALID: "This is not the wallet's signature under the proof's message.",
     ErrorCode.API_KEY_MISSING: "No API key was sent, or it is malformed.",
     ErrorCode.API_KEY_INVALID: "There is no such API key, or two different ones were sent.",

@@ -142,6 +142,11 @@ class PaymentRequest(models.Model):
         """What came beyond the amount asked for."""
         return max(self.amount_paid - self.amount, 0)
 
+    @property
+    def is_available(self) -> bool:
+        """Whether its token and chain are active: while they are not, no new way to pay it is offered."""
+        return self.chain.is_active and self.token.is_active
+
     def is_past_expiry(self, now: datetime) -> bool:
         """Whether the time to pay is over, whether or not the sweep has come by."""
         return now >= self.expires_at

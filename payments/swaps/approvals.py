@@ -11,7 +11,7 @@ from chains.clients.base import ChainClient, ChainError, EvmCall, Refusal, Spend
 from chains.clients.evm_calls import encode_approval
 from chains.models import Chain
 from payments.models import Quote, Route
-from payments.route_refusals import demand_payable, expired, no_node, refused
+from payments.route_refusals import demand_payable, expired, no_node, refused, require_available
 
 # A second approval can't be simulated before the first is mined; known tokens take a quarter of this.
 _UNSIMULATED_GAS = 200_000
@@ -43,6 +43,7 @@ def check_approval(route: Route, *, client: Client = get_client) -> Approval:
     demand_payable(route.request, now, allow_parallel=True)
     if now >= route.expires_at:
         raise expired()
+    require_available(route)
     quote = route.quotes.first()
     if quote is None or not quote.spender or route.token.is_native:
         return Approval(False, None, 0, 0)

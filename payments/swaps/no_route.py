@@ -21,6 +21,12 @@ def no_route(request: PaymentRequest, code: NoOfferCode) -> NoRoute:
     return NoRoute(code.value, f"{why} Choose another token, or pay in {wanted}.")
 
 
+def not_available(request: PaymentRequest) -> NoRoute:
+    """Return the answer while the requested token or its chain is inactive, with whatever one would pay."""
+    message = f"{request.token.symbol} on {request.chain.name} can't be paid at the moment. Please send nothing now."
+    return NoRoute(NoOfferCode.NO_ROUTE.value, message)
+
+
 def no_provider(request: PaymentRequest) -> NoRoute:
     """Return the answer of a deployment that asks no provider."""
     message = f"This can be paid in {request.token.symbol} on {request.chain.name} only."

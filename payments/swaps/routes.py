@@ -95,10 +95,11 @@ def build_swap(route: Route, client: Client, *, asked_by: str = "") -> Built:
         raise no_node(request.chain) from error
     quote = _fresh_quote(route, asked_by)
     transaction = _prepared(route, quote, client(route.chain))
-    # Provider and nodes took their time, in which the request may have been paid.
-    if not PaymentRequest.objects.filter(
+    # Provider and nodes took their time, in which the request may have been paid, or its token switched off.
+    unchanged = PaymentRequest.objects.filter(
         pk=request.pk, status=request.status, amount_paid=request.amount_paid
-    ):
+    )
+    if not unchanged.filter(chain__is_active=True, token__is_active=True).exists():
         raise expired()
     now = timezone.now()
     # Before the customer has it: what was handed out binds, whatever becomes of this answer.

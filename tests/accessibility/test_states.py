@@ -9,7 +9,7 @@ from django.utils import timezone
 from limits import parse
 from playwright.sync_api import Page, expect
 
-from chains.models import Chain
+from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.accessibility.page_rules import assert_accessible, assert_fits, open_bare
@@ -51,6 +51,8 @@ STATES: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
     "paid late": ({"status": "completed", "paid_late": True, **PAID}, None),
     "expired": ({"status": "expired", "amount_paid": 3_000_000}, None),
     "cancelled": ({"status": "cancelled"}, None),
+    "switched off": ({}, None),
+    "switched off, partly paid": ({"amount_paid": 3_000_000}, None),
     "cancelled, but paid": ({"status": "cancelled", **PAID}, None),
 }
 
@@ -72,6 +74,8 @@ def _bring(state: str, create: Create) -> str:
         # When it began is set by itself.
         Payment.objects.filter(pk=created.pk).update(**of_payment)
     PaymentRequest.objects.filter(pk=order["id"]).update(**of_request)
+    if state.startswith("switched off"):
+        Token.objects.update(is_active=False)
     return str(order["payment_url"])
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from merchants.contrast import contrast_ratio
-from merchants.models import ApiKey, Merchant
+from merchants.models import ApiKey, AuditEntry, Merchant
 
 ADD = "/admin/merchants/merchant/add/"
 
@@ -36,6 +36,8 @@ def test_a_merchant_is_made(admin_client: Client, db: None) -> None:
     assert (made.name, made.accent_colour, made.default_language) == ("Alice's Bakery", "#8a3b12", "pt-BR")
     assert made.embed_origins == ["https://shop.bakery.example", "https://bakery.example"]
     assert made.references
+    entry = AuditEntry.objects.get()
+    assert (entry.what, entry.actor, entry.subject) == ("merchant_created", "admin", "Alice's Bakery")
 
 
 def test_a_name_is_enough(admin_client: Client, db: None) -> None:

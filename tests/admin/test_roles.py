@@ -41,6 +41,8 @@ MODELS: dict[str, tuple[set[str], set[str]]] = {
 PAGES: dict[str, set[str]] = {
     "merchants_apikey_rotate": {OPERATOR, MERCHANT},
     "merchants_apikey_revoke": {OPERATOR, MERCHANT},
+    "merchants_merchant_allow_recipient": {OPERATOR, MERCHANT},
+    "merchants_merchant_disallow_recipient": {OPERATOR, MERCHANT},
     "auth_user_password_change": {OPERATOR},
     "auth_user_reset_two_factor": {OPERATOR},
     "payments_paymentrequest_cancel": {OPERATOR, MERCHANT},

@@ -105,7 +105,8 @@ def test_each_code_has_the_status_and_the_type_of_the_contract() -> None:
     table = {
         400: "parameter_missing parameter_invalid parameter_unknown invalid_json amount_invalid amount_not_a_string "
         "amount_too_precise amount_not_positive amount_too_large chain_unknown token_unknown token_not_on_chain "
-        "address_invalid url_invalid url_not_allowed transaction_hash_invalid signature_invalid",
+        "address_invalid url_invalid url_not_allowed transaction_hash_invalid signature_invalid "
+        "recipient_not_allowed",
         401: "api_key_missing api_key_invalid api_key_revoked api_key_expired",
         403: "permission_denied",
         404: "resource_missing",

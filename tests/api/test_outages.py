@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
+from django.utils import timezone
 
+from chains.models import Chain, Token
+from config.api.errors import ApiError, ErrorCode, status_of
+from config.api.handler import exception_handler, json_error
+from payments.models import PayerProof, Route
 from tests.api.conftest import CREATE, Raw, error_of, nothing_stored
+from tests.conftest import Api
 
 SECRET = 'connection to server at "10.0.0.7", port 5432 failed for user "quittance" password "hunter2"'
 CALLS = [
@@ -77,3 +83,41 @@ def test_a_host_that_is_not_ours_is_a_json_400_under_the_api(settings: Any, db: 
     )
     assert response.status_code == 400
     error_of(response)
+
+
+@pytest.mark.parametrize("code", [code for code in ErrorCode if status_of(code) == 503])
+def test_each_503_says_in_how_many_seconds_to_come_back(code: ErrorCode) -> None:
+    error = ApiError(code, "It is away.")
+    for response in (exception_handler(error, {}), json_error(error)):
+        assert (response.status_code, response["Retry-After"]) == (503, "5")
+    named = ApiError(code, "It is away.", retry_after=60)
+    assert exception_handler(named, {})["Retry-After"] == "60"
+
+
+def test_no_other_error_names_a_time_of_its_own_accord() -> None:
+    for code in ErrorCode:
+        if status_of(code) != 503:
+            assert "Retry-After" not in exception_handler(ApiError(code, "No."), {})
+
+
+@pytest.mark.parametrize("path", ["build-transaction", "payment-requests/{id}/payer-proof"])
+def test_a_chain_without_a_node_is_503_with_a_time_to_come_back(
+    api: Api, public: Api, order: Callable[..., dict[str, Any]], chain: Chain, usdc: Token, path: str
+) -> None:
+    created = api.post(CREATE, order()).json()
+    page = f"/api/public/payment-requests/{created['id']}"
+    wallet = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+    asked = {"wallet_address": wallet, "chain_id": chain.pk, "token_id": usdc.pk}
+    (route,) = public.post(f"{page}/routes", asked).json()["routes"]
+    built_at = timezone.now()
+    Route.objects.update(built_at=built_at, proof_message="I pay")
+    Chain.objects.update(rpc_urls=[])
+    body = {"route_id": route["id"]}
+    if path != "build-transaction":
+        body |= {"wallet_address": wallet, "signature": "0x" + "1" * 130}
+    response = public.post(f"/api/public/{path.format(id=created['id'])}", body)
+    error = error_of(response)
+    assert (response.status_code, error["type"], error["code"]) == (503, "upstream_error", "node_unavailable")
+    assert int(response["Retry-After"]) > 0
+    assert Route.objects.get().built_at == built_at
+    assert not PayerProof.objects.exists()

@@ -8,9 +8,10 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from merchants.models import Merchant
+from merchants.models import AllowedRecipient, Merchant
 from tests.admin.phone import PASSWORD, Phone
 from tests.conftest import Api
+from tests.pictures import picture
 
 # The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
@@ -81,6 +82,53 @@ def test_from_the_first_sign_in_to_a_key_that_is_shown_once(
     page.goto(f"{portal}merchants/apikey/")
     expect(page.get_by_text(f"{key[:12]}…").first).to_be_visible()
     assert key not in page.content()
+    assert troubles == []
+
+
+def test_allowed_recipients_are_changed_by_a_code(portal: str, page: Page, troubles: list[str]) -> None:
+    """The form is filled in wrong first, and right then; what it did is on the merchant's page."""
+    evm, solana = "0x8ba1f109551bD432803012645Ac136ddd64DBA72", "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"
+    page.goto(portal)
+    give_password(page)
+    page.get_by_text("Can’t scan it?").click()
+    phone = Phone.scan(page.content())
+    page.get_by_role("textbox", name="Code").fill(phone.code(steps=-1))
+    page.get_by_role("button", name="Turn it on").click()
+    expect(page.get_by_role("heading", name="Two-factor sign-in is on")).to_be_visible()
+    merchant = Merchant.objects.get()
+    AllowedRecipient.objects.create(merchant=merchant, chain_type="evm", address=evm)
+    change = f"{portal}merchants/merchant/{merchant.pk}/change/"
+
+    page.goto(change)
+    expect(page.get_by_text(evm)).to_be_visible()
+    page.get_by_role("link", name="Allow a recipient").click()
+    expect(page.get_by_role("heading", name="Allow a recipient for Harbour Coffee")).to_be_visible()
+    picture(page, "portal, allow a recipient")
+    page.get_by_label("Wallet address").fill("alice.eth")
+    page.get_by_label("Code from your authenticator app").fill(phone.code())
+    page.get_by_role("button", name="Allow this wallet").click()
+    expect(page.get_by_text("32 bytes in base58")).to_be_visible()
+    picture(page, "portal, allow a recipient, refused")
+    page.get_by_label("Wallet address").fill(solana)
+    page.get_by_label("Code from your authenticator app").fill(phone.code())
+    page.get_by_role("button", name="Allow this wallet").click()
+    expect(page.get_by_text(f"{solana} is an allowed recipient now.")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the message sticks out"
+    picture(page, "portal, allowed recipients")
+
+    page.get_by_role("link", name="Remove a recipient").click()
+    expect(page.get_by_label(solana)).to_be_visible()
+    picture(page, "portal, remove a recipient")
+    page.get_by_label(evm).check()
+    page.get_by_label("Code from your authenticator app").fill(phone.code(steps=1))
+    page.get_by_role("button", name="Remove from the list").click()
+    page.wait_for_url(change)
+    assert [row.address for row in merchant.allowed_recipients.all()] == [solana]
+
+    AllowedRecipient.objects.all().delete()
+    page.goto(change)
+    expect(page.get_by_text("Any wallet")).to_be_visible()
+    picture(page, "portal, no allowed recipient")
     assert troubles == []
 
 

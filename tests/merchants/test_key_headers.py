@@ -85,6 +85,48 @@ def test_a_missing_or_malformed_key_is_asked_for(db: None, headers: dict[str, st
     assert response["WWW-Authenticate"]
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"authorization": "Bearer"},
+        {"authorization": "Bearer abc"},
+        {"authorization": "Token " + UNKNOWN},
+        {"authorization": UNKNOWN},
+        {"authorization": "Bearer " + UNKNOWN + " " + UNKNOWN},
+        {"authorization": "Bearer \x00\x1f\x7f"},
+        {"authorization": "Bearer qu\xefitt_"},
+        {"authorization": "B" * 8000},
+        {"authorization": "Bearer " + "0" * 8000},
+        {"key": "\x00"},
+        {"key": f"{UNKNOWN},{UNKNOWN}"},  # two headers of one name, as servers join them
+        {"key": "abc", "authorization": "Bearer abc"},
+    ],
+)
+def test_a_malformed_key_is_refused_with_what_a_key_looks_like(db: None, headers: dict[str, str]) -> None:
+    response = ask(**headers)
+    error = response.json()["error"]
+    assert (response.status_code, error["code"], error["type"]) == (
+        401,
+        "api_key_missing",
+        "authentication_error",
+    )
+    assert "quitt_" in error["message"] or "Bearer <API_KEY>" in error["message"]
+    assert response["WWW-Authenticate"]
+    assert not any(value in response.content.decode() for value in headers.values() if len(value) > 6)
+
+
+@pytest.mark.parametrize("authorization", ["Basic YWxpY2U6c2VjcmV0", "Token abc", UNKNOWN, "Bearer abc"])
+def test_a_good_key_beside_another_credential_counts_as_two_that_differ(key: str, authorization: str) -> None:
+    response = ask(key=key, authorization=authorization)
+    assert (response.status_code, code(response)) == (401, "api_key_invalid")
+    assert response["WWW-Authenticate"]
+
+
+@pytest.mark.parametrize("authorization", ["", " ", "Bearer", "Bearer "])
+def test_an_empty_credential_beside_a_good_key_is_none(key: str, authorization: str) -> None:
+    assert is_let_in(ask(key=key, authorization=authorization))
+
+
 def test_an_unknown_key_is_invalid(key: str) -> None:
     response = ask(key=UNKNOWN)
     assert (response.status_code, code(response)) == (401, "api_key_invalid")

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect
 
-from chains.models import Chain
+from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.browsing import DESKTOP
@@ -283,6 +283,32 @@ def test_time_that_runs_out_stops_the_customer(
     _expect_state(page, panel, "Time is up")
     expect(panel).to_contain_text("Please don’t send anything now")
     picture(page, "time up")
+
+
+@ON_BOTH
+@pytest.mark.parametrize("is_open_already", [True, False], ids=["while the page is open", "before"])
+def test_a_token_that_is_switched_off_is_not_offered_until_it_is_on_again(
+    page: Page, panel: Locator, create: Create, usdc: Token, add_wallet: AddWallet, is_open_already: bool
+) -> None:
+    add_wallet()
+    order = create()
+    if is_open_already:
+        page.goto(order["payment_url"])
+        panel.get_by_role("button", name=NAME).click()
+        expect(panel.get_by_role("heading", name="Review and pay")).to_be_focused()
+    Token.objects.filter(pk=usdc.pk).update(is_active=False)
+    if is_open_already:
+        _look_again(page)
+    else:
+        page.goto(order["payment_url"])
+    _expect_state(page, panel, "USDC on Local Chain can’t be paid at the moment")
+    expect(panel).to_contain_text("Please don’t send anything now")
+    expect(panel.get_by_role("button")).to_have_count(0)
+    expect(page.get_by_role("link", name="Send it yourself")).to_be_hidden()
+    picture(page, "switched off")
+    Token.objects.filter(pk=usdc.pk).update(is_active=True)
+    _look_again(page)
+    expect(panel.get_by_role("button", name="Pay 10.50 USDC" if is_open_already else NAME)).to_be_visible()
 
 
 @ON_BOTH

@@ -233,6 +233,7 @@ export const copy = {
   timeUpHelp: say("timeUpHelp"),
   expired: say("expired"),
   expiredHelp: (merchant: string) => say("expiredHelp", { merchant }),
+  notNow: (token: string, chain: string) => say("notNow", { wanted: token, chain }),
   sendNothing: say("sendNothing"),
   expiredPart: (paid: string, total: string, merchant: string) => say("expiredPart", { paid, total, merchant }),
   cancelled: say("cancelled"),

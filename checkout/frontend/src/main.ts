@@ -6,6 +6,7 @@ import { byId, el, enableCopyButtons, initial, webUrl } from "./dom";
 import { Embedding } from "./embedding";
 import { keptChoice, type Choice } from "./flow/choice";
 import { Flow } from "./flow/flow";
+import type { At } from "./flow/states";
 import { localTime } from "./language";
 import { plain } from "./money";
 import { Countdown, ServerClock } from "./page/countdown";
@@ -16,7 +17,7 @@ import { WalletList, type Remote } from "./page/wallet-list";
 import { doubtBox } from "./screens/doubts";
 import * as outcomes from "./screens/outcomes";
 import { Panel, type Screen } from "./screens/panel";
-import { money, partialText } from "./screens/parts";
+import { money, partialBox, partialText } from "./screens/parts";
 import { payScreen } from "./screens/pay";
 import { isTakingLong, processingScreen, waitingScreen, type Following } from "./screens/progress";
 import { Api } from "./server/api";
@@ -30,6 +31,7 @@ import { offerOf, walletConnect } from "./walletconnect/entry";
 import type { Wallet } from "./wallets/wallet";
 
 const LATE_CHECK_MS = 15_000;
+const AT_THE_WALLET: ReadonlySet<At> = new Set(["building", "approving", "proving", "confirming"]);
 const PRICE_LABELS: Readonly<Record<string, (merchant: string) => string>> = {
   completed: copy.paidTo,
   expired: () => copy.amount,
@@ -246,6 +248,12 @@ class CheckoutPage {
       });
     }
     if (this.isTimeUp) return outcomes.timeUpScreen();
+    const doubted =
+      doubt && !failed ? doubtBox(doubt, checkout, chains, { enterHash: () => this.finder.open(), checkAgain }) : null;
+    // What the wallet is asked for already goes on: it may be signed at this moment.
+    if (checkout.is_available === false && !AT_THE_WALLET.has(this.flow.step.at)) {
+      return outcomes.unavailableScreen(checkout, [partialBox(checkout), doubted]);
+    }
     return payScreen(this.flow.step, {
       checkout,
       chains,
@@ -254,7 +262,7 @@ class CheckoutPage {
       lastUsed: this.recent.last?.name ?? null,
       missing: this.wallets.missing,
       promptWasLeftOpen: this.outbox.promptWasLeftOpen,
-      doubt: doubt && !failed ? doubtBox(doubt, checkout, chains, { enterHash: () => this.finder.open(), checkAgain }) : null,
+      doubt: doubted,
       flow: this.flow,
     });
   }

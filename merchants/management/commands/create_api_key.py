@@ -3,8 +3,10 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 from django.utils import timezone
 
+from merchants import audit
 from merchants.services import MerchantNotFound, find_merchant, issue_key
 
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
@@ -23,12 +25,15 @@ class Command(BaseCommand):
         lifetime = _lifetime(options["expires_in"])
         permissions = [name.strip() for name in options["permissions"].split(",") if name.strip()]
         try:
-            _, key = issue_key(
-                merchant=find_merchant(options["merchant"]),
-                permissions=permissions,
-                name=options["name"],
-                expires_at=timezone.now() + lifetime if lifetime else None,
-            )
+            with transaction.atomic():
+                row, key = issue_key(
+                    merchant=find_merchant(options["merchant"]),
+                    permissions=permissions,
+                    name=options["name"],
+                    expires_at=timezone.now() + lifetime if lifetime else None,
+                )
+                detail = f"{row.merchant}: {row.rights}"
+                audit.note(None, audit.What.KEY_ISSUED, subject=row, detail=detail)
         except (MerchantNotFound, ValueError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(key)

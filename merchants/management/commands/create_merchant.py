@@ -1,7 +1,9 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
+from merchants import audit
 from merchants.services import create_merchant
 
 
@@ -13,7 +15,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            merchant = create_merchant(name=options["name"])
+            with transaction.atomic():
+                merchant = create_merchant(name=options["name"])
+                audit.note(None, audit.What.MERCHANT_CREATED, subject=merchant, detail=str(merchant.id))
         except ValueError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(str(merchant.id))

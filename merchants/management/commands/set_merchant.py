@@ -2,13 +2,22 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
+from chains.addresses import AddressError
+from chains.models import ChainType
+from merchants import audit
+from merchants.models import Merchant
+from merchants.recipients import allow_recipients, disallow_recipients, parse_recipient
 from merchants.services import MerchantNotFound, find_merchant
 from merchants.web_addresses import parse_origin
 
 
 class Command(BaseCommand):
-    help = "Change a merchant's settings: binding references, and who may frame its checkout."
+    help = (
+        "Change a merchant's settings: binding references, who may frame its checkout, and which wallets its "
+        "payment requests may pay."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("merchant", metavar="MERCHANT", help="an id or an exact, unique name")
@@ -16,20 +25,62 @@ class Command(BaseCommand):
         parser.add_argument(
             "--embed-origin", action="append", metavar="URL", help="may be given more than once"
         )
+        recipients = parser.add_mutually_exclusive_group()
+        recipients.add_argument(
+            "--allow-recipient",
+            action="append",
+            metavar="ADDRESS",
+            help="an EVM or Solana wallet; with any allowed, requests may pay no other. May be given more than once",
+        )
+        recipients.add_argument(
+            "--disallow-recipient",
+            action="append",
+            metavar="ADDRESS",
+            help="removes it from the list; an empty list allows any. May be given more than once",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        allowed = [_recipient(text) for text in options["allow_recipient"] or ()]
+        disallowed = [_recipient(text) for text in options["disallow_recipient"] or ()]
         try:
             merchant = find_merchant(options["merchant"])
         except MerchantNotFound as error:
             raise CommandError(str(error)) from error
-        changed = []
-        if options["references"]:
-            merchant.references = options["references"] == "on"
-            changed.append("references")
-        if options["embed_origin"]:
-            merchant.embed_origins = [_origin(url) for url in options["embed_origin"]]
-            changed.append("embed_origins")
-        merchant.save(update_fields=changed)
+        with transaction.atomic():
+            _set_columns(merchant, options)
+            if allowed:
+                allow_recipients(merchant, allowed, request=None)
+            if disallowed:
+                self._disallow(merchant, disallowed)
+
+    def _disallow(self, merchant: Merchant, recipients: list[tuple[ChainType, str]]) -> None:
+        try:
+            left = disallow_recipients(merchant, recipients, request=None)
+        except LookupError as error:
+            raise CommandError(str(error)) from error
+        if not left:
+            self.stdout.write(f"{merchant} has no allowed recipients now: its requests may pay any address.")
+
+
+def _set_columns(merchant: Merchant, options: dict[str, Any]) -> None:
+    changes = {}
+    if options["references"]:
+        merchant.references = options["references"] == "on"
+        changes["references"] = options["references"]
+    if options["embed_origin"]:
+        merchant.embed_origins = [_origin(url) for url in options["embed_origin"]]
+        changes["embed_origins"] = " ".join(merchant.embed_origins)
+    if changes:
+        merchant.save(update_fields=list(changes))
+        detail = "; ".join(f"{name}: {value}" for name, value in changes.items())
+        audit.note(None, audit.What.MERCHANT_CHANGED, subject=merchant, detail=detail)
+
+
+def _recipient(text: str) -> tuple[ChainType, str]:
+    try:
+        return parse_recipient(text)
+    except AddressError as error:
+        raise CommandError(f"{text!r}: {error}") from error
 
 
 def _origin(url: str) -> str:

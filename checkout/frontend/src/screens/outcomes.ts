@@ -127,6 +127,13 @@ export function timeUpScreen(): Screen {
   return screen("time-up", copy.timeUp, [spinner(), paragraph(copy.timeUpHelp)], copy.timeUpHelp);
 }
 
+/** The requested token or its chain is switched off: nothing is offered, and nothing must be sent. */
+export function unavailableScreen(checkout: Checkout, notices: Child[]): Screen {
+  const heading = copy.notNow(checkout.token.symbol, checkout.chain.name);
+  const nodes = [...notices, paragraph(copy.sendNothing), supportLine(checkout)];
+  return screen("unavailable", heading, nodes, copy.sendNothing);
+}
+
 export function expiredScreen(checkout: Checkout): Screen {
   const { merchant } = checkout;
   const back = webUrl(checkout.cancel_url);

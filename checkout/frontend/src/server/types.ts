@@ -84,6 +84,8 @@ export interface Checkout {
   redirect_url: string | null;
   merchant: Merchant;
   payments: Payment[];
+  /** Whether the requested token and its chain are switched on; servers of earlier releases don't say. */
+  is_available?: boolean;
   /** Whether other tokens than the requested one can be offered at all. */
   pay_with?: { is_routed: boolean };
   is_final: boolean;

@@ -1,0 +1,101 @@
+"""A merchant's allowed recipients: the wallets that its payment requests may pay, on every chain of their family.
+
+A leaked API key can't send customers' money elsewhere, since no API call changes the list. An empty list allows any
+recipient.
+"""
+
+from collections.abc import Sequence
+
+from django.db import connection, transaction
+from django.db.models import Count, Q
+from django.http import HttpRequest
+
+from chains.addresses import AddressError, normalise_address
+from chains.models import ChainType
+from config.api.errors import ErrorCode, Problem
+from merchants import audit
+from merchants.models import AllowedRecipient, Merchant
+
+_LIST_LOCK = 0x616C  # names these locks among PostgreSQL's advisory ones
+
+
+def parse_recipient(text: str) -> tuple[ChainType, str]:
+    """Return the chain family and the canonical address that `text` writes. Raises AddressError."""
+    text = text.strip()
+    # Base58 has no zero, so no Solana address begins with 0x.
+    family = ChainType.EVM if text[:2].lower() == "0x" else ChainType.SOLANA
+    try:
+        return family, normalise_address(family, text)
+    except AddressError as error:
+        if family == ChainType.EVM:
+            raise
+        raise AddressError(f"{error} An EVM address begins with 0x.") from error
+
+
+def recipient_problem(merchant: Merchant, chain_type: str, address: str) -> Problem | None:
+    """Return why a new request of `merchant` may not pay this canonical address, or None if it may."""
+    match = Q(chain_type=chain_type, address=address)
+    listed = AllowedRecipient.objects.filter(merchant=merchant).aggregate(
+        entries=Count("pk"), matches=Count("pk", filter=match)
+    )
+    if listed["matches"] or not listed["entries"]:
+        return None
+    message = (
+        f"{address} is not one of your allowed recipients on {ChainType(chain_type).label}. "
+        "Use an allowed address, or add this one in the portal."
+    )
+    return Problem(ErrorCode.RECIPIENT_NOT_ALLOWED, message, "recipient_address")
+
+
+def hold_list(merchant: Merchant) -> None:
+    """Keep the list from changing until the transaction ends; other holders are not kept waiting."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock_shared(%s, hashtext(%s))", [_LIST_LOCK, str(merchant.pk)]
+        )
+
+
+def allow_recipients(
+    merchant: Merchant, recipients: Sequence[tuple[ChainType, str]], *, request: HttpRequest | None
+) -> int:
+    """Add canonical addresses to the list and to the security log; return how many were not on it.
+
+    `request` is the portal's, None for the command line.
+    """
+    added = 0
+    with transaction.atomic():
+        _lock_list(merchant)
+        for chain_type, address in recipients:
+            row, is_new = AllowedRecipient.objects.get_or_create(
+                merchant=merchant, chain_type=chain_type, address=address
+            )
+            if is_new:
+                audit.note(request, audit.What.RECIPIENT_ALLOWED, subject=merchant, detail=str(row))
+            added += is_new
+    return added
+
+
+def disallow_recipients(
+    merchant: Merchant, recipients: Sequence[tuple[ChainType, str]], *, request: HttpRequest | None
+) -> int:
+    """Remove canonical addresses from the list, with a line in the security log; return how many are left on it.
+
+    Requests that exist keep their recipient. Raises LookupError for an address that is not on the list, and then
+    changes nothing.
+    """
+    with transaction.atomic():
+        _lock_list(merchant)
+        rows = AllowedRecipient.objects.filter(merchant=merchant)
+        for chain_type, address in recipients:
+            removed, _ = rows.filter(chain_type=chain_type, address=address).delete()
+            if not removed:
+                raise LookupError(f"{address} is not an allowed recipient of {merchant}.")
+            detail = f"{chain_type.label} {address}"
+            audit.note(request, audit.What.RECIPIENT_DISALLOWED, subject=merchant, detail=detail)
+        return rows.count()
+
+
+def _lock_list(merchant: Merchant) -> None:
+    """Wait for the creates that read the list, and hold off those to come until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_LIST_LOCK, str(merchant.pk)])
