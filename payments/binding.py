@@ -8,6 +8,7 @@ not proved to belong to a request is not credited to it.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from chains.clients.base import Block, Transfer
 from payments.models.payment import FailureCode, Payment
@@ -41,12 +42,15 @@ class Taken:
 
     def includes(self, transfer: Transfer) -> bool:
         """Whether the transfer was credited. Solana's oldest credits name `mint:owner` instead of an instruction."""
-        slots = {slot for slot, _, _ in self.credits}
-        return transfer.slot in slots or f"{transfer.token}:{transfer.recipient}" in slots
+        return transfer.slot in self._slots or f"{transfer.token}:{transfer.recipient}" in self._slots
 
     def of_account(self, account: str) -> int:
         """Return how many base units of what this account gained were credited."""
         return sum(amount for _, at, amount in self.credits if at == account)
+
+    @cached_property
+    def _slots(self) -> frozenset[str]:
+        return frozenset(slot for slot, _, _ in self.credits)
 
 
 @dataclass(frozen=True)
@@ -175,16 +179,19 @@ def bind(
     referenced = [t for t in arrived if claims.reference is not None and claims.reference in t.references]
     # Anyone can put such a transfer beside a clear one: it is left out, and spoils nothing else.
     clear = [t for t in referenced if claims.is_accepted or not claims.foreign.intersection(t.references)]
-    unclaimed = [t for t in arrived if t not in referenced and not claims.is_others(t, block)]
+    by_reference = _slots(referenced)
+    unclaimed = [t for t in arrived if t.slot not in by_reference and not claims.is_others(t, block)]
     proved = [
         t
         for t in unclaimed
         if not _may_be_others_swap(t, claims) and claims.is_proved_by(t, block, ours=True)
     ]
     claimed = [limited for t in (*clear, *proved) if (limited := _claimed(t)).amount > 0]
-    swapped = [t for t in unclaimed if t not in proved and _is_swapped(t, claims)]
+    by_proof = _slots(proved)
+    swapped = [t for t in unclaimed if t.slot not in by_proof and _is_swapped(t, claims)]
     # A delivery is what nothing else claims; only where no such transfer is left it may be a claimed one.
-    free = Counter(t.amount for t in unclaimed if t not in proved and t not in swapped)
+    bound_so_far = by_proof | _slots(swapped)
+    free = Counter(t.amount for t in unclaimed if t.slot not in bound_so_far)
     contested = Counter(claims.elsewhere) - free
     if claimed and any(t.amount in contested for t in (*clear, *proved)) and not claims.is_accepted:
         return AMBIGUOUS_DELIVERY
@@ -198,6 +205,11 @@ def bind(
     if claims.names_ours and unclaimed:
         return AMBIGUOUS_SWAP if claims.names_others else _CAME_OTHERWISE
     return UNBOUND if is_complete else UNVERIFIABLE
+
+
+def _slots(transfers: Iterable[Transfer]) -> frozenset[str]:
+    """Return where in their transaction these are; one may hold thousands, so that comparing each with each is slow."""
+    return frozenset(transfer.slot for transfer in transfers)
 
 
 def _is_swapped(transfer: Transfer, claims: Claims) -> bool:
@@ -254,7 +266,8 @@ def _delivered(
     for transfer in inside:
         if transfer.amount == delivery.reported:
             return _up_to_what_is_left(transfer, arrived, claims, delivery, block)
-    reported = [t for t in arrived if t not in free and t.amount == delivery.reported]
+    are_free = _slots(free)
+    reported = [t for t in arrived if t.amount == delivery.reported and t.slot not in are_free]
     if any(map(delivery.taken.includes, reported)) or (own and not free):
         return _TAKEN_DELIVERY
     if reported:

@@ -5,6 +5,7 @@ turn either round; `NotFound` and `NotYet` are not. (The fourth kind, no usable 
 it as a ChainError.)
 """
 
+from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -274,10 +275,7 @@ def _arrived(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[T
     """
     moved = [t for t in transfers if t.token == terms.token and t.amount > 0 and t.sender != t.recipient]
     arrived = [t for t in moved if t.recipient == terms.recipient]
-    for back in moved:
-        if back.sender == terms.recipient:
-            arrived = _less(arrived, back.amount, back.recipient, signer)
-    return arrived
+    return _less(arrived, [t for t in moved if t.sender == terms.recipient], signer)
 
 
 def _was_lent(terms: Terms, facts: TransactionFacts, arrived: Sequence[Transfer]) -> bool:
@@ -304,19 +302,45 @@ def _was_lent(terms: Terms, facts: TransactionFacts, arrived: Sequence[Transfer]
     return False
 
 
-def _less(arrived: Sequence[Transfer], amount: int, payer: str, signer: str) -> list[Transfer]:
-    """Return `arrived` less what came back to `payer`: from what that account paid, then from all that it signed.
+def _less(arrived: Sequence[Transfer], returned: Sequence[Transfer], signer: str) -> list[Transfer]:
+    """Return `arrived` less what went back to each payer: from what it paid, then, to the signer, from all of it.
+
+    The time grows with the number of transfers: a stranger may put thousands each way into one transaction.
+    """
+    left = [t.amount for t in arrived]
+    by_payer: dict[str, list[int]] = defaultdict(list)
+    for place, transfer in enumerate(arrived):
+        for payer in {transfer.sender, transfer.made_by}:
+            by_payer[payer].append(place)
+    queues: dict[str, deque[int]] = {}
+    for back in returned:
+        payer, amount = back.recipient, back.amount
+        if payer not in queues:
+            own = by_payer.get(payer, [])
+            queues[payer] = _in_order_of_return(arrived, own, payer, everything=payer == signer)
+        queue = queues[payer]
+        while amount > 0 and queue:
+            taken = min(amount, left[queue[0]])
+            left[queue[0]] -= taken
+            amount -= taken
+            if left[queue[0]] == 0:
+                queue.popleft()
+    return [replace(t, amount=rest) for t, rest in zip(arrived, left, strict=True) if rest > 0]
+
+
+def _in_order_of_return(
+    arrived: Sequence[Transfer], own: Sequence[int], payer: str, *, everything: bool
+) -> deque[int]:
+    """Return the places of the transfers that what `payer` got back is taken from; `own` are those that it paid.
 
     What can be claimed comes first. A transfer that the account did not make itself may serve another payer's order.
     """
-    own = [t for t in arrived if payer in (t.sender, t.made_by)]
-    rest = [t for t in arrived if t not in own] if payer == signer else []
-    left = {id(t): t.amount for t in arrived}
-    for transfer in sorted((*own, *rest), key=lambda t: (t.made_by != payer, not t.references, t not in own)):
-        taken = min(amount, left[id(transfer)])
-        left[id(transfer)] -= taken
-        amount -= taken
-    return [replace(t, amount=left[id(t)]) for t in arrived if left[id(t)] > 0]
+    paid = set(own)
+    places = range(len(arrived)) if everything else own
+    by_claim = (
+        (arrived[at].made_by != payer, not arrived[at].references, at not in paid, at) for at in places
+    )
+    return deque(at for *_, at in sorted(by_claim))
 
 
 def depth(block: Block, head: Head) -> int:
