@@ -32,8 +32,11 @@ def mapping(answer: Any) -> dict[str, Any]:
 
 def sequence(answer: Any) -> list[Any]:
     """Return a list; null counts as an empty one."""
-    if answer is None:
-        return []
+    return [] if answer is None else listed(answer)
+
+
+def listed(answer: Any) -> list[Any]:
+    """Return a list. One that is missing is not an empty one."""
     if not isinstance(answer, list):
         raise ChainError("the node's answer is not a list")
     return answer

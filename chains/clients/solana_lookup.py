@@ -106,7 +106,9 @@ def _status(answer: Any) -> _Status | None:
     commitment = status.get("confirmationStatus")
     if commitment not in ("processed", "confirmed", "finalized"):
         raise ChainError("the node's status is none of the known ones")
-    return _Status(whole(status.get("slot")), commitment, status.get("err") is None)
+    if "err" not in status:
+        raise ChainError("the node's status does not tell whether the transaction succeeded")
+    return _Status(whole(status.get("slot")), commitment, status["err"] is None)
 
 
 def _blocks(node: JsonRpc, slots: Sequence[int]) -> dict[int, Block]:
@@ -162,6 +164,8 @@ def _entry(name: str, status: _Status, answer: Any) -> Entry | _Newer | Transact
     entry = read_entry(sound(answer))
     if entry.signature != name:
         raise ChainError("the node answered with another transaction")
+    if entry.succeeded != status.succeeded:
+        raise ChainError("the node contradicts itself about whether the transaction succeeded")
     return entry if entry.slot == status.slot else _not_mined(name, entry.fee_payer)
 
 

@@ -22,6 +22,8 @@ class Kind(Enum):
     MINT = auto()
     CLOSE = auto()
     """A token account is closed: its lamports go elsewhere."""
+    WITHDRAW = auto()
+    """Lamports leave an account of a token program, which stays."""
     FUND = auto()
     """Lamports for a new account, or out of a nonce account."""
 
@@ -30,8 +32,8 @@ class Kind(Enum):
 class Move:
     """One credit that an instruction makes. Accounts are indices into the transaction's keys.
 
-    `slot` is unique in the transaction. `source` is None for mints. `amount` is None where the instruction names none
-    (CloseAccount), `fee` where it names no fee. `extra` are the accounts beyond those that the instruction needs.
+    `slot` is unique in the transaction. `source` is None for mints. `amount` is None where the instruction takes all
+    that there is, `fee` where it names no fee. `extra` are the accounts beyond those that the instruction needs.
     `is_plain` is False for a part of a batch.
     """
 
@@ -51,7 +53,7 @@ class Move:
     @property
     def is_native(self) -> bool:
         """Whether it moves lamports, and not a token."""
-        return self.program == SYSTEM or self.kind is Kind.CLOSE
+        return self.program == SYSTEM or self.kind in (Kind.CLOSE, Kind.WITHDRAW)
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,9 @@ _TOKEN_SHAPES = {
     b"\x07": _Shape(Kind.MINT, 3, None, 1, mint=0, amount_at=1),
     b"\x0e": _Shape(Kind.MINT, 3, None, 1, mint=0, amount_at=1),
     b"\x09": _Shape(Kind.CLOSE, 3, 0, 1, 2),
+    b"\x26": _Shape(Kind.WITHDRAW, 3, 0, 1, 2),  # WithdrawExcessLamports
+    b"\x2d\x00": _Shape(Kind.WITHDRAW, 3, 0, 1, 2),  # UnwrapLamports, of all
+    b"\x2d\x01": _Shape(Kind.WITHDRAW, 3, 0, 1, 2, amount_at=2),
 }
 _FEE_SHAPE = {b"\x1a\x01": _Shape(Kind.TRANSFER, 4, 0, 2, 3, mint=1, amount_at=2, fee_at=11)}
 _SYSTEM_SHAPES = {
