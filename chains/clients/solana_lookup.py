@@ -12,6 +12,7 @@ from chains.clients.rpc import Call, JsonRpc, RpcFault
 from chains.clients.solana_answers import blockhash, mapping, sequence, sound, value_of, whole
 from chains.clients.solana_entries import Entry, read_entry
 from chains.clients.solana_fees import EpochSchedule, FeeBook, Fees, MintFee
+from chains.clients.solana_moves import is_crowded
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +40,10 @@ class _Status:
 
 
 @dataclass(frozen=True)
-class _Newer:
-    """A transaction in a format that this service can't read, from any node."""
+class _Unreadable:
+    """A transaction in a newer format, from any node, or one with too much in it. `sender` is known of the latter."""
+
+    sender: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,9 +66,9 @@ def look_up(
     """Return what one node reports, in one HTTP request for each 25 transactions or so. Raises ChainError.
 
     First how settled each is, then the blocks of the confirmed ones, then what these did. What is only processed, or
-    not in the block that its status names, is reported as not mined. A transaction in a newer format is not readable.
-    One that the node can't show, or not whole, is left out and `contradicted`: anyone may submit it, so it must not
-    keep the others waiting.
+    not in the block that its status names, is reported as not mined. A transaction in a newer format, or with more than
+    1,000 moves, is not readable. One that the node can't show, or not whole, is left out and `contradicted`: anyone may
+    submit it, so it must not keep the others waiting.
     """
     tags = [CONFIRMED, _FINALIZED] if with_finality else [CONFIRMED]
     calls: list[Call] = [("getSlot", [tag]) for tag in tags]
@@ -157,22 +160,24 @@ def _usable(read: Callable[..., _Meaning], name: str | int, *answers: Any) -> _M
         return None
 
 
-def _entry(name: str, status: _Status, answer: Any) -> Entry | _Newer | TransactionFacts:
+def _entry(name: str, status: _Status, answer: Any) -> Entry | _Unreadable | TransactionFacts:
     """Return the transaction, or what there is to report without it."""
     if isinstance(answer, RpcFault) and answer.code == _NEWER_FORMAT:
-        return _Newer()
+        return _Unreadable()
     entry = read_entry(sound(answer))
     if entry.signature != name:
         raise ChainError("the node answered with another transaction")
     if entry.succeeded != status.succeeded:
         raise ChainError("the node contradicts itself about whether the transaction succeeded")
-    return entry if entry.slot == status.slot else _not_mined(name, entry.fee_payer)
+    if entry.slot != status.slot:
+        return _not_mined(name, entry.fee_payer)
+    return _Unreadable(entry.fee_payer) if is_crowded(entry) else entry
 
 
 def _facts(
     name: str,
     status: _Status,
-    entry: Entry | _Newer | TransactionFacts,
+    entry: Entry | _Unreadable | TransactionFacts,
     block: Block | None,
     mentioning: Collection[str],
     fees: tuple[Mapping[str, MintFee], EpochSchedule | None],
@@ -181,9 +186,16 @@ def _facts(
         return entry
     if block is None:
         raise ChainError("the node does not have its block")
-    if isinstance(entry, _Newer):
+    if isinstance(entry, _Unreadable):
         return TransactionFacts(
-            name, "", None, block, status.succeeded, (), commitment=status.commitment, is_readable=False
+            name,
+            entry.sender,
+            None,
+            block,
+            status.succeeded,
+            (),
+            commitment=status.commitment,
+            is_readable=False,
         )
     moved = solana_transfers.transfers(entry, _fees_of(entry, *fees), mentioning) if entry.succeeded else ()
     return TransactionFacts(

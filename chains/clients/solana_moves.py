@@ -6,10 +6,13 @@ Sources: the instruction layouts of SPL Token, of Token-2022 with its transfer f
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import islice
 
 from chains.clients.solana_accounts import SYSTEM, TOKEN, TOKEN_2022, TOKEN_PROGRAMS
 from chains.clients.solana_entries import Entry, Instruction
 
+MOST_MOVES = 1_000
+"""Of one transaction. Without batches it has at most 64 instructions; batches can make it five thousand moves."""
 _U64 = 8
 _BATCH = b"\xff"
 
@@ -90,6 +93,11 @@ _SYSTEM_SHAPES = {
 _SHAPES = {TOKEN: _TOKEN_SHAPES, TOKEN_2022: _TOKEN_SHAPES | _FEE_SHAPE, SYSTEM: _SYSTEM_SHAPES}
 _WITH_SEED = b"\x03\0\0\0"
 _SEED_LENGTH_AT = 36
+
+
+def is_crowded(entry: Entry) -> bool:
+    """Whether a transaction that succeeded has more than MOST_MOVES: reading them all would keep others waiting."""
+    return entry.succeeded and any(islice(moves(entry), MOST_MOVES, None))
 
 
 def moves(entry: Entry) -> Iterator[Move]:
