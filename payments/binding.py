@@ -52,6 +52,10 @@ class Taken:
         """Return how many base units of what this account gained were credited."""
         return sum(amount for _, at, amount in self.credits if at == account)
 
+    @cached_property
+    def _slots(self) -> frozenset[str]:
+        return frozenset(slot for slot, _, _ in self.credits)
+
 
 @dataclass(frozen=True)
 class Claims:

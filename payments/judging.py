@@ -332,7 +332,9 @@ def depth(block: Block, head: Head) -> int:
 
 def _nothing_arrived(terms: Terms, facts: TransactionFacts) -> Refused:
     """Say what went elsewhere or came as something else, where that can be told."""
-    if terms.token == "" and not facts.is_complete:
+    # On Solana tokens move in inner instructions too; an EVM token's logs are complete without a trace.
+    may_be_hidden = terms.token == "" or facts.commitment is not None
+    if may_be_hidden and not facts.is_complete:
         message = (
             "The money may have moved inside a contract's call, and no node of this network can show those."
         )

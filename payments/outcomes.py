@@ -13,6 +13,7 @@ from django.db import transaction
 
 from chains.amounts import display_amount
 from chains.clients.base import TransactionFacts
+from chains.models import Token
 from payments import announcements
 from payments.columns import (
     UNKNOWN,
@@ -82,7 +83,7 @@ def complete(
                 actor=_actor(payment),
                 held_by=claim_id,
                 amount_received=received,
-                carries_others=_carries_others(request, facts),
+                carries_others=_carries_others(payment, facts),
                 unanswered_looks=0,
                 is_in_flight=False,
                 is_bound_unmined=False,
@@ -112,12 +113,22 @@ def _paid_at(payment: Payment, verdict: Paid) -> datetime:
     return min(payment.first_block_time, verdict.block.time)
 
 
-def _carries_others(request: PaymentRequest, facts: TransactionFacts | None) -> bool:
-    """Whether the transaction holds references that are not this request's: it may pay another one as well."""
-    own = bytes(request.reference)
-    return facts is not None and any(
-        ref != own for transfer in facts.transfers for ref in transfer.references
-    )
+def _carries_others(payment: Payment, facts: TransactionFacts | None) -> bool:
+    """Whether the transaction brought something else to a recipient of requests: it may pay another one as well.
+
+    The other payment need not carry a reference: a payer's proof or the merchant may be what binds it.
+    """
+    if facts is None:
+        return False
+    chain = payment.counted_chain
+    tokens = set(Token.objects.filter(chain=chain).values_list("contract_address", flat=True))
+    credited = set(payment.consumed_transfers.values_list("slot", flat=True))
+    recipients = {
+        transfer.recipient
+        for transfer in facts.transfers
+        if transfer.amount > 0 and transfer.token in tokens and transfer.slot not in credited
+    }
+    return PaymentRequest.objects.filter(chain=chain, recipient_address__in=recipients).exists()
 
 
 def _verified(payment: Payment, request: PaymentRequest, received: int) -> str:

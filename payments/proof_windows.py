@@ -45,6 +45,8 @@ def owner_of(transfer: Transfer, proofs: Iterable[Proof], block: Block) -> Proof
 
     A later proof changes nothing for a transfer that an earlier one covers.
     """
+    if not transfer.made_by:
+        return None
     covering = [proof for proof in proofs if proof.covers(transfer, block.time)]
     earlier = [proof for proof in covering if proof.was_given_before(block)]
     if earlier:

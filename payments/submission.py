@@ -243,7 +243,7 @@ def _was_proved_since(payment: Payment) -> bool:
 def _refuse_consumed(request: PaymentRequest, chain: Chain, transaction_hash: str) -> None:
     consumed = ConsumedTransfer.objects.filter(chain=chain, transaction_hash=transaction_hash)
     elsewhere = consumed.exclude(payment__request=request)
-    # One transaction may carry the references of several requests; then only the chain can tell what is left of it.
+    # One transaction may pay several requests; then only the chain can tell what is left of it.
     if elsewhere.exists() and not elsewhere.filter(payment__carries_others=True).exists():
         message = "This transaction has paid another request already."
         raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, message)

@@ -53,7 +53,8 @@ class Transfer:
 
     `slot` is the transfer's place in the transaction, so that each transfer is consumed once: the log's position in its
     own receipt (EVM token), `value` or the inner call's path (EVM native coin), the instruction's path (Solana: `2`, or
-    `2.5` for an inner instruction). `token` is the contract's or mint's address, empty for the native coin. `sender` is
+    `2.5` for an inner instruction, or `gain.3` for lamports that the account of the fourth key gained without one).
+    `token` is the contract's or mint's address, empty for the native coin. `sender` is
     whose balance fell (EVM: the log's `from`), empty where the tokens were minted or the chain does not say. `amount`
     is what arrived.
 

@@ -273,9 +273,12 @@ class _Looks:
 
 
 def pays(facts: TransactionFacts, watch: Watch) -> bool:
-    """Whether the transaction has something that the watch's reference can claim; also where it can't be read."""
+    """Whether the transaction has something that the watch's reference can claim; also in a format that is not known.
+
+    One of a known format (its sender is known) that is too large to be read was made by a stranger as junk.
+    """
     if not facts.is_readable:
-        return True
+        return not facts.sender
     return facts.succeeded and any(
         watch.reference in transfer.references
         and (transfer.token, transfer.recipient) == (watch.token, watch.recipient)

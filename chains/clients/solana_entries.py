@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from chains.clients.base import ChainError
-from chains.clients.solana_answers import base58_data, key, mapping, sequence, whole, whole_text
+from chains.clients.solana_answers import base58_data, key, listed, mapping, sequence, whole, whole_text
 
 MOST_TEXT = 1_700
 """The base58 text of an instruction's data is at most this long: a whole transaction has 1,232 bytes."""
@@ -83,13 +83,13 @@ def read_entry(answer: Any) -> Entry:
     fields = mapping(answer)
     meta, transaction = mapping(fields.get("meta")), mapping(fields.get("transaction"))
     message = mapping(transaction.get("message"))
-    static = [key(text) for text in sequence(message.get("accountKeys"))]
+    static = [key(text) for text in listed(message.get("accountKeys"))]
     loaded = mapping(meta.get("loadedAddresses") or {})
     writable = [key(text) for text in sequence(loaded.get("writable"))]
     readonly = [key(text) for text in sequence(loaded.get("readonly"))]
     keys = (*static, *writable, *readonly)
     before, after = (_balances(meta.get(name), len(keys)) for name in ("preBalances", "postBalances"))
-    signatures = sequence(transaction.get("signatures"))
+    signatures = listed(transaction.get("signatures"))
     if not keys or not signatures or "err" not in meta:
         raise ChainError("the node's transaction is not whole")
     if meta["err"] is None and len(set(keys)) != len(keys):
@@ -110,7 +110,7 @@ def read_entry(answer: Any) -> Entry:
 
 
 def _balances(answer: Any, count: int) -> list[int]:
-    balances = [whole(balance) for balance in sequence(answer)]
+    balances = [whole(balance) for balance in listed(answer)]
     if len(balances) != count:
         raise ChainError("the node's balances do not fit the transaction's accounts")
     return balances
@@ -118,7 +118,7 @@ def _balances(answer: Any, count: int) -> list[int]:
 
 def _token_balances(answer: Any, count: int) -> dict[int, TokenBalance]:
     balances: dict[int, TokenBalance] = {}
-    for entry in map(mapping, sequence(answer)):
+    for entry in map(mapping, listed(answer)):
         index = _index(entry.get("accountIndex"), count)
         if index in balances:
             raise ChainError("the node names an account's token balance twice")
@@ -137,17 +137,18 @@ def _plain_keys(header: dict[str, Any], static: int, loaded_writable: int, count
 
 def _instructions(message: dict[str, Any], meta: dict[str, Any], count: int) -> Iterator[Instruction]:
     """Yield the message's instructions, each followed by those that its program called."""
+    instructions = listed(message.get("instructions"))
     inner: dict[int, list[Any]] = defaultdict(list)
     for group in map(mapping, sequence(meta.get("innerInstructions"))):
-        inner[whole(group.get("index"))] += sequence(group.get("instructions"))
-    for place, outer in enumerate(sequence(message.get("instructions"))):
+        inner[_index(group.get("index"), len(instructions))] += listed(group.get("instructions"))
+    for place, outer in enumerate(instructions):
         yield _instruction(mapping(outer), count, str(place), place, is_inner=False)
         for number, answer in enumerate(inner[place]):
             yield _instruction(mapping(answer), count, f"{place}.{number}", place, is_inner=True)
 
 
 def _instruction(answer: dict[str, Any], count: int, path: str, top: int, *, is_inner: bool) -> Instruction:
-    accounts = tuple(_index(account, count) for account in sequence(answer.get("accounts")))
+    accounts = tuple(_index(account, count) for account in listed(answer.get("accounts")))
     text, height = answer.get("data"), answer.get("stackHeight")
     if not isinstance(text, str):
         raise ChainError("the node's instruction has no data")

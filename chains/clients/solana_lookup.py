@@ -12,6 +12,7 @@ from chains.clients.rpc import Call, JsonRpc, RpcFault, Unread, Why
 from chains.clients.solana_answers import blockhash, mapping, sequence, sound, value_of, whole
 from chains.clients.solana_entries import Entry, read_entry
 from chains.clients.solana_fees import EpochSchedule, FeeBook, Fees, MintFee
+from chains.clients.solana_moves import is_crowded
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +41,12 @@ class _Status:
 
 @dataclass(frozen=True)
 class _Unreadable:
-    """A transaction in a format that this service can't read, or larger than what the node sends."""
+    """A transaction in a format that this service can't read, larger than what the node sends, or with too much in it.
+
+    `sender` is known of the last.
+    """
+
+    sender: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,10 +69,9 @@ def look_up(
     """Return what one node reports, in one HTTP request for each 25 transactions or so. Raises ChainError.
 
     First how settled each is, then the blocks of the confirmed ones, then what these did. What is only processed, or
-    not in the block that its status names, is reported as not mined. A transaction in a newer format, or too large for
-    the node, is not readable.
-    One that the node can't show, or not whole, is left out and `contradicted`: anyone may submit it, so it must not
-    keep the others waiting.
+    not in the block that its status names, is reported as not mined. A transaction in a newer format, too large for the
+    node, or with more than 1,000 moves, is not readable. One that the node can't show, or not whole, is left out and
+    `contradicted`: anyone may submit it, so it must not keep the others waiting.
     """
     tags = [CONFIRMED, _FINALIZED] if with_finality else [CONFIRMED]
     calls: list[Call] = [("getSlot", [tag]) for tag in tags]
@@ -107,7 +112,9 @@ def _status(answer: Any) -> _Status | None:
     commitment = status.get("confirmationStatus")
     if commitment not in ("processed", "confirmed", "finalized"):
         raise ChainError("the node's status is none of the known ones")
-    return _Status(whole(status.get("slot")), commitment, status.get("err") is None)
+    if "err" not in status:
+        raise ChainError("the node's status does not tell whether the transaction succeeded")
+    return _Status(whole(status.get("slot")), commitment, status["err"] is None)
 
 
 def _blocks(node: JsonRpc, slots: Sequence[int]) -> dict[int, Block]:
@@ -168,7 +175,11 @@ def _entry(name: str, status: _Status, answer: Any) -> Entry | _Unreadable | Tra
     entry = read_entry(sound(answer))
     if entry.signature != name:
         raise ChainError("the node answered with another transaction")
-    return entry if entry.slot == status.slot else _not_mined(name, entry.fee_payer)
+    if entry.succeeded != status.succeeded:
+        raise ChainError("the node contradicts itself about whether the transaction succeeded")
+    if entry.slot != status.slot:
+        return _not_mined(name, entry.fee_payer)
+    return _Unreadable(entry.fee_payer) if is_crowded(entry) else entry
 
 
 def _facts(
@@ -185,7 +196,14 @@ def _facts(
         raise ChainError("the node does not have its block")
     if isinstance(entry, _Unreadable):
         return TransactionFacts(
-            name, "", None, block, status.succeeded, (), commitment=status.commitment, is_readable=False
+            name,
+            entry.sender,
+            None,
+            block,
+            status.succeeded,
+            (),
+            commitment=status.commitment,
+            is_readable=False,
         )
     moved = solana_transfers.transfers(entry, _fees_of(entry, *fees), mentioning) if entry.succeeded else ()
     return TransactionFacts(

@@ -6,10 +6,13 @@ Sources: the instruction layouts of SPL Token, of Token-2022 with its transfer f
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
+from itertools import islice
 
 from chains.clients.solana_accounts import SYSTEM, TOKEN, TOKEN_2022, TOKEN_PROGRAMS
 from chains.clients.solana_entries import Entry, Instruction
 
+MOST_MOVES = 1_000
+"""Of one transaction. Without batches it has at most 64 instructions; batches can make it five thousand moves."""
 _U64 = 8
 _BATCH = b"\xff"
 
@@ -22,6 +25,8 @@ class Kind(Enum):
     MINT = auto()
     CLOSE = auto()
     """A token account is closed: its lamports go elsewhere."""
+    WITHDRAW = auto()
+    """Lamports leave an account of a token program, which stays."""
     FUND = auto()
     """Lamports for a new account, or out of a nonce account."""
 
@@ -30,8 +35,8 @@ class Kind(Enum):
 class Move:
     """One credit that an instruction makes. Accounts are indices into the transaction's keys.
 
-    `slot` is unique in the transaction. `source` is None for mints. `amount` is None where the instruction names none
-    (CloseAccount), `fee` where it names no fee. `extra` are the accounts beyond those that the instruction needs.
+    `slot` is unique in the transaction. `source` is None for mints. `amount` is None where the instruction takes all
+    that there is, `fee` where it names no fee. `extra` are the accounts beyond those that the instruction needs.
     `is_plain` is False for a part of a batch.
     """
 
@@ -51,7 +56,7 @@ class Move:
     @property
     def is_native(self) -> bool:
         """Whether it moves lamports, and not a token."""
-        return self.program == SYSTEM or self.kind is Kind.CLOSE
+        return self.program == SYSTEM or self.kind in (Kind.CLOSE, Kind.WITHDRAW)
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,9 @@ _TOKEN_SHAPES = {
     b"\x07": _Shape(Kind.MINT, 3, None, 1, mint=0, amount_at=1),
     b"\x0e": _Shape(Kind.MINT, 3, None, 1, mint=0, amount_at=1),
     b"\x09": _Shape(Kind.CLOSE, 3, 0, 1, 2),
+    b"\x26": _Shape(Kind.WITHDRAW, 3, 0, 1, 2),  # WithdrawExcessLamports
+    b"\x2d\x00": _Shape(Kind.WITHDRAW, 3, 0, 1, 2),  # UnwrapLamports, of all
+    b"\x2d\x01": _Shape(Kind.WITHDRAW, 3, 0, 1, 2, amount_at=2),
 }
 _FEE_SHAPE = {b"\x1a\x01": _Shape(Kind.TRANSFER, 4, 0, 2, 3, mint=1, amount_at=2, fee_at=11)}
 _SYSTEM_SHAPES = {
@@ -85,6 +93,11 @@ _SYSTEM_SHAPES = {
 _SHAPES = {TOKEN: _TOKEN_SHAPES, TOKEN_2022: _TOKEN_SHAPES | _FEE_SHAPE, SYSTEM: _SYSTEM_SHAPES}
 _WITH_SEED = b"\x03\0\0\0"
 _SEED_LENGTH_AT = 36
+
+
+def is_crowded(entry: Entry) -> bool:
+    """Whether a transaction that succeeded has more than MOST_MOVES: reading them all would keep others waiting."""
+    return entry.succeeded and any(islice(moves(entry), MOST_MOVES, None))
 
 
 def moves(entry: Entry) -> Iterator[Move]:

@@ -6,11 +6,11 @@ that instruction brought and what its account gained.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from chains.clients.base import ChainError, Mention, Transfer
-from chains.clients.solana_accounts import TOKEN_2022, WRAPPED_SOL
+from chains.clients.solana_accounts import SYSTEM, TOKEN_2022, WRAPPED_SOL
 from chains.clients.solana_entries import Entry, read_entry
 from chains.clients.solana_fees import Fees
 from chains.clients.solana_moves import Kind, Move, moves
@@ -46,29 +46,37 @@ class _Reading:
 
     entry: Entry
     fees: Fees
+    moves: tuple[Move, ...] = field(init=False)
     lamports: list[int] = field(init=False)
+    unnamed: list[int] = field(init=False)
+    """By how much each key's lamports rose beyond what instructions moved, or fell (negative)."""
     executing: Mapping[int, tuple[str, str]] = field(init=False)
     given: Mapping[tuple[str, str], int] = field(init=False)
     """What each owner gave to others, by token and owner."""
+    lost: Mapping[tuple[str, str], int] = field(init=False)
+    """What each owner's token accounts lost that lost anything, by token and owner."""
 
     def __post_init__(self) -> None:
-        self.given = _given(self.entry)
-        self.lamports = [before for before, _ in self.entry.lamports]
-        self.lamports[0] -= self.entry.fee
+        self.moves = tuple(moves(self.entry))
+        self.given = _given(self.entry, self.moves)
+        self.lost = _lost(self.entry)
+        self.lamports = _lamports_before(self.entry)
+        self.unnamed = _unnamed(self.entry, self.moves)
         self.executing = executing_multisigs(self.entry)
 
 
 def transfers(entry: Entry, fees: Fees = _NO_FEES, programs: Collection[str] = ()) -> tuple[Transfer, ...]:
-    """Return every credit that an instruction made to an account of another owner, in order.
+    """Return every credit that an instruction made to an account of another owner, in order, and what none made.
 
     `fees` has to hold the mints of `fee_mints`. `programs` are those whose mentions enclose transfers.
     """
     reading = _Reading(entry, fees)
     within = {top: (place,) for place, (top, _) in enumerate(_mentioned(entry, programs))}
-    return tuple(
+    named = (
         _transfer(reading, credit, within.get(credit.move.instruction.top, ()))
         for credit in _credits(reading)
     )
+    return (*named, *_unnamed_gains(reading))
 
 
 def fee_mints(entry: Entry) -> set[str]:
@@ -140,8 +148,8 @@ def _references(entry: Entry, move: Move) -> dict[bytes, None]:
 
 def _credits(reading: _Reading) -> Iterator[_Credit]:
     """Yield what reached accounts of other owners than it came from; nothing for what brought nothing."""
-    for move in moves(reading.entry):
-        amount = _apply(reading, move)
+    for move in reading.moves:
+        amount = _apply(reading.entry, reading.lamports, move)
         credit = (
             _coin_credit(reading, move, amount) if move.is_native else _token_credit(reading, move, amount)
         )
@@ -149,26 +157,58 @@ def _credits(reading: _Reading) -> Iterator[_Credit]:
             yield credit
 
 
-def _apply(reading: _Reading, move: Move) -> int:
+def _lamports_before(entry: Entry) -> list[int]:
+    lamports = [before for before, _ in entry.lamports]
+    lamports[0] -= entry.fee
+    return lamports
+
+
+def _unnamed(entry: Entry, moved: Iterable[Move]) -> list[int]:
+    """Return what programs moved by themselves: they need no instruction for lamports of accounts that they own."""
+    lamports = _lamports_before(entry)
+    for move in moved:
+        _apply(entry, lamports, move)
+    return [after - followed for (_, after), followed in zip(entry.lamports, lamports, strict=True)]
+
+
+def _unnamed_gains(reading: _Reading) -> Iterator[Transfer]:
+    """Yield what reached accounts without an instruction, where all instructions are known; nothing claims it."""
+    entry = reading.entry
+    for index, amount in enumerate(reading.unnamed if entry.has_inner else ()):
+        gain, owner = _coin_gain(entry, index), entry.keys[index]
+        if min(amount, gain) > 0:
+            yield Transfer(
+                f"gain.{index}", "", "", owner, min(amount, gain), claimable=0, account=owner, gain=gain
+            )
+
+
+def _apply(entry: Entry, lamports: list[int], move: Move) -> int:
     """Follow the lamports that an instruction moves; return its amount, of a closed account all that it held."""
-    lamports = reading.lamports
     amount = move.amount
     if amount is None:
-        amount = max(lamports[move.source], 0) if move.source is not None else 0
-    if move.source is not None and (move.is_native or _mint(reading.entry, move) == WRAPPED_SOL):
+        kept = 0 if move.source is None or move.kind is Kind.CLOSE else entry.lamports[move.source][1]
+        amount = max(lamports[move.source] - kept, 0) if move.source is not None else 0
+    if move.source is not None and (move.is_native or _mint(entry, move) == WRAPPED_SOL):
         lamports[move.source] -= amount
         lamports[move.target] += amount
     return amount
+
+
+def _coin_gain(entry: Entry, account: int) -> int:
+    before, after = entry.lamports[account]
+    return after - before + (entry.fee if account == 0 else 0)
 
 
 def _coin_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
     entry, recipient = reading.entry, reading.entry.keys[move.target]
     if move.source is None:
         return None
-    before, after = entry.lamports[move.target]
-    gain = after - before + (entry.fee if move.target == 0 else 0)
-    sender = _owner(entry, move.source) if move.kind is Kind.CLOSE else entry.keys[move.source]
-    cap = min(gain, amount - reading.given.get(("", recipient), 0))
+    gain = _coin_gain(entry, move.target)
+    is_of_system = move.program == SYSTEM
+    sender = entry.keys[move.source] if is_of_system else _owner(entry, move.source)
+    # What left the recipient without an instruction may be its own money, which comes back by this one.
+    given = reading.given.get(("", recipient), 0) + max(-reading.unnamed[move.target], 0)
+    cap = min(gain, amount - given)
     return _Credit(move, "", sender, recipient, amount, gain, cap)
 
 
@@ -188,15 +228,19 @@ def _token_credit(reading: _Reading, move: Move, amount: int) -> _Credit | None:
         after.owner, after.mint, move.program
     )
     given = reading.given.get((after.mint, after.owner), 0)
-    cap = min(gain - _other_losses(entry, move.target), amount - fee - given) if is_own else 0
+    # The recipient's own money, sent round from another of its accounts, pays nothing.
+    lost_elsewhere = reading.lost.get((after.mint, after.owner), 0) - (
+        _loss(entry, move.target) if is_same else 0
+    )
+    cap = min(gain - lost_elsewhere, amount - fee - given) if is_own else 0
     sender = "" if move.source is None else _owner(entry, move.source)
     return _Credit(move, after.mint, sender, after.owner, amount - fee, gain, cap)
 
 
-def _given(entry: Entry) -> dict[tuple[str, str], int]:
+def _given(entry: Entry, moved: Iterable[Move]) -> dict[tuple[str, str], int]:
     """Return what instructions moved from each owner's accounts to others', by token and owner."""
     given: dict[tuple[str, str], int] = defaultdict(int)
-    for move in moves(entry):
+    for move in moved:
         if move.source is None or move.amount is None:
             continue
         places = move.source, move.target
@@ -206,16 +250,20 @@ def _given(entry: Entry) -> dict[tuple[str, str], int]:
     return given
 
 
-def _other_losses(entry: Entry, target: int) -> int:
-    """Return what the recipient's other accounts of this mint lost: its own money, sent round, pays nothing."""
-    receiving = entry.tokens_after[target]
-    losses = 0
-    for index, held in entry.tokens_before.items():
-        if index != target and (held.mint, held.owner) == (receiving.mint, receiving.owner):
-            left = entry.tokens_after.get(index)
-            is_kept = left is not None and (left.mint, left.owner) == (held.mint, held.owner)
-            losses += max(held.amount - (left.amount if left and is_kept else 0), 0)
-    return losses
+def _lost(entry: Entry) -> dict[tuple[str, str], int]:
+    lost: dict[tuple[str, str], int] = defaultdict(int)
+    for account, held in entry.tokens_before.items():
+        lost[held.mint, held.owner] += _loss(entry, account)
+    return lost
+
+
+def _loss(entry: Entry, account: int) -> int:
+    """Return how much less there is in a token account for who owned it before, 0 where it gained."""
+    held, left = entry.tokens_before.get(account), entry.tokens_after.get(account)
+    if held is None:
+        return 0
+    is_kept = left is not None and (left.mint, left.owner) == (held.mint, held.owner)
+    return max(held.amount - (left.amount if left and is_kept else 0), 0)
 
 
 def _owner(entry: Entry, account: int) -> str:

@@ -17,7 +17,7 @@ from solders.pubkey import Pubkey
 from tests.solana.ledger import LocalLedger
 
 _LOADER = "BPFLoader2111111111111111111111111111111111"
-_MOVE, _COPY, _ADD, _STORE, _WIDE, _CALL, _EXIT = 0xB7, 0xBF, 0x07, 0x7B, 0x18, 0x85, 0x95
+_MOVE, _COPY, _ADD, _LOAD, _STORE, _WIDE, _CALL, _EXIT = 0xB7, 0xBF, 0x07, 0x79, 0x7B, 0x18, 0x85, 0x95
 _INPUT, _SCRATCH, _FRAME = 6, 7, 10  # registers: the input's address, a spare one, the end of the stack
 _META_BYTES, _INFO_BYTES, _CALL_BYTES = 16, 56, 40
 _MOST_DATA = 40
@@ -73,6 +73,24 @@ def plant_approving(ledger: LocalLedger) -> Pubkey:
     done = _op(_MOVE, 0) + _op(_EXIT)
     _plant(ledger, program, done + _op(_CALL, 0, 1, value=-1) + _op(_EXIT))
     return program
+
+
+def plant_moving(ledger: LocalLedger, lamports: int, held: int) -> tuple[Pubkey, Pubkey]:
+    """Put a program there that moves lamports from its first account to its second, and makes no call for that.
+
+    Return the program, and an account of its own that holds so much.
+    """
+    program, account = Keypair().pubkey(), Keypair().pubkey()
+    first, second = (place + _LAMPORTS for place in list(_places([0, 0]))[:2])
+    code = b"".join(
+        _op(_LOAD, 2, 1, place) + _op(_ADD, 2, value=change) + _op(_STORE, 1, 2, place)
+        for place, change in ((first, -lamports), (second, lamports))
+    )
+    done = code + _op(_MOVE, 0) + _op(_EXIT)
+    _plant(ledger, program, done + _op(_CALL, 0, 1, value=-1) + _op(_EXIT))
+    own = {"lamports": held, "owner": str(program), "executable": False, "data": ""}
+    ledger.rpc("surfnet_setAccount", str(account), own)
+    return program, account
 
 
 def _plant(ledger: LocalLedger, program: Pubkey, code: bytes) -> None:

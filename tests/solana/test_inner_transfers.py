@@ -9,7 +9,13 @@ import pytest
 from chains.clients.base import Transfer
 from chains.clients.solana_references import reference_key
 from chains.clients.solana_transfers import read_entry, transfers
-from tests.solana.ledger import LocalLedger, new_address
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.models import ConsumedTransfer, Payment
+from tests.fault_proxy import forged, proxying
+from tests.payments.world import Clock, look_until_decided, make_request, submit
+from tests.solana.ledger import LocalLedger, new_address, token_account
+from tests.solana.programs import smuggled
 
 OPTIONS = {"encoding": "json", "maxSupportedTransactionVersion": 0, "commitment": "confirmed"}
 
@@ -49,6 +55,27 @@ def test_a_transfer_inside_another_instruction_is_reported_and_claimed_by_no_one
     assert inner.slot == f"0.{len(inside['meta']['innerInstructions'][0]['instructions']) - 1}"
     assert (inner.references, inner.claimable, inner.made_by) == ((), 0, "")
     assert (inner.sender, inner.gain, inner.account) == (local_ledger.payer, 5, outer.account)
+
+
+def test_money_in_inner_instructions_that_the_node_does_not_record_is_not_verifiable(
+    solana: Chain, merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
+) -> None:
+    recipient = str(local_ledger.new_wallet(usdc=3).pubkey())
+    request = make_request(merchant, solana_usdc, "2", recipient)
+    [move] = local_ledger.token_move(recipient, 2_000_000, to_account=token_account(recipient))
+    signature = local_ledger.finalize(local_ledger.send([smuggled(local_ledger, move, b"pay")]))
+    with proxying(local_ledger.url) as node:
+        Chain.objects.filter(pk=solana.pk).update(rpc_urls=[node.url])
+        node.break_with(
+            forged(
+                "getTransaction",
+                lambda result: {**result, "meta": {**result["meta"], "innerInstructions": None}},
+            )
+        )
+        payment = look_until_decided(submit(request, signature), Clock())
+    assert (payment.status, payment.failure_code) == (Payment.Status.FAILED, "not_verifiable")
+    assert payment.is_retryable
+    assert ConsumedTransfer.objects.count() == 0
 
 
 def test_a_reference_on_another_instruction_does_not_count(answer: dict[str, Any]) -> None:

@@ -46,6 +46,15 @@ def replaced(answer: Any, path: tuple[Any, ...], junk: Any) -> Any:
     return changed
 
 
+def without(answer: Any, path: tuple[Any, ...]) -> Any:
+    changed = copy.deepcopy(answer)
+    inside = changed
+    for key in path[:-1]:
+        inside = inside[key]
+    del inside[path[-1]]
+    return changed
+
+
 def read(answer: Any) -> Entry | None:
     try:
         entry = read_entry(answer)
@@ -68,12 +77,40 @@ def test_a_value_that_is_missing_is_no_answer_or_does_not_matter(true_answer: di
     for path in places(true_answer):
         if not path:
             continue
-        changed = copy.deepcopy(true_answer)
-        inside: Any = changed
-        for key in path[:-1]:
-            inside = inside[key]
-        del inside[path[-1]]
-        read(changed)
+        read(without(true_answer, path))
+
+
+def test_no_place_that_is_empty_or_missing_changes_what_was_moved(true_answer: dict[str, Any]) -> None:
+    """Nodes of old versions do not record inner instructions: then the transaction is not complete."""
+    moved = transfers(read_entry(true_answer))
+    accepted = 0
+    for path in places(true_answer):
+        if not path:
+            continue
+        is_field = isinstance(path[-1], str)
+        missing = without(true_answer, path) if is_field else None
+        for changed in (replaced(true_answer, path, None), missing):
+            entry = read(changed)
+            accepted += entry is not None
+            assert entry is None or not entry.has_inner or transfers(entry) == moved, path
+    assert accepted
+
+
+@pytest.mark.parametrize("balances", ["preTokenBalances", "postTokenBalances"])
+@pytest.mark.parametrize("junk", [None, {}, "[]"])
+def test_without_token_balances_there_is_no_answer(
+    true_answer: dict[str, Any], balances: str, junk: Any
+) -> None:
+    """Missing ones are not empty ones: everything held would be a gain, or nothing would have arrived."""
+    assert read(replaced(true_answer, ("meta", balances), junk)) is None
+    assert read(without(true_answer, ("meta", balances))) is None
+
+
+def test_inner_instructions_of_an_instruction_that_is_not_there_are_no_answer(
+    true_answer: dict[str, Any],
+) -> None:
+    path = ("meta", "innerInstructions", 0, "index")
+    assert read(replaced(true_answer, path, 7)) is None
 
 
 @pytest.mark.parametrize(

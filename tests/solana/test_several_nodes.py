@@ -94,6 +94,46 @@ def test_one_bad_node_of_three_changes_nothing(
     assert (request.status, request.amount_paid) == (Status.COMPLETED, 2_000_000)
 
 
+def with_status(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Fault:
+    return forged(
+        "getSignatureStatuses",
+        lambda result: {**result, "value": [status and change(status) for status in result["value"]]},
+    )
+
+
+NO_VERDICTS: dict[str, Fault] = {
+    "no balances before": with_meta(lambda _: {"preTokenBalances": None}),
+    "no balances after": with_meta(lambda _: {"postTokenBalances": None}),
+    "a failure that the status denies": with_meta(lambda _: {"err": {"InstructionError": [0, "Custom"]}}),
+    "a success that the status denies": with_status(lambda status: {**status, "err": "AccountInUse"}),
+    "a status without a result": with_status(
+        lambda status: {name: value for name, value in status.items() if name != "err"}
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", NO_VERDICTS.values(), ids=NO_VERDICTS.keys())
+def test_a_node_that_tells_half_or_contradicts_itself_decides_nothing(
+    solana: Chain, merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger, fault: Fault
+) -> None:
+    request = make_request(merchant, solana_usdc, "2", new_address())
+    move = local_ledger.token_move(request.recipient_address, 2_000_000, bytes(request.reference))
+    signature = local_ledger.finalize(local_ledger.send(move))
+    with proxying(local_ledger.url) as node:
+        Chain.objects.filter(pk=solana.pk).update(rpc_urls=[node.url])
+        node.break_with(fault)
+        payment, clock = submit(request, signature), Clock()
+        look(clock)
+        payment.refresh_from_db()
+        assert (payment.status, payment.attempts) == (Payment.Status.PROCESSING, 0)
+        assert payment.unanswered_looks == 1
+        node.heal()
+        clock.forward(minutes=5)
+        look_until_decided(payment, clock)
+    request.refresh_from_db()
+    assert (request.status, request.amount_paid) == (Status.COMPLETED, 2_000_000)
+
+
 @pytest.mark.parametrize(
     "name", sorted(FAULTS.keys() - {"ten times as much"})
 )  # the same lie of all three is believed
