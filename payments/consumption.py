@@ -4,7 +4,8 @@ A unique constraint on (chain, transaction, slot) decides the first. The second 
 of one transaction can go to one account: the credits of one transaction are made one after the other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Sum
@@ -21,19 +22,17 @@ def consume(payment: Payment, transfers: Sequence[Transfer]) -> int:
     A transfer that was credited before gives nothing.
     """
     limited = [transfer for transfer in transfers if transfer.gain is not None]
-    unlimited = {transfer.slot: transfer.amount for transfer in transfers if transfer.gain is None}
-    return sum(_consume_within_gain(payment, t, t.gain or 0) for t in limited) + _insert(
-        payment, "", unlimited
-    )
+    unlimited = [transfer for transfer in transfers if transfer.gain is None]
+    return sum(_consume_within_gain(payment, t, t.gain or 0) for t in limited) + _insert(payment, unlimited)
 
 
 def _consume_within_gain(payment: Payment, transfer: Transfer, gain: int) -> int:
     amount = min(transfer.amount, gain - _credited(payment, transfer))
-    return _insert(payment, transfer.account, {transfer.slot: amount})
+    return _insert(payment, [replace(transfer, amount=amount)])
 
 
-def _insert(payment: Payment, account: str, amounts: Mapping[str, int]) -> int:
-    """Store the consumed amounts by their slots, all at once; return the sum of those that were not consumed before.
+def _insert(payment: Payment, transfers: Sequence[Transfer]) -> int:
+    """Store the consumed transfers, all at once; return the sum of those that were not consumed before.
 
     One transaction can hold tens of thousands of transfers, and its request is locked until they are stored.
     """
@@ -42,17 +41,17 @@ def _insert(payment: Payment, account: str, amounts: Mapping[str, int]) -> int:
     while True:
         # A conflict means that another worker has committed one of them meanwhile: it is seen the next time.
         taken = set(stored.values_list("slot", flat=True))
-        free = {slot: amount for slot, amount in amounts.items() if slot not in taken and amount > 0}
+        free = {t.slot: t for t in transfers if t.slot not in taken and t.amount > 0}
         rows = [
             ConsumedTransfer(
                 chain=chain,
                 transaction_hash=hash_,
                 slot=slot,
-                account=account,
+                account=transfer.account,
                 payment=payment,
-                amount=amount,
+                amount=transfer.amount,
             )
-            for slot, amount in free.items()
+            for slot, transfer in free.items()
         ]
         try:
             with transaction.atomic():
@@ -61,7 +60,7 @@ def _insert(payment: Payment, account: str, amounts: Mapping[str, int]) -> int:
             if not free.keys() & set(stored.values_list("slot", flat=True)):
                 raise
         else:
-            return sum(free.values())
+            return sum(transfer.amount for transfer in free.values())
 
 
 def _credited(payment: Payment, transfer: Transfer) -> int:
