@@ -4,7 +4,7 @@ import logging
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -187,6 +187,9 @@ class Pass:
             place = advance(page.place, searched, reach, last)
             if place is None:
                 continue
+            if place.position.after is None and searched.head < self.head:
+                # The newest blocks of a range that an earlier pass began were not settled then: search them again.
+                place = replace(place, start=min(place.start, place.position.next_block or 0))
             moves[place.position].append(place.merchant_id)
             if not is_finished(place, self.head):
                 self.queue.append(place)
