@@ -6,6 +6,8 @@ chain was searched is kept for each merchant (`MerchantCursor`).
 """
 
 import logging
+import time
+import uuid
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
@@ -16,7 +18,9 @@ from django.utils import timezone
 from chains.clients import get_client
 from chains.clients.base import ChainClient, ChainError
 from chains.models import Chain
-from payments.discovery_pass import LEASE, Pass
+from config import leases
+from config.leases import Lease
+from payments.discovery_pass import LeaseLost, Pass
 from payments.models import DiscoveryCursor, MerchantCursor, PaymentRequest
 from payments.watches import watched
 
@@ -33,12 +37,16 @@ def discover_due(
     """Search each chain whose time has come; return how many payments were found."""
     found = 0
     for chain in _chains_to_search(now()):
-        if not _claim(chain, now()):
+        lease = _claim(chain, now())
+        if lease is None:
             continue
         try:
-            found += _search(chain, client, now)
+            with leases.kept(lease):
+                found += _search(chain, lease, client, now)
         except SoftTimeLimitExceeded:
             raise
+        except LeaseLost:
+            logger.warning("another worker goes on with the search on chain %s", chain.pk)
         except Exception:
             # One chain's trouble must not keep the others waiting; the lease brings it back.
             logger.exception("the search on chain %s stopped", chain.pk)
@@ -62,22 +70,27 @@ def _chains_to_search(now: datetime) -> Iterator[Chain]:
 
 
 def _free(now: datetime) -> Q:
-    return Q(due_at__lte=now) & (Q(lease_until__isnull=True) | Q(lease_until__lt=now))
+    return leases.is_free() & Q(due_at__lte=now)
 
 
-def _claim(chain: Chain, now: datetime) -> bool:
-    """Lease the chain's search, and return whether it was due and free."""
+def _claim(chain: Chain, now: datetime) -> Lease | None:
+    """Return the lease of the chain's search, None unless it was due and free."""
+    asked_at, claim_id = time.monotonic(), uuid.uuid4()
     DiscoveryCursor.objects.get_or_create(chain=chain, defaults={"due_at": now})
     free = DiscoveryCursor.objects.filter(_free(now), chain=chain)
-    return bool(free.update(lease_until=now + LEASE))
+    if not free.update(claim_id=claim_id, lease_until=leases.expiry()):
+        return None
+    return Lease(DiscoveryCursor, claim_id, [chain.pk], asked_at=asked_at)
 
 
-def _search(chain: Chain, client: Callable[[Chain], ChainClient], now: Callable[[], datetime]) -> int:
+def _search(
+    chain: Chain, lease: Lease, client: Callable[[Chain], ChainClient], now: Callable[[], datetime]
+) -> int:
     """Make one pass over the chain and release it; return how many payments were found."""
     pause = max(SHORTEST_PAUSE, timedelta(milliseconds=chain.block_time_ms))
     found, error = 0, None
     try:
-        search = Pass.begin(chain, client(chain), now)
+        search = Pass.begin(chain, lease, client(chain), now)
         search.run()
     except ChainError as failure:
         error = failure
@@ -90,7 +103,9 @@ def _search(chain: Chain, client: Callable[[Chain], ChainClient], now: Callable[
             pause = timedelta()
     if error is not None:
         logger.warning("search on %s failed: %s", chain.name, error)
-    DiscoveryCursor.objects.filter(chain=chain).update(due_at=now() + pause, lease_until=None)
+    DiscoveryCursor.objects.filter(chain=chain, claim_id=lease.claim_id).update(
+        due_at=now() + pause, claim_id=None, lease_until=None
+    )
     return found
 
 

@@ -2,8 +2,9 @@
 
 import logging
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from django.db.models.functions import Greatest
 from chains.clients import head_allowance
 from chains.clients.base import ChainClient, ChainError, SearchLimits
 from chains.models import Chain
+from config.leases import Lease
 from payments.discovery_plan import Place, Position, Range, advance, is_finished, next_group
 from payments.discovery_starts import restarted, start_of
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
@@ -23,13 +25,15 @@ from payments.watches import Watched, Watching, by_merchant, watched, watched_of
 
 logger = logging.getLogger(__name__)
 
-# Longer than one search takes. If it runs out, two workers do the same work, which does no harm.
-LEASE = timedelta(seconds=45)
 TIME_FOR_A_PASS = timedelta(seconds=10)
 MOST_FAILURES_IN_A_ROW = 5
 LATE = timedelta(seconds=60)
 # At least so many blocks below the head are searched again: they are reorganised, and nodes' indexes run behind.
 FEWEST_SEARCHED_AGAIN = 20
+
+
+class LeaseLost(Exception):
+    """Another worker searches the chain now, or may."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class Pass:
     """A pass under way: the head when it began, and the merchants in the order of their turns."""
 
     chain: Chain
+    lease: Lease
     client: ChainClient
     now: Callable[[], datetime]
     began_at: datetime
@@ -60,7 +65,7 @@ class Pass:
     failed_alone: list[UUID] = field(default_factory=list)
 
     @classmethod
-    def begin(cls, chain: Chain, client: ChainClient, now: Callable[[], datetime]) -> "Pass":
+    def begin(cls, chain: Chain, lease: Lease, client: ChainClient, now: Callable[[], datetime]) -> "Pass":
         """Return a pass in which every merchant with watched requests has a place. Raises ChainError without a head."""
         began_at, head = now(), client.head()
         # Read after the head: a request that is not watched yet can't be paid in a block up to the head.
@@ -77,7 +82,7 @@ class Pass:
             if start <= head + 1:
                 queue.append(place)
         limits = client.search_limits()
-        return cls(chain, client, now, began_at, head, limits, queue, cursor.merchants_at_once)
+        return cls(chain, lease, client, now, began_at, head, limits, queue, cursor.merchants_at_once)
 
     @property
     def has_more(self) -> bool:
@@ -90,7 +95,10 @@ class Pass:
         return self.error is not None and self.searches == 0
 
     def run(self) -> None:
-        """Search for the merchants in turns, as far as the pass's budget goes. Raises no ChainError: see `error`."""
+        """Search for the merchants in turns, as far as the pass's budget goes. Raises no ChainError: see `error`.
+
+        Raises LeaseLost as soon as another worker may search the chain.
+        """
         merchants = len(self.queue)
         failures = 0
         for _ in range(self.limits.searches):
@@ -113,10 +121,18 @@ class Pass:
         group = next_group(self.queue, self.limits, self.merchants_at_once)
         ids = {place.merchant_id for place in group}
         self.queue = deque(place for place in self.queue if place.merchant_id not in ids)
-        now = self.now()
-        self._cursors_of(ids).update(turn_at=now)
-        DiscoveryCursor.objects.filter(chain=self.chain).update(lease_until=now + LEASE)
+        with self._writing():
+            self._cursors_of(ids).update(turn_at=self.now())
         return group
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Write inside the block only what the lease covers. Raises LeaseLost."""
+        with transaction.atomic():
+            held = DiscoveryCursor.objects.filter(chain=self.chain, claim_id=self.lease.claim_id)
+            if held.select_for_update(no_key=True).first() is None or not self.lease.holds(self.chain.pk):
+                raise LeaseLost
+            yield
 
     def _search(self, group: Sequence[Place]) -> None:
         """Search for the group's watches, record what was found, and then move the cursors."""
@@ -171,11 +187,15 @@ class Pass:
             place = advance(page.place, searched, reach, last)
             if place is None:
                 continue
+            if place.position.after is None and searched.head < self.head:
+                # The newest blocks of a range that an earlier pass began were not settled then: search them again.
+                place = replace(place, start=min(place.start, place.position.next_block or 0))
             moves[place.position].append(place.merchant_id)
             if not is_finished(place, self.head):
                 self.queue.append(place)
-        for position, merchant_ids in moves.items():
-            self._cursors_of(merchant_ids).update(**asdict(position))
+        with self._writing():
+            for position, merchant_ids in moves.items():
+                self._cursors_of(merchant_ids).update(**asdict(position))
 
     def _note_failure(self, group: Sequence[Place], error: ChainError) -> None:
         """Have the group searched in smaller parts: one merchant's search must not fail the others'."""
@@ -194,6 +214,16 @@ class Pass:
             self._cursors_of([group[0].merchant_id]).update(is_alone=False)
 
     def _finish(self, merchants: int) -> None:
+        with self._writing():
+            self._write_progress(merchants)
+        times = [place.position.searched_at for place in self.queue]
+        behind = self.began_at - min((time for time in times if time is not None), default=self.began_at)
+        if behind > LATE:
+            seconds = int(behind.total_seconds())
+            message = "search on %s can't keep up: %d merchants are left, the last of them %d s behind"
+            logger.warning(message, self.chain.name, len(self.queue), seconds)
+
+    def _write_progress(self, merchants: int) -> None:
         at_once = self.merchants_at_once
         cursor = DiscoveryCursor.objects.filter(chain=self.chain)
         cursor.update(merchants_at_once=at_once if at_once is not None and at_once < merchants else None)
@@ -205,12 +235,6 @@ class Pass:
                 cursor.update(searched_at=Greatest("searched_at", Value(self.began_at)))
         if self.searches and self.failed_alone:
             self._cursors_of(self.failed_alone).update(is_alone=True)
-        times = [place.position.searched_at for place in self.queue]
-        behind = self.began_at - min((time for time in times if time is not None), default=self.began_at)
-        if behind > LATE:
-            seconds = int(behind.total_seconds())
-            message = "search on %s can't keep up: %d merchants are left, the last of them %d s behind"
-            logger.warning(message, self.chain.name, len(self.queue), seconds)
 
     def _cursors_of(self, merchant_ids: Iterable[UUID]) -> QuerySet[MerchantCursor]:
         return MerchantCursor.objects.filter(chain=self.chain, merchant_id__in=list(merchant_ids))

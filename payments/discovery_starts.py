@@ -1,4 +1,4 @@
-"""From which block a merchant's search goes on: its cursor, or its oldest request's creation."""
+"""From which block a merchant's search goes on: its cursor, or when its oldest reference was given out."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -23,24 +23,24 @@ def start_of(
     block_time: timedelta,
     now: datetime,
 ) -> int:
-    """Return the first block to search for a merchant whose oldest watched request was created at `oldest`.
+    """Return the first block to search for a merchant whose watched references were given out from `oldest` on.
 
     It is after `head` if there is nothing new. Raises no ChainError: the cursor is always a right place to go on.
     """
     next_block, limits = position.next_block, client.search_limits()
     if not limits.by_block:
         return min(next_block or 0, head + 1)
-    created = oldest - CLOCK_ALLOWANCE
+    given_out = oldest - CLOCK_ALLOWANCE
     if next_block is not None:
-        was_searched = position.searched_at is not None and created <= position.searched_at
+        was_searched = position.searched_at is not None and given_out <= position.searched_at
         if was_searched or head - next_block <= NEAR:
             return next_block
     try:
         # Rounded, so that many merchants share the answer.
-        first = client.block_at(_rounded_down(created, now))
+        first = client.block_at(_rounded_down(given_out, now))
     except ChainError:
         # Nodes need not keep old blocks.
-        first = head - MARGIN * ((now - created) // block_time) if next_block is None else 0
+        first = head - MARGIN * ((now - given_out) // block_time) if next_block is None else 0
     return max(next_block or 0, min(first, head), 0)
 
 

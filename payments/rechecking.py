@@ -3,10 +3,11 @@
 from enum import Enum
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
+from config import leases
 from payments.models import Payment
 from payments.requests import lock_request
 from payments.submission import demand_real, retry_payment
@@ -42,9 +43,8 @@ def look_now(payment: Payment, *, actor: str) -> Recheck:
 
 def _bring_forward(payment: Payment) -> Recheck:
     now = timezone.now()
-    nobody_looks = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
     waiting = Payment.objects.filter(
-        nobody_looks, pk=payment.pk, status__in=Payment.OPEN, next_check_at__gt=now
+        leases.is_free(), pk=payment.pk, status__in=Payment.OPEN, next_check_at__gt=now
     )
     moved = waiting.update(next_check_at=now, attempts=Greatest(F("attempts") - 1, 0))
     return Recheck.BROUGHT_FORWARD if moved else Recheck.DUE_ALREADY

@@ -47,7 +47,7 @@ from payments.models import FailureCode, Payment, PaymentRequest
 from payments.proof_windows import Proof
 from payments.requests import expire_request, is_held, lock_request
 from payments.transitions import move_payment, note_creation
-from payments.verification import LEASE, settle
+from payments.verification import settle
 
 ACTOR = "sandbox"
 HASH_PREFIX = b"sandbox-payment-"
@@ -249,7 +249,6 @@ def _attempt(
         actor=ACTOR,
         reason=why,
         claim_id=claim_id,
-        lease_until=now + LEASE,
     )
     finality = Finality.parse(request.chain.confirmations)
     # Block 0 holds nobody's payment. It is as deep as the chain asks for, and final.

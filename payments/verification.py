@@ -1,21 +1,23 @@
 """The verification engine: due payments are claimed, looked up chain by chain, judged, and the verdict written.
 
 1. Claim: due rows are locked with SKIP LOCKED, given a claim id and a lease. Two workers never share one.
-2. Look: for each chain one batch of questions, however many payments; outside any transaction.
+2. Look: for each chain one batch of questions, however many payments; outside any transaction. Meanwhile a heartbeat
+   renews the leases (`config.leases`), however slow the node is.
 3. Judge: `payments.judging`, pure.
 4. Write: one transaction for each payment, guarded by the claim id. A worker that was too slow changes nothing.
 
-A crash at any point leaves a row whose lease runs out; the next sweep asks again.
+A crash at any point leaves a row whose lease runs out within seconds; the next sweep asks again.
 
 A swap is looked up twice: its customer's transaction, which leads to its provider (`payments.swaps.following`), and the
 delivery that the provider names, on the chain of the request and by the rules of every payment.
 """
 
 import logging
+import time
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
@@ -25,6 +27,8 @@ from django.utils import timezone
 from chains.clients import get_client
 from chains.clients.base import ChainClient, ChainError, TransactionFacts
 from chains.models import Chain
+from config import leases
+from config.leases import Lease
 from payments import outcomes, patience
 from payments.claims import Case, cases_of
 from payments.judging import (
@@ -52,7 +56,6 @@ from payments.turns import batch_of
 
 logger = logging.getLogger(__name__)
 
-LEASE = timedelta(seconds=90)
 BATCH = 400
 _REPLACED = "The wallet sent another transaction in its place. If that one pays too, submit its hash."
 
@@ -61,34 +64,34 @@ Client = Callable[[Chain], ChainClient]
 
 def verify_due(*, client: Client = get_client, now: Callable[[], datetime] = timezone.now) -> int:
     """Look at every payment that is due; return how many. `client` gives the chain's client, `now` the time."""
-    claim_id, claimed = claim_due(now())
+    lease, claimed = claim_due(now())
     by_chain: dict[Chain, list[Payment]] = defaultdict(list)
     for payment in claimed:
         by_chain[payment.counted_chain].append(payment)
-    for chain, payments in by_chain.items():
-        try:
-            verify_on_chain(chain, payments, claim_id, client=client, now=now)
-        except SoftTimeLimitExceeded:
-            raise
-        except Exception:
-            # One chain's trouble must not keep the others waiting; the leases bring its payments back.
-            logger.exception("verification on chain %s stopped", chain.pk)
+    with leases.kept(lease):
+        for chain, payments in by_chain.items():
+            try:
+                verify_on_chain(chain, payments, lease, client=client, now=now)
+            except SoftTimeLimitExceeded:
+                raise
+            except Exception:
+                # One chain's trouble must not keep the others waiting; the leases bring its payments back.
+                logger.exception("verification on chain %s stopped", chain.pk)
     return len(claimed)
 
 
-def claim_due(now: datetime) -> tuple[uuid.UUID, list[Payment]]:
-    """Return the due payments, leased under one new claim id. Their verification has then started.
+def claim_due(now: datetime) -> tuple[Lease, list[Payment]]:
+    """Return the due payments with their lease. Their verification has then started.
 
     Those are left out whose next word is not a chain's but a routing provider's.
     """
-    return claim(due_payments(now).exclude(at_the_provider()), now, BATCH)
+    return claim(due_payments(now).exclude(at_the_provider()), BATCH)
 
 
 def due_payments(now: datetime) -> QuerySet[Payment]:
     """Return the payments to be looked at now that nobody looks at, the longest due first."""
-    free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
-    due = Payment.objects.filter(free, is_simulated=False, status__in=Payment.OPEN, next_check_at__lte=now)
-    return due.order_by("next_check_at")
+    open_ones = Payment.objects.filter(is_simulated=False, status__in=Payment.OPEN)
+    return open_ones.filter(leases.is_free(), next_check_at__lte=now).order_by("next_check_at")
 
 
 def at_the_provider() -> Q:
@@ -96,35 +99,37 @@ def at_the_provider() -> Q:
     return Q(is_bridging=True, destination_transaction_hash="")
 
 
-def claim(due: QuerySet[Payment], now: datetime, most: int) -> tuple[uuid.UUID, list[Payment]]:
-    """Return up to `most` of the due payments, leased under one new claim id; what others claim is passed over.
+def claim(due: QuerySet[Payment], most: int) -> tuple[Lease, list[Payment]]:
+    """Return up to `most` of the due payments with their lease; what others claim is passed over.
 
     Where more are due, merchants take turns, and of each merchant's those come first that were not missed before:
     anyone can submit hashes of transactions that there are not.
     """
-    claim_id = uuid.uuid4()
+    asked_at, claim_id = time.monotonic(), uuid.uuid4()
     related = ("chain", "request__chain")
     with transaction.atomic():
         due = batch_of(due, most, merchant="request__merchant_id", first=("attempts", "next_check_at"))
         payments = list(due.select_for_update(skip_locked=True, of=("self",)).select_related(*related)[:most])
-        Payment.objects.filter(pk__in=[payment.pk for payment in payments]).update(
-            claim_id=claim_id, lease_until=now + LEASE
-        )
+        ids = [payment.pk for payment in payments]
+        Payment.objects.filter(pk__in=ids).update(claim_id=claim_id, lease_until=leases.expiry())
         start_processing(payments)
-    return claim_id, payments
+    abandoned = sum(payment.lease_until is not None for payment in payments)
+    if abandoned:
+        logger.warning("took over %d payments from a worker that has ended", abandoned)
+    return Lease(Payment, claim_id, ids, asked_at=asked_at), payments
 
 
 def verify_on_chain(
     chain: Chain,
     payments: Sequence[Payment],
-    claim_id: uuid.UUID,
+    lease: Lease,
     *,
     client: Client,
     now: Callable[[], datetime],
 ) -> None:
     """Look up, judge and write these claimed payments, whose transactions are to be looked up on `chain`."""
     quotes = quotes_of({payment.request_id for payment in payments}, chain)
-    payments = _without_strays(payments, claim_id, quotes.values(), now)
+    payments = _still_held(_without_strays(payments, lease.claim_id, quotes.values(), now), lease)
     if not payments:
         return
     finality = Finality.parse(chain.confirmations)
@@ -133,14 +138,15 @@ def verify_on_chain(
         asked = client(chain)
         # Nonces first: a transaction mined between the two questions must not be called replaced by itself.
         used_up = _with_used_up_nonces(asked, payments)
+        payments = _still_held(payments, lease)
         snapshot = asked.look_up(
             hashes, with_finality=finality.tag is not None, mentioning=pinned_contracts(chain)
         )
-        look = Look(claim_id, snapshot, finality, now())
-        replaced_by = find_replacements(asked, chain, payments, snapshot)
+        look = Look(lease.claim_id, snapshot, finality, now())
+        replaced_by = find_replacements(asked, chain, _still_held(payments, lease), snapshot)
     except ChainError as error:
         for payment in payments:
-            postpone_unanswered(payment, claim_id, error, now())
+            postpone_unanswered(payment, lease.claim_id, error, now())
         return
     cases = cases_of(payments, chain, look.snapshot, quotes)
     for payment in payments:
@@ -157,7 +163,16 @@ def verify_on_chain(
         except Exception:
             # One payment's trouble must not keep the others waiting, nor last longer than a day.
             logger.exception("payment %s could not be settled", payment.pk)
-            postpone_unanswered(payment, claim_id, ChainError("the answer could not be used"), now())
+            unusable = ChainError("the answer could not be used")
+            postpone_unanswered(payment, lease.claim_id, unusable, now())
+
+
+def _still_held(payments: Sequence[Payment], lease: Lease) -> list[Payment]:
+    """Return those that no other worker can look at meanwhile; the chain is asked about no others."""
+    held = [payment for payment in payments if lease.holds(payment.pk)]
+    if len(held) < len(payments):
+        logger.warning("lost the leases of %d payments before a look ended", len(payments) - len(held))
+    return held
 
 
 def _without_strays(

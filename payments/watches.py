@@ -31,7 +31,10 @@ class Watched(NamedTuple):
 
 @dataclass(frozen=True)
 class Watching:
-    """How many requests of one merchant are watched on a chain, and when the oldest was created."""
+    """How many requests of one merchant are watched on a chain, and when the first of their references was given out.
+
+    Before that no transaction can have carried one, however long ago the requests were created.
+    """
 
     merchant_id: UUID
     watches: int
@@ -63,8 +66,14 @@ def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
 
 def by_merchant(requests: QuerySet[PaymentRequest]) -> dict[UUID, Watching]:
     """Return what is watched of each merchant with anything watched."""
-    rows = requests.order_by().values_list("merchant_id").annotate(Count("pk"), Min("created_at"))
-    return {merchant_id: Watching(merchant_id, watches, oldest) for merchant_id, watches, oldest in rows}
+    # A route's `built_at` moves on when it is built again; its creation is before each of them.
+    built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
+    offered_at = Subquery(built.order_by("created_at").values("created_at")[:1])
+    rows = requests.order_by().annotate(given_out_at=Least("link_shown_at", offered_at))
+    of_merchant = rows.values_list("merchant_id").annotate(Count("pk"), Min("given_out_at"))
+    return {
+        merchant_id: Watching(merchant_id, watches, oldest) for merchant_id, watches, oldest in of_merchant
+    }
 
 
 def watched_of(

@@ -96,6 +96,11 @@ class Exchange:
 Fault = Callable[[Exchange], None]
 
 
+def truth(exchange: Exchange) -> None:
+    """What the node answers."""
+    exchange.reply(exchange.truth())
+
+
 def null(exchange: Exchange) -> None:
     """Every result is null."""
     exchange.reply([{**answer, "result": None} for answer in _sound(exchange)])

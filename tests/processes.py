@@ -40,6 +40,14 @@ class Process:
         """Send SIGTERM to the process itself, as a platform does before it starts a new release."""
         self._child.terminate()
 
+    def pause(self) -> None:
+        """Freeze the whole group, as a machine that stalls does."""
+        os.killpg(self._child.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused group go on."""
+        os.killpg(self._child.pid, signal.SIGCONT)
+
     def wait(self, seconds: float) -> int:
         """Return the exit status of a process that ends by itself within `seconds`."""
         return self._child.wait(timeout=seconds)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-# Each may import what stands before it. Of `config`, apps see what all views and all admin pages share.
+# Each may import what stands before it. Of `config`, apps see what all views, admin pages and workers share.
 ORDER = ("config", "chains", "merchants", "webhooks", "payments", "checkout")
-SHARED = ("config.api", "config.portal")
+SHARED = ("config.api", "config.portal", "config.leases")
 OUTSIDE = ("demo", "tests", "bench", "clients", "quittance")
 LONGEST_FILE = 500
 WIDGET = REPOSITORY / "checkout/frontend/src"

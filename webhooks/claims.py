@@ -1,24 +1,25 @@
 """Due deliveries, each held by one worker at a time (contract 9).
 
-A claim is a lease in the row: it counts the attempt, and a worker that dies loses it when the lease ends. Claims are
-taken many at once, since a statement for each would cost more than sending it does.
+A claim is a lease in the row (`config.leases`): it counts the attempt, and a worker that dies loses it when the lease
+ends. Claims are taken many at once, since a statement for each would cost more than sending it does.
 """
 
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import F
 
+from config.leases import DURATION, Lease
 from merchants.models import Merchant
 from webhooks.endpoints import ensure_secret, signing_secrets
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.schedule import MAX_ATTEMPTS
 
-LEASE = timedelta(seconds=60)
 MAX_IN_FLIGHT_PER_MERCHANT = 5
 MAX_SLOW_IN_FLIGHT_PER_MERCHANT = 1
 _SPARE = 32  # looked at beyond what is wanted: others may be claiming the first ones at this moment
@@ -34,7 +35,7 @@ class Claim:
     """
 
     delivery_id: str
-    claim_id: uuid.UUID
+    lease: Lease = field(repr=False)
     attempt: int
     event_id: str
     type: str
@@ -43,6 +44,16 @@ class Claim:
     body: bytes = field(repr=False)
     is_slow: bool = False
     merchant_id: uuid.UUID | None = None
+
+    @property
+    def claim_id(self) -> uuid.UUID:
+        """The claim id that the row carries while the claim holds."""
+        return self.lease.claim_id
+
+    @property
+    def is_held(self) -> bool:
+        """Whether no other worker can make this attempt meanwhile."""
+        return self.lease.holds(self.delivery_id)
 
 
 # The merchants with anything pending are found by stepping from one to the next in the index, and of each only the
@@ -70,7 +81,7 @@ waiting AS (
         FROM (
             (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
                     delivery.attempts > delivery.earlier_attempts AS is_retry,
-                    delivery.lease_until IS NULL OR delivery.lease_until <= %(now)s AS is_free
+                    delivery.lease_until IS NULL OR delivery.lease_until <= statement_timestamp() AS is_free
              FROM webhooks_delivery delivery
              WHERE delivery.merchant_id = owner.merchant_id
                    AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
@@ -79,7 +90,7 @@ waiting AS (
             UNION ALL
             (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
                     delivery.attempts > delivery.earlier_attempts AS is_retry,
-                    delivery.lease_until IS NULL OR delivery.lease_until <= %(now)s AS is_free
+                    delivery.lease_until IS NULL OR delivery.lease_until <= statement_timestamp() AS is_free
              FROM webhooks_delivery delivery
              WHERE delivery.merchant_id = owner.merchant_id
                    AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
@@ -106,7 +117,7 @@ locked AS (
     LIMIT %(limit)s
 )
 UPDATE webhooks_delivery AS claimed
-SET claim_id = %(claim_id)s, lease_until = %(lease_until)s, attempts = claimed.attempts + 1
+SET claim_id = %(claim_id)s, lease_until = statement_timestamp() + %(duration)s, attempts = claimed.attempts + 1
 FROM locked WHERE claimed.id = locked.id
 RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.attempts,
           claimed.attempts - claimed.earlier_attempts > %(attempts)s, claimed.public_event_id, claimed.type,
@@ -118,7 +129,7 @@ RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.
 def claim_due(
     *, limit: int, now: datetime, slow_limit: int | None = None, sluggish: Sequence[uuid.UUID] = ()
 ) -> list[Claim]:
-    """Claim up to `limit` due deliveries for 60 seconds, taking turns between merchants.
+    """Claim up to `limit` due deliveries, taking turns between merchants. The caller has their lease kept.
 
     At most `slow_limit` of them (default: no fewer) stand in the slow lane: retries, and what goes to endpoints whose
     last attempt failed or whose merchants are named as `sluggish`. At most five deliveries of one merchant are in
@@ -128,7 +139,8 @@ def claim_due(
     """
     if limit < 1:
         return []
-    values: dict[str, datetime | int | uuid.UUID | list[uuid.UUID]] = {
+    asked_at = time.monotonic()
+    values: dict[str, Any] = {
         "now": now,
         "limit": limit,
         "slow_limit": limit if slow_limit is None else max(slow_limit, 0),
@@ -138,17 +150,19 @@ def claim_due(
         "attempts": MAX_ATTEMPTS,
         "sluggish": list(sluggish),
         "claim_id": (claim_id := uuid.uuid4()),
-        "lease_until": now + LEASE,
+        "duration": DURATION,
     }
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(_CLAIM, values)
             rows = cursor.fetchall()
         _give_up([row[2] for row in rows if row[5]], now)
-        return _claims([row for row in rows if not row[5]], claim_id, now)
+        rows = [row for row in rows if not row[5]]
+        lease = Lease(Delivery, claim_id, [row[2] for row in rows], asked_at=asked_at)
+        return _claims(rows, lease, now)
 
 
-def _claims(rows: Sequence[tuple[Any, ...]], claim_id: uuid.UUID, now: datetime) -> list[Claim]:
+def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> list[Claim]:
     """Write the attempts that the claims count, and return what they need."""
     if not rows:
         return []
@@ -160,7 +174,7 @@ def _claims(rows: Sequence[tuple[Any, ...]], claim_id: uuid.UUID, now: datetime)
         claims.append(
             Claim(
                 delivery_id=delivery_id,
-                claim_id=claim_id,
+                lease=lease,
                 attempt=attempt,
                 event_id=event_id,
                 type=type_,
@@ -212,6 +226,7 @@ def release(claims: Sequence[Claim]) -> None:
             held = Delivery.objects.filter(pk=claim.delivery_id, claim_id=claim.claim_id)
             if held.update(claim_id=None, lease_until=None, attempts=F("attempts") - 1):
                 Attempt.objects.filter(delivery_id=claim.delivery_id, number=claim.attempt).delete()
+            claim.lease.end(claim.delivery_id)
 
 
 def _give_up(lost: Sequence[str], now: datetime) -> None:

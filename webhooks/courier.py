@@ -10,6 +10,7 @@ from queue import Empty, SimpleQueue
 from django.db import InterfaceError, OperationalError, connections
 from django.utils import timezone
 
+from config import leases
 from webhooks.claims import Claim, claim_due, release
 from webhooks.delivery import attempt
 from webhooks.settlement import Outcome, settle_all
@@ -34,8 +35,8 @@ class Courier:
 
     Who nudges it returns at once, so that a slow receiver holds one thread and no worker process. It never claims
     more than its idle threads can send at once, and leaves half of them to receivers that are known to answer. For
-    half a minute after it had work it looks for more by itself. What dies with the process is lost to nobody: the
-    claims run out and are taken again.
+    half a minute after it had work it looks for more by itself. Its claims are renewed for as long as their attempts
+    take; when the process dies they run out within seconds, and another worker takes them.
     """
 
     def __init__(self, concurrency: int = CONCURRENCY, *, attempt: Attempt = attempt) -> None:
@@ -43,7 +44,7 @@ class Courier:
         self._slow_limit = max(int(concurrency * SLOW_SHARE), 1)
         self._attempt = attempt
         self._waiting: SimpleQueue[Claim | None] = SimpleQueue()
-        self._ended: SimpleQueue[Outcome | None] = SimpleQueue()
+        self._ended: SimpleQueue[Outcome | Claim | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._out = 0
         self._slow_out = 0
@@ -87,6 +88,7 @@ class Courier:
                 self._out += len(claims)
                 self._slow_out += sum(claim.is_slow for claim in claims)
                 self._wakeful_until = time.monotonic() + _WAKEFUL_SECONDS
+                leases.keep(claims[0].lease)
                 if not self._threads:
                     self._start()
             for claim in claims:
@@ -104,14 +106,15 @@ class Courier:
 
     def _send(self) -> None:
         while (claim := self._waiting.get()) is not None:
-            self._ended.put(self._attempt(claim))
+            # Another worker may make the attempt of a claim that was lost: it is given back.
+            self._ended.put(self._attempt(claim) if claim.is_held else claim)
 
     def _keep_books(self) -> None:
         while True:
-            outcomes, is_last = self._next_outcomes()
+            ended, is_last = self._next_ended()
             try:
-                self._settle(outcomes)
-                if not is_last and (outcomes or time.monotonic() < self._wakeful_until):
+                self._settle(ended)
+                if not is_last and (ended or time.monotonic() < self._wakeful_until):
                     self._take()
             except Exception:
                 # The leases bring back what could not be settled or sent.
@@ -121,40 +124,46 @@ class Courier:
                 connections.close_all()
                 return
 
-    def _next_outcomes(self) -> tuple[list[Outcome], bool]:
-        """Return what has ended since last time, and whether there will be no more. Waits for something to do."""
+    def _next_ended(self) -> tuple[list[Outcome | Claim], bool]:
+        """Return what has ended, or was not begun, and whether there will be no more. Waits for something to do."""
         try:
             first = self._ended.get(timeout=_POLL_SECONDS)
         except Empty:
             return [], False
-        outcomes: list[Outcome] = []
+        ended: list[Outcome | Claim] = []
         if first is None:
-            return outcomes, True
-        outcomes.append(first)
+            return ended, True
+        ended.append(first)
         if self._out > self._concurrency // 2:
             time.sleep(_LINGER_SECONDS)  # the others end in a moment: one transaction is cheaper than many
-        while len(outcomes) < _BATCH:
+        while len(ended) < _BATCH:
             try:
-                outcome = self._ended.get_nowait()
+                one = self._ended.get_nowait()
             except Empty:
                 break
-            if outcome is None:
-                return outcomes, True
-            outcomes.append(outcome)
-        return outcomes, False
+            if one is None:
+                return ended, True
+            ended.append(one)
+        return ended, False
 
-    def _settle(self, outcomes: Sequence[Outcome]) -> None:
-        if not outcomes:
+    def _settle(self, ended: Sequence[Outcome | Claim]) -> None:
+        if not ended:
             return
+        outcomes = [each for each in ended if isinstance(each, Outcome)]
+        unsent = [each for each in ended if isinstance(each, Claim)]
+        claims = [*unsent, *(outcome.claim for outcome in outcomes)]
         try:
             settled = self._settled(outcomes)
             if settled < len(outcomes):
                 logger.warning("%s webhook attempts ended after their leases", len(outcomes) - settled)
+            release(unsent)
         finally:
             with self._lock:
-                self._out -= len(outcomes)
-                self._slow_out -= sum(outcome.claim.is_slow for outcome in outcomes)
+                self._out -= len(claims)
+                self._slow_out -= sum(claim.is_slow for claim in claims)
                 self._note_speed(outcomes)
+            for claim in claims:
+                claim.lease.end(claim.delivery_id)
 
     def _note_speed(self, outcomes: Sequence[Outcome]) -> None:
         """Remember for a while who took long to answer, whatever the answer was: it held a thread all the time."""
@@ -174,7 +183,7 @@ class Courier:
     def _settled(self, outcomes: Sequence[Outcome]) -> int:
         """Settle, if need be when the database answers again: what is lost here is sent twice, though it arrived."""
         until = time.monotonic() + _PATIENCE_SECONDS
-        while True:
+        while outcomes:
             try:
                 return settle_all(outcomes)
             except (OperationalError, InterfaceError):
@@ -182,6 +191,7 @@ class Courier:
                     raise
                 connections.close_all()
                 time.sleep(_POLL_SECONDS)
+        return 0
 
 
 def _next(queue: "SimpleQueue[Claim | None]") -> Claim | None:

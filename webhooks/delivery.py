@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from config import leases
 from webhooks.claims import Claim, claim_due
 from webhooks.outbound import Answer, Rules, post
 from webhooks.secrets_at_rest import decrypt
@@ -61,7 +62,8 @@ def deliver_next(*, clock: Clock = timezone.now, sender: Sender = send) -> bool:
     """Make one due attempt from beginning to end; False when nothing is due."""
     claims = claim_due(limit=1, now=clock())
     for claim in claims:
-        outcome = attempt(claim, clock=clock, sender=sender)
+        with leases.kept(claim.lease):
+            outcome = attempt(claim, clock=clock, sender=sender)
         if not settle(claim, outcome.answer, ended_at=outcome.ended_at):
             logger.warning("webhook attempt %s of %s ended after its lease", claim.attempt, claim.delivery_id)
     return bool(claims)

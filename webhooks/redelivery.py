@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from config import leases
 from config.api.errors import ApiError, ErrorCode
 from merchants.models import Merchant
 from webhooks.models import Delivery, Endpoint
@@ -37,7 +38,7 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
         if row.attempts >= MOST_ATTEMPTS:
             message = f"This was sent {row.attempts} times; at most {MOST_ATTEMPTS} are made of one delivery."
             raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)
-        is_under_way = row.lease_until is not None and row.lease_until > now
+        is_under_way = not Delivery.objects.filter(leases.is_free(), pk=row.pk).exists()
         row.earlier_attempts = row.attempts - 1 if is_under_way else row.attempts
         if not is_under_way:  # a worker that comes back late has no say in the new series
             row.claim_id = row.lease_until = None

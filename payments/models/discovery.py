@@ -8,7 +8,7 @@ from merchants.models import Merchant
 
 
 class DiscoveryCursor(models.Model):
-    """A chain's search: when it is due, who has the lease, and where merchants without a cursor of their own begin.
+    """A chain's search: when it is due, its lease, and where merchants without a cursor of their own begin.
 
     A merchant without a `MerchantCursor` had nothing to search for in the blocks before `next_block` (null: not known)
     and in those mined before `searched_at`. `merchants_at_once` limits how many merchants share one search
@@ -19,6 +19,7 @@ class DiscoveryCursor(models.Model):
     next_block = models.BigIntegerField(null=True, blank=True)
     searched_at = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(default=timezone.now)
+    claim_id = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     merchants_at_once = models.PositiveIntegerField(null=True, blank=True)
     watches = models.PositiveIntegerField(default=0, db_default=0)

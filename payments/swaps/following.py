@@ -1,6 +1,6 @@
 """Following swaps under way: their providers are asked what became of them, and where to look for the delivery.
 
-1. Claim: a provider's due swaps, some at a time, under a lease as in `payments.verification`.
+1. Claim: a provider's due swaps, some at a time, under a lease and a heartbeat as in `payments.verification`.
 2. Ask: outside any transaction, one swap after the other; each answer is read by `payments.swaps.status`, pure.
 3. Write: one transaction for each, guarded by the claim id.
 
@@ -17,6 +17,8 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from config import leases
+from config.leases import Lease
 from payments import patience
 from payments.models import Payment
 from payments.routing.base import ProviderDown, RoutingProvider, SwapStatus
@@ -37,7 +39,7 @@ from payments.verification import at_the_provider, claim, due_payments
 logger = logging.getLogger(__name__)
 
 BATCH = 20
-# No call begins after this long in one turn, well within the lease.
+# No call begins after this long in one turn, well within the time for which a lease is renewed.
 TURN_SECONDS = 25.0
 # A provider that gave no answer so many times in a row is not asked about the others of the turn, for a while.
 SILENCES = 2
@@ -58,10 +60,11 @@ def providers_with_due_swaps(now: datetime) -> list[str]:
 
 
 def follow_provider(key: str, *, provider: Provider = get_provider, now: Clock = timezone.now) -> int:
-    """Ask one provider about some of its due swaps; return how many were claimed. It takes no longer than a lease."""
-    claim_id, payments = claim(_due(now()).filter(provider=key), now(), BATCH)
+    """Ask one provider about some of its due swaps; return how many were claimed."""
+    lease, payments = claim(_due(now()).filter(provider=key), BATCH)
     if payments:
-        _ask(key, payments, claim_id, provider, now)
+        with leases.kept(lease):
+            _ask(key, payments, lease, provider, now)
     return len(payments)
 
 
@@ -69,10 +72,14 @@ def _due(now: datetime) -> QuerySet[Payment]:
     return due_payments(now).filter(at_the_provider())
 
 
-def _ask(key: str, payments: Sequence[Payment], claim_id: uuid.UUID, provider: Provider, now: Clock) -> None:
+def _ask(key: str, payments: Sequence[Payment], lease: Lease, provider: Provider, now: Clock) -> None:
+    claim_id = lease.claim_id
     until = time.monotonic() + TURN_SECONDS
     silences = 0
     for payment in payments:
+        if not lease.holds(payment.pk):
+            logger.warning("lost the lease of payment %s before its provider was asked", payment.pk)
+            continue
         if silences >= SILENCES:
             swap_outcomes.put_off(payment, claim_id, now() + REST)
             continue

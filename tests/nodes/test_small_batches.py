@@ -4,21 +4,23 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from django.utils import timezone
 
 from chains.clients import get_client
 from chains.clients.base import ChainError
 from chains.clients.evm import EvmClient
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.models import Payment, PaymentRequest
+from payments.discovery import discover_due
+from payments.models import DiscoveryCursor, Payment, PaymentRequest
 from tests import fault_proxy
 from tests.chain import LocalChain
 from tests.fault_proxy import Exchange, FaultProxy, proxying
 from tests.nodes.conftest import NodeTime
-from tests.nodes.crowds import crowd
+from tests.nodes.crowds import crowd, pay_all
 from tests.nodes.limits import REFUSALS, free_plan, helius, small_batches
 from tests.nodes.networks import client_of, nodes_before
-from tests.payments.world import Clock, look, look_until_decided, make_request, submit
+from tests.payments.world import Clock, look, make_request, submit
 from tests.solana.ledger import LocalLedger, new_address
 
 Nodes = Callable[[int], list[FaultProxy]]
@@ -161,10 +163,10 @@ def test_a_call_that_the_node_fails_by_itself_costs_the_others_nothing(
 
 @pytest.mark.parametrize("most", [1, 3])
 def test_fifty_payments_in_flight_complete_through_a_free_plan(
-    merchant: Merchant, usdc: Token, chain: Chain, local_chain: LocalChain, most: int
+    merchant: Merchant, usdc: Token, ether: Token, chain: Chain, local_chain: LocalChain, most: int
 ) -> None:
     clock = Clock()
-    payments = crowd(merchant, usdc, local_chain, 50)
+    payments = crowd(merchant, usdc, local_chain, 40) + crowd(merchant, ether, local_chain, 10)
     with nodes_before(local_chain, 1) as [node]:
         node.break_with(free_plan(most, 10))
         client = client_of([node], chain.id, clock)
@@ -175,26 +177,54 @@ def test_fifty_payments_in_flight_complete_through_a_free_plan(
 
 
 @pytest.mark.parametrize("most", [1, 3])
-def test_payments_on_solana_complete_through_a_node_of_small_batches(
+def test_fifty_payments_that_nobody_submitted_are_found_and_complete_through_a_free_plan(
+    merchant: Merchant, usdc: Token, chain: Chain, local_chain: LocalChain, most: int
+) -> None:
+    clock = Clock()
+    DiscoveryCursor.objects.create(chain=chain, next_block=int(local_chain.rpc("eth_blockNumber"), 16) + 1)
+    requests = [make_request(merchant, usdc, "1", local_chain.recipient) for _ in range(50)]
+    PaymentRequest.objects.update(link_shown_at=clock())
+    sent = pay_all(local_chain, requests)
+    with nodes_before(local_chain, 1) as [node]:
+        node.break_with(free_plan(most, 10))
+        client = client_of([node], chain.id, clock)
+        assert discover_due(client=lambda _: client, now=clock) == 50
+        assert set(Payment.objects.values_list("transaction_hash", flat=True)) == set(sent)
+        assert look(clock, lambda _: client) == 50
+        assert client.health()[0].state == "answering"
+    assert PaymentRequest.objects.filter(status="completed", amount_paid=1_000_000).count() == 50
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_fifty_payments_on_solana_complete_through_a_node_of_small_batches(
     merchant: Merchant, solana: Chain, solana_usdc: Token, local_ledger: LocalLedger, most: int
 ) -> None:
-    requests = [make_request(merchant, solana_usdc, "1", new_address()) for _ in range(5)]
+    """Half of them are submitted, and the others found."""
+    recipient = new_address()
+    requests = [make_request(merchant, solana_usdc, "1", recipient) for _ in range(50)]
+    PaymentRequest.objects.update(link_shown_at=timezone.now())
     signatures = [
-        local_ledger.send(
-            local_ledger.token_move(request.recipient_address, 1_000_000, bytes(request.reference))
-        )
+        local_ledger.send(local_ledger.token_move(recipient, 1_000_000, bytes(request.reference)))
         for request in requests
     ]
+    for signature in signatures:
+        local_ledger.finalize(signature)
+    for request, signature in zip(requests[:25], signatures[:25], strict=True):
+        submit(request, signature)
     with proxying(local_ledger.url) as node:
         node.break_with(small_batches(most, helius))
         solana.rpc_urls = [node.url]
         solana.save()
         clock = Clock()
-        payments = [
-            submit(request, local_ledger.finalize(signature))
-            for request, signature in zip(requests, signatures, strict=True)
-        ]
-        for payment in payments:
-            assert look_until_decided(payment, clock).status == Payment.Status.COMPLETED
+        assert discover_due(now=clock) == 25
+        for _ in range(20):
+            look(clock)
+            if Payment.objects.filter(status=Payment.Status.COMPLETED).count() == 50:
+                break
+            clock.forward(seconds=2)
         assert get_client(solana).health()[0].state == "answering"
         assert refused(node, most) > 0
+    assert set(Payment.objects.values_list("transaction_hash", "status")) == {
+        (signature, "completed") for signature in signatures
+    }
+    assert PaymentRequest.objects.filter(status="completed", amount_paid=1_000_000).count() == 50

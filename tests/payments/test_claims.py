@@ -8,8 +8,9 @@ from chains.clients import get_client
 from chains.models import Chain, Token
 from payments import outcomes
 from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest
-from payments.verification import LEASE, claim_due
+from payments.verification import claim_due
 from tests.chain import LocalChain
+from tests.leases import end_leases
 from tests.payments.world import Clock, look, pay, submit
 
 
@@ -18,15 +19,15 @@ def test_a_claimed_payment_is_left_alone_until_its_lease_runs_out(
 ) -> None:
     request, clock = request_for(), Clock()
     payment = submit(request, pay(local_chain, request))
-    claim_id, claimed = claim_due(clock())
+    lease, claimed = claim_due(clock())
     assert [p.pk for p in claimed] == [payment.pk]
     assert look(clock) == 0
-    clock.forward(seconds=LEASE.total_seconds() + 1)
+    end_leases()
     assert look(clock) == 1
     payment.refresh_from_db()
     assert payment.status == Payment.Status.COMPLETED
     # The first worker wakes up now.
-    assert not outcomes.fail(claimed[0], claim_id, FailureCode.TRANSACTION_REVERTED, "late", clock())
+    assert not outcomes.fail(claimed[0], lease.claim_id, FailureCode.TRANSACTION_REVERTED, "late", clock())
     payment.refresh_from_db()
     assert payment.status == Payment.Status.COMPLETED
 

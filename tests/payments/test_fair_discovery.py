@@ -69,6 +69,20 @@ def test_each_of_a_merchants_many_requests_is_searched_for_before_the_cursor_mov
     assert MerchantCursor.objects.get().next_block == settled(chain)
 
 
+def test_blocks_that_a_node_had_not_indexed_are_searched_again_after_a_range_that_took_two_passes(
+    merchant: Merchant,
+) -> None:
+    token, clock = model_token(), Clock()
+    chain = FakeChain(clock, replace(BY_BLOCK, watches=2, searches=1), hidden=20)
+    requests = watch_many(merchant, token, 3)
+    sent = [chain.pay(request) for request in requests]
+    assert passes(chain, clock, 1) == [0], "the first requests are searched for, and nothing is indexed yet"
+    chain.hidden, chain.limits = 0, replace(chain.limits, searches=20)
+    chain.mine(40)
+    passes(chain, clock, 3)
+    assert set(Payment.objects.values_list("transaction_hash", flat=True)) == set(sent)
+
+
 def test_a_merchant_with_very_many_requests_delays_only_itself(
     merchant: Merchant, other_merchant: Merchant
 ) -> None:

@@ -36,11 +36,11 @@ def test_a_waiting_payment_is_due_at_once_and_no_attempt_is_lost(request_for: Ma
 
 def test_a_look_under_way_is_left_alone(request_for: Make) -> None:
     payment = submit(request_for(), "0x" + "ab" * 32)
-    claim_id, _ = claim_due(timezone.now())
+    lease, _ = claim_due(timezone.now())
     Payment.objects.update(next_check_at=timezone.now() + timedelta(minutes=5))
     assert look_now(payment, actor="test") is Recheck.DUE_ALREADY
     payment.refresh_from_db()
-    assert payment.claim_id == claim_id
+    assert payment.claim_id == lease.claim_id
 
 
 def test_a_failed_payment_is_retried(request_for: Make) -> None:

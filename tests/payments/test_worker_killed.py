@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from django.db import connection, transaction
-from django.utils import timezone
 
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
 from tests.chain import LocalChain
+from tests.leases import end_leases
 from tests.payments.world import pay, submit
 from tests.processes import beat, eventually, worker
 from tests.webhooks.receiver import running_receiver
@@ -65,9 +65,8 @@ def test_fifty_payments_and_a_killed_worker(
                 eventually(lambda: completed() >= STUCK_AT, "the first half was completed")
                 working.kill()
             assert STUCK_AT <= completed() < PAYMENTS, "the kill came in the middle"
-            # The dead worker's leases run out (90 s; moved on here), and another worker takes over.
-            Payment.objects.filter(lease_until__isnull=False).update(lease_until=timezone.now())
-            Delivery.objects.filter(lease_until__isnull=False).update(lease_until=timezone.now())
+            # The dead worker's leases run out (moved on here), and another worker takes over.
+            end_leases()
             working = worker(tmp_path / "worker.log")
             eventually(lambda: completed() == PAYMENTS, "every payment was completed")
             eventually(

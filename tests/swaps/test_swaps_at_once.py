@@ -15,7 +15,8 @@ from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Tr
 from payments.routing.base import ProviderDown, SwapStatus
 from payments.swaps.followers import Followers
 from payments.swaps.following import BATCH, follow_provider, follow_swaps
-from payments.verification import LEASE, claim, due_payments, verify_due, verify_on_chain
+from payments.verification import claim, due_payments, verify_due, verify_on_chain
+from tests.leases import end_leases
 from tests.payments.world import look_until_decided, pay, submit
 from tests.processes import eventually
 from tests.swaps.scripted import PINNED, USDC_UNIT, Script, Scripted, delivered, under_way
@@ -72,10 +73,9 @@ def test_one_delivery_that_many_swaps_claim_at_the_same_moment_is_credited_once(
 
 def alone(payment_id: str) -> None:
     """Verify one payment as a worker that claimed nothing else."""
-    now = timezone.now()
-    claim_id, payments = claim(due_payments(now).filter(pk=payment_id), now, 1)
+    lease, payments = claim(due_payments(timezone.now()).filter(pk=payment_id), 1)
     assert payments
-    verify_on_chain(payments[0].counted_chain, payments, claim_id, client=get_client, now=timezone.now)
+    verify_on_chain(payments[0].counted_chain, payments, lease, client=get_client, now=timezone.now)
 
 
 def test_a_worker_whose_lease_ran_out_writes_nothing(scripted: Scripted) -> None:
@@ -104,7 +104,7 @@ def test_a_worker_that_died_is_followed_by_another_after_its_lease(scripted: Scr
         follow_swaps(provider=lambda _: Dying())
     scripted.provider.says(delivered(scripted.deliver(ASKED), ASKED))
     assert follow_swaps(provider=lambda _: scripted.provider) == 0, "the lease holds it"
-    scripted.clock.forward(seconds=LEASE.total_seconds() + 1)
+    end_leases()
     assert scripted.decide(payment).status == "completed"
 
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from django.utils import timezone
 
 from payments.models import ConsumedTransfer, Payment, Transition
+from tests.leases import end_leases
 from tests.processes import beat, eventually, worker
 from tests.swaps.conftest import NewCustomer
 from tests.swaps.following import pay_by_swap
@@ -42,8 +42,8 @@ def test_a_worker_killed_while_the_provider_hangs(
         working.kill()
         assert Payment.objects.get(pk=payment_id).lease_until is not None
         world.aggregator.set(status="honest")
-        # The dead worker's lease runs out (90 s; moved on here), and another worker takes over.
-        Payment.objects.filter(lease_until__isnull=False).update(lease_until=timezone.now())
+        # The dead worker's lease runs out (moved on here), and another worker takes over.
+        end_leases()
         working = worker(tmp_path / "worker.log", LIFI_API_URL=world.aggregator.url)
         eventually(lambda: Payment.objects.get(pk=payment_id).status == "completed", "the swap was completed")
     finally:

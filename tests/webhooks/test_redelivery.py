@@ -8,9 +8,10 @@ from django.utils import timezone
 
 from config.api.errors import ApiError
 from merchants.models import Merchant
+from tests.leases import end_leases
 from tests.webhooks.conftest import Clock
 from tests.webhooks.receiver import Receiver, answer
-from webhooks.claims import LEASE, claim_due
+from webhooks.claims import claim_due
 from webhooks.delivery import deliver_next
 from webhooks.endpoints import Change, configure
 from webhooks.models import Delivery, Endpoint, Event, EventType
@@ -154,13 +155,13 @@ def test_a_series_whose_last_attempt_lost_its_worker_is_given_up(
     record()
     for _ in range(8):
         assert len(claim_due(limit=1, now=clock.now)) == 1
-        clock.forward(LEASE)
+        end_leases()
     assert claim_due(limit=1, now=clock.now) == []
     again()
     clock.forward(timedelta(seconds=5))
     for _ in range(8):
         assert len(claim_due(limit=1, now=clock.now)) == 1
-        clock.forward(LEASE)
+        end_leases()
     assert claim_due(limit=1, now=clock.now) == []
     assert Delivery.objects.get().status == "failed"
 

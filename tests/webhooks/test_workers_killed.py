@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import redis
 from django.db import transaction
-from django.utils import timezone
 
 from merchants.models import Merchant
+from tests.leases import end_leases
 from tests.processes import beat, eventually, worker
 from tests.webhooks.receiver import running_receiver
 from webhooks.endpoints import Change, configure
@@ -46,8 +46,8 @@ def test_two_thousand_deliveries_outlive_killed_workers_and_a_flushed_redis(tmp_
                 assert Delivery.objects.filter(status="pending").exists(), "the kill came in the middle"
                 if number == FLUSHED_AT:
                     redis.Redis.from_url(os.environ["REDIS_URL"]).flushall()
-                # What the dead worker held is free when its leases end (60 s; moved on here).
-                Delivery.objects.filter(lease_until__isnull=False).update(lease_until=timezone.now())
+                # What the dead worker held is free when its leases end (moved on here).
+                end_leases()
                 working = worker(tmp_path / "worker.log")
             eventually(
                 lambda: not Delivery.objects.exclude(status="delivered").exists(), "all were delivered"

@@ -1,0 +1,177 @@
+"""Leases: rows that one worker holds for a few seconds, renewed by a heartbeat while it works on them.
+
+A leased row carries the holder's `claim_id` and a `lease_until`. To claim a row, write both where the row `is_free`. To
+write a result, name the claim id in the WHERE clause of the same UPDATE: a worker that lost its lease changes nothing.
+
+- The database's clock alone decides when a lease ends. A worker's clock may be wrong, or be set.
+- A heartbeat renews only rows that still carry its claim id and whose leases have not ended.
+- A worker counts a lease as held until ten seconds after it last asked for it with success, by its monotonic clock.
+  Without the database it therefore stops, before another worker can begin.
+"""
+
+import logging
+import os
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection, connections
+from django.db.models import Model, Q
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
+from psycopg import sql
+
+logger = logging.getLogger(__name__)
+
+DURATION = timedelta(seconds=10)
+HEARTBEAT_SECONDS = 2.5
+# Work that hangs must not hold its rows for ever. Longer than a task's hard time limit.
+LONGEST = timedelta(seconds=60)
+
+
+def is_free() -> Q:
+    """Return the condition on rows that no worker holds."""
+    return Q(lease_until__isnull=True) | Q(lease_until__lte=Now())
+
+
+def expiry() -> CombinedExpression:
+    """Return when a lease that is taken by this statement ends, for an UPDATE."""
+    return Now() + DURATION
+
+
+class Lease:
+    """Rows of one model that this process holds under one claim id. Threads may share it."""
+
+    def __init__(
+        self, model: type[Model], claim_id: uuid.UUID, ids: Iterable[Any], *, asked_at: float
+    ) -> None:
+        """`asked_at` is `time.monotonic()` from before the statement that claimed the rows with the keys `ids`."""
+        self.claim_id = claim_id
+        self._model = model
+        self._ends_at = asked_at + LONGEST.total_seconds()
+        self._held_until = dict.fromkeys(ids, asked_at + DURATION.total_seconds())
+        self._lock = threading.Lock()
+
+    def holds(self, key: Any) -> bool:
+        """Whether the row is certain to be this worker's now. Ask before each call to the outside."""
+        with self._lock:
+            return time.monotonic() < self._held_until.get(key, 0)
+
+    def end(self, key: Any) -> None:
+        """Stop renewing the row: its work is over."""
+        with self._lock:
+            self._held_until.pop(key, None)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no row is left to renew."""
+        with self._lock:
+            return not self._held_until or time.monotonic() >= self._ends_at
+
+    def renew(self) -> None:
+        """Extend the lease of each row that is still held. Raises DatabaseError."""
+        with self._lock:
+            keys = list(self._held_until)
+        asked_at = time.monotonic()
+        with connection.cursor() as cursor:
+            values: dict[str, Any] = {"keys": keys, "claim_id": self.claim_id, "duration": DURATION}
+            cursor.execute(self._statement(), values)
+            renewed = {row[0] for row in cursor.fetchall()}
+        with self._lock:
+            for key in renewed & self._held_until.keys():
+                self._held_until[key] = asked_at + DURATION.total_seconds()
+
+    def _statement(self) -> sql.Composed:
+        """Return the renewal: one statement, so that it suits PgBouncer in transaction mode.
+
+        A row that is locked is passed over: its result is being written, and no other row may wait for that.
+        """
+        key: Any = self._model._meta.pk
+        statement = sql.SQL(
+            """WITH held AS (
+                   SELECT {key} FROM {table}
+                   WHERE {key} = ANY(%(keys)s::{type}[])
+                         AND claim_id = %(claim_id)s AND lease_until > statement_timestamp()
+                   FOR NO KEY UPDATE SKIP LOCKED
+               )
+               UPDATE {table} AS leased SET lease_until = statement_timestamp() + %(duration)s
+               FROM held WHERE leased.{key} = held.{key}
+               RETURNING leased.{key}"""
+        )
+        return statement.format(
+            key=sql.Identifier(key.column),
+            table=sql.Identifier(self._model._meta.db_table),
+            type=sql.SQL(key.rel_db_type(connection)),
+        )
+
+
+class Heartbeat:
+    """A thread that renews a process's leases. It runs only while there are any."""
+
+    def __init__(self) -> None:
+        self._leases: set[Lease] = set()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def keep(self, lease: Lease) -> None:
+        """Renew the lease from now on, until it is released or over."""
+        with self._lock:
+            self._leases.add(lease)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+                self._thread.start()
+
+    def release(self, lease: Lease) -> None:
+        """Renew the lease no more."""
+        with self._lock:
+            self._leases.discard(lease)
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(HEARTBEAT_SECONDS)
+            with self._lock:
+                self._leases = {lease for lease in self._leases if not lease.is_over}
+                leases = list(self._leases)
+                if not leases:
+                    self._thread = None
+                    return
+            try:
+                for lease in leases:
+                    lease.renew()
+            except Exception:
+                # The next beat tries again; until then leases end by themselves.
+                logger.warning("leases could not be renewed", exc_info=True)
+            finally:
+                # A connection for each beat: none is left over, and none is found broken after an outage.
+                connections.close_all()
+
+
+_heartbeat = Heartbeat()
+
+
+def _start_over() -> None:
+    global _heartbeat
+    _heartbeat = Heartbeat()
+
+
+# A thread does not survive a fork.
+os.register_at_fork(after_in_child=_start_over)
+
+
+def keep(lease: Lease) -> None:
+    """Renew the lease until each of its rows has ended, or for a minute."""
+    _heartbeat.keep(lease)
+
+
+@contextmanager
+def kept(lease: Lease) -> Iterator[None]:
+    """Renew the lease inside the block. What is still leased after it is free within ten seconds."""
+    _heartbeat.keep(lease)
+    try:
+        yield
+    finally:
+        _heartbeat.release(lease)

@@ -1,0 +1,144 @@
+"""A shop and its customers, who go on trying for as long as the service is away, and each pay exactly once."""
+
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import requests
+from eth_account import Account
+
+from demo.contracts import deploy
+from tests.chain import LocalChain
+
+AMOUNT = "1.25"
+UNITS = 1_250_000
+_CALL_SECONDS = 20.0
+_PAUSE_SECONDS = 0.3
+_LONGEST_SECONDS = 240.0
+
+
+@dataclass
+class Customer:
+    """One order: what the shop asked for, and what the customer sent."""
+
+    order: str = field(default_factory=lambda: str(uuid.uuid4()))
+    request_id: str = ""
+    transaction_hash: str = ""
+    is_submitted: bool = False
+
+
+class Wallet:
+    """The customers' wallet: it signs with nonces of its own count, so that no transaction replaces another."""
+
+    def __init__(self, chain: LocalChain) -> None:
+        self._chain = chain
+        self._lock = threading.Lock()
+        self._nonce = int(chain.rpc("eth_getTransactionCount", chain.payer, "pending"), 16)
+
+    @property
+    def address(self) -> str:
+        """Its address."""
+        return self._chain.payer
+
+    def send(self, transaction: dict[str, Any]) -> str:
+        """Sign and send a built transaction; return its hash."""
+        account = Account.from_key(self._chain.payer_key)
+        unsigned = {name: value for name, value in transaction.items() if name != "from"}
+        with self._lock:
+            signed = account.sign_transaction({**unsigned, "nonce": self._nonce})
+            sent = deploy.rpc(self._chain.url, "eth_sendRawTransaction", "0x" + signed.raw_transaction.hex())
+            self._nonce += 1
+        return str(sent)
+
+
+class Crowd:
+    """All customers of a run, and the shop's side of the API."""
+
+    def __init__(self, url: str, key: str, chain: LocalChain, count: int, *, late: int) -> None:
+        """`late` of the customers submit their hashes at the same moment, after all the others."""
+        self.customers = [Customer() for _ in range(count)]
+        self._late = late
+        self._url, self._key, self._chain = url, key, chain
+        self._wallet = Wallet(chain)
+        self._token = 0
+        self._local = threading.local()
+
+    @property
+    def submitted(self) -> int:
+        """How many hashes the service has confirmed to have."""
+        return sum(customer.is_submitted for customer in self.customers)
+
+    def pay_all(self, threads: int = 8) -> None:
+        """Order, pay and submit, several customers at a time. Raises TimeoutError where the service stays away."""
+        tokens = self._call("GET", f"/api/public/chains/{self._chain.chain_id}/tokens")
+        self._token = next(token["id"] for token in tokens if token["symbol"] == "USDC")
+        early = self.customers[: len(self.customers) - self._late]
+        late = self.customers[len(early) :]
+        with ThreadPoolExecutor(threads) as pool:
+            self._for_each(pool, early, self._pay_and_submit)
+            self._for_each(pool, late, self._pay)
+            self._for_each(pool, late, self._submit)
+
+    def _for_each(self, pool: ThreadPoolExecutor, customers: Sequence[Customer], step: Any) -> None:
+        for done in [pool.submit(step, customer) for customer in customers]:
+            done.result()
+
+    def _pay_and_submit(self, customer: Customer) -> None:
+        self._pay(customer)
+        self._submit(customer)
+
+    def _pay(self, customer: Customer) -> None:
+        order = {
+            "amount": AMOUNT,
+            "token_id": self._token,
+            "chain_id": self._chain.chain_id,
+            "recipient_address": self._chain.recipient,
+            "external_id": customer.order,
+        }
+        headers = {"X-API-Key": self._key, "Idempotency-Key": customer.order}
+        customer.request_id = self._call("POST", "/api/payment-requests", order, headers)["id"]
+        wanted = {
+            "wallet_address": self._wallet.address,
+            "chain_id": self._chain.chain_id,
+            "token_id": self._token,
+        }
+        page = f"/api/public/payment-requests/{customer.request_id}"
+        route = self._call("POST", f"{page}/routes", wanted)["routes"][0]
+        built = self._call("POST", "/api/public/build-transaction", {"route_id": route["id"]})
+        customer.transaction_hash = self._wallet.send(built["transaction"])
+
+    def _submit(self, customer: Customer) -> None:
+        body = {"transaction_hash": customer.transaction_hash, "chain_id": self._chain.chain_id}
+        self._call("POST", f"/api/public/payment-requests/{customer.request_id}/payments", body)
+        customer.is_submitted = True
+
+    def _call(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
+        """Return the answer of a call, made again while the service is away, as the documentation asks."""
+        deadline = time.monotonic() + _LONGEST_SECONDS
+        while True:
+            problem = ""
+            try:
+                answer = self._session().request(
+                    method, self._url + path, json=body, headers=headers, timeout=_CALL_SECONDS
+                )
+                if answer.ok:
+                    return answer.json()
+                problem = f"{answer.status_code} {answer.text[:300]}"
+                # 409: the first call with this key was cut off, and still holds it.
+                if answer.status_code < 500 and answer.status_code != requests.codes.conflict:
+                    raise AssertionError(f"{method} {path}: {problem}")
+            except requests.RequestException as error:
+                problem = type(error).__name__
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{method} {path}: {problem}")
+            time.sleep(_PAUSE_SECONDS)
+
+    def _session(self) -> requests.Session:
+        if not hasattr(self._local, "session"):
+            self._local.session = requests.Session()
+        session: requests.Session = self._local.session
+        return session

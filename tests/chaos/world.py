@@ -1,0 +1,198 @@
+"""The service as deployed: the Procfile's own processes beside PostgreSQL, Redis, a chain and a receiver."""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import requests
+from cryptography.fernet import Fernet
+
+from demo.services import anvil, postgres, redis
+from demo.services.process import REPOSITORY, Child, ServiceError, free_port, spawn
+from tests.chain import LocalChain
+
+PROGRAMS = Path(sys.executable).parent
+KILLABLE = ("worker 1", "worker 2", "web", "beat", "PostgreSQL", "Redis")
+_STARTS_SECONDS = 60.0
+
+
+class World:
+    """Everything that runs. Call from one thread: the kernel ties children to the thread that starts them."""
+
+    def __init__(self, folder: Path, receiver_url: str) -> None:
+        self._folder = folder
+        self._children: dict[str, Child] = {}
+        self._redis_port, web_port = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{web_port}"
+        self._node = anvil.start(block_time=1, log=folder / "anvil.log")
+        self.chain = LocalChain.prepare(self._node.url, self._node.chain_id)
+        self.environment = {
+            **os.environ,
+            "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
+            "TMPDIR": str(folder),
+            "SECRET_KEY": secrets.token_urlsafe(50),
+            "ENCRYPTION_KEYS": Fernet.generate_key().decode(),
+            "DEBUG": "False",
+            "ENVIRONMENT": "staging",
+            "BASE_URL": self.url,
+            "CHECKOUT_URL": self.url,
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "ALLOW_HTTP_URLS": "True",
+            "WEBHOOK_ALLOW_PRIVATE": "True",
+            "ROUTING_PROVIDERS": "off",
+            "RATE_LIMIT_API": "off",
+            "RATE_LIMIT_PUBLIC": "off",
+            "RATE_LIMIT_EXPENSIVE": "off",
+            "LOG_LEVEL": "WARNING",
+            "DATABASE_POOL_SIZE": "16",
+            "EMAIL_URL": "memorymail://",
+            "PORT": str(web_port),
+            "WEB_CONCURRENCY": "2",
+            "WORKER_CONCURRENCY": "2",
+            "REDIS_URL": f"redis://127.0.0.1:{self._redis_port}/0",
+        }
+        self._start_back_ends()
+        self._procfile = dict(
+            line.split(": ", 1) for line in (REPOSITORY / "Procfile").read_text().splitlines() if line
+        )
+        self._manage("migrate", "--noinput", "--verbosity", "0")
+        self.key = self._set_up()
+        for name in ("web", "worker 1", "worker 2", "beat"):
+            self.start(name)
+        self._eventually(self._is_up, "the web process answers")
+        self._configure(receiver_url)
+
+    @property
+    def database_url(self) -> str:
+        """Where PostgreSQL is reached; the same after each restart."""
+        return self.environment["DATABASE_URL"]
+
+    def kill(self, *names: str) -> None:
+        """SIGKILL these at the same moment, each with all that it started."""
+        for name in names:
+            os.killpg(self._children[name].pid, signal.SIGKILL)
+        for name in names:
+            self._children[name].popen.wait()
+
+    def restart(self, *names: str) -> None:
+        """Start these again: back ends first. What was in Redis is lost."""
+        for name in sorted(names, key=lambda name: name not in ("PostgreSQL", "Redis")):
+            self.start(name)
+
+    def start(self, name: str) -> None:
+        """Start one part."""
+        if name == "PostgreSQL":
+            self._children[name] = self._postgres()
+        elif name == "Redis":
+            self._children[name] = redis.start(None, self._redis_port).child
+        else:
+            command = self._procfile[name.split()[0]]
+            if name == "beat":
+                command += " --pidfile="
+            self._children[name] = spawn(
+                name,
+                ["/bin/sh", "-c", f"exec {command}"],
+                self._folder / f"{name}.log",
+                env=self.environment,
+                cwd=REPOSITORY,
+            )
+
+    def stop(self) -> None:
+        """Kill all of it; nothing that is written from now on counts."""
+        for child in self._children.values():
+            if child.exit_code is None:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.popen.wait()
+        self._node.stop()
+
+    def _start_back_ends(self) -> None:
+        self.start("PostgreSQL")
+        self.start("Redis")
+
+    def _postgres(self) -> Child:
+        """Start PostgreSQL over what is there. Its killed predecessor's processes take a moment to leave."""
+        deadline = time.monotonic() + _STARTS_SECONDS
+        while True:
+            try:
+                running = postgres.start(self._folder / "pg")
+            except ServiceError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+            else:
+                self.environment["DATABASE_URL"] = running.url
+                return running.child
+
+    def _set_up(self) -> str:
+        """Load the chain, and make a merchant and a key, by the product's own commands; return the key."""
+        token = {
+            "symbol": "USDC",
+            "name": "USD Coin",
+            "decimals": 6,
+            "contract_address": self.chain.usdc,
+            "is_active": True,
+            "tags": [],
+            "trailing_data": True,
+        }
+        row = {
+            "id": self.chain.chain_id,
+            "name": "Local Chain",
+            "chain_type": "evm",
+            "is_active": True,
+            "rpc_urls": [self.chain.url],
+            "explorer_url": "",
+            "native_symbol": "ETH",
+            "confirmations": 2,
+            "block_time_ms": 1000,
+            "routers": {},
+            "tokens": [token],
+        }
+        catalogue = self._folder / "catalogue.json"
+        catalogue.write_text(json.dumps({"chains": [row]}))
+        self._manage("load_catalogue", str(catalogue))
+        merchant = self._manage("create_merchant", "Chaos Bakery")
+        return self._manage("create_api_key", merchant, "--permissions", "create_payments,manage_webhooks")
+
+    def _configure(self, receiver_url: str) -> None:
+        answer = requests.put(
+            f"{self.url}/api/webhooks",
+            json={"url": receiver_url},
+            headers={"X-API-Key": self.key},
+            timeout=30,
+        )
+        answer.raise_for_status()
+        self.secret = str(answer.json()["secret"])
+
+    def _manage(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=REPOSITORY,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+        if done.returncode:
+            raise ServiceError(f"manage.py {arguments[0]} failed.\n{done.stdout}{done.stderr}")
+        return done.stdout.strip()
+
+    def _is_up(self) -> bool:
+        try:
+            return requests.get(f"{self.url}/healthz", timeout=2).ok
+        except requests.RequestException:
+            return False
+
+    def _eventually(self, condition: Callable[[], Any], what: str) -> None:
+        deadline = time.monotonic() + _STARTS_SECONDS
+        while not condition():
+            if time.monotonic() > deadline:
+                raise ServiceError(f"within {_STARTS_SECONDS:g} s it did not happen that {what}")
+            time.sleep(0.05)
