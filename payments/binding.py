@@ -44,10 +44,6 @@ class Taken:
         """Whether the transfer was credited. Solana's oldest credits name `mint:owner` instead of an instruction."""
         return transfer.slot in self._slots or f"{transfer.token}:{transfer.recipient}" in self._slots
 
-    @cached_property
-    def _slots(self) -> frozenset[str]:
-        return frozenset(slot for slot, _, _ in self.credits)
-
     def of_account(self, account: str) -> int:
         """Return how many base units of what this account gained were credited."""
         return sum(amount for _, at, amount in self.credits if at == account)
@@ -233,10 +229,11 @@ def _may_be_others_swap(transfer: Transfer, claims: Claims) -> bool:
     """Whether another request's swap may have made the transfer: a call that carries that one's id encloses it.
 
     A call beside it made nothing of it: anyone can put one into a transaction that relays a signed operation. Where
-    that call is not known, since logs alone name the swap, any transfer may be the swap's.
+    that call is not known, since logs alone name the swap, any transfer may be the swap's, but for one that an account
+    made itself (EVM): a swap pays out of its contracts. On Solana a wallet's transfer may be the last step of its swap.
     """
     if claims.names_others and not claims.others_calls:
-        return True
+        return transfer.gain is not None or not transfer.made_by
     return bool(claims.others_calls.intersection(transfer.within))
 
 

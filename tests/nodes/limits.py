@@ -104,7 +104,8 @@ def narrow_logs(*, blocks: int | None = None, results: int | None = None) -> Fau
         if question["method"] != "eth_getLogs":
             return None
         asked = question["params"][0]
-        width = int(asked["toBlock"], 16) - int(asked["fromBlock"], 16) + 1
+        of_one = "blockHash" in asked
+        width = 1 if of_one else int(asked["toBlock"], 16) - int(asked["fromBlock"], 16) + 1
         if blocks is not None and width > blocks:
             message = f"Under the Free tier plan, you can make eth_getLogs requests with up to a {blocks} block range."
             return {"error": {"code": -32600, "message": message}}

@@ -117,9 +117,17 @@ def test_heights_decide_between_proofs_given_in_the_same_second() -> None:
     assert credited(Claims(None, proofs=(after, before)), paid) == (10, "payer")
 
 
-def test_a_proof_does_not_cover_a_transaction_with_another_requests_swap() -> None:
+def test_a_proof_does_not_cover_a_solana_transaction_with_another_requests_swap() -> None:
     claims = Claims(None, proofs=(proof(),), names_others=True)
-    assert credited(claims, moved(made_by=PAYER)) == FailureCode.TRANSACTION_NOT_BOUND
+    paid = moved(made_by=PAYER, account="account", gain=10)
+    assert credited(claims, paid) == FailureCode.TRANSACTION_NOT_BOUND
+
+
+def test_a_log_of_another_requests_swap_takes_nothing_from_what_an_account_paid_itself() -> None:
+    """A relayer can put a swap of their own beside it."""
+    claims = Claims(None, proofs=(proof(),), names_others=True)
+    assert credited(claims, moved(made_by=PAYER)) == (10, "payer")
+    assert credited(claims, moved()) == FailureCode.TRANSACTION_NOT_BOUND
 
 
 def test_a_strangers_call_beside_a_relayed_payment_denies_it_to_nobody() -> None:
