@@ -32,7 +32,7 @@ ACCEPTABLE = ("transaction_not_bound", "transaction_ambiguous", "not_verifiable"
 PAYMENT_COLUMNS = (
     *("pk", "status", "request_id", "chain_id", "transaction_hash", "destination_transaction_hash", "type"),
     *("bound_by", "amount_received", "failed_at", "failure_code", "status_detail", "retries"),
-    *("replaced_hashes", "reorged"),
+    *("replaced_hashes", "reorged", "provider_status", "attempts"),
 )
 
 

@@ -253,7 +253,7 @@ class World:
         """Have workers look at everything that is open, at the provider's word, and at what may have become final."""
         Payment.objects.filter(status__in=Payment.OPEN).update(next_check_at=self.clock())
         verify_due(client=self.client, now=self.clock)
-        if self.swapped or self.orders:
+        if Payment.objects.filter(status__in=Payment.OPEN).exclude(provider="").exists():
             follow_swaps(provider=lambda _: self, now=self.clock)  # type: ignore[arg-type,return-value]
         Payment.objects.filter(finality_check_at__isnull=False).update(finality_check_at=self.clock())
         check_finality(client=self.client, now=self.clock)
