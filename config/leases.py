@@ -121,9 +121,10 @@ class Heartbeat:
         """Renew the lease from now on, until it is released or over."""
         with self._lock:
             self._leases.add(lease)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
-                self._thread.start()
+            if self._thread is None or not self._thread.is_alive():
+                thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+                thread.start()
+                self._thread = thread
 
     def release(self, lease: Lease) -> None:
         """Renew the lease no more."""
@@ -139,15 +140,15 @@ class Heartbeat:
                 if not leases:
                     self._thread = None
                     return
-            try:
-                for lease in leases:
+            for lease in leases:
+                try:
                     lease.renew()
-            except Exception:
-                # The next beat tries again; until then leases end by themselves.
-                logger.warning("leases could not be renewed", exc_info=True)
-            finally:
-                # A connection for each beat: none is left over, and none is found broken after an outage.
-                connections.close_all()
+                except Exception:
+                    # The next beat tries again; until then leases end by themselves.
+                    logger.warning("a lease could not be renewed", exc_info=True)
+                    connections.close_all()
+            # A connection for each beat: none is left over, and none is found broken after an outage.
+            connections.close_all()
 
 
 _heartbeat = Heartbeat()

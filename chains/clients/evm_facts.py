@@ -106,7 +106,7 @@ def _found(answers: Mapping[str, tuple[Any, Any]], loud: frozenset[str]) -> Foun
             alone.add(wanted)
             failure = failure or (receipt.error if isinstance(receipt, Unread) else None)
     receipts = [receipt for _, receipt in answers.values()]
-    is_any_large = any(isinstance(receipt, Unread) and receipt.why is Why.LARGE for receipt in receipts)
+    is_any_large = any(isinstance(receipt, Unread) and receipt.may_be_large for receipt in receipts)
     is_any_read = any(not isinstance(receipt, Unread) for receipt in receipts)
     if failure is not None and (not pairs or not (is_any_large or is_any_read)):
         raise failure

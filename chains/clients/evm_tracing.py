@@ -25,7 +25,7 @@ from chains.clients.evm_trace_answers import (
     trace_of,
     transactions,
 )
-from chains.clients.rpc import BrokenOff, Call, JsonRpc, TooLarge, Unread, Why
+from chains.clients.rpc import BrokenOff, Call, JsonRpc, TooLarge, Unread
 
 __all__ = ["Alone", "Mined", "Tracer", "Traces", "traces_of"]
 
@@ -201,7 +201,7 @@ class Tracer:
             unread = {
                 h: answer for h, answer in zip(wanted, answers, strict=True) if isinstance(answer, Unread)
             }
-            self._note_loud({hash_ for hash_, answer in unread.items() if answer.why is Why.LARGE})
+            self._note_loud({hash_ for hash_, answer in unread.items() if answer.may_be_large})
             for (hash_, mined), answer in zip(wanted.items(), answers, strict=True):
                 with suppress(ChainError):
                     told[hash_] = trace_of(answer, mined, whole_input_of, self._has_traced)
@@ -210,7 +210,7 @@ class Tracer:
             return dict.fromkeys(wanted)
         except ChainError:
             return self._failed(wanted)
-        if len(unread) == len(wanted) and all(answer.why is not Why.LARGE for answer in unread.values()):
+        if len(unread) == len(wanted) and not any(answer.may_be_large for answer in unread.values()):
             return self._failed(wanted)
         self._failures, self._failing_since = 0, None
         self._has_traced |= any(told.values())

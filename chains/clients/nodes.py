@@ -100,7 +100,8 @@ class Adaptive:
             if size < self.size or self.size == self._most:
                 return
             self._successes += 1
-            self._is_trial = False
+            if self._is_trial:
+                self._needed, self._is_trial = self.FIRST_SUCCESSES, False
             if self._successes >= self._needed:
                 self.size, self._successes, self._is_trial = min(self.size * 2, self._most), 0, True
 
@@ -176,6 +177,12 @@ class Node:
     def batch_limit(self, now: float) -> int | None:
         """Return the size of the largest batch that it is known to take, where it refused larger ones."""
         return self._batch_limit if now < self._batch_limit_until else None
+
+    def note_full_batch(self, size: int, now: float) -> None:
+        """Note that it takes batches of this size: a limit below it, if there was one, has gone."""
+        with self._lock:
+            if now >= self._batch_limit_until and size > (self._batch_limit or size):
+                self._batch_limit, self._batch_limit_seconds = None, 0.0
 
     def note_batch_limit(self, size: int, now: float) -> None:
         """Note the size of the largest batch that it takes."""

@@ -32,6 +32,7 @@ class Why(Enum):
     LARGE = "its answer is too large to be read among others"
     FAILED = "the node fails at this call alone"
     UNASKED = "it was left for another time"
+    BESIDE_LARGE = "it was left for another time, among answers of which one was too large"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class Unread:
 
     why: Why
     error: ChainError
+
+    @property
+    def may_be_large(self) -> bool:
+        """Whether it is to be read alone: its own answer is too large, or there was no time to find whose is."""
+        return self.why in (Why.LARGE, Why.BESIDE_LARGE)
 
 
 _Part = tuple[int, int]  # the first call, and the first after it
@@ -85,7 +91,7 @@ class Batches:
         deadline = time.monotonic() + SPLITTING_SECONDS
         while self._pending:
             if self._is_over(deadline):
-                rest = Unread(Why.LARGE if self._is_large else Why.UNASKED, ChainError(_TOO_LONG))
+                rest = Unread(Why.BESIDE_LARGE if self._is_large else Why.UNASKED, ChainError(_TOO_LONG))
                 for first, end in self._pending:
                     results[first:end] = [rest] * (end - first)
                 break
@@ -109,6 +115,8 @@ class Batches:
         length = part[1] - part[0]
         self._is_any_read = True
         results[part[0] : part[1]] = outcome
+        if not self._refused:
+            self._node.note_full_batch(length, self._clock())
         if length < self._refused:
             self._worked = max(self._worked, length)
         for place in [part[0] + at for at, result in enumerate(outcome) if is_too_large(result)]:

@@ -27,6 +27,10 @@ _CHUNK = 64 * 1024
 # An answer that breaks off is called too large from here on: some nodes cut off what exceeds their own limit.
 _LARGE_BYTES = 1024 * 1024
 _IS_TOO_LARGE = re.compile(r"response.*(too (large|big)|size|exceed)", re.IGNORECASE | re.DOTALL)
+# A node that had no time or no quota for a response speaks of it as well.
+_IS_PASSING = re.compile(
+    r"deadline|time(d )?-?out|\brate\b|quota|credits|retr(y|ies)|per (second|minute|day|month)", re.IGNORECASE
+)
 _REASON_BYTES = 4096
 
 
@@ -199,7 +203,7 @@ def _built(events: Any, convert: Callable[[dict[str, Any]], Any]) -> Any:
 
 def says_too_large(reason: str) -> bool:
     """Return whether a node's own words say that it does not send an answer of that size (geth: -32003)."""
-    return bool(_IS_TOO_LARGE.search(reason))
+    return bool(_IS_TOO_LARGE.search(reason)) and not _IS_PASSING.search(reason)
 
 
 def _http_error(response: requests.Response, limits: Limits, *, is_single: bool) -> ChainError:

@@ -1,5 +1,6 @@
 """Leases as rows: who may claim, renew and write, by the database's clock."""
 
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -215,3 +216,20 @@ def test_the_renewal_is_one_statement_that_finds_its_rows_by_their_keys(payments
             cursor.execute("RESET enable_seqscan")
     assert "Index" in plan
     assert "Seq Scan" not in plan
+
+
+def test_a_heartbeat_that_could_not_start_or_broke_begins_again_with_the_next_lease(
+    payments: list[Payment], monkeypatch: pytest.MonkeyPatch, heartbeat: Heartbeat
+) -> None:
+    def no_more_threads(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    lease, claimed = claim_due(timezone.now())
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", no_more_threads)
+        with pytest.raises(RuntimeError):
+            heartbeat.keep(lease)
+    is_renewed = renewals(lease, claimed[0])
+    heartbeat.keep(lease)
+    eventually(is_renewed, "the row was renewed")
+    heartbeat.release(lease)

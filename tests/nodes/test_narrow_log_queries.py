@@ -209,3 +209,18 @@ def test_a_size_grows_again_and_each_failed_try_makes_the_next_one_later() -> No
     for _ in range(100_000):
         size.worked(size.size)
     assert size.size == 1000
+
+
+def test_a_node_that_failed_many_tries_grows_to_its_full_size_soon_after_one_try_works() -> None:
+    size = Adaptive(1000)
+    while size.size > 1:
+        size.failed(size.size)
+    while size._needed < Adaptive.MOST_SUCCESSES:
+        for _ in range(size._needed):
+            size.worked(size.size)
+        size.failed(size.size)
+    successes = 0
+    while size.size < 1000:
+        size.worked(size.size)
+        successes += 1
+    assert successes < Adaptive.MOST_SUCCESSES + 20 * Adaptive.FIRST_SUCCESSES

@@ -8,7 +8,7 @@ import pytest
 
 from chains.clients import rpc_batches
 from chains.clients.base import ChainError
-from chains.clients.nodes import Limiting, Node
+from chains.clients.nodes import FIRST_LIMIT_SECONDS, Limiting, Node
 from chains.clients.rpc_batches import Batches, Unread, Why
 from chains.clients.rpc_transport import Call, Refused, RpcFault, Silent, TooLarge
 
@@ -19,11 +19,18 @@ ROOM = 1000
 class Scripted:
     """A node: what it answers to some calls, and whether it is alive."""
 
-    def __init__(self, answer: Callable[[Sequence[Call], int], list[Any]], *, is_alive: bool = True) -> None:
+    def __init__(
+        self,
+        answer: Callable[[Sequence[Call], int], list[Any]],
+        *,
+        is_alive: bool = True,
+        clock: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self.node = Node("http://node")
         self.asked: list[int] = []
         self._answer = answer
         self._is_alive = is_alive
+        self._clock = clock
         self._lock = threading.Lock()
 
     def ask(self, calls: Sequence[Call], *, isolating: bool = True, at_once: int = 100) -> list[Any]:
@@ -33,7 +40,7 @@ class Scripted:
             return self._answer(part, most_bytes)
 
         batches = Batches(
-            self.node, send, lambda: self._is_alive, lambda: 0.0, most_bytes=ROOM, isolating=isolating
+            self.node, send, lambda: self._is_alive, self._clock, most_bytes=ROOM, isolating=isolating
         )
         return batches.results(calls, at_once)
 
@@ -161,10 +168,60 @@ def test_what_is_not_found_in_time_to_be_too_large_is_left_to_be_read_alone(
         scripted.ask(calls(10, loud=3))
     results = scripted.ask(calls(150, loud=120))
     assert set(whys(results)) == set(range(100, 150))
-    assert set(whys(results).values()) == {Why.LARGE}
+    assert set(whys(results).values()) == {Why.BESIDE_LARGE}, "which one it is, is not known"
 
 
 def test_a_plain_batch_is_halved_for_size_and_its_single_failure_raised() -> None:
     assert Scripted(by_size).ask(calls(150), isolating=False) == list(range(150))
     with pytest.raises(TooLarge):
         Scripted(by_size).ask(calls(150, loud=3), isolating=False)
+
+
+def test_a_limit_that_proved_to_be_gone_leaves_no_longer_pause_for_the_next_one() -> None:
+    """Otherwise a passing fault now and then would end in hours of single calls."""
+    refuses = True
+    now = 0.0
+
+    def answer(part: Sequence[Call], _: int) -> list[Any]:
+        if refuses and len(part) > 1:
+            raise Refused("HTTP 500")
+        return echo(part)
+
+    scripted = Scripted(answer, clock=lambda: now)
+    for _ in range(4):
+        refuses = True
+        scripted.ask(calls(20))
+        assert scripted.node.batch_limit(now) == 1
+        now += FIRST_LIMIT_SECONDS
+        assert scripted.node.batch_limit(now) is None
+        refuses = False
+        assert scripted.ask(calls(20)) == list(range(20))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "failed to get response: context deadline exceeded",
+        "response quota exceeded for this month",
+        "no response from upstream: retries exceeded",
+        "response: rate limit exceeded",
+    ],
+)
+def test_a_node_that_is_out_of_time_or_quota_does_not_call_its_answer_too_large(message: str) -> None:
+    scripted = Scripted(lambda part, _: [RpcFault(-32000, message) for _ in part])
+    assert whys(scripted.ask(calls(2))) == {}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "response too large",
+        "Response size exceeded",
+        "response is too big",
+        "response exceeds the limit of 10485760 bytes",
+        "Log response size exceeded. You can make requests with up to a 2K block range",
+    ],
+)
+def test_a_node_that_names_its_answers_size_calls_it_too_large(message: str) -> None:
+    scripted = Scripted(lambda part, _: [RpcFault(-32000, message) for _ in part])
+    assert set(whys(scripted.ask(calls(2))).values()) == {Why.LARGE}
