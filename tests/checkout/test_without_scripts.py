@@ -86,7 +86,7 @@ def page(request: pytest.FixtureRequest, playwright: Playwright, tmp_path: Path)
     settings.parent.mkdir()
     settings.write_text(json.dumps({"profile": {"default_content_setting_values": {"javascript": 2}}}))
     context = launch_profile(playwright, tmp_path, viewport=viewport, color_scheme=scheme)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)
     yield context.new_page()
     context.close()
 

@@ -67,7 +67,7 @@ def troubles() -> list[str]:
 def page(request: pytest.FixtureRequest, browser: Browser, troubles: list[str]) -> Iterator[Page]:
     """A fresh page, at desktop width unless a test says otherwise."""
     context = browser.new_context(**{"viewport": DESKTOP, **getattr(request, "param", {})})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(30_000)
     opened = context.new_page()
     opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
     opened.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)

@@ -43,7 +43,7 @@ def test_one_that_turns_up_late_is_credited(
     look(clock)
     payment.refresh_from_db()
     assert payment.attempts == 1
-    local_chain.rpc("eth_sendRawTransaction", "0x" + raw.hex())
+    local_chain.send_raw("0x" + raw.hex())
     assert look_until_decided(payment, clock, looks=2).status == Payment.Status.COMPLETED
 
 

@@ -34,7 +34,7 @@ def page(
 ) -> Iterator[Page]:
     """A fresh page at desktop width, unless a test names another device; a wallet in it sends by the local node."""
     context = browser.new_context(**{"viewport": DESKTOP, **getattr(request, "param", {})})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(30_000)
     context.expose_function("sendByNode", lambda sent: local_chain.rpc("eth_sendTransaction", sent))
     opened = context.new_page()
     opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))

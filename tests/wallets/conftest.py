@@ -64,7 +64,7 @@ def page(
 ) -> Iterator[Page]:
     """A fresh page at desktop width, unless a test names another device; its wallets send by the local node."""
     context = browser.new_context(**{"viewport": DESKTOP, **getattr(request, "param", {})})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(30_000)
     context.expose_function("sendByNode", lambda sent: local_chain.rpc("eth_sendTransaction", sent))
     context.expose_function("receiptOf", lambda sent: local_chain.rpc("eth_getTransactionReceipt", sent))
     context.expose_function("askNode", lambda method, asked: local_chain.rpc(method, *asked))
