@@ -72,7 +72,7 @@ class NamedQuote:
 def quotes_named(
     facts: TransactionFacts, quotes: Iterable[BuiltQuote], *, is_solana: bool
 ) -> tuple[NamedQuote, ...]:
-    """Return those of the built `quotes` of this chain that the transaction names, whoever's they are.
+    """Return those of the built `quotes` of this chain that the transaction names, of any request.
 
     A transaction older than a quote can't have been made of it. This is done once for each transaction, however many
     payments name it: who makes it decides how much it says, and an id that occurs nowhere is passed over in one search.

@@ -46,7 +46,7 @@ def quotes_of(requests: Collection[UUID], chain: Chain) -> dict[int, Quote]:
 
 
 def quotes_named_in(snapshot: Snapshot, chain: Chain) -> dict[int, Quote]:
-    """Return the built quotes of this chain that the transactions may name, whoever's they are."""
+    """Return the built quotes of this chain that the transactions may name, of any request."""
     is_solana = chain.chain_type == ChainType.SOLANA
     ids: set[bytes] = set()
     prefixes: set[bytes] = set()

@@ -1,4 +1,4 @@
-"""A merchant with more due than one batch takes keeps nobody else's payments and requests waiting."""
+"""A merchant with more due than one batch takes keeps no other's payments and requests waiting."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta

@@ -1,7 +1,7 @@
-"""A chain that does what it is told, behind the interface of the real clients.
+"""A chain that the test drives, behind the interface of the real clients.
 
 Beside what a client can show of a movement of money, the model keeps what no client can: whose it is. `Move.owners` are
-the requests that the payer meant it for. Nobody else's request may ever be credited with it.
+the requests that the payer meant it for. No other request may ever be credited with it.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ ZERO = "0x0000000000000000000000000000000000000000"
 
 Owners = frozenset[UUID] | None
 """The requests that money is meant for: none at all for stray money; None where its payer robs only itself."""
-NOBODY: Owners = frozenset()
+UNOWNED: Owners = frozenset()
 THE_THIEFS: Owners = None
 
 

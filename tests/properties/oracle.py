@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from tests.properties.ledger import MERCHANT, NOBODY, POOL, THE_THIEFS, TOKEN, Ledger, Move, Noise, Sent
+from tests.properties.ledger import MERCHANT, POOL, THE_THIEFS, TOKEN, UNOWNED, Ledger, Move, Noise, Sent
 from tests.properties.world import LAST_RETRY, Intent, World
 from webhooks.models import Event
 
@@ -110,7 +110,7 @@ class Oracle:
     def _check_totals(self, consumed: list[Row], payments: dict[str, Row]) -> None:
         """No transaction gives more than arrived by it, and no request more than was meant for it there.
 
-        What goes beyond that has to be the thief's own money: nobody is robbed if a thief pays for others.
+        What goes beyond that has to be the thief's own money: no one is robbed if a thief pays for others.
         """
         by_hash: dict[str, list[Row]] = defaultdict(list)
         for row in consumed:
@@ -177,21 +177,21 @@ class Oracle:
     # --- at the end ----------------------------------------------------------------------------------------------
 
     def check_events(self) -> None:
-        """Each change was told once."""
-        told: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        """Each change sent one event."""
+        sent: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for event in Event.objects.all():
-            told[event.type].append(json.loads(bytes(event.body))["data"]["object"])
+            sent[event.type].append(json.loads(bytes(event.body))["data"]["object"])
         full = {str(r.pk) for r in PaymentRequest.objects.all() if r.amount_paid >= r.amount}
-        assert Counter(each["payment_request"] for each in told["payment.succeeded"]) == Counter(full)
-        expired = Counter(each["payment_request"] for each in told["payment.expired"])
+        assert Counter(each["payment_request"] for each in sent["payment.succeeded"]) == Counter(full)
+        expired = Counter(each["payment_request"] for each in sent["payment.expired"])
         assert all(count == 1 for count in expired.values())
-        credited = Counter(each["id"] for name in CREDITED for each in told[name])
+        credited = Counter(each["id"] for name in CREDITED for each in sent[name])
         completed = Payment.objects.filter(status=Payment.Status.COMPLETED).values_list("pk", flat=True)
         assert credited == Counter(completed)
         own = {intent.money.hash for intent in self.world.intents if intent.money}
         unbound = Counter(
             each["payment_request"]
-            for each in told["payment.failed"]
+            for each in sent["payment.failed"]
             if each["failure_code"] in ("transaction_not_bound", "transaction_not_found")
             and each["transaction_hash"] not in own
             and each["id"] not in self.world.accepted
@@ -216,7 +216,7 @@ class Oracle:
             return any(each.at != POOL for each in (sent,) if each)
         rows = [row for (hash_, _), row in self.credits.items() if hash_ == sent.hash]
         if any(self.payments[row.payment_id].bound_by == Payment.BoundBy.MANUAL for row in rows):
-            return False  # the merchant gave it to whom the merchant liked
+            return False  # the merchant chose another request for it
         own = [row for row in rows if self.payments[row.payment_id].request_id == intent.request]
         due = sum(
             each.amount
@@ -267,7 +267,7 @@ def net(sent: Sent, *, thiefs_only: bool = False) -> int:
 
 
 def pays_its_signer(sent: Sent) -> bool:
-    """Whether the merchant's own contract paid who sent the transaction: from whose money, nobody can know."""
+    """Whether the merchant's own contract paid who sent the transaction: from whose money can't be known."""
     return any(move.sender == MERCHANT and move.recipient == sent.sender for move in sent.moves)
 
 
@@ -288,7 +288,7 @@ def may_be_lent(home: Ledger, sent: Sent, intent: Intent) -> bool:
     """Whether the merchant's own contract sent money out before this arrived: it may be that money on its way back."""
     own = next((place for place, move in enumerate(sent.moves) if move.owners == {intent.request}), 0)
     return not home.is_solana and any(
-        move.sender == MERCHANT != move.recipient and move.owners is NOBODY for move in sent.moves[:own]
+        move.sender == MERCHANT != move.recipient and move.owners is UNOWNED for move in sent.moves[:own]
     )
 
 

@@ -1,11 +1,10 @@
-"""What people do: honest customers, relayers and merchants, and thieves who see all of it and add to it."""
+"""What honest people do: customers, relayers and merchants; and what nodes and time do to them."""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from uuid import UUID
 
-from chains.clients.base import Mention
 from config.api.errors import ApiError
 from payments.acceptance import accept_payment
 from payments.models import Payment
@@ -15,22 +14,16 @@ from tests.properties.ledger import (
     BRIDGE,
     GONE,
     MERCHANT,
-    NOBODY,
-    OTHER_TOKEN,
     POOL,
     ROUTER,
-    THE_THIEFS,
+    UNOWNED,
     ZERO,
     Move,
-    Noise,
     Owners,
     Sent,
 )
 from tests.properties.world import Intent, Order, World
 
-THIEF = "0xthief"
-THIEFS_CONTRACT = "0xthiefs-contract"
-THIEFS_OTHER = "0xthiefs-other-wallet"
 FILLER = "0xhonest-relayer"
 BUNDLER = "0xhonest-bundler"
 
@@ -46,12 +39,6 @@ class Step:
     tricks: frozenset[str] = frozenset()
 
 
-def take(world: World, step: Step) -> None:
-    """Have the step happen."""
-    world.clock.forward(timedelta(seconds=1))
-    ACTIONS[step.action](world, step)
-
-
 # --- honest customers --------------------------------------------------------------------------------------------
 
 
@@ -60,7 +47,7 @@ def pay(world: World, step: Step) -> None:
     request = world.pick(step.a)
     if request is None or not world.requests[request].references:
         return
-    amount, payer = _amount(world, request, step), world.somebody("customer")
+    amount, payer = _amount(world, request, step), world.new_address("customer")
     reference = bytes(world.requests[request].reference)
     move = Move(amount, payer, MERCHANT, frozenset({request}), made_by=payer, references=(reference,))
     _pay(
@@ -75,7 +62,7 @@ def pay_with_proof(world: World, step: Step) -> None:
     request = world.pick(step.a)
     if request is None:
         return
-    amount, payer = _amount(world, request, step), world.somebody("customer")
+    amount, payer = _amount(world, request, step), world.new_address("customer")
     until = world.prove(request, payer)
     if until is None:
         return
@@ -85,11 +72,11 @@ def pay_with_proof(world: World, step: Step) -> None:
 
 
 def sign_operation(world: World, step: Step) -> None:
-    """Sign an operation of a smart wallet; whoever likes bundles it."""
+    """Sign an operation of a smart wallet; anyone may bundle it."""
     request = world.pick(step.a)
     if request is None:
         return
-    wallet, until = world.somebody("wallet"), None
+    wallet, until = world.new_address("wallet"), None
     kind = "wallet"
     if step.b % 3 == 0 or not world.requests[request].references:
         kind, until = "proved wallet", world.prove(request, wallet)
@@ -101,10 +88,10 @@ def sign_operation(world: World, step: Step) -> None:
 
 def bundle(world: World, step: Step) -> None:
     """Have an honest bundler put the waiting operations into one transaction."""
-    moves = [_operation(world, intent) for intent in _waiting(world)]
+    moves = [signed_move(world, intent) for intent in waiting_operations(world)]
     if moves:
         sent = world.home.send(BUNDLER, moves, runs_code=True)
-        _bundled(world, sent, _waiting(world), step)
+        note_bundle(world, sent, waiting_operations(world), step)
 
 
 def swap(world: World, step: Step) -> None:
@@ -112,10 +99,10 @@ def swap(world: World, step: Step) -> None:
     request = world.pick(step.a)
     if request is None:
         return
-    amount, payer = _amount(world, request, step), world.somebody("customer")
+    amount, payer = _amount(world, request, step), world.new_address("customer")
     call = world.quote(request, world.home_chain, amount, world.home)
     owners = frozenset({request})
-    move = Move(amount, _router(world), MERCHANT, owners, within=(0,), is_inner=True, is_direct_swap=True)
+    move = Move(amount, router_of(world), MERCHANT, owners, within=(0,), is_inner=True, is_direct_swap=True)
     sent = world.home.send(payer, [move], mentions=(call,), runs_code=True)
     world.swapped[sent.hash] = (amount, MERCHANT)
     _pay(world, step, Intent("swap", request, amount, sent))
@@ -126,7 +113,7 @@ def bridge(world: World, step: Step) -> None:
     request = world.pick(step.a)
     if request is None:
         return
-    amount, payer = _amount(world, request, step), world.somebody("customer")
+    amount, payer = _amount(world, request, step), world.new_address("customer")
     call = world.quote(request, world.source_chain, amount, world.source)
     sent = world.source.send(payer, mentions=(call,), runs_code=True)
     order = Order(sent, amount, MERCHANT, frozenset({request}))
@@ -176,7 +163,7 @@ def _amount(world: World, request: UUID, step: Step) -> int:
     return step.n if step.n > 7 else int(world.requests[request].amount)
 
 
-def _router(world: World) -> str:
+def router_of(world: World) -> str:
     """Return who sends what a swap brings: the router itself or, on Solana, the authority of a pool."""
     return "pool-authority" if world.home.is_solana else ROUTER
 
@@ -192,7 +179,7 @@ def _unmined(world: World, which: int) -> Intent | None:
     return some[which % len(some)] if some else None
 
 
-def _waiting(world: World) -> list[Intent]:
+def waiting_operations(world: World) -> list[Intent]:
     """Return the operations that were signed and are in no transaction that may be mined."""
     return [
         intent
@@ -201,7 +188,7 @@ def _waiting(world: World) -> list[Intent]:
     ]
 
 
-def _operation(world: World, intent: Intent) -> Move:
+def signed_move(world: World, intent: Intent) -> Move:
     """Return the movement that a smart wallet's owner signed."""
     reference = bytes(world.requests[intent.request].reference)
     return Move(
@@ -215,7 +202,7 @@ def _operation(world: World, intent: Intent) -> Move:
     )
 
 
-def _bundled(world: World, sent: Sent, intents: list[Intent], step: Step) -> None:
+def note_bundle(world: World, sent: Sent, intents: list[Intent], step: Step) -> None:
     for intent in intents:
         _void(intent.sent, frozenset({intent.request}))
         intent.sent = sent
@@ -229,17 +216,17 @@ def _bundled(world: World, sent: Sent, intents: list[Intent], step: Step) -> Non
 
 def deliver(world: World, step: Step) -> None:
     """Have an honest relayer deliver one order, or all that wait, in one transaction."""
-    orders = _undelivered(world)
+    orders = undelivered(world)
     if step.n % 2 and orders:
         orders = [orders[step.a % len(orders)]]
-    moves = [_delivery(world, order, step.b, FILLER) for order in orders]
+    moves = [delivery_of(world, order, step.b, FILLER) for order in orders]
     if moves:
         sent = world.home.send(FILLER, moves, runs_code=True)
         for order in orders:
-            _delivered(order, sent)
+            note_delivery(order, sent)
 
 
-def _delivered(order: Order, sent: Sent) -> None:
+def note_delivery(order: Order, sent: Sent) -> None:
     _void(order.delivered, order.owners)
     order.delivered = sent
 
@@ -248,12 +235,12 @@ def _void(gone: Sent | None, owners: Owners) -> None:
     """Have a transaction that is gone move nothing of this owner's any more: that has been sent by another."""
     if gone is not None:
         gone.moves = tuple(
-            replace(move, amount=0, owners=NOBODY, references=()) if move.owners == owners else move
+            replace(move, amount=0, owners=UNOWNED, references=()) if move.owners == owners else move
             for move in gone.moves
         )
 
 
-def _undelivered(world: World) -> list[Order]:
+def undelivered(world: World) -> list[Order]:
     """Return the orders that their provider may have delivered: what they pay with is mined."""
     return [
         order
@@ -262,8 +249,8 @@ def _undelivered(world: World) -> list[Order]:
     ]
 
 
-def _delivery(world: World, order: Order, how: int, filler: str, within: tuple[int, ...] = ()) -> Move:
-    """Return the movement that delivers an order: out of the bridge, minted, or pulled from whoever fills it."""
+def delivery_of(world: World, order: Order, how: int, filler: str, within: tuple[int, ...] = ()) -> Move:
+    """Return the movement that delivers an order: out of the bridge, minted, or pulled from its filler."""
     mint = "" if world.home.is_solana else ZERO
     sender = (BRIDGE, mint, filler)[how % 3]
     return Move(order.amount, sender, order.account, order.owners, within=within, is_inner=True)
@@ -330,174 +317,3 @@ def retry(world: World, step: Step) -> None:
     for payment in Payment.objects.filter(request=request, status=Payment.Status.FAILED):
         with suppress(ApiError):
             retry_payment(payment, actor="api")
-
-
-# --- thieves -----------------------------------------------------------------------------------------------------
-
-
-def steal(world: World, step: Step) -> None:
-    """Submit any transaction for any request."""
-    request, sent = world.pick(step.b), world.sent_anywhere(step.a)
-    if request and sent:
-        world.submit(request, sent.hash, by="thief")
-
-
-def junk(world: World, step: Step) -> None:
-    """Submit hashes that nobody ever sent."""
-    request = world.pick(step.a)
-    for _ in range(1 + step.n % 3 * 3 if request else 0):
-        assert request
-        world.submit(request, world.home.new_hash(), by="thief" if step.b % 2 else "")
-
-
-def prove_own(world: World, step: Step) -> None:
-    """Prove an address of the thief's own, a contract's too."""
-    request = world.pick(step.b)
-    if request:
-        world.prove(request, (THIEF, THIEFS_CONTRACT)[step.n % 2])
-
-
-def begin_own_swap(world: World, step: Step) -> None:
-    """Begin a swap from the other chain that delivers to the merchant or, changed by the thief, to the thief."""
-    request = world.pick(step.b)
-    if request is None:
-        return
-    call = world.quote(request, world.source_chain, step.n, world.source)
-    sent = world.source.send(THIEF, mentions=(call,), runs_code=True)
-    account = THIEFS_OTHER if step.a % 2 else MERCHANT
-    world.orders.append(Order(sent, step.n, account, THE_THIEFS))
-    world.submit(request, sent.hash, world.source_chain, by="thief")
-
-
-WITH_THEIR_OWN = ("pay", "pay nothing", "pay plainly", "swap", "swap to myself", "round")
-TWISTS = (
-    *("by contract", "pull", "two references", "another's reference", "another's id", "only log", "inside"),
-    *("back", "back", "second account", "other token", "loud", "submit to all"),
-)
-
-
-def compose(world: World, step: Step) -> None:
-    """Put together one transaction out of others' money and the thief's own, and submit it for a request."""
-    mine_, theirs = world.pick(step.b), world.pick(step.a)
-    if mine_ is None or theirs is None:
-        return
-    tricks = step.tricks
-    mentions = _mentions(world, step, mine_, theirs)
-    own_call = (len(mentions) - 1,) if mentions and not mentions[-1].is_log else ()
-    within = own_call if "inside" in tricks else ()
-    moves, orders, intents = [], [], []
-    if "deliver" in tricks and (waiting := _undelivered(world)):
-        orders = [waiting[step.a % len(waiting)]]
-        moves.append(_delivery(world, orders[0], step.n, THIEF, within))
-    if "operation" in tricks and (signed := _waiting(world)):
-        intents = [signed[step.a % len(signed)]]
-        moves.append(_operation(world, intents[0]))
-    moves += _own_moves(world, step, mine_, theirs, own_call)
-    if step.n % 2:
-        moves.reverse()
-    sent = world.home.send(
-        THIEF,
-        moves,
-        mentions=mentions,
-        runs_code=True,
-        noise=(Noise.UNREADABLE, Noise.CONTRADICTED)[step.n % 2] if "loud" in tricks else Noise.QUIET,
-    )
-    for order in orders:
-        _delivered(order, sent)
-    if "swap" in tricks or "swap to myself" in tricks:
-        to = THIEFS_OTHER if "swap to myself" in tricks else MERCHANT
-        world.swapped[sent.hash] = (step.n, to)
-    for request in world.requests if "submit to all" in tricks else (mine_,):
-        world.submit(request, sent.hash, by="thief")
-    _bundled(world, sent, intents, step)
-
-
-def _mentions(world: World, step: Step, mine_: UUID, theirs: UUID) -> tuple[Mention, ...]:
-    """Return the calls of the router: with another's id, with the thief's own, the innermost last."""
-    calls = []
-    if "another's id" in step.tricks:
-        calls += [Mention(ROUTER, b"call" + known) for known in world.quotes.get(theirs, ())[:1]]
-    if "swap" in step.tricks or "swap to myself" in step.tricks:
-        calls.append(world.quote(mine_, world.home_chain, step.n, world.home))
-    if "only log" in step.tricks:
-        calls = [Mention(ROUTER, call.data[4:], is_log=True) for call in calls if not world.home.is_solana]
-    return tuple(calls)
-
-
-def _own_moves(world: World, step: Step, mine_: UUID, theirs: UUID, own_call: tuple[int, ...]) -> list[Move]:
-    """Return what the thief moves beside others' money."""
-    tricks, reference = step.tricks, bytes(world.requests[mine_].reference)
-    references: tuple[bytes, ...] = (reference,)
-    if "two references" in tricks and mine_ != theirs:
-        references = (reference, bytes(world.requests[theirs].reference))
-    if "another's reference" in tricks:
-        references = (bytes(world.requests[theirs].reference),)
-    # After a call's arguments there is room for one.
-    references = references if world.home.is_solana else references[:1]
-    is_inner = not world.home.is_solana
-    payer = THIEFS_CONTRACT if "by contract" in tricks else THIEF
-    token = OTHER_TOKEN if "other token" in tricks else Move.token
-    moves, paid = [], 0
-    if "pay" in tricks or "pay plainly" in tricks:
-        carried = () if "pay plainly" in tricks else references
-        made_by = "" if "pull" in tricks else payer
-        inner = is_inner or "pull" in tricks
-        moves.append(Move(step.n, payer, MERCHANT, THE_THIEFS, made_by, carried, token=token, is_inner=inner))
-        paid = step.n
-    if "pay nothing" in tricks:
-        moves.append(Move(0, payer, MERCHANT, THE_THIEFS, payer, references, is_inner=is_inner))
-    if "swap" in tricks:
-        moves.append(Move(step.n, _router(world), MERCHANT, THE_THIEFS, within=own_call, is_inner=True))
-    if "round" in tricks:
-        moves += _round(world, step, references)
-    if "back" in tricks and paid and token == Move.token:
-        moves.append(
-            Move(
-                paid,
-                MERCHANT,
-                payer,
-                THE_THIEFS,
-                is_inner=True,
-                source="second" if "second account" in tricks else "usual",
-            )
-        )
-    return moves
-
-
-def _round(world: World, step: Step, references: tuple[bytes, ...]) -> list[Move]:
-    """Return the merchant's own money on its way round: between two accounts, or through the thief's contract."""
-    if world.home.is_solana:
-        return [Move(step.n, MERCHANT, MERCHANT, NOBODY, MERCHANT, references, source="second")]
-    is_passed_on = "second account" in step.tricks
-    last = THIEFS_CONTRACT if is_passed_on else THIEFS_OTHER
-    moves = [
-        Move(0, MERCHANT, MERCHANT, NOBODY, "", references, is_inner=True),
-        Move(step.n, MERCHANT, MERCHANT, NOBODY, "", references, is_inner=True),
-        Move(step.n, MERCHANT, THIEFS_OTHER, NOBODY, is_inner=True),
-        Move(step.n, last, MERCHANT, NOBODY, last, references, is_inner=True),
-    ]
-    # What comes first from another account than gets it is a payment that the merchant passes on: `compose` turns this.
-    return moves[::-1] if is_passed_on and step.n % 2 else moves
-
-
-ACTIONS = {
-    function.__name__: function
-    for function in (
-        *(
-            create,
-            pay,
-            pay_with_proof,
-            sign_operation,
-            bundle,
-            swap,
-            bridge,
-            speed_up,
-            call_off,
-            submit_again,
-        ),
-        *(deliver, mine, reorganise, rebroadcast, go_down, look, wait, cancel, accept, retry),
-        *(steal, junk, prove_own, begin_own_swap, compose),
-    )
-}
-# Steps of which the service sees nothing before it looks.
-ONLY_ON_THE_CHAIN = {"mine", "reorganise", "rebroadcast", "deliver", "call_off"}

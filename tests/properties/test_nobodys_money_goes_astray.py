@@ -18,10 +18,12 @@ from config.api.errors import ApiError
 from merchants.models import Merchant
 from payments.models import Payment
 from payments.submission import retry_payment
+from tests.properties.actions import ACTIONS, ONLY_ON_THE_CHAIN, take
 from tests.properties.ledger import FINALITY, GONE, POOL, TOKEN, Noise
 from tests.properties.oracle import Oracle
-from tests.properties.people import ACTIONS, ONLY_ON_THE_CHAIN, TWISTS, WITH_THEIR_OWN, Step, take
+from tests.properties.people import Step
 from tests.properties.progress import note
+from tests.properties.thieves import TWISTS, WITH_THEIR_OWN
 from tests.properties.world import SETTINGS, Clock, Intent, Setting, World, make_catalogue, ruled_by
 
 # Looks at the end: for the money, its provider's word, the delivery that it names, and what was turned meanwhile.

@@ -1,4 +1,4 @@
-"""What the recipient sends back in the transaction is the payer's own loss, never that of somebody paid for beside it.
+"""What the recipient sends back in the transaction is the payer's own loss, never that of another payer beside it.
 
 The model found these; each is kept here as a pure test.
 """

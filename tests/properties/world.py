@@ -156,7 +156,7 @@ class World:
     intents: list[Intent] = field(default_factory=list)
     orders: list[Order] = field(default_factory=list)
     swapped: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """What swaps on the home chain brought, by their transactions: an amount and to whom."""
+    """What swaps on the home chain brought, by their transactions: an amount and its recipient."""
     quotes: dict[UUID, list[bytes]] = field(default_factory=dict)
     accepted: set[str] = field(default_factory=set)
     out_of_retries: set[str] = field(default_factory=set)
@@ -296,7 +296,7 @@ class World:
 
     # --- small things --------------------------------------------------------------------------------------------
 
-    def somebody(self, what: str) -> str:
+    def new_address(self, what: str) -> str:
         """Return a new address."""
         self.people += 1
         return f"0x{what}-{self.people}"

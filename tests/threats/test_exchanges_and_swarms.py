@@ -1,4 +1,4 @@
-"""What a merchant buys pays no customer's request, and a payment in thousands of transfers holds nobody up."""
+"""What a merchant buys pays no customer's request, and a payment in thousands of transfers delays no other."""
 
 import pytest
 from django.db import connection

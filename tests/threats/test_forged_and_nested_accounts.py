@@ -103,7 +103,7 @@ def test_a_paymaster_that_pays_the_merchant_pays_no_operations_request(
 
 
 def with_module(world: World, data: bytes) -> tuple[RealSafe, str]:
-    """Return a Safe, and its module that has the Safe make this call of USDC, whoever asks."""
+    """Return a Safe, and its module that has the Safe make this call of USDC for any caller."""
     safe, module = world.safe(), world.deploy("Accomplice")
     safe.send(safe.execution(safe.address, call_data("enableModule(address)", module)))
     move = call_data("execTransactionFromModule(address,uint256,bytes,uint8)", world.chain.usdc, 0, data, 0)

@@ -1,4 +1,4 @@
-"""A bridge's delivery that anyone may complete pays nobody's request but the one that its provider reports it for.
+"""A bridge's delivery that anyone may complete pays only the request that its provider reports it for.
 
 The thief completes it within a transaction of his own, between calls that carry his reference.
 """
@@ -28,13 +28,13 @@ Run = Callable[[World, Calls], str]
 
 
 def by_minting(world: World) -> str:
-    """Return a contract that mints to the merchant for whoever calls it, as CCTP's receiveMessage does."""
+    """Return a contract that mints to the merchant for any caller, as CCTP's receiveMessage does."""
     mint = call_data("mint(address,uint256)", world.chain.recipient, AMOUNT)
     return loaded(world, world.chain.usdc, mint)
 
 
 def out_of_a_pool(world: World) -> str:
-    """Return a contract that pays the merchant of its own for whoever calls it, as Wormhole's completeTransfer does."""
+    """Return a contract that pays the merchant of its own for any caller, as Wormhole's completeTransfer does."""
     bridge = loaded(world, world.chain.usdc, transfer_data(world.chain.recipient, AMOUNT))
     world.fund(bridge, coins=0)
     return bridge
