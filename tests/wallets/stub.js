@@ -2,10 +2,12 @@
 (plan) => {
   const listeners = new Map();
   const known = new Set(plan.known ?? [plan.chainId]);
-  const state = { chainId: plan.chainId, accounts: plan.accounts };
+  const mark = `stub:${plan.name}`;
+  // A wallet shows the same account after its page is loaded again.
+  const kept = `${mark}:accounts`;
+  const state = { chainId: plan.chainId, accounts: JSON.parse(sessionStorage.getItem(kept)) ?? plan.accounts };
   const answers = plan.answers ?? {};
   const asked = [];
-  const mark = `stub:${plan.name}`;
   const hex = (number) => `0x${number.toString(16)}`;
   const error = (code, message = "") => Object.assign(new Error(message), { code });
   const emit = (event, value) => (listeners.get(event) ?? []).forEach((listener) => listener(value));

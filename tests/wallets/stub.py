@@ -40,7 +40,12 @@ class _Stub:
         self.page = page
         self.key = key
         # A comment stands at the head of the file.
-        page.add_init_script(f"(\n{script})({json.dumps({'key': key, **plan})})")
+        self.script = f"(\n{script})({json.dumps({'key': key, **plan})})"
+        page.add_init_script(self.script)
+
+    def arrive(self) -> None:
+        """Come into the page that is open already, as a wallet does that was slow to load."""
+        self.page.evaluate(self.script)
 
     def asked(self, method: str) -> list[Any]:
         """Return the parameters of each call of `method` in this page."""
@@ -48,8 +53,11 @@ class _Stub:
         return [call.get("params") for call in calls if call["method"] == method]
 
     def show(self, *accounts: str) -> None:
-        """Show other accounts from now on, and tell nobody."""
-        script = "([key, accounts]) => void (window.stubs[key].state.accounts = accounts)"
+        """Show other accounts from now on, also after a reload, without an event to the page."""
+        script = """([key, accounts]) => {
+            window.stubs[key].state.accounts = accounts;
+            sessionStorage.setItem(`stub:${key}:accounts`, JSON.stringify(accounts));
+        }"""
         self.page.evaluate(script, [self.key, list(accounts)])
 
     def plan(self, method: str, *answers: Any) -> None:

@@ -95,7 +95,7 @@ def test_a_token_that_is_not_enough_any_more_leads_back_to_the_list_after_a_relo
     wallet = add_wallet()
     expect(_review(page, panel, order_there)).to_be_visible()
     # Its owner has another account in front by now.
-    page.add_init_script(f"window.stubs[{wallet.key!r}].state.accounts = [{OTHER!r}]")
+    wallet.show(OTHER)
     page.reload()
     expect(panel.locator(".token--requested")).to_contain_text("10.50 needed")
 

@@ -101,7 +101,8 @@ export class Flow implements Stage {
 
   /** The customer chose one of several routes. */
   take(route: Route): void {
-    if (this.step.at !== "routes") return;
+    // Other routes may have been found while the button was pressed.
+    if (this.step.at !== "routes" || !this.step.routes.includes(route)) return;
     const { wallet, account, option } = this.step;
     this.means.events.chose(choiceOf(option, route));
     this.review({ wallet, account, option, route });
@@ -120,9 +121,10 @@ export class Flow implements Stage {
     else this.showTokens();
   }
 
-  /** From the review: have the wallet do what was shown. */
-  async pay(): Promise<void> {
-    await this.paying.start();
+  /** From the review: have the wallet do what was shown, unless another payment is under review by now. */
+  async pay({ account, route }: Reviewed): Promise<void> {
+    const { step } = this;
+    if (step.at === "review" && step.account === account && step.route === route) await this.paying.start(step);
   }
 
   /** The customer cannot find the wallet's prompt: the review again, while its answer is still awaited. */

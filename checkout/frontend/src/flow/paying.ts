@@ -30,10 +30,7 @@ export class Paying {
   }
 
   /** Reach the network, allow, build, check, prove the wallet where that is asked for, and hand over to it. */
-  async start(): Promise<void> {
-    const { step } = this.flow;
-    if (step.at !== "review") return;
-    const { wallet, account, option, route } = step;
+  async start({ wallet, account, option, route }: Reviewed): Promise<void> {
     const reviewed: Reviewed = { wallet, account, option, route };
     const current = this.flow.begin();
     this.flow.go({ at: "building", ...reviewed });

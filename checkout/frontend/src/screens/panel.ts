@@ -1,6 +1,7 @@
 /** The part of the page that changes: swaps whole screens, keeps the keyboard's place, tells screen readers. */
 
 import { el } from "../dom";
+import { Press } from "./press";
 
 export interface Screen {
   /** Screens with one name are one place: moving between names moves the focus to the heading. */
@@ -14,13 +15,21 @@ export interface Screen {
 export class Panel {
   private name = "";
   private spoken = "";
+  private readonly press: Press;
+  /** The newest screen that came during a press. */
+  private held: Screen | null = null;
 
   constructor(
     private readonly root: HTMLElement,
     private readonly status: HTMLElement,
-  ) {}
+  ) {
+    this.press = new Press(root, () => this.held && this.show(this.held));
+  }
 
+  /** Shows the screen, after the press that is under way, if there is one. */
   show(screen: Screen): void {
+    this.held = this.press.isDown ? screen : null;
+    if (this.held) return;
     const focused = this.root.contains(document.activeElement) ? document.activeElement : null;
     const isNew = this.name !== "" && screen.name !== this.name;
     // Nobody's hand is anywhere else on the page, as when a wallet's window took the focus away.

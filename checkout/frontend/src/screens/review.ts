@@ -27,7 +27,7 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
       isDirect ? directFacts(step, context) : swapFacts(step, context),
       isAcceptanceNeeded(step.route) && noticeBox({ tone: "info", text: acceptance(step, context) }),
       actions(
-        button("pay", "primary", copy.pay(cost), () => void flow.pay()),
+        button("pay", "primary", copy.pay(cost), () => void flow.pay(step)),
         ...(isDirect ? directWaysOn(flow) : [button("back", "quiet", copy.back, () => void flow.back())]),
       ),
       ...advice(step),
