@@ -79,7 +79,10 @@ class HeldTokenSerializer(_BalanceSerializer):
     price_usd = text(
         "What one of it costs in US dollars, as text; null where no price is known.", allow_null=True
     )
-    logo_url = text("Null: a customer's browser is sent to nobody else's servers.", allow_null=True)
+    logo_url = text(
+        "Its logo, served from our own address; null where there is none. It answers 404 until it has been fetched.",
+        allow_null=True,
+    )
 
 
 @described(

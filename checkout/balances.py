@@ -27,6 +27,7 @@ Place = tuple[int, str]
 class Held:
     """A token with what a wallet has of it, in base units; dollars are None where no price is known.
 
+    `listed` is its entry in a provider's list, which may name a logo; `discover` alone gives it.
     `is_sufficient` says whether it would pay a request's rest, as far as prices tell.
     """
 
@@ -34,6 +35,7 @@ class Held:
     balance: int
     usd: Decimal | None
     price: Decimal | None = None
+    listed: ListedToken | None = None
     is_requested: bool = False
     is_sufficient: bool = False
 
@@ -82,7 +84,8 @@ def discover(wallet: Wallet) -> Found:
     for place, balance in _found(holdings):
         if balance > 0:
             token = tokens.get(place) or _listed(chains[place[0]], prices.listed[place])
-            held.append(Held(token, balance, prices.value(token, balance), prices.of(token)))
+            usd, price, listed = prices.value(token, balance), prices.of(token), prices.listed.get(place)
+            held.append(Held(token, balance, usd, price, listed))
     return Found(sorted(held, key=_by_value), holdings.unavailable)
 
 

@@ -1,7 +1,7 @@
-"""Merchants' logos, shown from our own address: a customer's browser never calls one that a merchant chose.
+"""Logos of merchants and tokens, served from our own address: a customer's browser never contacts anyone else's.
 
 A worker fetches them by `webhooks.outbound`, under the rules for all that merchants may point to; Redis keeps them.
-What is not there yet, or can't be had, shows as the name's first letter.
+Until a logo is there, and where it can't be fetched, the page shows the name's first letter.
 """
 
 import hashlib
@@ -9,12 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from celery import current_app
+from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpResponse
+from django.urls import reverse
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
+from chains.models import Token
 from merchants.models import Merchant
+from payments.routing import token_list
+from payments.routing.base import ListedToken
 from webhooks.outbound import Rules, get
 
 MOST_BYTES = 256 * 1024
@@ -22,6 +27,8 @@ DEADLINE_SECONDS = 5.0
 KEPT_SECONDS = 7 * 24 * 3600
 MISSING_SECONDS = 10 * 60
 ASKED_SECONDS = 30
+COIN = "coin"
+"""In a logo's path, the chain's own coin: it has no address."""
 _FORMATS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -39,26 +46,60 @@ class Logo:
 
 
 def known_logo(merchant: Merchant) -> Logo | None:
-    """Return the merchant's logo if it is here; if nobody has looked lately, have a worker fetch it."""
-    if not merchant.logo_url:
-        return None
-    with suppress(RedisError):
-        kept = cache.get(_key(merchant.logo_url))
-        if isinstance(kept, Logo):
-            return kept if kept.content_type else None
-        if cache.add(_key(merchant.logo_url) + ":asked", True, ASKED_SECONDS):
-            _nudge(merchant)
-    return None
+    """Return the merchant's logo if it is in the cache; otherwise have a worker fetch it."""
+    return _known(merchant.logo_url, "checkout.tasks.fetch_merchants_logo", str(merchant.pk))
 
 
 def fetch_logo(merchant: Merchant) -> Logo:
-    """Fetch the merchant's logo and keep it for a week; one that can't be had is left alone for ten minutes."""
-    content = get(
-        merchant.logo_url, rules=Rules.of_this_deployment(), deadline=DEADLINE_SECONDS, most=MOST_BYTES
-    )
+    """Fetch the merchant's logo and keep it for a week; after a failure it is not tried again for ten minutes."""
+    return _fetch(merchant.logo_url)
+
+
+def token_logo_url(token: Token, listed: ListedToken | None) -> str | None:
+    """Return where a browser finds the token's logo; null where no provider's list names one.
+
+    Only tokens of the catalogue have logos: an unknown one must not look like a known one, and the catalogue bounds
+    what workers fetch.
+    """
+    if token.is_only_listed or listed is None or not listed.logo_url:
+        return None
+    path = reverse("token-logo", args=(token.chain_id, token.contract_address or COIN))
+    return f"{settings.CHECKOUT_URL}{path}?v={_version(listed.logo_url)}"
+
+
+def known_token_logo(token: Token) -> Logo | None:
+    """Return the token's logo if it is in the cache; otherwise have a worker fetch it."""
+    return _known(_listed_url(token), "checkout.tasks.fetch_tokens_logo", str(token.pk))
+
+
+def fetch_token_logo(token: Token) -> Logo:
+    """Fetch the logo that the providers' lists name, as for a merchant; one without an address has no image."""
+    url = _listed_url(token)
+    return _fetch(url) if url else Logo("", b"")
+
+
+def _known(url: str, task: str, key: str) -> Logo | None:
+    if not url:
+        return None
+    with suppress(RedisError):
+        kept = cache.get(_key(url))
+        if isinstance(kept, Logo):
+            return kept if kept.content_type else None
+        if cache.add(_key(url) + ":asked", True, ASKED_SECONDS):
+            _nudge(task, key)
+    return None
+
+
+def _fetch(url: str) -> Logo:
+    content = get(url, rules=Rules.of_this_deployment(), deadline=DEADLINE_SECONDS, most=MOST_BYTES)
     logo = Logo(content_type_of(content or b""), content or b"")
-    cache.set(_key(merchant.logo_url), logo, KEPT_SECONDS if logo.content_type else MISSING_SECONDS)
+    cache.set(_key(url), logo, KEPT_SECONDS if logo.content_type else MISSING_SECONDS)
     return logo
+
+
+def _listed_url(token: Token) -> str:
+    listed = token_list.listed_token(token.chain_id, token.contract_address)
+    return (listed.logo_url or "") if listed else ""
 
 
 def content_type_of(content: bytes) -> str:
@@ -85,15 +126,17 @@ def logo_answer(logo: Logo) -> HttpResponse:
 
 def version(merchant: Merchant) -> str:
     """Return what changes with the merchant's logo address, for the image's own address."""
-    return hashlib.sha256(merchant.logo_url.encode()).hexdigest()[:12]
+    return _version(merchant.logo_url)
+
+
+def _version(url: str) -> str:
+    return hashlib.sha256(url.encode()).hexdigest()[:12]
 
 
 def _key(url: str) -> str:
     return f"logo:{hashlib.sha256(url.encode()).hexdigest()}"
 
 
-def _nudge(merchant: Merchant) -> None:
+def _nudge(task: str, key: str) -> None:
     with suppress(OperationalError):
-        current_app.send_task(
-            "checkout.tasks.fetch_merchants_logo", (str(merchant.pk),), retry=False, expires=ASKED_SECONDS
-        )
+        current_app.send_task(task, (key,), retry=False, expires=ASKED_SECONDS)

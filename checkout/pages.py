@@ -57,10 +57,16 @@ def _price(found: PaymentRequest, *, is_too_much: bool) -> int:
 
 
 def link_context(found: PaymentRequest) -> dict[str, Any]:
-    """Return the request's payment link and its code; from now on a transfer with its reference is looked for."""
-    if binds(found):
-        expect_by_link(found)
+    """Return the request's payment link and a code to scan; from now on a transfer with its reference is looked for.
+
+    The code holds the link where the link binds the transfer. Elsewhere it holds the recipient's address alone: wallets
+    are known to read EIP-681 links to a token wrongly and to pay the token's contract (MyEtherWallet #5185, MetaMask
+    #28527).
+    """
     link = payment_link(found)
+    if not binds(found):
+        return {"link": link, "link_qr": qr_code(found.recipient_address)}
+    expect_by_link(found)
     return {"link": link, "link_qr": qr_code(link)}
 
 

@@ -2,7 +2,8 @@
 
 from celery import shared_task
 
-from checkout.logos import fetch_logo
+from chains.models import Token
+from checkout.logos import fetch_logo, fetch_token_logo
 from merchants.models import Merchant
 
 
@@ -11,3 +12,10 @@ def fetch_merchants_logo(merchant_id: str) -> bool:
     """Fetch a merchant's logo, so that the next page shows it; return whether there is one."""
     merchant = Merchant.objects.exclude(logo_url="").filter(pk=merchant_id).first()
     return merchant is not None and bool(fetch_logo(merchant).content_type)
+
+
+@shared_task
+def fetch_tokens_logo(token_id: str) -> bool:
+    """Fetch a token's logo, so that the next list shows it; return whether there is one."""
+    token = Token.objects.filter(pk=token_id).first()
+    return token is not None and bool(fetch_token_logo(token).content_type)

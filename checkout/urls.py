@@ -5,7 +5,7 @@ from checkout.by_hand_proof import ask_for_proof, proof_page, take_hash_after_pr
 from checkout.front import front_page
 from checkout.receipt import receipt_page
 from checkout.shop_script import shop_script
-from checkout.views import CheckoutViewSet, logo, pay_page
+from checkout.views import CheckoutViewSet, logo, pay_page, token_logo
 from checkout.wallet_views import WalletViewSet
 from config.api.public_limits import never_refused
 
@@ -36,6 +36,7 @@ urlpatterns = [
     path("", front_page, name="front"),
     path("quittance.js", shop_script, name="shop-script"),
     path("pay/<str:shortcode>", pay_page, name="pay"),
+    path("logos/<int:chain_id>/<str:address>", token_logo, name="token-logo"),
     path("pay/<str:shortcode>/logo", logo, name="logo"),
     path("pay/<str:shortcode>/by-hand", by_hand_page, name="by-hand"),
     path("pay/<str:shortcode>/by-hand/sent", never_refused(take_hash), name="by-hand-sent"),

@@ -13,10 +13,10 @@ from rest_framework.response import Response
 from chains.addresses import HashError, normalise_transaction_hash
 from chains.clients import get_client
 from chains.clients.base import ChainClient
-from chains.models import Chain
+from chains.models import Chain, Token
 from checkout import representations
 from checkout.built_reference import BuiltTransactionSerializer, PayerProofAnswerSerializer
-from checkout.logos import known_logo, logo_answer
+from checkout.logos import COIN, known_logo, known_token_logo, logo_answer
 from checkout.lookup import chain_of, find_request, find_route, token_of, validated, wallet_of
 from checkout.pages import RENEWED_EVERY_SECONDS, link_context, missing, page_context, shown
 from checkout.payment_links import binds
@@ -302,3 +302,17 @@ def logo(request: HttpRequest, shortcode: str) -> HttpResponse:  # noqa: ARG001 
     if known is None:
         raise Http404
     return logo_answer(known)
+
+
+@only_read
+def token_logo(request: HttpRequest, chain_id: int, address: str) -> HttpResponse:  # noqa: ARG001 - the view interface
+    """Show the logo of a token of the catalogue, from here; `address` is "coin" for the chain's own."""
+    contract = "" if address == COIN else address
+    token = Token.objects.filter(chain_id=chain_id, contract_address=contract, is_active=True).first()
+    known = known_token_logo(token) if token else None
+    if known is not None:
+        return logo_answer(known)
+    missing = HttpResponse(status=404)
+    # A list of tokens is drawn often; a worker needs some seconds.
+    missing["Cache-Control"] = "public, max-age=30"
+    return missing

@@ -12,6 +12,7 @@ from chains.amounts import amount_object
 from checkout.balance_reference import EssentialBalancesSerializer, WalletTokensSerializer
 from checkout.balances import Held, discover, essential
 from checkout.built_reference import ApprovalSerializer
+from checkout.logos import token_logo_url
 from checkout.lookup import find_request, find_route, validated
 from checkout.representations import chain_object
 from checkout.route_objects import token_object, usd_text
@@ -77,7 +78,7 @@ class WalletViewSet(viewsets.ViewSet):
             {
                 **_balance(held),
                 "price_usd": None if held.price is None else f"{held.price:f}",
-                "logo_url": None,
+                "logo_url": token_logo_url(held.token, held.listed),
             }
             for held in found.held
         ]

@@ -8,6 +8,8 @@ from playwright.sync_api import Locator, Page
 
 from tests.browser.conftest import World
 
+COMPARE = "Compare two ways to pay"
+
 
 def chain_of(world: World, family: str) -> dict[str, Any] | None:
     """Return the world's chain of this family from its public catalogue, or None."""
@@ -73,7 +75,8 @@ def choose_token(panel: Locator, symbol: str, chain: str) -> None:
 
 
 def choose_route(panel: Locator, tag: str = "Fastest") -> None:
-    """Take one of two routes, up to its review."""
+    """Compare the two routes and take one of them, up to its review."""
+    panel.get_by_role("button", name=COMPARE).click()
     panel.get_by_role("button", name=tag).click()
 
 

@@ -10,7 +10,7 @@ from demo.services import anvil
 from tests.accessibility.keyboard import is_focus_seen, press
 from tests.accessibility.page_rules import assert_accessible
 from tests.browser.conftest import World
-from tests.browser.paying import chain_named, create_request, turn_switches
+from tests.browser.paying import chain_named, choose_route, create_request, turn_switches
 from tests.browsing import DESKTOP
 
 HERE, THERE = "Local Chain", "Harbour Chain"
@@ -70,6 +70,8 @@ def test_a_swap_is_paid_by_keyboard_alone(page: Page, request_there: dict[str, A
     expect(panel.get_by_label("Find a token or network")).to_be_visible()
     _expect_screen(page, "tokens")
     press(page, "DAI", f"on {HERE}")
+    _expect_screen(page, "review")
+    press(page, "Compare two ways to pay")
     _expect_screen(page, "routes")
     press(page, "Fastest")
     _expect_screen(page, "review")
@@ -93,7 +95,7 @@ def test_a_failed_swap_and_a_payment_under_way_read_well(
     _answer(page)
     panel.get_by_role("button", name="Pay with another token").click()
     panel.locator(".token", has_text="ETH").filter(has_text=HERE).first.click()
-    panel.get_by_role("button", name="Fastest").click()
+    choose_route(panel)
     press(page, "Pay ")
     _answer(page)
     expect(panel).to_have_attribute("data-screen", "processing", timeout=PAID_WITHIN_MS)

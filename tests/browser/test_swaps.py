@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from demo.services import anvil
 from tests.browser.conftest import World
 from tests.browser.paying import (
+    COMPARE,
     chain_named,
     chain_of,
     choose_route,
@@ -62,12 +63,15 @@ def test_a_token_on_one_chain_pays_for_a_token_on_another(
     picture(page, "tokens")
     before = asked.count("routes")
     dai.click()
+    panel.get_by_role("button", name=COMPARE).click()
     expect(panel.get_by_role("button", name="Cheapest")).to_contain_text("Local Bridge")
     picture(page, "routes")
-    choose_route(panel)
+    panel.get_by_role("button", name="Fastest").click()
 
     expect(panel).to_contain_text("at least 10.50 USDC")
     picture(page, "review, another token")
+    panel.get_by_text("Fees and details").click()
+    picture(page, "review, another token, its fees and details")
     spender = panel.locator(".fact", has_text="Contract that your wallet calls").locator("code").inner_text()
     assert asked.count("routes") == before + 1
     _pay(panel)

@@ -17,7 +17,7 @@ from tests.processes import REPOSITORY
 OTHERS = [tag for tag in LANGUAGES if tag != ENGLISH]
 FILES = REPOSITORY / "checkout" / "messages"
 # Words that are the same in these languages.
-_SAME = {"transaction", "tokenContract", "page.token"}
+_SAME = {"through", "total", "way", "transaction", "tokenContract", "page.token"}
 _LATIN = {"es", "pt-BR", "fr", "de", "it", "tr", "en"}
 
 

@@ -24,6 +24,7 @@ def test_the_payment_follows_the_permission_once_the_server_has_seen_it(
     connect(create(token_id=usdc.pk, chain_id=usdc.chain_id))
     panel.get_by_role("button", name="Pay with another token").click()
     panel.get_by_role("button", name=re.compile(r"^DAI\b.*Local Chain")).click()
+    panel.get_by_role("button", name="Compare two ways to pay").click()
     panel.get_by_role("button", name="Fastest").click()
     panel.get_by_role("button", name=re.compile("^Pay [0-9]")).click()
     permission = phone.expect("request")

@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from payments.models import Payment
 from tests.accessibility.page_rules import assert_accessible
+from tests.pictures import picture
 from tests.swaps.world import SwapWorld
 from tests.wallets.conftest import AddWallet, Create
 from tests.wallets.stub import ELSEWHERE, LATER, NAME, NEVER, StubWallet, error
@@ -33,6 +34,7 @@ def _review(page: Page, panel: Locator, order: dict[str, Any], symbol: str = "DA
     panel.get_by_role("button", name="Pay with another token").click()
     row = panel.get_by_role("button", name=re.compile(rf"^{symbol}\b.*Local Chain"))
     row.click()
+    panel.get_by_role("button", name="Compare two ways to pay").click()
     panel.get_by_role("button", name="Fastest").click()
     return panel.get_by_role("button", name=re.compile("^Pay [0-9]"))
 
@@ -135,24 +137,41 @@ def test_what_changes_at_the_permission_leads_back(
     assert not Payment.objects.exists()
 
 
-def test_a_fee_on_top_of_the_coin_that_is_paid_with_is_summed_up(
+def test_a_fee_on_top_of_the_coin_that_is_paid_with_is_in_what_you_pay(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
     add_wallet(answers={SENT: [NEVER]})
     pay = _review(page, panel, order_there, "ETH")
-    total = panel.locator(".fact", has=page.get_by_text("With the fees on top", exact=True))
-    expect(total).to_contain_text(re.compile(r"about [\d.]+ ETH"))
-    [sum_up] = re.findall(r"[\d.]+ ETH", total.inner_text())
-    expect(pay).to_have_text(f"Pay {sum_up}")
+    [cost] = re.findall(r"[\d.]+ ETH", pay.inner_text())
+    expect(_fact(panel, "You pay")).to_contain_text(cost)
     assert_accessible(page)
     pay.click()
     # It is what the transaction itself takes.
-    expect(panel.locator(".signed")).to_contain_text(sum_up)
+    expect(panel.locator(".signed")).to_contain_text(cost)
 
 
-def test_without_a_fee_on_top_there_is_nothing_to_sum_up(
+def test_a_swaps_review_says_the_total_and_the_rest_on_demand(
     page: Page, panel: Locator, order_there: dict[str, Any], add_wallet: AddWallet
 ) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
     add_wallet()
-    expect(_review(page, panel, order_there, "DAI")).to_be_visible()
-    expect(panel.get_by_text("With the fees on top", exact=True)).to_have_count(0)
+    pay = _review(page, panel, order_there)
+    [cost] = re.findall(r"[\d.]+ DAI", pay.inner_text())
+    assert len(cost.replace(".", "").removesuffix(" DAI")) <= 8
+    expect(_fact(panel, "You pay")).to_contain_text(cost)
+    expect(_fact(panel, "Total")).to_contain_text(re.compile(r"about \$\d+\.\d\d"))
+    expect(_fact(panel, "receives")).to_contain_text(re.compile(r"up to [\d.]+ USDC more may arrive"))
+    page.evaluate("scrollTo(0, 0)")
+    expect(pay).to_be_in_viewport(ratio=1)
+    picture(page, "review, another token")
+    exact = _fact(panel, "Exact amount")
+    expect(exact).to_be_hidden()
+    panel.get_by_text("Fees and details").click()
+    expect(exact).to_contain_text(re.compile(r"\d+\.\d{9,18} DAI"))
+    expect(_fact(panel, "Contract that your wallet calls")).to_be_visible()
+    picture(page, "review, another token, fees and details")
+    assert_accessible(page)
+
+
+def _fact(panel: Locator, name: str) -> Locator:
+    return panel.locator(".fact", has=panel.page.locator("dt", has_text=name))

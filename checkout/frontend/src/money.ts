@@ -57,6 +57,13 @@ export function larger(one: string | null, other: string | null): number {
   return a === b ? 0 : a > b ? -1 : 1;
 }
 
+/** The sum of decimal strings; null where one of them is not known. */
+export function sum(parts: readonly (string | null | undefined)[]): string | null {
+  if (parts.some((part) => part === null || part === undefined)) return null;
+  const total = parts.reduce<bigint>((all, part) => all + scaled(part ?? ""), 0n);
+  return amountOf(total.toString(), SCALE).formatted;
+}
+
 /** An amount from its base units. */
 export function amountOf(raw: string, decimals: number): Amount {
   const digits = raw.padStart(decimals + 1, "0");

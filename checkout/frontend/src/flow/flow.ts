@@ -103,22 +103,17 @@ export class Flow implements Stage {
   take(route: Route): void {
     // Other routes may have been found while the button was pressed.
     if (this.step.at !== "routes" || !this.step.routes.includes(route)) return;
-    const { wallet, account, option } = this.step;
+    const { wallet, account, option, routes } = this.step;
     this.means.events.chose(choiceOf(option, route));
-    this.review({ wallet, account, option, route });
+    this.review({ wallet, account, option, route, routes });
   }
 
-  /** From the review back to the routes or, where there is but one, to the tokens. */
-  async back(): Promise<void> {
-    if (this.step.at !== "review" && this.step.at !== "routes") return;
-    if (this.step.at === "routes") return this.showTokens();
-    const chosen = this.step;
-    const current = this.begin();
-    const found = await this.book.find(chosen.account, chosen.option).catch(() => "");
-    if (!current()) return;
-    const { wallet, account, option } = chosen;
-    if (Array.isArray(found) && found.length > 1) this.go({ at: "routes", wallet, account, option, routes: found });
-    else this.showTokens();
+  /** From the review of one route to both of them. */
+  compare({ route, routes }: Reviewed): void {
+    if (this.step.at !== "review" || this.step.route !== route || !routes) return;
+    const { wallet, account, option } = this.step;
+    this.turn += 1;
+    this.go({ at: "routes", wallet, account, option, routes });
   }
 
   /** From the review: have the wallet do what was shown, unless another payment is under review by now. */
@@ -138,7 +133,7 @@ export class Flow implements Stage {
     this.review(step, info(isMining ? copy.notices.stoppedWaiting : copy.notices.leftOpen[step.at]));
   }
 
-  /** Routes for what was chosen, of which one is to be reviewed: that with the tag, where there is one. */
+  /** Routes for what was chosen, and the review of one: that with the tag, or the recommended one. */
   async quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag = ""): Promise<void> {
     const { wallet, account, option } = chosen;
     this.means.events.chose(choiceOf(option));
@@ -147,17 +142,18 @@ export class Flow implements Stage {
       const found = await this.book.find(account, option);
       if (!current()) return;
       if (typeof found === "string") return this.blocked(chosen, bad(found), option.isRequested);
-      const taken = found.length === 1 ? found[0] : found.find(({ tags }) => tags.includes(tag));
-      if (taken) this.review({ wallet, account, option, route: taken }, notice);
-      else this.go({ at: "routes", wallet, account, option, routes: found });
-      if (taken) this.means.events.chose(choiceOf(option, taken));
+      const taken = found.find(({ tags }) => tags.includes(tag)) ?? found[0];
+      if (!taken) return;
+      this.review({ wallet, account, option, route: taken, routes: found }, notice);
+      this.means.events.chose(choiceOf(option, taken));
     } catch (error) {
       if (current()) this.unquoted(chosen, error);
     }
   }
 
-  review({ wallet, account, option, route }: Reviewed, notice?: Notice): void {
-    this.go({ at: "review", wallet, account, option, route, ...(notice ? { notice } : {}) });
+  review({ wallet, account, option, route, routes }: Reviewed, notice?: Notice): void {
+    const offered = routes ? { routes } : {};
+    this.go({ at: "review", wallet, account, option, route, ...offered, ...(notice ? { notice } : {}) });
   }
 
   blocked({ wallet, account, option }: Chosen, notice: Notice, canRetry = true): void {

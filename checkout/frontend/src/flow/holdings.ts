@@ -10,6 +10,7 @@ export interface Option {
   token: Token;
   balance: Amount | null;
   usd: string | null;
+  logo: string | null;
   isRequested: boolean;
   isEnough: boolean;
 }
@@ -66,7 +67,10 @@ export class Holdings {
     return [...this.missing];
   }
 
-  /** The requested token first, then what is enough, the most valuable first, then what is not enough. */
+  /**
+   * The requested token; what is enough before what is not; the requested token's namesakes on other networks; tokens of
+   * the catalogue before unknown ones; the most valuable first.
+   */
   options(canHoldRequested: boolean): Option[] {
     const options = [...this.found.values()].map((held) => this.option(held));
     const { chain_id: chainId, token } = this.checkout();
@@ -75,14 +79,19 @@ export class Holdings {
       token,
       balance: null,
       usd: null,
+      logo: null,
       isRequested: true,
       isEnough: true,
     };
     const others = options.filter(({ isRequested, balance }) => !isRequested && balance && !isZero(balance));
+    const isKnown = ({ token: { id } }: Option): boolean => id !== null;
+    const isNamesake = (option: Option): boolean => isKnown(option) && option.token.symbol === token.symbol;
     const isHere = (option: Option): number => Number(option.chainId === chainId);
     others.sort(
       (one, other) =>
         Number(other.isEnough) - Number(one.isEnough) ||
+        Number(isNamesake(other)) - Number(isNamesake(one)) ||
+        Number(isKnown(other)) - Number(isKnown(one)) ||
         larger(one.usd, other.usd) ||
         isHere(other) - isHere(one) ||
         one.token.symbol.localeCompare(other.token.symbol),
@@ -107,8 +116,8 @@ export class Holdings {
   }
 
   private option(held: Held): Option {
-    const { chain_id: chainId, token, balance, usd } = held;
-    return { chainId, token, balance, usd, isRequested: this.isRequested(held), isEnough: this.isEnough(held) };
+    const { chain_id: chainId, token, balance, usd, logo_url: logo } = held;
+    return { chainId, token, balance, usd, logo: logo ?? null, isRequested: this.isRequested(held), isEnough: this.isEnough(held) };
   }
 
   private isRequested({ chain_id: chainId, token }: Held): boolean {

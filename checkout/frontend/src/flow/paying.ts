@@ -30,8 +30,8 @@ export class Paying {
   }
 
   /** Reach the network, allow, build, check, prove the wallet where that is asked for, and hand over to it. */
-  async start({ wallet, account, option, route }: Reviewed): Promise<void> {
-    const reviewed: Reviewed = { wallet, account, option, route };
+  async start({ wallet, account, option, route, routes }: Reviewed): Promise<void> {
+    const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}) };
     const current = this.flow.begin();
     this.flow.go({ at: "building", ...reviewed });
     try {

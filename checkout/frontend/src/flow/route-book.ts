@@ -2,7 +2,7 @@
 
 import { copy } from "../copy";
 import { told } from "../language";
-import { amountOf } from "../money";
+import { amountOf, sum } from "../money";
 import type { Api } from "../server/api";
 import type { Amount, Checkout, Route } from "../server/types";
 import type { Option } from "./holdings";
@@ -73,6 +73,12 @@ export function outlayOf({ from, fees }: Route): Amount {
   });
   const sum = onTop.reduce((total, { amount }) => total + BigInt(amount?.raw ?? 0), BigInt(from.amount.raw));
   return amountOf(sum.toString(), decimals);
+}
+
+/** What a route costs in all, in US dollars; without the network's fee where no price is known for that. Null: unknown. */
+export function totalUsd({ from, fees, gas }: Route): string | null {
+  const onTop = fees.filter(({ included }) => !included).map(({ usd }) => usd);
+  return sum([from.usd, ...onTop, gas?.usd ?? "0"]);
 }
 
 /** The most of its chain's own coin that the route takes beside the network's fee, in base units. */

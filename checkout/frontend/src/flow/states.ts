@@ -16,6 +16,8 @@ export interface Chosen extends Connected {
 
 export interface Reviewed extends Chosen {
   route: Route;
+  /** All that were offered with it, while there is a choice. */
+  routes?: readonly Route[];
 }
 
 /** What the wallet is asked for, one after the other. */

@@ -4,10 +4,10 @@ import { copy } from "../copy";
 import { button, el, type Child } from "../dom";
 import type { Flow } from "../flow/flow";
 import type { Notice } from "../flow/notices";
-import { contractOf, outlayOf, spenderOf } from "../flow/route-book";
+import { contractOf, outlayOf, spenderOf, totalUsd } from "../flow/route-book";
 import type { Reviewed } from "../flow/states";
 import { isolated } from "../language";
-import { about, costs, dollars, plain } from "../money";
+import { about, amountOf, costs, dollars, isZero, plain } from "../money";
 import type { Route, RouteFee } from "../server/types";
 import type { PayContext } from "./context";
 import type { Screen } from "./panel";
@@ -28,9 +28,10 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
       isAcceptanceNeeded(step.route) && noticeBox({ tone: "info", text: acceptance(step, context) }),
       actions(
         button("pay", "primary", copy.pay(cost), () => void flow.pay(step)),
-        ...(isDirect ? directWaysOn(flow) : [button("back", "quiet", copy.back, () => void flow.back())]),
+        ...(isDirect ? directWaysOn(flow) : swapWaysOn(step, flow)),
       ),
       ...advice(step),
+      isDirect ? null : swapDetails(step, context),
     ],
     step.notice?.text ?? (isAcceptanceNeeded(step.route) ? acceptance(step, context) : ""),
   );
@@ -57,6 +58,14 @@ function directWaysOn(flow: Flow): Child[] {
   ];
 }
 
+function swapWaysOn(step: Reviewed, flow: Flow): Child[] {
+  const isOneOfTwo = (step.routes?.length ?? 0) > 1;
+  return [
+    isOneOfTwo && button("compare", "secondary", copy.compareRoutes, () => flow.compare(step)),
+    button("other-token", "quiet", copy.otherToken, () => flow.showTokens()),
+  ];
+}
+
 /** What leaves the wallet, short enough for a button. */
 export function costOf(route: Route): string {
   return isolated(`${costs(outlayOf(route))} ${route.from.token.symbol}`);
@@ -72,47 +81,61 @@ function directFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElem
   );
 }
 
-function swapFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElement {
-  const { route, account } = step;
-  const { from, to, fees } = route;
-  const contract = contractOf(route);
-  const spender = spenderOf(route);
-  const outlay = outlayOf(route);
-  const isMore = outlay.raw !== from.amount.raw;
-  const cost = isolated(`${costs(outlay)} ${from.token.symbol}`);
-  const isExact = to.amount.raw === to.amount_min.raw;
+/** What decides: what leaves, what arrives, what it costs in all, and how long it takes. */
+function swapFacts(step: Reviewed, context: PayContext): HTMLElement {
+  const { checkout, chains } = context;
+  const { route } = step;
+  const { from, to } = route;
   const least = isolated(`${plain(to.amount_min)} ${to.token.symbol}`);
-  const addresses = facts(addressFact(copy.recipient, checkout.recipient_address), addressFact(copy.payer, account));
+  const more = amountOf((BigInt(to.amount.raw) - BigInt(to.amount_min.raw)).toString(), to.amount.decimals);
+  const total = totalOf(route);
   return el(
     "div",
     {},
     facts(
-      fact(
-        copy.youPay,
-        stacked(
-          el("strong", {}, isolated(`${plain(from.amount)} ${from.token.symbol}`)),
-          copy.onChain(chains.name(from.chain_id)),
-          from.usd ? copy.worthAbout(dollars(from.usd)) : null,
-        ),
-      ),
+      fact(copy.youPay, stacked(el("strong", {}, costOf(route)), copy.onChain(chains.name(from.chain_id)))),
       fact(
         copy.receives(checkout.merchant.name),
         stacked(
-          el("strong", {}, isExact ? least : copy.atLeast(least)),
+          el("strong", {}, isZero(more) ? least : copy.atLeast(least)),
           copy.onChain(chains.name(to.chain_id)),
-          isExact ? null : copy.expected(`${about(to.amount)} ${to.token.symbol}`),
+          isZero(more) ? null : copy.mayBeMore(isolated(`${about(more)} ${to.token.symbol}`)),
         ),
       ),
-      fees.length > 0 ? fact(copy.fees, feeList(fees)) : fact(copy.fees, copy.noFees),
-      isMore ? fact(copy.withFeesOnTop, el("strong", {}, copy.aboutFee(cost))) : null,
+      total ? fact(copy.total, el("strong", {}, total)) : null,
+      fact(copy.time, timeOf(route)),
+    ),
+  );
+}
+
+/** In dollars: what leaves the wallet, the fees on top of it, and the network's own fee. Empty where a price is missing. */
+function totalOf(route: Route): string {
+  const usd = totalUsd(route);
+  if (usd === null) return "";
+  return route.gas?.usd ? copy.totalAbout(dollars(usd)) : copy.totalBesidesNetwork(dollars(usd));
+}
+
+/** Exact amounts, each fee, and every address that the transaction names. */
+function swapDetails({ wallet, account, route }: Reviewed, { checkout }: PayContext): HTMLElement {
+  const { from, to, fees } = route;
+  const contract = contractOf(route);
+  const spender = spenderOf(route);
+  return el(
+    "details",
+    { class: "more", id: "fees" },
+    el("summary", {}, copy.feesAndDetails),
+    facts(
+      fact(copy.exactly, isolated(`${plain(outlayOf(route))} ${from.token.symbol}`)),
+      fact(copy.fees, fees.length > 0 ? feeList(fees) : copy.noFees),
       fact(copy.networkFee, networkFee(route)),
       from.usd && to.usd ? fact(copy.difference, copy.differenceText(dollars(from.usd), dollars(to.usd))) : null,
-      fact(copy.time, timeOf(route)),
       fact(copy.way, wayOf(route)),
       contract ? addressFact(copy.contract, contract) : null,
       spender && spender !== contract ? addressFact(copy.spender, spender) : null,
+      addressFact(copy.recipient, checkout.recipient_address),
+      addressFact(copy.payer, account),
     ),
-    el("details", { class: "more" }, el("summary", {}, copy.addresses), addresses),
+    wallet.family === "solana" ? null : smallPrint(copy.swapHelp(wallet.name)),
   );
 }
 
@@ -120,10 +143,7 @@ function advice({ wallet, route }: Reviewed): Child[] {
   if (route.type === "direct") return [smallPrint(copy.reviewHelp(wallet.name))];
   if (wallet.family === "solana") return [smallPrint(copy.swapHelpSolana(wallet.name, costOf(route)))];
   const isAllowed = wallet.family === "evm" && Boolean(route.from.token.contract_address);
-  return [
-    isAllowed && smallPrint(copy.swapAllowHelp(wallet.name, `${plain(route.from.amount)} ${route.from.token.symbol}`)),
-    smallPrint(copy.swapHelp(wallet.name)),
-  ];
+  return [isAllowed && smallPrint(copy.swapAllowHelp(wallet.name, `${costs(route.from.amount)} ${route.from.token.symbol}`))];
 }
 
 function networkFee({ gas, from }: Route): string {

@@ -2,7 +2,7 @@
 
 import { copy } from "../copy";
 import { button, el } from "../dom";
-import { outlayOf, toolsOf } from "../flow/route-book";
+import { outlayOf, toolsOf, totalUsd } from "../flow/route-book";
 import type { Chosen } from "../flow/states";
 import { isolated } from "../language";
 import { costs, dollars } from "../money";
@@ -21,7 +21,7 @@ export function routesScreen(step: Chosen & { routes: readonly Route[] }, { chec
       el("span", { class: "route__tags" }, ...shownTags(route).map((tag) => el("span", { class: "tag" }, tag))),
       el("strong", { class: "route__cost" }, isolated(`${costs(outlayOf(route))} ${route.from.token.symbol}`)),
       el("span", { class: "route__time" }, timeOf(route)),
-      el("small", { class: "route__way" }, [dollars(route.from.usd), wayOf(route)].filter(Boolean).join(" · ")),
+      el("small", { class: "route__way" }, [dollars(totalUsd(route)), wayOf(route)].filter(Boolean).join(" · ")),
     );
     row.addEventListener("click", () => flow.take(route));
     return el("li", {}, row);
@@ -37,7 +37,7 @@ export function timeOf(route: Route): string {
   return route.duration_seconds === null ? copy.durationUnknown : copy.duration(route.duration_seconds);
 }
 
-/** "Stargate, found by LI.FI". */
+/** "Stargate (LI.FI)". */
 export function wayOf(route: Route): string {
   return copy.through(providerName(route.provider), toolsOf(route).join(", "));
 }

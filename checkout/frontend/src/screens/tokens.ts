@@ -1,7 +1,7 @@
 /** The list of what the connected wallet can pay with. */
 
 import { copy } from "../copy";
-import { button, el, initial, type Child } from "../dom";
+import { button, el, initial, webUrl, type Child } from "../dom";
 import type { Flow } from "../flow/flow";
 import type { Option } from "../flow/holdings";
 import type { Notice } from "../flow/notices";
@@ -112,7 +112,7 @@ function tokenRow(option: Option, context: PayContext): HTMLElement {
       "span",
       { class: "token__held" },
       option.balance ? isolated(held(option.balance)) : el("small", {}, copy.balanceUnknown),
-      el("small", {}, reason ?? isolated(dollars(option.usd))),
+      el("small", {}, [isolated(dollars(option.usd)), reason].filter(Boolean).join(" · ")),
     ),
     isForeign && el("small", { class: "token__address" }, copy.outsideCatalogue, " ", el("code", {}, address)),
   ];
@@ -133,9 +133,16 @@ function whyNot({ isRequested, isEnough, balance }: Option, { checkout, flow }: 
   return isEnough ? null : copy.notEnough;
 }
 
-/** A token's letter with its network's: the same symbol on two networks looks different. */
-function coin({ token, chainId }: Option, chain: string): HTMLElement {
+/** A token's logo, or its letter, with its network's: the same symbol on two networks looks different. */
+function coin({ token, chainId, logo }: Option, chain: string): HTMLElement {
   const badge = el("span", { class: "coin__chain" }, initial(chain));
   badge.style.setProperty("--hue", String(((chainId % HUES) * 360) / HUES));
-  return el("span", { class: "coin", "aria-hidden": "true" }, initial(token.symbol), badge);
+  const face = el("span", { class: "coin__face" }, initial(token.symbol));
+  const url = webUrl(logo);
+  if (url) {
+    const picture = el("img", { class: "coin__logo", src: url, alt: "", width: "36", height: "36" });
+    // What has not been fetched yet is not there: the letter stays.
+    picture.addEventListener("load", () => face.replaceChildren(picture));
+  }
+  return el("span", { class: "coin", "aria-hidden": "true" }, face, badge);
 }

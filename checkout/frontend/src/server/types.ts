@@ -146,6 +146,7 @@ export interface Held {
   usd: string | null;
   sufficient?: boolean;
   is_requested?: boolean;
+  logo_url?: string | null;
 }
 
 export interface Unavailable {
