@@ -53,7 +53,7 @@ def test_what_it_means_stands_before_the_address(
     assert -1 < text.index(WARNING) < text.index(local_chain.recipient)
     assert text.index("From an exchange.") < text.index(local_chain.recipient)
     main = shown(public, order, "")
-    assert main.index("can’t be matched to this payment by itself") < main.index(local_chain.recipient)
+    assert main.index("isn’t matched to this payment automatically") < main.index(local_chain.recipient)
 
 
 def test_amount_network_and_address_stand_there_whole(
