@@ -11,11 +11,18 @@ from checkout.representations import chain_object
 from config.api.serializers import timestamp
 from payments.models import Route
 from payments.models.route import PaymentType
+from payments.route_refusals import native_decimals
+from payments.routing import token_list
 
 
-def route_object(route: Route, warnings: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
-    """Return one route; its request, the request's token and chain, and its own token and chain are loaded."""
-    parts = _swap(route) if route.type == PaymentType.SWAP else _direct(route)
+def route_object(
+    route: Route, warnings: Sequence[dict[str, Any]] = (), network_fee: int | None = None
+) -> dict[str, Any]:
+    """Return one route; its request, the request's token and chain, and its own token and chain are loaded.
+
+    `network_fee` is the estimate for a direct route, in base units of its chain's coin.
+    """
+    parts = _swap(route) if route.type == PaymentType.SWAP else _direct(route, network_fee)
     return {
         "id": route.id,
         "type": route.type,
@@ -37,7 +44,7 @@ def usd_text(value: Decimal | None) -> str | None:
     return None if value is None else f"{value:.2f}"
 
 
-def _direct(route: Route) -> dict[str, Any]:
+def _direct(route: Route, network_fee: int | None) -> dict[str, Any]:
     """Return a direct route: what leaves the wallet arrives, and only the network takes a fee."""
     side = _side(route.chain, route.token, route.amount, None)
     block_seconds = route.chain.block_time_ms / 1000
@@ -46,10 +53,20 @@ def _direct(route: Route) -> dict[str, Any]:
         "from": side,
         "to": {**side, "amount_min": side["amount"]},
         "fees": [],
-        "gas": {"token": {"symbol": route.chain.native_symbol}, "amount": None, "usd": None},
+        "gas": _network_fee(route.chain, network_fee),
         "duration_seconds": round(block_seconds * (confirmations + 1)) if confirmations is not None else None,
         "steps": [_transfer(route)],
         "tags": ["recommended", "cheapest", "fastest"],
+    }
+
+
+def _network_fee(chain: Chain, fee: int | None) -> dict[str, Any]:
+    decimals = native_decimals(chain)
+    usd = None if fee is None else token_list.usd_value(chain.pk, "", fee, decimals)
+    return {
+        "token": {"symbol": chain.native_symbol},
+        "amount": None if fee is None else amount_object(fee, decimals),
+        "usd": usd_text(usd),
     }
 
 

@@ -18,6 +18,7 @@ from checkout import representations
 from checkout.built_reference import BuiltTransactionSerializer, PayerProofAnswerSerializer
 from checkout.logos import COIN, known_logo, known_token_logo, logo_answer
 from checkout.lookup import chain_of, find_request, find_route, token_of, validated, wallet_of
+from checkout.network_fees import usual_fee
 from checkout.pages import RENEWED_EVERY_SECONDS, link_context, missing, page_context, shown
 from checkout.payment_links import binds
 from checkout.qr import qr_code
@@ -39,6 +40,7 @@ from config.api.public_limits import count_expensive
 from config.api.schema import operation
 from config.api.serializers import timestamp
 from payments.models import Payment
+from payments.models.route import PaymentType
 from payments.proofs import take_proof
 from payments.representations import PaymentSerializer, payment_url
 from payments.routes import NoRoute, build_transaction, find_routes, require_binding
@@ -134,7 +136,8 @@ class CheckoutViewSet(viewsets.ViewSet):
         if isinstance(found, NoRoute):
             return Response({"routes": [], "reason": {"code": found.code, "message": found.message}})
         warnings = route_warnings(chain, wallet_address)
-        return Response({"routes": [route_object(route, warnings) for route in found]})
+        fee = usual_fee(token) if any(route.type == PaymentType.DIRECT for route in found) else None
+        return Response({"routes": [route_object(route, warnings, fee) for route in found]})
 
     @operation(
         "checkout.build_transaction",

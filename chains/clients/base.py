@@ -329,6 +329,14 @@ class ChainClient(Protocol):
         """Return how many base units `spender` may move of the owner's (ERC-20); 2^256 - 1 where no leave is asked."""
         ...
 
+    def usual_fee(self, token: str) -> int:
+        """Return what a direct transfer of the token ("" the native coin) costs now, in base units of the coin.
+
+        An estimate for people: an account that has to be opened on the way, or what a rollup pays to its parent chain,
+        is not in it.
+        """
+        ...
+
     def tells_inner_calls(self) -> bool:
         """Return whether native coin that arrives by a contract's inner call can be proved here (by a node's trace)."""
         ...

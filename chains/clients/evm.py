@@ -244,6 +244,12 @@ class EvmClient:
         offering = (tracer for tracer in self._tracers.values() if tracer.is_offered())
         return sum(1 for _ in islice(offering, needed)) == needed
 
+    def usual_fee(self, token: str) -> int:
+        """Return what a transfer with its reference costs in wei, by the latest block's base fee and the usual tip."""
+        return self._rpc.batch(
+            evm_building.fee_questions(), lambda answers: evm_building.usual_fee(token, answers)
+        )
+
     def may_be_unverifiable(self, sender: str) -> bool:
         """Return whether `sender` has code of no known kind, on a chain whose nodes trace no calls."""
         if self.tells_inner_calls():

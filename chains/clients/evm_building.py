@@ -18,6 +18,9 @@ _MOST_ADVISED = 3
 _BASE_FEE_GROWTH = 2  # a base fee can grow by 12.5 % a block: doubling covers about six full blocks
 _FALLBACK_TIP_WEI = 1_000_000_000
 _PLAIN_GAS = 21_000
+# A reference of 32 bytes costs 16 gas each (EIP-2028); common ERC-20 tokens take 45,000 to 65,000 for a transfer.
+_COIN_TRANSFER_GAS = 21_512
+_TOKEN_TRANSFER_GAS = 65_000
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,13 @@ def fees(answers: Sequence[Any]) -> Fees:
     base_fee = block.get("baseFeePerGas")
     max_fee = (quantity(base_fee) * _BASE_FEE_GROWTH if base_fee else 0) + priority_fee
     return Fees(max_fee, priority_fee, quantity(block.get("gasLimit")))
+
+
+def usual_fee(token: str, answers: Sequence[Any]) -> int:
+    """Return what a transfer costs by the latest block, in wei, of the answers to `fee_questions`."""
+    known = fees(answers)
+    base_fee = (known.max_fee - known.priority_fee) // _BASE_FEE_GROWTH
+    return (_TOKEN_TRANSFER_GAS if token else _COIN_TRANSFER_GAS) * (base_fee + known.priority_fee)
 
 
 def funding_questions(call: EvmCall, sender: str, token: str, *, asks_for_code: bool = False) -> list[Call]:

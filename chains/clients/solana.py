@@ -40,6 +40,7 @@ from chains.clients.solana_answers import blockhash, sequence, sound, value_of, 
 from chains.clients.solana_discovery import ReferenceSearch
 from chains.clients.solana_fees import FeeBook
 from chains.clients.solana_lookup import CONFIRMED
+from chains.clients.solana_payments import SIGNATURE_FEE
 from chains.signatures import solana_signature
 
 _GENESIS: Call = ("getGenesisHash", [])
@@ -144,6 +145,10 @@ class SolanaClient:
     def tells_inner_calls(self) -> bool:
         """Return True: nodes record the instructions that programs call."""
         return True
+
+    def usual_fee(self, token: str) -> int:  # noqa: ARG002 - the interface
+        """Return the fee of the one signature that a transfer has, in lamports."""
+        return SIGNATURE_FEE
 
     def may_be_unverifiable(self, sender: str) -> bool:  # noqa: ARG002 - the interface
         """Return False: a transaction shows all of its instructions, inner ones included."""

@@ -17,7 +17,8 @@ export function held(amount: Amount): string {
   const [whole = "0", fraction = ""] = amount.formatted.split(".");
   const cut = fraction.slice(0, SHORT_DIGITS);
   const isDust = !isZero(amount) && !/[1-9]/.test(whole + cut);
-  return isDust ? `<${joined("0", "1".padStart(SHORT_DIGITS, "0"), 0)}` : joined(whole, cut, Math.min(2, amount.decimals));
+  const least = joined("0", "1".padStart(SHORT_DIGITS, "0"), 0);
+  return isDust ? `<\u00a0${least}` : joined(grouped(whole), cut, Math.min(2, amount.decimals));
 }
 
 /** What leaves a wallet, in eight digits that count: rounded up, so that it is never more than was said. */
@@ -47,7 +48,7 @@ export function dollars(usd: string | null | undefined): string {
   const [whole = "0", fraction = ""] = usd.split(".");
   const cents = fraction.slice(0, 2).padEnd(2, "0");
   const isDust = /^0*$/.test(whole + cents) && /[1-9]/.test(fraction);
-  return isolated(isDust ? "<$0.01" : `$${grouped(whole)}.${cents}`);
+  return isolated(isDust ? "<\u00a0$0.01" : `$${grouped(whole)}.${cents}`);
 }
 
 /** Which of two decimal strings is the larger: below zero for the first. Null is less than anything. */
