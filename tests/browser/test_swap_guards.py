@@ -149,7 +149,7 @@ def test_who_is_too_fast_is_told_so_in_words_for_people(page: Page, request_ther
     choose_route(panel)
     _pay(panel)
     expect(panel.get_by_test_id("notice")).to_have_text(
-        "That was asked very often. Please wait a moment. You can try again in 30 s."
+        "Too many attempts. Please wait a moment. You can try again in 30 s."
     )
     picture(page, "blocked, asked too often")
     panel.get_by_role("button", name="Try again").click()

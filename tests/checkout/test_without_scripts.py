@@ -253,8 +253,8 @@ def test_a_solana_wallet_finds_its_code_on_the_page(
     assert code["width"] >= 200
     assert fits(page)
     picture(page, "scanning on Solana, without scripts")
-    page.locator("a", has_text="Keep it still").click()
-    assert "This page keeps still." in read(page)
+    page.locator("a", has_text="Stop refreshing").click()
+    assert "Auto-refresh is off." in read(page)
     page.locator("a", has_text="Already paid").click()
     expect(page.get_by_role("heading", name="Find a payment that you sent")).to_be_visible()
     picture(page, "by hand, finding on Solana")

@@ -46,8 +46,8 @@ def test_the_wallet_that_was_used_last_comes_first_in_this_browser(
 
     page.goto(create()["payment_url"])
     expect(names).to_have_text(["Beta", "Alpha"])
-    expect(panel.get_by_role("button", name="Beta")).to_contain_text("Used last")
-    expect(panel.get_by_text("Used last")).to_have_count(1)
+    expect(panel.get_by_role("button", name="Beta")).to_contain_text("Last used")
+    expect(panel.get_by_text("Last used")).to_have_count(1)
     picture(page, "wallets, one used last")
 
 
