@@ -22,7 +22,6 @@ from tests.properties.actions import ACTIONS, ONLY_ON_THE_CHAIN, take
 from tests.properties.ledger import FINALITY, GONE, POOL, TOKEN, Noise
 from tests.properties.oracle import Oracle
 from tests.properties.people import Step
-from tests.properties.progress import note
 from tests.properties.thieves import TWISTS, WITH_THEIR_OWN
 from tests.properties.world import SETTINGS, Clock, Intent, Setting, World, make_catalogue, ruled_by
 
@@ -85,7 +84,6 @@ def test_each_unit_is_credited_once_and_to_the_request_that_it_was_meant_for(
                 oracle.check()
         come_to_an_end(world, oracle)
         transaction.set_rollback(True)
-    note()
 
 
 def come_to_an_end(world: World, oracle: Oracle) -> None:
