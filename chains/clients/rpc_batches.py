@@ -1,8 +1,8 @@
 """Asking one node many calls in batches as large as it takes them.
 
 A batch that the node refuses is repeated in smaller ones, down to single calls, and the size that worked is remembered.
-An answer that is too large is halved too, and nothing is remembered of that: it depends on what was asked. A node that
-fails a single, trivial call as well is down, and is not asked any further.
+A batch whose answer is too large, breaks off or is garbled is halved too, and nothing is remembered of that: it depends
+on what was asked. A node that fails a single, trivial call as well is down, and is not asked any further.
 """
 
 import time
@@ -134,7 +134,7 @@ class Batches:
         if isinstance(error, Refused):
             self._refused = min(self._refused or length, length)
             self._worked = self._worked if self._worked < length else 0
-        else:
+        elif isinstance(error, (TooLarge, Silent)):
             self._is_large = True
         self._pending.extendleft(reversed(_parts(*part, (length + 1) // 2)))
 
@@ -176,7 +176,8 @@ class Batches:
         except Limiting:
             raise
         except ChainError as error:
-            if part[1] - part[0] == 1 and self._isolating:
+            # Also a cut connection or a garbled answer may be due to one of the calls.
+            if self._isolating:
                 return error
             raise
 
