@@ -162,6 +162,11 @@ class JsonRpc:
         (node,) = self._nodes
         return node.logs
 
+    def disconnect(self) -> None:
+        """Close the kept connections: behind a balancer the next ones may lead to other nodes."""
+        for node in self._nodes:
+            node.session.close()
+
     def quietly(self) -> "JsonRpc":
         """Return the same nodes, asked without holding a failure against them."""
         quiet = copy.copy(self)
