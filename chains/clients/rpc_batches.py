@@ -15,7 +15,15 @@ from typing import Any
 
 from chains.clients.base import ChainError
 from chains.clients.nodes import MOST_AT_A_TIME, Limiting, Node
-from chains.clients.rpc_transport import Call, Refused, RpcFault, Silent, TooLarge, says_too_large
+from chains.clients.rpc_transport import (
+    Call,
+    Refused,
+    RpcFault,
+    Silent,
+    TooLarge,
+    Unreachable,
+    says_too_large,
+)
 
 # After so many calls that fail by themselves the rest is left for another time.
 MOST_FAILED_CALLS = 3
@@ -177,7 +185,8 @@ class Batches:
             raise
         except ChainError as error:
             # Also a cut connection or a garbled answer may be due to one of the calls.
-            if self._isolating:
+            is_single = part[1] - part[0] == 1
+            if self._isolating and (is_single or not isinstance(error, Unreachable)):
                 return error
             raise
 
