@@ -11,7 +11,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from chains.clients.base import ChainError
 from chains.clients.evm_trace import Trace
@@ -170,16 +169,15 @@ class Tracer:
     def _probe(self) -> tuple[bool, float]:
         """Return whether a trace of a recent transaction can be had, and for how many seconds that may be believed."""
         try:
-            return is_able(self._recent_trace()), PROBED_SECONDS
+            (answer,) = self._node.batch([self._question()], list)
         except ChainError:
             return False, UNKNOWN_SECONDS
+        return is_able(answer), PROBED_SECONDS
 
-    def _recent_trace(self) -> Any:
-        """Return what the node answers when it is asked for the trace of a recent transaction. Raises ChainError."""
+    def _question(self) -> Call:
+        """Return the question for the trace of a recent transaction. Raises ChainError."""
         hashes = self._node.batch([("eth_getBlockByNumber", ["latest", False])], transactions)
-        question: Call = ("debug_traceTransaction", [hashes[0] if hashes else _NO_HASH, _TOP_OPTIONS])
-        (answer,) = self._node.batch([question], list)
-        return answer
+        return "debug_traceTransaction", [hashes[0] if hashes else _NO_HASH, _TOP_OPTIONS]
 
     @property
     def _is_unable(self) -> bool:
@@ -234,9 +232,11 @@ class Tracer:
         """
         now = self._clock()
         try:
+            question = self._question()
             for _ in range(CONFIRMATIONS):
                 self._node.disconnect()
-                if not is_refusal(self._recent_trace()):
+                (answer,) = self._node.batch([question], list)
+                if not is_refusal(answer):
                     self._refusing_since = None
                     return False
         except ChainError:
