@@ -13,7 +13,7 @@ from eth_utils.exceptions import ValidationError
 
 from chains.clients.base import ChainError
 from chains.clients.quantities import data_bytes, to_hex
-from chains.clients.rpc import EXECUTION_FAILED, Call, RpcFault
+from chains.clients.rpc import Call, RpcFault, is_execution_failure
 
 _REVERTED = re.compile(r"revert|out of gas|invalid opcode", re.IGNORECASE)
 # isValidSignature(bytes32,bytes) answers with its own selector where the signature is right.
@@ -57,7 +57,7 @@ def is_signed_by_contract(
     )
     if (
         isinstance(answer, RpcFault)
-        and answer.code not in EXECUTION_FAILED
+        and not is_execution_failure(answer)
         and not _REVERTED.search(answer.message)
     ):
         raise ChainError(f"the node refused a call: {answer.message}")
