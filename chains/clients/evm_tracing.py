@@ -262,7 +262,10 @@ class Tracer:
         is_for_long = now - self._failing_since >= PRESUMED_UNABLE_AFTER_SECONDS
         if self._has_traced or not is_for_long or self._failures < PRESUMED_UNABLE_AFTER_FAILURES:
             return {}
-        self._unable_until, self._failures, self._failing_since = now + UNABLE_SECONDS, 0, None
+        self._failures, self._failing_since = 0, None
+        if self._probe()[0]:  # it fails at these alone
+            return {}
+        self._unable_until = now + UNABLE_SECONDS
         return dict.fromkeys(wanted)
 
     def remembered(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace]:

@@ -118,3 +118,21 @@ def test_a_node_that_never_traced_is_believed_at_once(
     asked = sum(methods.count(TRACE) for methods in node.asked)
     assert told(client, called(local_chain)).popitem()[1] is False
     assert sum(methods.count(TRACE) for methods in node.asked) == asked
+
+
+def test_a_stranger_at_whose_trace_the_node_fails_for_long_takes_no_traces_from_the_others(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, time: NodeTime
+) -> None:
+    [node] = nodes_of(1)
+    strangers, other = called(local_chain), called(local_chain)
+
+    def fail(exchange: Exchange) -> None:
+        is_asked = any(q["method"] == TRACE and q["params"][0] == strangers for q in exchange.questions)
+        (fault_proxy.server_error if is_asked else fault_proxy.truth)(exchange)
+
+    node.break_with(fail)
+    client = client_for([node])
+    for _ in range(2 * evm_tracing.PRESUMED_UNABLE_AFTER_FAILURES):
+        assert told(client, strangers) == {strangers: None}
+        time.now += evm_tracing.PRESUMED_UNABLE_AFTER_SECONDS
+    assert told(client, other) == {other: True}
