@@ -133,12 +133,14 @@ def verify_on_chain(
     if not payments:
         return
     finality = Finality.parse(chain.confirmations)
-    hashes = sorted({payment.counted_hash for payment in payments})
     try:
         asked = client(chain)
         # Nonces first: a transaction mined between the two questions must not be called replaced by itself.
         used_up = _with_used_up_nonces(asked, payments)
         payments = _still_held(payments, lease)
+        if not payments:
+            return
+        hashes = sorted({payment.counted_hash for payment in payments})
         snapshot = asked.look_up(
             hashes, with_finality=finality.tag is not None, mentioning=pinned_contracts(chain)
         )
