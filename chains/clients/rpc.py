@@ -30,6 +30,7 @@ __all__ = [
     "Unread",
     "Why",
     "is_execution_failure",
+    "is_passing",
     "is_too_large",
     "sound",
 ]
@@ -58,6 +59,7 @@ HEAD_ALLOWANCE = 20
 # virtual machine. Any other code is about the node, not the call.
 _EXECUTION_FAILED = frozenset({3, -32000, -32003, -32015})
 _REVERTED = 3
+_LIMITED = -32005
 # The same codes serve nodes, and what stands before them, for faults of their own.
 _IS_OWN_FAULT = re.compile(
     r"header not found|unknown block|missing trie|not available|unavailable|temporar|time(d )?-?out|deadline"
@@ -82,6 +84,12 @@ def is_execution_failure(answer: Any) -> bool:
     # The words after that are the contract's own.
     is_reverted = answer.code == _REVERTED or "revert" in answer.message.lower()
     return is_reverted or not _IS_OWN_FAULT.search(answer.message)
+
+
+def is_passing(fault: RpcFault) -> bool:
+    """Return whether a node's error is of the moment, and does not say that it lacks the method."""
+    is_limited = fault.code == _LIMITED or bool(_IS_OWN_FAULT.search(fault.message))
+    return is_limited and "method" not in fault.message.lower()
 
 
 @dataclass(frozen=True)
