@@ -148,8 +148,9 @@ def _post(node: Node, question: Any, limits: Limits, read: Callable[[_Body], Any
             raise BrokenOff("the node's answer broke off") from None
         # The exception's text holds the whole address, so only its kind is reported.
         message = f"the node could not be reached ({type(error).__name__})"
-        kinds = {requests.ReadTimeout: Silent, requests.ConnectTimeout: Unreachable}
-        raise kinds.get(type(error), ChainError)(message) from None
+        if isinstance(error, requests.ConnectTimeout):
+            raise Unreachable(message) from None
+        raise (Silent if isinstance(error, requests.ReadTimeout) else ChainError)(message) from None
 
 
 def _parsed(body: _Body) -> Any:

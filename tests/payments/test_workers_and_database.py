@@ -85,6 +85,42 @@ def test_a_worker_that_is_asked_to_stop_during_a_look_finishes_it_or_leaves_it_t
     assert_credited_once(payment)
 
 
+def test_a_worker_that_was_paused_while_it_sent_writes_nothing_about_an_attempt_that_another_repeated(
+    merchant: Merchant,
+    slow_receiver: tuple[Receiver, threading.Event],
+    request_for: Callable[..., PaymentRequest],
+    local_chain: LocalChain,
+    start: Start,
+) -> None:
+    receiver, released = slow_receiver
+    configure(merchant, Change(url=receiver.url))
+    first, second = start(), start()
+    second.pause()
+    request = request_for("1")
+    submit(request, pay(local_chain, request))
+    eventually(lambda: len(receiver.received) == 1, "the first worker sends")
+    first.pause()
+    second.resume()
+    paused_at = time.monotonic()
+    eventually(lambda: Delivery.objects.filter(status="delivered").exists(), "the second sent it too")
+    assert time.monotonic() - paused_at < TAKEN_OVER_WITHIN
+    before = Delivery.objects.values().get(), list(Attempt.objects.order_by("number").values())
+    released.set()
+    first.resume()
+    eventually(lambda: len(app.control.ping(timeout=1)) == 2, "the first goes on")
+    # What it does next comes after what it had begun.
+    other = request_for("1")
+    submit(other, pay(local_chain, other))
+    eventually(lambda: Delivery.objects.filter(status="delivered").count() == 2, "the next was sent")
+    first.ask_to_stop()
+    assert first.wait(60) == 0
+    old = Delivery.objects.values().get(pk=before[0]["id"])
+    attempts = list(Attempt.objects.filter(delivery=before[0]["id"]).order_by("number").values())
+    assert (old, attempts) == before
+    assert [(each["number"], each["status_code"]) for each in attempts] == [(1, None), (2, 200)]
+    assert len(receiver.received) == 3
+
+
 def test_a_worker_that_is_asked_to_stop_while_it_sends_sends_once(
     merchant: Merchant,
     slow_receiver: tuple[Receiver, threading.Event],
