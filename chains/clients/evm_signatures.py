@@ -15,7 +15,7 @@ from chains.clients.base import ChainError
 from chains.clients.quantities import data_bytes, to_hex
 from chains.clients.rpc import Call, RpcFault, is_execution_failure
 
-_REVERTED = re.compile(r"revert|out of gas|invalid opcode", re.IGNORECASE)
+_REVERTED = re.compile(r"revert|out of gas|invalid opcode|EVM error", re.IGNORECASE)
 # isValidSignature(bytes32,bytes) answers with its own selector where the signature is right.
 _IS_VALID_SIGNATURE = bytes.fromhex("1626ba7e")
 _WORD = 32

@@ -60,6 +60,7 @@ def test_a_contract_signed_only_what_it_says_so_of_and_a_failing_node_says_nothi
         (3, "execution reverted"),
         (3, "daily limit exceeded"),
         (-32603, "VM Exception: revert"),
+        (-32603, "EVM error OutOfGas"),
         (-32000, "execution reverted: too many requests"),
         (-32000, "out of gas"),
         (-32000, "invalid jump destination"),
