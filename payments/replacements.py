@@ -6,7 +6,8 @@ else can replace a payment.
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +24,8 @@ from payments.transitions import note_replacement
 
 # How many payments of one look are searched for by their nonces; the others are searched for at their next look.
 MOST_SEARCHED = 20
+# After so many searches that no node answers the rest is left for the next look.
+MOST_UNANSWERED = 3
 SPED_UP = "Sped up in the wallet; following the new transaction."
 
 
@@ -67,35 +70,60 @@ def continuing_columns(payment: Payment, transaction_hash: str) -> dict[str, Any
     }
 
 
+@dataclass(frozen=True)
+class Replacements:
+    """What took the place of payments, by their ids. Of `unsearched` it could not be found out now."""
+
+    found: Mapping[str, TransactionFacts]
+    unsearched: frozenset[str]
+
+
 def find_replacements(
     client: ChainClient, chain: Chain, payments: Sequence[Payment], snapshot: Snapshot
-) -> dict[str, TransactionFacts]:
-    """Return what took the place of those of the payments that no node knows any more, by their ids.
+) -> Replacements:
+    """Return what took the place of those of the payments that no node knows any more.
 
-    Candidates are the request's other payments, what the payment replaced before, and the nodes' word. It is a guess
-    that can wait: without an answer nothing is returned.
+    Candidates are the request's other payments, what the payment replaced before, and the nodes' word.
     """
-    missing = [payment for payment in payments if _is_missing(payment, snapshot)][:MOST_SEARCHED]
+    missing = [payment for payment in payments if _is_missing(payment, snapshot)]
     if not missing:
-        return {}
+        return Replacements({}, frozenset())
     candidates = _siblings(missing, chain)
+    searched = _searched(client, missing[:MOST_SEARCHED], candidates)
+    hashes = sorted(set().union(*(candidates[payment.pk] for payment in searched)))
     try:
-        for payment in missing:
-            candidates[payment.pk] |= set(payment.replaced_hashes)
-            if payment.nonce is not None:
-                named = client.transaction_of_nonce(payment.from_address, payment.nonce)
-                candidates[payment.pk] |= {named} if named else set()
-        hashes = sorted(set().union(*candidates.values()))
-        found = client.look_up(hashes, with_finality=False).transactions if hashes else {}
+        looked_up = client.look_up(hashes, with_finality=False) if hashes else Snapshot(snapshot.head, {})
     except ChainError:
-        return {}
-    replacements = {}
-    for payment in missing:
-        known = [found.get(each) for each in sorted(candidates[payment.pk])]
+        return Replacements({}, frozenset(payment.pk for payment in missing))
+    replacements, unsearched = {}, {payment.pk for payment in missing} - {payment.pk for payment in searched}
+    for payment in searched:
+        known = [looked_up.transactions.get(each) for each in sorted(candidates[payment.pk])]
         taking = [facts for facts in known if facts is not None and takes_place_of(payment, facts)]
         if taking:
             replacements[payment.pk] = max(taking, key=lambda facts: facts.block is not None)
-    return replacements
+        elif not candidates[payment.pk].isdisjoint(looked_up.contradicted):
+            unsearched.add(payment.pk)
+    return Replacements(replacements, frozenset(unsearched))
+
+
+def _searched(
+    client: ChainClient, missing: Sequence[Payment], candidates: dict[str, set[str]]
+) -> list[Payment]:
+    """Add what the nodes name to the candidates; return the payments for which they could be asked."""
+    searched: list[Payment] = []
+    unanswered = 0
+    for payment in missing:
+        candidates[payment.pk] |= set(payment.replaced_hashes)
+        try:
+            named = client.transaction_of_nonce(payment.from_address, payment.nonce or 0)
+        except ChainError:
+            unanswered += 1
+            if unanswered == MOST_UNANSWERED:
+                break
+            continue
+        candidates[payment.pk] |= {named} if named else set()
+        searched.append(payment)
+    return searched
 
 
 def _is_missing(payment: Payment, snapshot: Snapshot) -> bool:

@@ -133,21 +133,25 @@ def verify_on_chain(
     if not payments:
         return
     finality = Finality.parse(chain.confirmations)
-    hashes = sorted({payment.counted_hash for payment in payments})
     try:
         asked = client(chain)
         # Nonces first: a transaction mined between the two questions must not be called replaced by itself.
         used_up = _with_used_up_nonces(asked, payments)
         payments = _still_held(payments, lease)
+        if not payments:
+            return
+        hashes = sorted({payment.counted_hash for payment in payments})
         snapshot = asked.look_up(
             hashes, with_finality=finality.tag is not None, mentioning=pinned_contracts(chain)
         )
         look = Look(lease.claim_id, snapshot, finality, now())
-        replaced_by = find_replacements(asked, chain, _still_held(payments, lease), snapshot)
+        held = _still_held(payments, lease)
+        replacements = find_replacements(asked, chain, held, snapshot)
     except ChainError as error:
         for payment in payments:
             postpone_unanswered(payment, lease.claim_id, error, now())
         return
+    unsearched = replacements.unsearched | ({p.pk for p in payments} - {p.pk for p in held})
     cases = cases_of(payments, chain, look.snapshot, quotes)
     for payment in payments:
         try:
@@ -156,7 +160,8 @@ def verify_on_chain(
                 cases[payment.pk],
                 look,
                 is_replaced=payment.pk in used_up,
-                replacement=replaced_by.get(payment.pk),
+                replacement=replacements.found.get(payment.pk),
+                is_unsearched=payment.pk in unsearched,
             )
         except SoftTimeLimitExceeded:
             raise
@@ -199,10 +204,12 @@ def settle(
     *,
     is_replaced: bool = False,
     replacement: TransactionFacts | None = None,
+    is_unsearched: bool = False,
 ) -> None:
     """Evaluate one payment by what the chain said, and write what follows.
 
-    `is_replaced`: another transaction of its sender was mined with its nonce. `replacement` is that one, if known.
+    `is_replaced`: another transaction of its sender was mined with its nonce. `replacement` is that one, if known;
+    `is_unsearched`: it could not be looked for.
     """
     if payment.counted_hash in look.snapshot.contradicted:
         error = ChainError("the nodes contradict each other")
@@ -231,7 +238,11 @@ def settle(
                 arrived=verdict.arrived,
             )
         case NotFound():
-            _settle_missing(payment, look, is_replaced, replacement)
+            if is_unsearched and is_replaced and payment.attempts >= patience.LOOKS_FOR_REPLACEMENT:
+                error = ChainError("what replaced it could not be looked for")
+                postpone_unanswered(payment, look.claim_id, error, look.now)
+            else:
+                _settle_missing(payment, look, is_replaced, replacement)
         case NotYet():
             _keep_waiting(payment, verdict, facts, look, case.quote)
 

@@ -16,7 +16,7 @@ from chains.clients.base import ChainError
 from chains.clients.evm_calls import WORD, address_word
 from chains.clients.evm_tokens import BALANCE_OF, balance_call
 from chains.clients.quantities import data_bytes, quantity, to_hex
-from chains.clients.rpc import EXECUTION_FAILED, MAX_BATCH, Call, JsonRpc, RpcFault, sound
+from chains.clients.rpc import MAX_BATCH, Call, JsonRpc, RpcFault, is_execution_failure, sound
 
 MOST_IN_A_PART = 700
 GAS_FOR_EACH = 150_000
@@ -133,7 +133,7 @@ def _one_by_one(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, i
     calls = [_single_question(owner, token) for token in tokens]
     answers = node.batch(calls, list, at_once=max(MAX_BATCH, -(-len(calls) // MOST_SINGLE_ROUNDS)))
     if answers and all(
-        isinstance(answer, RpcFault) and answer.code not in EXECUTION_FAILED for answer in answers
+        isinstance(answer, RpcFault) and not is_execution_failure(answer) for answer in answers
     ):
         sound(answers[0])
     return {token: _word(answer) for token, answer in zip(tokens, answers, strict=True)}

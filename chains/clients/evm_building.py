@@ -10,7 +10,7 @@ from typing import Any
 from chains.clients.base import ChainError, EvmCall, Refusal, Spending, TransferRefused
 from chains.clients.evm_tokens import balance_call, word
 from chains.clients.quantities import data_bytes, json_object, quantity, to_hex
-from chains.clients.rpc import EXECUTION_FAILED, Call, RpcFault, sound
+from chains.clients.rpc import Call, RpcFault, is_execution_failure, sound
 
 _GAS_MARGIN_PERCENT = 125
 # How many times the node's estimate the gas that a stranger advises may be.
@@ -90,7 +90,7 @@ def funding(token: str, answers: Sequence[Any]) -> Funding:
     may come in transactions of bundlers and relayers, which pay for the gas.
     """
     _, _, *code, coins, tokens, gas = answers
-    if isinstance(gas, RpcFault) and gas.code not in EXECUTION_FAILED:
+    if isinstance(gas, RpcFault) and not is_execution_failure(gas):
         raise ChainError(f"the node could not simulate: {gas.message}")
     return Funding(
         coins=quantity(sound(coins)),

@@ -25,14 +25,21 @@ from chains.clients.base import ChainError
 from chains.clients.evm_calls import address_word
 from chains.clients.evm_signed_calls import USER_OPERATION_EVENT, Execution, Way
 from chains.clients.quantities import data_bytes, hash32, json_object, quantity, to_hex
-from chains.clients.rpc import Call, JsonRpc, RpcFault
+from chains.clients.rpc import Call, JsonRpc, RpcFault, Unread, Why
 
 MOST_KEPT = 10_000
+MOST_FAILING = 1000
 _METHOD_NOT_FOUND = -32601
 _METHOD_NOT_SUPPORTED = -32004
 # How nodes say that they no longer have the state of a block, or never offer it.
 _IS_GONE = re.compile(
     r"state|trie|prun|archive|reexec|histor|not (available|supported|found)|unsupported|unknown block",
+    re.IGNORECASE,
+)
+
+# A node that only has no time or no room for an answer may have the state all the same.
+_IS_PASSING = re.compile(
+    r"temporar|time(d )?-?out|deadline|overload|capacity|busy|\brate\b|quota|retr(y|ies)|internal",
     re.IGNORECASE,
 )
 
@@ -86,11 +93,15 @@ class EvidenceReader:
         self._node = node
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, str], Evidence] = OrderedDict()
+        self._failing: OrderedDict[str, None] = OrderedDict()
 
     def evidences(self, wanted: Sequence[Doubtful]) -> Evidences:
         """Return the evidence on these transactions, in two rounds of questions at most, whatever their number."""
         found = self._remembered(wanted)
         cases = [_Case(doubtful) for doubtful in wanted if doubtful.hash not in found]
+        # After a few calls that fail the rest is left for another time, so what failed before comes last.
+        with self._lock:
+            cases.sort(key=lambda case: case.doubtful.hash in self._failing)
         try:
             for questions, read in ((_Case.questions, _Case.read), (_Case.more_questions, _Case.read_more)):
                 self._ask(cases, questions, read)
@@ -109,15 +120,23 @@ class EvidenceReader:
     ) -> None:
         asked = [(case, questions(case)) for case in cases if not case.is_unanswered and not case.is_gone]
         calls = [call for _, theirs in asked for call in theirs]
-        answers = iter(self._node.batch(calls, list) if calls else [])
+        answers = iter(self._node.batch(calls, list, isolating=True) if calls else [])
         for case, theirs in asked:
             own = [next(answers) for _ in theirs]
+            if any(isinstance(answer, Unread) and answer.why is Why.FAILED for answer in own):
+                self._note_failing(case.doubtful.hash)
             try:
                 read(case, own)
             except _Gone:
                 case.is_gone = True
             except ChainError:
                 case.is_unanswered = True
+
+    def _note_failing(self, hash_: str) -> None:
+        with self._lock:
+            self._failing[hash_] = None
+            while len(self._failing) > MOST_FAILING:
+                self._failing.popitem(last=False)
 
     def _remembered(self, wanted: Sequence[Doubtful]) -> dict[str, Evidence]:
         with self._lock:
@@ -137,7 +156,7 @@ class EvidenceReader:
 
 
 class _Gone(Exception):
-    """The node does not have the state that was asked for."""
+    """The node does not have, or does not send, the state that was asked for."""
 
 
 class _Case:
@@ -281,11 +300,15 @@ def _blocks(doubtful: Doubtful) -> tuple[str, str]:
 
 
 def _present(answer: Any) -> Any:
-    """Return the answer. Raises _Gone where the node does not have it, and ChainError for any other fault."""
+    """Return the answer. Raises _Gone where the node does not have or send it, and ChainError for any other fault."""
+    if isinstance(answer, Unread):
+        # It is as large at the next look.
+        raise _Gone if answer.why is Why.LARGE else answer.error
     if not isinstance(answer, RpcFault):
         return answer
     is_missing = answer.code in (_METHOD_NOT_FOUND, _METHOD_NOT_SUPPORTED)
-    if is_missing or _IS_GONE.search(answer.message):
+    is_gone = _IS_GONE.search(answer.message) and not _IS_PASSING.search(answer.message)
+    if is_missing or is_gone:
         raise _Gone
     raise ChainError(f"the node refused a call: {answer.message}")
 

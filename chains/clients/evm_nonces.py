@@ -9,7 +9,7 @@ from typing import Any
 
 from chains.clients.base import ChainError
 from chains.clients.quantities import hash32, json_object
-from chains.clients.rpc import JsonRpc, RpcFault
+from chains.clients.rpc import JsonRpc, RpcFault, is_passing
 
 METHOD = "eth_getTransactionBySenderAndNonce"
 REFUSED_FOR_SECONDS = 3600.0
@@ -33,7 +33,8 @@ class NonceLookup:
             if self._refused_until.get(node.urls, 0.0) > self._clock():
                 continue
             try:
-                answer = node.batch([(METHOD, [sender, hex(nonce)])], _hash_or_refusal)
+                # This question alone may fail: that says nothing about the node's other answers.
+                answer = node.quietly().batch([(METHOD, [sender, hex(nonce)])], _hash_or_refusal)
             except ChainError as error:
                 failure = error
                 continue
@@ -50,6 +51,8 @@ class NonceLookup:
 
 def _hash_or_refusal(answers: list[Any]) -> str | RpcFault | None:
     (answer,) = answers
+    if isinstance(answer, RpcFault) and is_passing(answer):
+        raise ChainError(f"the node refused a call: {answer.message}")
     if answer is None or isinstance(answer, RpcFault):
         return answer
     return hash32(json_object(answer).get("hash"))

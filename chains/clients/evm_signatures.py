@@ -13,9 +13,9 @@ from eth_utils.exceptions import ValidationError
 
 from chains.clients.base import ChainError
 from chains.clients.quantities import data_bytes, to_hex
-from chains.clients.rpc import EXECUTION_FAILED, Call, RpcFault
+from chains.clients.rpc import Call, RpcFault, is_execution_failure
 
-_REVERTED = re.compile(r"revert|out of gas|invalid opcode", re.IGNORECASE)
+_REVERTED = re.compile(r"revert|out of gas|invalid opcode|EVM error", re.IGNORECASE)
 # isValidSignature(bytes32,bytes) answers with its own selector where the signature is right.
 _IS_VALID_SIGNATURE = bytes.fromhex("1626ba7e")
 _WORD = 32
@@ -57,7 +57,7 @@ def is_signed_by_contract(
     )
     if (
         isinstance(answer, RpcFault)
-        and answer.code not in EXECUTION_FAILED
+        and not is_execution_failure(answer)
         and not _REVERTED.search(answer.message)
     ):
         raise ChainError(f"the node refused a call: {answer.message}")

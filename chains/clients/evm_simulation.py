@@ -19,7 +19,7 @@ from chains.clients.evm_calls import WORD, address_word
 from chains.clients.evm_signed_calls import Log
 from chains.clients.evm_tokens import allowance_call, word
 from chains.clients.quantities import address, json_object, quantity, to_hex
-from chains.clients.rpc import EXECUTION_FAILED, Call, JsonRpc, RpcFault
+from chains.clients.rpc import Call, JsonRpc, RpcFault, is_execution_failure
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ def _is_approval(log: Log, owner: str) -> bool:
 
 def _standing(answer: Any) -> int:
     """Return an allowance as it is now: none where the contract can't tell. Raises ChainError if the node can't."""
-    if isinstance(answer, RpcFault) and answer.code not in EXECUTION_FAILED:
+    if isinstance(answer, RpcFault) and not is_execution_failure(answer):
         raise ChainError(f"the node refused a call: {answer.message}")
     try:
         return word(answer)

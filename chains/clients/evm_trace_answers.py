@@ -41,7 +41,7 @@ UNREADABLE = Trace((), None)
 
 
 class Unable(Exception):
-    """The node does not offer traces."""
+    """The node says that it does not offer traces."""
 
 
 def trace_of(answer: Any, mined: Mined, whole_input_of: frozenset[str], has_traced: bool) -> Trace | None:
@@ -50,8 +50,7 @@ def trace_of(answer: Any, mined: Mined, whole_input_of: frozenset[str], has_trac
     Raises Unable where the node offers no traces, and ChainError for no usable answer.
     """
     if isinstance(answer, RpcFault):
-        is_not_offered = not has_traced and _IS_NOT_OFFERED.search(answer.message)
-        if answer.code in (_METHOD_NOT_FOUND, _METHOD_NOT_SUPPORTED) or is_not_offered:
+        if _is_no_method(answer) or (not has_traced and is_refusal(answer)):
             raise Unable
         if _IS_LOST.search(answer.message):
             return None
@@ -75,6 +74,17 @@ def is_able(answer: Any) -> bool:
     if isinstance(answer, RpcFault):
         return bool(_IS_NO_TRANSACTION.search(answer.message))
     return isinstance(answer, dict)
+
+
+def is_refusal(answer: Any) -> bool:
+    """Return whether the node says that it offers no traces at all."""
+    return isinstance(answer, RpcFault) and (
+        _is_no_method(answer) or bool(_IS_NOT_OFFERED.search(answer.message))
+    )
+
+
+def _is_no_method(fault: RpcFault) -> bool:
+    return fault.code in (_METHOD_NOT_FOUND, _METHOD_NOT_SUPPORTED)
 
 
 def transactions(answers: list[Any]) -> list[str]:

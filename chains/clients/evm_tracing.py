@@ -10,7 +10,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from chains.clients.base import ChainError
@@ -21,6 +20,7 @@ from chains.clients.evm_trace_answers import (
     Mined,
     Unable,
     is_able,
+    is_refusal,
     is_too_much,
     trace_of,
     transactions,
@@ -38,6 +38,8 @@ LONGEST_PAUSE_SECONDS = 300.0
 UNABLE_SECONDS = 3600.0
 PRESUMED_UNABLE_AFTER_SECONDS = 600.0
 PRESUMED_UNABLE_AFTER_FAILURES = 5
+# A node may be many behind one address, of which some trace: one refusal says little.
+CONFIRMATIONS = 3
 PROBED_SECONDS = 600.0
 UNKNOWN_SECONDS = 30.0
 _NO_HASH = "0x" + "0" * 64
@@ -101,6 +103,7 @@ class Tracer:
         self._has_traced = False
         self._failures = 0
         self._failing_since: float | None = None
+        self._refusing_since: float | None = None
         self._unable_until = 0.0
         self._is_presumed_able = False
         self._ask_again_at = 0.0
@@ -144,8 +147,7 @@ class Tracer:
                 return {}
             trace = UNREADABLE
         except Unable:
-            self._unable_until = self._clock() + UNABLE_SECONDS
-            return {hash_: None}
+            return {hash_: None} if self._refused() else {}
         except ChainError:
             return {}
         self._keep({hash_: mined}, {hash_: trace}, whole_input_of)
@@ -167,12 +169,15 @@ class Tracer:
     def _probe(self) -> tuple[bool, float]:
         """Return whether a trace of a recent transaction can be had, and for how many seconds that may be believed."""
         try:
-            hashes = self._node.batch([("eth_getBlockByNumber", ["latest", False])], transactions)
-            question: Call = ("debug_traceTransaction", [hashes[0] if hashes else _NO_HASH, _TOP_OPTIONS])
-            (answer,) = self._node.batch([question], list)
+            (answer,) = self._node.batch([self._question()], list)
         except ChainError:
             return False, UNKNOWN_SECONDS
         return is_able(answer), PROBED_SECONDS
+
+    def _question(self) -> Call:
+        """Return the question for the trace of a recent transaction. Raises ChainError."""
+        hashes = self._node.batch([("eth_getBlockByNumber", ["latest", False])], transactions)
+        return "debug_traceTransaction", [hashes[0] if hashes else _NO_HASH, _TOP_OPTIONS]
 
     @property
     def _is_unable(self) -> bool:
@@ -196,25 +201,52 @@ class Tracer:
     def _ask(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace | None]:
         questions: list[Call] = [("debug_traceTransaction", [hash_, _OPTIONS]) for hash_ in wanted]
         told: dict[str, Trace | None] = {}
+        is_any_refused = False
         try:
             answers = self._node.batch(questions, list, isolating=True)
-            unread = {
-                h: answer for h, answer in zip(wanted, answers, strict=True) if isinstance(answer, Unread)
-            }
-            self._note_loud({hash_ for hash_, answer in unread.items() if answer.may_be_large})
-            for (hash_, mined), answer in zip(wanted.items(), answers, strict=True):
-                with suppress(ChainError):
-                    told[hash_] = trace_of(answer, mined, whole_input_of, self._has_traced)
-        except Unable:
-            self._unable_until = self._clock() + UNABLE_SECONDS
-            return dict.fromkeys(wanted)
         except ChainError:
             return self._failed(wanted)
+        unread = {h: answer for h, answer in zip(wanted, answers, strict=True) if isinstance(answer, Unread)}
+        self._note_loud({hash_ for hash_, answer in unread.items() if answer.may_be_large})
+        for (hash_, mined), answer in zip(wanted.items(), answers, strict=True):
+            try:
+                told[hash_] = trace_of(answer, mined, whole_input_of, self._has_traced)
+            except Unable:
+                is_any_refused = True
+            except ChainError:
+                pass  # it is left out
+        if is_any_refused and not any(told.values()) and self._refused():
+            return dict.fromkeys(wanted)
         if len(unread) == len(wanted) and not any(answer.may_be_large for answer in unread.values()):
             return self._failed(wanted)
         self._failures, self._failing_since = 0, None
-        self._has_traced |= any(told.values())
+        if any(told.values()):
+            self._has_traced, self._refusing_since = True, None
         return told
+
+    def _refused(self) -> bool:
+        """Note that the node says of a transaction that it offers no traces; return whether that is believed.
+
+        It is when the node refuses a trace of another transaction as well, over connections of its own. A node that has
+        given traces is believed only after it has refused for minutes; until then its refusal is no answer.
+        """
+        now = self._clock()
+        try:
+            question = self._question()
+            for _ in range(CONFIRMATIONS):
+                self._node.disconnect()
+                (answer,) = self._node.batch([question], list)
+                if not is_refusal(answer):
+                    self._refusing_since = None
+                    return False
+        except ChainError:
+            return False
+        self._refusing_since = now if self._refusing_since is None else self._refusing_since
+        if self._has_traced and now - self._refusing_since < PRESUMED_UNABLE_AFTER_SECONDS:
+            return False
+        self._unable_until = now + UNABLE_SECONDS
+        self._has_traced, self._refusing_since = False, None
+        return True
 
     def _note_loud(self, hashes: Iterable[str]) -> None:
         with self._lock:
@@ -230,7 +262,10 @@ class Tracer:
         is_for_long = now - self._failing_since >= PRESUMED_UNABLE_AFTER_SECONDS
         if self._has_traced or not is_for_long or self._failures < PRESUMED_UNABLE_AFTER_FAILURES:
             return {}
-        self._unable_until, self._failures, self._failing_since = now + UNABLE_SECONDS, 0, None
+        self._failures, self._failing_since = 0, None
+        if self._probe()[0]:  # it fails at these alone
+            return {}
+        self._unable_until = now + UNABLE_SECONDS
         return dict.fromkeys(wanted)
 
     def remembered(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace]:

@@ -7,6 +7,7 @@ How calls are put into batches that a node takes is decided in `chains.clients.r
 
 import copy
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -28,6 +29,8 @@ __all__ = [
     "TooLarge",
     "Unread",
     "Why",
+    "is_execution_failure",
+    "is_passing",
     "is_too_large",
     "sound",
 ]
@@ -54,7 +57,15 @@ HEAD_SECONDS = 15.0
 HEAD_ALLOWANCE = 20
 # The codes with which nodes say that what was called would fail: reverted (3), refused by the transaction pool or the
 # virtual machine. Any other code is about the node, not the call.
-EXECUTION_FAILED = frozenset({3, -32000, -32003, -32015})
+_EXECUTION_FAILED = frozenset({3, -32000, -32003, -32015})
+_REVERTED = 3
+_LIMITED = -32005
+# The same codes serve nodes, and what stands before them, for faults of their own.
+_IS_OWN_FAULT = re.compile(
+    r"header not found|unknown block|missing trie|not available|unavailable|temporar|time(d )?-?out|deadline"
+    r"|overload|capacity|busy|\brate\b|quota|too many|limit (reached|exceeded)|upstream|connection|retr(y|ies)",
+    re.IGNORECASE,
+)
 
 
 def sound(answer: Any) -> Any:
@@ -64,6 +75,21 @@ def sound(answer: Any) -> Any:
     if isinstance(answer, Unread):
         raise answer.error
     return answer
+
+
+def is_execution_failure(answer: Any) -> bool:
+    """Return whether the node says that what was called would fail, and not that it could not try."""
+    if not isinstance(answer, RpcFault) or answer.code not in _EXECUTION_FAILED:
+        return False
+    # The words after that are the contract's own.
+    is_reverted = answer.code == _REVERTED or "revert" in answer.message.lower()
+    return is_reverted or not _IS_OWN_FAULT.search(answer.message)
+
+
+def is_passing(fault: RpcFault) -> bool:
+    """Return whether a node's error is of the moment, and does not say that it lacks the method."""
+    is_limited = fault.code == _LIMITED or bool(_IS_OWN_FAULT.search(fault.message))
+    return is_limited and "method" not in fault.message.lower()
 
 
 @dataclass(frozen=True)
@@ -161,6 +187,11 @@ class JsonRpc:
         """How large a query for logs the one node of this client answers, as far as is known."""
         (node,) = self._nodes
         return node.logs
+
+    def disconnect(self) -> None:
+        """Close the kept connections: behind a balancer the next ones may lead to other nodes."""
+        for node in self._nodes:
+            node.session.close()
 
     def quietly(self) -> "JsonRpc":
         """Return the same nodes, asked without holding a failure against them."""

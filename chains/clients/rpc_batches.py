@@ -1,8 +1,8 @@
 """Asking one node many calls in batches as large as it takes them.
 
 A batch that the node refuses is repeated in smaller ones, down to single calls, and the size that worked is remembered.
-An answer that is too large is halved too, and nothing is remembered of that: it depends on what was asked. A node that
-fails a single, trivial call as well is down, and is not asked any further.
+A batch whose answer is too large, breaks off or is garbled is halved too, and nothing is remembered of that: it depends
+on what was asked. A node that fails a single, trivial call as well is down, and is not asked any further.
 """
 
 import time
@@ -15,7 +15,15 @@ from typing import Any
 
 from chains.clients.base import ChainError
 from chains.clients.nodes import MOST_AT_A_TIME, Limiting, Node
-from chains.clients.rpc_transport import Call, Refused, RpcFault, Silent, TooLarge, says_too_large
+from chains.clients.rpc_transport import (
+    Call,
+    Refused,
+    RpcFault,
+    Silent,
+    TooLarge,
+    Unreachable,
+    says_too_large,
+)
 
 # After so many calls that fail by themselves the rest is left for another time.
 MOST_FAILED_CALLS = 3
@@ -134,7 +142,7 @@ class Batches:
         if isinstance(error, Refused):
             self._refused = min(self._refused or length, length)
             self._worked = self._worked if self._worked < length else 0
-        else:
+        elif isinstance(error, (TooLarge, Silent)):
             self._is_large = True
         self._pending.extendleft(reversed(_parts(*part, (length + 1) // 2)))
 
@@ -176,7 +184,9 @@ class Batches:
         except Limiting:
             raise
         except ChainError as error:
-            if part[1] - part[0] == 1 and self._isolating:
+            # Also a cut connection or a garbled answer may be due to one of the calls.
+            is_single = part[1] - part[0] == 1
+            if self._isolating and (is_single or not isinstance(error, Unreachable)):
                 return error
             raise
 

@@ -50,6 +50,10 @@ class BrokenOff(TooLarge):
     """A large answer broke off, or did not arrive in time: it may arrive another time."""
 
 
+class Unreachable(ChainError):
+    """No connection, or a small answer that went on arriving after its time: that is due to no call."""
+
+
 class Silent(ChainError):
     """The node did not begin, or stopped, to answer in time."""
 
@@ -120,7 +124,7 @@ class _Body:
             raise TooLarge("the node's answer is too large")
         if chunk and time.monotonic() > self._deadline:
             is_large = self.received > _LARGE_BYTES
-            raise (BrokenOff if is_large else ChainError)("the node's answer took too long")
+            raise (BrokenOff if is_large else Unreachable)("the node's answer took too long")
         return bytes(chunk)
 
 
@@ -144,6 +148,8 @@ def _post(node: Node, question: Any, limits: Limits, read: Callable[[_Body], Any
             raise BrokenOff("the node's answer broke off") from None
         # The exception's text holds the whole address, so only its kind is reported.
         message = f"the node could not be reached ({type(error).__name__})"
+        if isinstance(error, requests.ConnectTimeout):
+            raise Unreachable(message) from None
         raise (Silent if isinstance(error, requests.ReadTimeout) else ChainError)(message) from None
 
 

@@ -12,6 +12,7 @@ from demo.contracts import deploy
 from tests.chain import LocalChain
 from tests.chains.faulty_node import Exchange, serving
 from tests.chains.mining import mined
+from tests.fault_proxy import lacking, proxying
 
 REFERENCE = bytes(range(16))
 HEX_QUANTITIES = {"chainId", "value", "gas", "maxFeePerGas", "maxPriorityFeePerGas"}
@@ -211,3 +212,16 @@ def test_a_node_that_cannot_simulate_says_nothing_about_the_payment(
         with pytest.raises(ChainError, match="could not simulate"):
             EvmClient([node.url], 31337).build_transfer(**asked)
         assert EvmClient([node.url, local_chain.url], 31337).build_transfer(**asked)["to"] == local_chain.usdc
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["header not found", "execution aborted (timeout = 5s)", "missing trie node 51ab", "upstream down"],
+)
+def test_a_node_that_could_not_simulate_refuses_nothing(local_chain: LocalChain, message: str) -> None:
+    with proxying(local_chain.url) as node:
+        node.break_with(lacking("eth_estimateGas", code=-32000, message=message))
+        with pytest.raises(ChainError, match="could not simulate"):
+            EvmClient([node.url], local_chain.chain_id).build_transfer(
+                token="", sender=local_chain.payer, recipient=local_chain.recipient, amount=1, reference=None
+            )

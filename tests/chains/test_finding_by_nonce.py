@@ -29,6 +29,9 @@ class Node:
     def urls(self) -> tuple[str, ...]:
         return (self.url,)
 
+    def quietly(self) -> "Node":
+        return self
+
     def batch(self, calls: list[Any], read: Callable[[list[Any]], Any]) -> Any:
         self.asked += 1
         if isinstance(self.answer, ChainError):
@@ -71,6 +74,18 @@ def test_no_usable_answer_is_an_error_and_unknown_is_none() -> None:
     with pytest.raises(ChainError):
         Nodes([Node("a", REFUSED), Node("b", ChainError("down"))]).find()
     assert Nodes([Node("a", ChainError("down")), Node("b", None)]).find() is None
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [RpcFault(-32005, "daily limit"), RpcFault(-32000, "upstream timed out"), RpcFault(-32603, "busy")],
+)
+def test_a_fault_of_the_moment_is_no_refusal_of_the_method(fault: RpcFault) -> None:
+    nodes = Nodes([Node("a", fault)])
+    for _ in range(2):
+        with pytest.raises(ChainError):
+            nodes.find()
+    assert nodes.nodes[0].asked == 2
 
 
 def test_a_real_node_tells_of_mined_transactions(local_chain: LocalChain) -> None:

@@ -56,10 +56,25 @@ def test_a_contract_signed_only_what_it_says_so_of_and_a_failing_node_says_nothi
         fault = RpcFault(code, message)
         return lambda calls: [fault if method == "eth_call" else "0x6001" for method, _ in calls]
 
-    for code, message in ((3, "execution reverted"), (-32603, "VM Exception: revert")):
+    for code, message in (
+        (3, "execution reverted"),
+        (3, "daily limit exceeded"),
+        (-32603, "VM Exception: revert"),
+        (-32603, "EVM error OutOfGas"),
+        (-32000, "execution reverted: too many requests"),
+        (-32000, "out of gas"),
+        (-32000, "invalid jump destination"),
+        (-32015, "VM execution error."),
+    ):
         assert not is_signed_by_contract(SIGNER.address, TEXT, "0x12", failing(code, message))
-    with pytest.raises(ChainError):
-        is_signed_by_contract(SIGNER.address, TEXT, "0x12", failing(-32005, "daily limit reached"))
+    for code, message in (
+        (-32005, "daily limit reached"),
+        (-32000, "header not found"),
+        (-32000, "execution aborted (timeout = 5s)"),
+        (-32000, "upstream unavailable"),
+    ):
+        with pytest.raises(ChainError):
+            is_signed_by_contract(SIGNER.address, TEXT, "0x12", failing(code, message))
     assert is_signed_by_contract(SIGNER.address, TEXT, "0x12", yes)
     assert not is_signed_by_contract(SIGNER.address, TEXT, "0x12", echo)
 

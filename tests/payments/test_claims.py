@@ -2,13 +2,14 @@
 
 import uuid
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from chains.clients import get_client
+from chains.clients.base import ChainClient
 from chains.models import Chain, Token
 from payments import outcomes
 from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest
-from payments.verification import claim_due
+from payments.verification import claim_due, verify_on_chain
 from tests.chain import LocalChain
 from tests.leases import end_leases
 from tests.payments.world import Clock, look, pay, submit
@@ -51,6 +52,32 @@ def test_a_result_without_the_claim_is_dropped_whole(
     request.refresh_from_db()
     assert (payment.status, request.amount_paid) == (Payment.Status.PROCESSING, 0)
     assert not ConsumedTransfer.objects.exists()
+
+
+def test_of_a_payment_whose_lease_was_lost_between_two_questions_nothing_more_is_asked_or_written(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
+) -> None:
+    kept, lost = (submit(request, pay(local_chain, request)) for request in (request_for(), request_for()))
+    Payment.objects.update(nonce=10**9, from_address=local_chain.payer, attempts=1)
+    lease, claimed = claim_due(Clock()())
+    before = Payment.objects.values().get(pk=lost.pk)
+    asked: list[list[str]] = []
+
+    class Slow:
+        """A client that takes long for its first answer."""
+
+        def transaction_counts(self, senders: Any) -> dict[str, int]:
+            lease.end(lost.pk)
+            return dict.fromkeys(senders, 0)
+
+        def look_up(self, hashes: Any, **options: Any) -> Any:
+            asked.append(list(hashes))
+            return get_client(kept.chain).look_up(hashes, **options)
+
+    verify_on_chain(kept.chain, claimed, lease, client=lambda _: cast(ChainClient, Slow()), now=Clock())
+    assert asked == [[kept.transaction_hash]]
+    assert Payment.objects.get(pk=kept.pk).status == Payment.Status.COMPLETED
+    assert Payment.objects.values().get(pk=lost.pk) == before
 
 
 def test_one_chain_without_nodes_does_not_keep_another_waiting(

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
+from eth_utils.address import to_checksum_address
 
-from chains.models import Token
+from chains.models import Chain, Token
+from demo.contracts import deploy
 from payments.models import PayerProof, Payment, PaymentRequest, Route
 from tests.chain import LocalChain
 from tests.conftest import Api
@@ -102,6 +104,28 @@ def test_a_signature_of_another_key_or_of_another_message_is_refused(
     elsewhere = prove(public, other, built, local_chain.payer, sign(local_chain, message))
     assert elsewhere.status_code == 404, "a route of another request"
     assert not PayerProof.objects.exists()
+
+
+def test_the_same_proof_again_is_the_first_even_while_no_node_answers(
+    public: Api, request_for: Make, local_chain: LocalChain
+) -> None:
+    wallet = to_checksum_address("0x" + "77" * 20)
+    deploy.mint(local_chain.url, local_chain.usdc, wallet, 10**9)
+    local_chain.rpc("anvil_setBalance", wallet, hex(10**19))
+    says_yes = "0x7f1626ba7e" + "00" * 28 + "5f5260205ff3"
+    local_chain.rpc("anvil_setCode", wallet, says_yes)
+    request = request_for(references=False)
+    built = build(public, request, wallet)
+    first = prove(public, request, built, wallet, "0x1234")
+    assert first.status_code == 200
+    local_chain.rpc("anvil_setCode", wallet, "0x5f5ffd")  # it says no from now on
+    assert prove(public, request, built, wallet, "0x12").status_code == 400, (
+        "another signature is asked about"
+    )
+    Chain.objects.update(rpc_urls=[])
+    again = prove(public, request, built, wallet, "0x1234")
+    assert (again.status_code, again.json()) == (200, first.json())
+    assert PayerProof.objects.count() == 1
 
 
 def test_an_expired_route_takes_no_proof(public: Api, request_for: Make, local_chain: LocalChain) -> None:
