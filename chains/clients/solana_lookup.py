@@ -92,8 +92,8 @@ def look_up(
     settled.sort(key=lambda each: looking.failing.includes(each[0]))
     failures: list[ChainError] = []
     for start in range(0, len(settled), _MOST_TRANSACTIONS):
-        part, failed = _settled(looking, settled[start : start + _MOST_TRANSACTIONS], blocks)
-        transactions |= part
+        of_part, failed = _settled(looking, settled[start : start + _MOST_TRANSACTIONS], blocks)
+        transactions |= of_part
         failures += failed
     if failures and len(failures) == len(settled):
         raise failures[0]
