@@ -25,10 +25,9 @@ from chains.clients.base import ChainError
 from chains.clients.evm_calls import address_word
 from chains.clients.evm_signed_calls import USER_OPERATION_EVENT, Execution, Way
 from chains.clients.quantities import data_bytes, hash32, json_object, quantity, to_hex
-from chains.clients.rpc import Call, JsonRpc, RpcFault, Unread, Why
+from chains.clients.rpc import Call, Failing, JsonRpc, RpcFault, Unread, Why
 
 MOST_KEPT = 10_000
-MOST_FAILING = 1000
 _METHOD_NOT_FOUND = -32601
 _METHOD_NOT_SUPPORTED = -32004
 # How nodes say that they no longer have the state of a block, or never offer it.
@@ -93,15 +92,13 @@ class EvidenceReader:
         self._node = node
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, str], Evidence] = OrderedDict()
-        self._failing: OrderedDict[str, None] = OrderedDict()
+        self._failing = Failing()
 
     def evidences(self, wanted: Sequence[Doubtful]) -> Evidences:
         """Return the evidence on these transactions, in two rounds of questions at most, whatever their number."""
         found = self._remembered(wanted)
         cases = [_Case(doubtful) for doubtful in wanted if doubtful.hash not in found]
-        # After a few calls that fail the rest is left for another time, so what failed before comes last.
-        with self._lock:
-            cases.sort(key=lambda case: case.doubtful.hash in self._failing)
+        cases.sort(key=lambda case: self._failing.includes(case.doubtful.hash))
         try:
             for questions, read in ((_Case.questions, _Case.read), (_Case.more_questions, _Case.read_more)):
                 self._ask(cases, questions, read)
@@ -124,19 +121,13 @@ class EvidenceReader:
         for case, theirs in asked:
             own = [next(answers) for _ in theirs]
             if any(isinstance(answer, Unread) and answer.why is Why.FAILED for answer in own):
-                self._note_failing(case.doubtful.hash)
+                self._failing.note([case.doubtful.hash])
             try:
                 read(case, own)
             except _Gone:
                 case.is_gone = True
             except ChainError:
                 case.is_unanswered = True
-
-    def _note_failing(self, hash_: str) -> None:
-        with self._lock:
-            self._failing[hash_] = None
-            while len(self._failing) > MOST_FAILING:
-                self._failing.popitem(last=False)
 
     def _remembered(self, wanted: Sequence[Doubtful]) -> dict[str, Evidence]:
         with self._lock:

@@ -17,12 +17,13 @@ from typing import Any, TypeVar
 
 from chains.clients.base import ChainError, NodeHealth
 from chains.clients.nodes import Lagging, Limiting, LogLimits, Node, WrongChain
-from chains.clients.rpc_batches import Batches, Unread, Why, is_too_large
+from chains.clients.rpc_batches import Batches, Failing, Unread, Why, is_too_large
 from chains.clients.rpc_transport import BrokenOff, Call, Limits, RpcFault, TooLarge, ask, ask_streamed
 
 __all__ = [
     "BrokenOff",
     "Call",
+    "Failing",
     "Identity",
     "JsonRpc",
     "RpcFault",

@@ -5,8 +5,9 @@ A batch whose answer is too large, breaks off or is garbled is halved too, and n
 on what was asked. A node that fails a single, trivial call as well is down, and is not asked any further.
 """
 
+import threading
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from chains.clients.rpc_transport import (
 # After so many calls that fail by themselves the rest is left for another time.
 MOST_FAILED_CALLS = 3
 SPLITTING_SECONDS = 30.0
+MOST_FAILING = 1000
 
 _TOO_LONG = "the node took too long to answer in small batches"
 
@@ -54,6 +56,26 @@ class Unread:
     def may_be_large(self) -> bool:
         """Whether it is to be read alone: its own answer is too large, or there was no time to find whose is."""
         return self.why in (Why.LARGE, Why.BESIDE_LARGE)
+
+
+class Failing:
+    """What a node failed at by itself. It is asked for after the rest, since a few failures end a round."""
+
+    def __init__(self) -> None:
+        self._names: OrderedDict[str, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def note(self, names: Iterable[str]) -> None:
+        """Remember these."""
+        with self._lock:
+            self._names |= dict.fromkeys(names)
+            while len(self._names) > MOST_FAILING:
+                self._names.popitem(last=False)
+
+    def includes(self, name: str) -> bool:
+        """Return whether the node failed at it before; a key to sort by."""
+        with self._lock:
+            return name in self._names
 
 
 _Part = tuple[int, int]  # the first call, and the first after it

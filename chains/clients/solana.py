@@ -28,7 +28,7 @@ from chains.clients.base import (
     Watch,
 )
 from chains.clients.nodes import WrongChain
-from chains.clients.rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc
+from chains.clients.rpc import HEAD_ALLOWANCE, Call, Failing, Identity, JsonRpc
 from chains.clients.solana_accounts import (
     TOKEN_PROGRAMS,
     mint_decimals,
@@ -77,6 +77,7 @@ class SolanaClient:
         identity = Identity(_GENESIS, self._is_right_cluster, (("getSlot", [CONFIRMED]), whole))
         self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
         self._fees = FeeBook(clock)
+        self._failing = Failing()
         self._search = ReferenceSearch(self._rpc, lambda hashes: self.look_up(hashes, with_finality=False))
 
     def health(self) -> list[NodeHealth]:
@@ -104,7 +105,12 @@ class SolanaClient:
         def look(node: JsonRpc, hashes: Sequence[str]) -> Snapshot:
             node.batch([_GENESIS], self._demand_right_cluster)
             snapshot = solana_lookup.look_up(
-                node, hashes, with_finality=with_finality, mentioning=mentioning, fees=self._fees
+                node,
+                hashes,
+                with_finality=with_finality,
+                mentioning=mentioning,
+                fees=self._fees,
+                failing=self._failing,
             )
             unreadable.update(snapshot.contradicted)
             return snapshot

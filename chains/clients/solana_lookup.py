@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from chains.clients import solana_transfers
 from chains.clients.base import Block, ChainError, Head, Snapshot, TransactionFacts
-from chains.clients.rpc import Call, JsonRpc, RpcFault, Unread, Why
+from chains.clients.rpc import Call, Failing, JsonRpc, RpcFault, Unread, Why
 from chains.clients.solana_answers import blockhash, mapping, sequence, sound, value_of, whole
 from chains.clients.solana_entries import Entry, read_entry
 from chains.clients.solana_fees import EpochSchedule, FeeBook, Fees, MintFee
@@ -56,6 +56,7 @@ class _Looking:
     node: JsonRpc
     mentioning: Collection[str]
     fees: FeeBook
+    failing: Failing
 
 
 def look_up(
@@ -65,6 +66,7 @@ def look_up(
     with_finality: bool,
     mentioning: Collection[str] = (),
     fees: FeeBook | None = None,
+    failing: Failing | None = None,
 ) -> Snapshot:
     """Return what one node reports, in one HTTP request for each 25 transactions or so. Raises ChainError.
 
@@ -86,9 +88,15 @@ def look_up(
         (name, status) for name, status in statuses.items() if status and status.commitment != "processed"
     ]
     blocks = _blocks(node, sorted({status.slot for _, status in settled}))
-    looking = _Looking(node, mentioning, fees or FeeBook())
+    looking = _Looking(node, mentioning, fees or FeeBook(), failing or Failing())
+    settled.sort(key=lambda each: looking.failing.includes(each[0]))
+    failures: list[ChainError] = []
     for start in range(0, len(settled), _MOST_TRANSACTIONS):
-        transactions |= _settled(looking, settled[start : start + _MOST_TRANSACTIONS], blocks)
+        of_part, failed = _settled(looking, settled[start : start + _MOST_TRANSACTIONS], blocks)
+        transactions |= of_part
+        failures += failed
+    if failures and len(failures) == len(settled):
+        raise failures[0]
     unreadable = frozenset(name for name, _ in settled if transactions[name] is None)
     shown = {name: facts for name, facts in transactions.items() if name not in unreadable}
     return Snapshot(head, shown, unreadable)
@@ -131,13 +139,16 @@ def _blocks(node: JsonRpc, slots: Sequence[int]) -> dict[int, Block]:
 
 def _settled(
     looking: _Looking, statuses: Sequence[tuple[str, _Status]], blocks: Mapping[int, Block]
-) -> dict[str, TransactionFacts | None]:
-    """Return what the node can show of these transactions, None for what it can't."""
+) -> tuple[dict[str, TransactionFacts | None], list[ChainError]]:
+    """Return what the node can show of these transactions, None for what it can't, and the calls' failures."""
     calls: list[Call] = [("getTransaction", [name, _TRANSACTION]) for name, _ in statuses]
     answers = looking.node.batch(calls, list, isolating=True)
-    failures = [a for a in answers if isinstance(a, Unread) and a.why is not Why.LARGE]
-    if failures and len(failures) == len(answers):
-        raise failures[0].error
+    failures = [a.error for a in answers if isinstance(a, Unread) and a.why is not Why.LARGE]
+    looking.failing.note(
+        name
+        for (name, _), answer in zip(statuses, answers, strict=True)
+        if isinstance(answer, Unread) and answer.why is Why.FAILED
+    )
     entries = [
         _usable(_entry, name, status, answer)
         for (name, status), answer in zip(statuses, answers, strict=True)
@@ -149,12 +160,13 @@ def _settled(
         for mint in solana_transfers.fee_mints(entry)
     }
     fees = looking.fees.ask(looking.node, mints)
-    return {
+    shown = {
         name: None
         if entry is None
         else _usable(_facts, name, status, entry, blocks.get(status.slot), looking.mentioning, fees)
         for (name, status), entry in zip(statuses, entries, strict=True)
     }
+    return shown, failures
 
 
 def _usable(read: Callable[..., _Meaning], name: str | int, *answers: Any) -> _Meaning | None:

@@ -5,13 +5,16 @@ from collections.abc import Callable
 import pytest
 from eth_utils.address import to_checksum_address
 
+from chains.clients import get_client
 from chains.clients.base import ChainError
 from chains.clients.evm import EvmClient
+from chains.models import Chain
 from tests import fault_proxy
 from tests.chain import LocalChain
 from tests.chains.mining import mined
-from tests.fault_proxy import Exchange, Fault, FaultProxy, Json
+from tests.fault_proxy import Exchange, Fault, FaultProxy, Json, proxying
 from tests.nodes.limits import call_by_call, untraced
+from tests.solana.ledger import LocalLedger, new_address
 
 Nodes = Callable[[int], list[FaultProxy]]
 Clients = Callable[[list[FaultProxy]], EvmClient]
@@ -131,3 +134,34 @@ def test_a_node_that_has_no_time_for_the_state_is_asked_again(
     node.break_with(call_by_call(fail))
     found = client_for([node]).look_up([hash_], with_finality=False)
     assert (hash_ not in found.contradicted) is is_answered
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_solana_transactions_at_which_the_node_breaks_off_stop_no_other(
+    solana: Chain, local_ledger: LocalLedger, count: int
+) -> None:
+    """Not even for long where there are so many of them that a look leaves the rest for another time."""
+    sent = sorted(local_ledger.send(local_ledger.coin_move(new_address(), 10**7)) for _ in range(10))
+    for signature in sent:
+        local_ledger.finalize(signature)
+    poison = sent[:count]
+
+    def answer(exchange: Exchange) -> None:
+        is_asked = any(
+            q["method"] == "getTransaction" and q["params"][0] in poison for q in exchange.questions
+        )
+        (fault_proxy.reset if is_asked else fault_proxy.truth)(exchange)
+
+    with proxying(local_ledger.url) as node:
+        node.break_with(answer)
+        solana.rpc_urls = [node.url]
+        client = get_client(solana)
+        seen: set[str] = set()
+        for _ in range(3):
+            try:
+                found = client.look_up(sent, with_finality=False)
+            except ChainError:
+                continue  # nothing was read but what fails
+            seen |= {name for name, facts in found.transactions.items() if facts and facts.block}
+        assert seen == set(sent) - set(poison)
+        assert client.health()[0].state == "answering"
