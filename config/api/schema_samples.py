@@ -133,7 +133,8 @@ def _with_client(name: str, base_url: str, arguments: Mapping[str, Any]) -> str:
         given.append(f"idempotency_key={_source(_IDEMPOTENCY_KEY)}")
     return (
         "import os\n\nimport quittance\n\n"
-        f'client = quittance.Client(os.environ["QUITTANCE_API_KEY"], base_url="{base_url}")\n'
+        'client = quittance.Client(\n    os.environ["QUITTANCE_API_KEY"],\n'
+        f"    base_url={_source(base_url)},\n)\n"
         f"{result} = {_called(f'client.{call}', given)}\n"
     )
 
