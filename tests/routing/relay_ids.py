@@ -17,11 +17,17 @@ VECTORS = json.loads((Path(__file__).parent / "recordings" / "relay_orders.json"
 
 _FEE = "Fee(string recipientChainId,bytes recipient,string currencyChainId,bytes currency,uint256 amount)"
 _PAYMENT = "InputPayment(string chainId,bytes currency,uint256 amount,uint256 weight)"
-_REFUND = "InputRefund(string chainId,bytes recipient,bytes currency,uint256 minimumAmount,uint32 deadline,bytes extraData)"
+_REFUND = (
+    "InputRefund(string chainId,bytes recipient,bytes currency,"
+    "uint256 minimumAmount,uint32 deadline,bytes extraData)"
+)
 _INPUT = "Input(InputPayment payment,InputRefund[] refunds)"
 _PAID = "OutputPayment(bytes recipient,bytes currency,uint256 minimumAmount,uint256 expectedAmount)"
 _OUTPUT = "Output(string chainId,OutputPayment[] payments,uint32 deadline,bytes[] calls,bytes extraData)"
-_ORDER = "Order(string version,string solverChainId,address solver,uint256 salt,Input[] inputs,Output output,Fee[] fees)"
+_ORDER = (
+    "Order(string version,string solverChainId,address solver,uint256 salt,"
+    "Input[] inputs,Output output,Fee[] fees)"
+)
 
 
 def order_id(order: Mapping[str, Any]) -> bytes:
