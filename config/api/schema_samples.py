@@ -121,7 +121,7 @@ def _curl(
         parts.append(f'-H "Idempotency-Key: {_IDEMPOTENCY_KEY}"')
     if body is not None:
         parts.append('-H "Content-Type: application/json"')
-        parts.append("-d " + shlex.quote(json.dumps(body, indent=2)))
+        parts.append("-d " + shlex.quote(json.dumps(body, indent=2).replace("\n", "\n  ")))
     return " \\\n  ".join(parts)
 
 
