@@ -41,10 +41,12 @@ from demo.world_env import (
     reach_loopback_directly,
     shop_environment,
     web_environment,
+    write_settings,
 )
 
 WORLD = Path(os.environ.get("WORLD_DIRECTORY", LOCAL / "world")).resolve()
 LOGS = WORLD / "logs"
+SETTINGS = WORLD / "settings.sh"
 SHOP_MERCHANT = "Harbour Coffee"
 BLOCK_SECONDS = 2.0
 MOST_RESTARTS = 3
@@ -109,6 +111,7 @@ def _start_and_watch(running: list[Child]) -> None:
     _check_settings(memory)
     at = _start_services(running)
     environment = web_environment(memory, at)
+    write_settings(memory, at, SETTINGS)
     _set_up(memory, at, environment)
     parts = _parts(memory, at, environment)
     for part in parts:
@@ -324,11 +327,17 @@ def _tell(memory: Memory, at: Addresses) -> None:
             f"{at.aggregator}  (speaks LI.FI's interface, and really moves tokens between these chains)",
         ),
         ("Documentation", "README.md and docs/"),
+        ("manage.py", f"(. {_short(SETTINGS)}; .venv/bin/python manage.py help)"),
         ("Logs", f"{LOGS}/, {WORLD}/*/*.log"),
     ]
     summary(
         "Quittance runs. Buy something in the shop:", rows, "Ctrl-C stops everything; what was made stays."
     )
+
+
+def _short(path: Path) -> str:
+    """Return the path as it is typed in the repository's folder."""
+    return str(path.relative_to(REPOSITORY)) if path.is_relative_to(REPOSITORY) else str(path)
 
 
 def _solana_row(at: Addresses) -> str:

@@ -1,7 +1,9 @@
-"""What the local world remembers (its secrets) and what it tells the processes (their environment)."""
+"""What the local world remembers (its secrets) and the environment of its processes."""
 
 import os
 import secrets
+import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,11 +50,7 @@ class Memory:
 
     def _write(self) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        draft = self._path.with_suffix(".new")
-        draft.unlink(missing_ok=True)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.writelines(f"{name}={value}\n" for name, value in self._values.items())
-        draft.replace(self._path)
+        _write_privately(self._path, (f"{name}={value}" for name, value in self._values.items()))
 
 
 @dataclass(frozen=True)
@@ -71,13 +69,22 @@ class Addresses:
 
 def web_environment(memory: Memory, at: Addresses) -> dict[str, str]:
     """The environment of manage.py, web, worker and beat: this process's own and the service's settings."""
+    return {**os.environ, "PYTHONUNBUFFERED": "1", **_settings(memory, at)}
+
+
+def write_settings(memory: Memory, at: Addresses, path: Path) -> None:
+    """Write the service's settings as a script for shells, so that manage.py can be run beside the world."""
+    _write_privately(
+        path, (f"export {name}={shlex.quote(value)}" for name, value in _settings(memory, at).items())
+    )
+
+
+def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
     return {
-        **os.environ,
-        "PYTHONUNBUFFERED": "1",
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "SECRET_KEY": memory["SECRET_KEY"],
         "ENCRYPTION_KEYS": memory["ENCRYPTION_KEYS"],
-        "DEBUG": "True",
+        "DEBUG": os.environ.get("DEBUG", "False"),  # with it, errors would show Django's own pages
         "ENVIRONMENT": "staging",
         "BASE_URL": at.web,
         "CHECKOUT_URL": at.web,
@@ -128,6 +135,15 @@ def shop_environment(memory: Memory, at: Addresses, directory: Path) -> dict[str
         "SHOP_DATABASE": str(directory / "shop.sqlite3"),
         "RECIPIENT_ADDRESS": anvil.MERCHANT_ADDRESS,
     }
+
+
+def _write_privately(path: Path, lines: Iterable[str]) -> None:
+    """Replace the file by these lines, for its owner's eyes only."""
+    draft = path.with_suffix(".new")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.writelines(f"{line}\n" for line in lines)
+    draft.replace(path)
 
 
 def _kept() -> dict[str, str]:

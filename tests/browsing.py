@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Playwright
+    from collections.abc import Callable
+
+    from playwright.sync_api import Browser, BrowserContext, Locator, Playwright
 
 # Chromium's own background traffic is of no use here, and offline it only fills the log.
 QUIET = (
@@ -64,3 +66,35 @@ def launch_profile(playwright: "Playwright", folder: Path, **options: Any) -> "B
 
 def _path() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+# Where an element is once it has been there for two frames; nothing where it was taken away meanwhile.
+_RESTING = """(element) => new Promise((resolve) => {
+  const look = (before) => requestAnimationFrame(() => {
+    if (!element.isConnected) return resolve(null);
+    const { x, y, width, height } = element.getBoundingClientRect();
+    const now = [x, y, width, height];
+    if (width && height && `${now}` === `${before}`) resolve({ x, y, width, height });
+    else look(now);
+  });
+  look([]);
+})"""
+
+
+def resting_box(part: "Locator") -> dict[str, float]:
+    """Return where a part of the page is in the window, once it rests there, however often it is redrawn before."""
+    for _ in range(100):
+        box: dict[str, float] | None = part.evaluate(_RESTING)
+        if box is not None:
+            return box
+    raise AssertionError(f"{part} never rests")
+
+
+def resting_picture(part: "Locator", picture: "Callable[[dict[str, float]], bytes]") -> bytes:
+    """Return the picture that is taken of a box while the part rests there before and after."""
+    for _ in range(20):
+        box = resting_box(part)
+        taken = picture(box)
+        if resting_box(part) == box:
+            return taken
+    raise AssertionError(f"{part} never rests")

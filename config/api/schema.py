@@ -16,6 +16,7 @@ from rest_framework import serializers
 from config.api import schema_errors
 from config.api.errors import ErrorCode
 from config.api.schema_components import HEADERS, SECURITY_SCHEMES
+from config.api.schema_samples import add_samples
 from config.api.serializers import StrictSerializer
 
 Described = TypeVar("Described", bound=type[serializers.BaseSerializer[Any]])
@@ -234,6 +235,7 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
         "headers": HEADERS,
         "securitySchemes": SECURITY_SCHEMES,
     }
+    add_samples(tidied)
     return tidied
 
 

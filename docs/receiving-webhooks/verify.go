@@ -39,7 +39,7 @@ func Verify(header string, body []byte, secret string, now time.Time) (*Event, e
 		return nil, errors.New("webhooks: the secret is not set") // anybody could sign with an empty one
 	}
 	var timestamp string
-	var signatures []string // two while a secret is being rotated
+	var signatures []string // several while a secret is being rotated
 	for _, field := range strings.Split(header, ",") {
 		switch name, value, _ := strings.Cut(field, "="); name {
 		case "t":

@@ -19,7 +19,7 @@ export function verify(header, body, secret, now = Date.now() / 1000) {
     throw new InvalidSignature("Signed too long ago, or in the future.");
   }
   const expected = Buffer.from(createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest("hex"));
-  // While a secret is being rotated there are two v1=, and one that matches is enough.
+  // While a secret is being rotated there are several v1=, and one that matches is enough.
   const signatures = fields.filter(([name]) => name === "v1").map(([, value]) => Buffer.from(value));
   if (!signatures.some((each) => each.length === expected.length && timingSafeEqual(each, expected))) {
     throw new InvalidSignature("No signature matches.");

@@ -22,7 +22,7 @@ function verify_webhook(?string $header, string $body, string $secret, ?int $now
         if ($name === 't') {
             $timestamp = $value;
         } elseif ($name === 'v1') {
-            $signatures[] = $value; // two while a secret is being rotated
+            $signatures[] = $value; // several while a secret is being rotated
         }
     }
     if (!preg_match('/^[0-9]{1,12}$/D', $timestamp)) {

@@ -23,7 +23,7 @@ def verify(header: str | None, body: bytes, secret: str, now: float | None = Non
     if abs((time.time() if now is None else now) - int(timestamp)) > TOLERANCE_SECONDS:
         raise InvalidSignature("Signed too long ago, or in the future.")
     expected = hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
-    # While a secret is being rotated there are two v1=, and one that matches is enough.
+    # While a secret is being rotated there are several v1=, and one that matches is enough.
     signatures = [value for name, value in fields if name == "v1"]
     if not any(hmac.compare_digest(expected.encode(), each.encode()) for each in signatures):
         raise InvalidSignature("No signature matches.")

@@ -19,7 +19,7 @@ module QuittanceWebhook
     raise InvalidSignature, "Signed too long ago, or in the future." if (now - timestamp.to_i).abs > TOLERANCE_SECONDS
 
     expected = OpenSSL::HMAC.hexdigest("SHA256", secret, "#{timestamp}.#{body}")
-    # While a secret is being rotated there are two v1=, and one that matches is enough.
+    # While a secret is being rotated there are several v1=, and one that matches is enough.
     signatures = fields.filter_map { |name, value| value if name == "v1" }
     unless signatures.any? { |each| OpenSSL.secure_compare(expected, each) }
       raise InvalidSignature, "No signature matches."

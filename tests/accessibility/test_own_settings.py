@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from chains.models import Chain
 from payments.models import FailureCode, Payment, PaymentRequest
 from tests.accessibility.page_rules import demand_none, violations
+from tests.browsing import resting_picture
 from tests.payments.world import ON_ITS_WAY
 from tests.pictures import picture
 from tests.wallets.conftest import AddWallet, Create
@@ -64,7 +65,10 @@ def own_colours(page: Page) -> Iterator[Page]:
 
 def colours(part: Locator) -> list[str]:
     """Return the two colours that most of this is painted in."""
-    png = base64.b64encode(part.screenshot()).decode()
+    part.scroll_into_view_if_needed()
+    png = base64.b64encode(
+        resting_picture(part, lambda box: part.page.screenshot(clip=FloatRect(**box)))
+    ).decode()
     blank = part.page.context.new_page()
     found = blank.evaluate(_COLOURS, png)
     blank.close()
@@ -73,9 +77,10 @@ def colours(part: Locator) -> list[str]:
 
 def marker(step: Locator) -> bytes:
     """Return a picture of the mark before a step's words."""
-    box = step.bounding_box()
-    assert box
-    return step.page.screenshot(clip={"x": box["x"], "y": box["y"] - 2, "width": 32, "height": 32})
+    return resting_picture(
+        step,
+        lambda box: step.page.screenshot(clip={"x": box["x"], "y": box["y"] - 2, "width": 32, "height": 32}),
+    )
 
 
 def expect_edges(page: Page) -> None:

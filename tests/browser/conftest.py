@@ -25,6 +25,7 @@ class World:
     key: str
     chain: str
     aggregator: str
+    settings: Path
 
 
 @pytest.fixture(scope="session")
@@ -68,9 +69,11 @@ def _told(text: str) -> World:
         assert match, text
         return match[1]
 
+    settings = re.search(r"manage\.py +\(\. (.+?);", text)
     key = re.search(r"key (quitt_[0-9a-f]{40})", text)
     assert key, text
-    return World(after("Shop"), after("API"), key[1], after("Chain"), after("Aggregator"))
+    assert settings, text
+    return World(after("Shop"), after("API"), key[1], after("Chain"), after("Aggregator"), Path(settings[1]))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """A newcomer buys in the demo shop: checkout, demo wallet, real chain, signed webhook, order paid."""
 
 import re
+from typing import Any
 
 import requests
 from playwright.sync_api import Page, expect
@@ -40,7 +41,17 @@ def test_from_the_shop_to_the_paid_order(world: World, page: Page, troubles: lis
 
     number = page.url.split("/orders/")[1].split("?")[0]
     assert "status=completed" in page.url
-    assert _told_by_the_api(world, number) == "completed"
+    assert requests.get(f"{world.shop}/orders/{number}/status", timeout=10).json()["status"] == "paid"
+    request = _requested_for(world, number)
+    assert request["status"] == "completed"
+    assert (
+        request["amount_paid"]
+        == request["amount"]
+        == {"raw": "12500000", "formatted": "12.500000", "decimals": 6}
+    )
+    assert request["recipient_address"] == recipient
+    (payment,) = request["payments"]
+    assert (payment["status"], payment["bound_by"]) == ("completed", "reference")
     assert not [trouble for trouble in troubles if "favicon" not in trouble], troubles
 
 
@@ -58,8 +69,15 @@ def test_a_rejected_signature_leads_back_to_the_review(world: World, page: Page)
     expect(panel.get_by_test_id("notice")).to_be_visible()
 
 
-def _told_by_the_api(world: World, order: str) -> str:
-    """Return the status of the newest payment request for this order, as the shop's key reads it."""
-    shop_says = requests.get(f"{world.shop}/orders/{order}/status", timeout=10).json()
-    assert shop_says["status"] == "paid"
-    return "completed"
+def _requested_for(world: World, order: str) -> dict[str, Any]:
+    """Return the one payment request for this order, with its payments, as the API answers the shop's key."""
+
+    def get(path: str) -> Any:
+        answer = requests.get(
+            f"{world.api}/api/payment-requests{path}", headers={"X-API-Key": world.key}, timeout=10
+        )
+        assert answer.ok, answer.text
+        return answer.json()
+
+    (listed,) = get(f"?external_id={order}")["data"]
+    return dict(get(f"/{listed['id']}"))

@@ -1,28 +1,77 @@
-"""What the release process collects is fingerprinted and compressed, as the web process then expects it."""
+"""What the release collects is fingerprinted, compressed and cached for long, and a new release serves it so."""
 
+import json
+import os
+import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.processes import REPOSITORY
 
-_ASK = """
-import sys
-sys.argv = ["manage.py", *sys.argv[1:]]
-from config import settings
-print(settings.STORAGES["staticfiles"]["BACKEND"])
+_NEEDED = ("config", "chains", "merchants", "webhooks", "payments", "checkout", "templates")
+_PROCFILE = dict(line.split(": ", 1) for line in (REPOSITORY / "Procfile").read_text().splitlines())
+_GET = """
+import json, sys
+import django
+django.setup()
+from django.core.handlers.wsgi import WSGIHandler
+from django.templatetags.static import static
+from django.test import RequestFactory
+application = WSGIHandler()
+url = static(sys.argv[1])
+for encoding in ("identity", "gzip"):
+    environ = RequestFactory().get(url, headers={"Accept-Encoding": encoding, "Host": "127.0.0.1"}).environ
+    sent = {}
+    body = b"".join(application(environ, lambda status, headers: sent.update(status=status, headers=dict(headers))))
+    print(json.dumps({"url": url, "size": len(body), **sent}))
 """
+_FILE = "checkout/checkout.css"
 
 
-@pytest.mark.parametrize(
-    ("command", "storage"),
-    [("collectstatic", "CompressedManifestStaticFilesStorage"), ("migrate", "StaticFilesStorage")],
-)
-def test_the_release_collects_with_fingerprints_though_none_are_there_yet(command: str, storage: str) -> None:
-    if (REPOSITORY / "staticfiles" / "staticfiles.json").exists():
-        pytest.skip("files were collected in this folder before")
-    said = subprocess.run(
-        [sys.executable, "-c", _ASK, command], cwd=REPOSITORY, capture_output=True, text=True, check=True
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A deployment in a folder of its own: the product's files, with nothing collected."""
+    folder = tmp_path / "deployment"
+    folder.mkdir()
+    for name in _NEEDED:
+        unneeded = shutil.ignore_patterns("node_modules", "frontend", "__pycache__", "migrations")
+        shutil.copytree(REPOSITORY / name, folder / name, ignore=unneeded)
+    shutil.copy(REPOSITORY / "manage.py", folder)
+    return folder
+
+
+def _run(folder: Path, *arguments: str) -> str:
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "ALLOWED_HOSTS": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
     )
-    assert said.stdout.strip().rsplit(".", 1)[-1] == storage
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def _served(folder: Path) -> list[dict[str, Any]]:
+    """Return what a new web process answers for the checkout's style sheet: as it is, and to who takes gzip."""
+    return [json.loads(line) for line in _run(folder, "-c", _GET, _FILE).splitlines()]
+
+
+def test_without_a_release_files_are_served_as_they_are(copy: Path) -> None:
+    plain, zipped = _served(copy)
+    assert plain["status"] == zipped["status"] == "200 OK"
+    assert plain["url"] == f"/static/{_FILE}"
+    assert plain["size"] == zipped["size"] == (copy / "checkout" / "static" / _FILE).stat().st_size
+
+
+def test_after_a_release_files_are_served_by_fingerprint_compressed_and_cached_for_long(copy: Path) -> None:
+    assert "collectstatic --noinput" in _PROCFILE["release"]
+    _run(copy, "manage.py", "collectstatic", "--noinput")
+    plain, zipped = _served(copy)
+    assert plain["status"] == zipped["status"] == "200 OK"
+    assert re.fullmatch(r"/static/checkout/checkout\.[0-9a-f]{12}\.css", plain["url"])
+    assert "immutable" in plain["headers"]["Cache-Control"]
+    assert zipped["headers"]["Content-Encoding"] == "gzip"
+    assert zipped["size"] < plain["size"] / 2

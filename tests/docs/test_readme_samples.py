@@ -5,6 +5,7 @@ import os
 import runpy
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -60,11 +61,15 @@ def settled(
 
 @pytest.fixture
 def shop(settled: dict[str, str], tmp_path: Path) -> Iterator[str]:
-    """The receiving sample, served on loopback over a database with one open order; its webhook URL."""
+    """The receiving sample, served on loopback over the page's own tables; its webhook URL."""
+    (tmp_path / "tables.sql").write_text(sample_with(README, "sql", "seen_events"))
+    (command,) = [
+        line for line in sample_with(README, "sh", "tables.sql").splitlines() if "tables.sql" in line
+    ]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(["bash", "-euc", command], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True)
     with closing(_orders()) as database, database:
-        database.execute("CREATE TABLE seen_events (id TEXT PRIMARY KEY)")
-        database.execute("CREATE TABLE orders (id TEXT PRIMARY KEY, status TEXT)")
-        database.execute("INSERT INTO orders VALUES ('order-1001', 'open'), ('test-order', 'open')")
+        database.execute("INSERT INTO orders VALUES ('test-order', 'open')")
     program = tmp_path / "receive.py"
     program.write_text(sample_with(README, "python", "def verify"))
     app: Flask = runpy.run_path(str(program))["app"]

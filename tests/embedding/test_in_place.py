@@ -6,6 +6,7 @@ from typing import Any
 from playwright.sync_api import FrameLocator, Page, expect
 
 from payments.models import PaymentRequest
+from tests.browsing import resting_box
 from tests.embedding.shop import Shop
 from tests.pictures import picture
 from tests.processes import eventually
@@ -34,7 +35,7 @@ def test_it_is_as_high_as_its_content(page: Page, shop: Shop, create: Create, tr
         10,
     )
     picture(page, "embedded, in the shop's page")
-    before = page.locator("iframe").bounding_box()["height"]
+    before = resting_box(page.locator("iframe"))["height"]
     frame.get_by_text("Already paid").click()
     frame.get_by_text("Technical details").click()
     eventually(lambda: page.locator("iframe").bounding_box()["height"] > before, "the frame grew", 10)

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import FrameLocator, Page, expect
 
 from payments.models import PaymentRequest
-from tests.browsing import PHONE
+from tests.browsing import PHONE, resting_box
 from tests.embedding.shop import Shop
 from tests.pictures import picture
 from tests.processes import eventually
@@ -46,8 +46,9 @@ def test_a_dialog_opens_over_the_page_and_tells_the_status(
 ) -> None:
     opened(page, shop, request_)
     expect(page.get_by_role("dialog", name="Payment")).to_be_visible()
-    assert page.locator("iframe").get_attribute("title") == "Payment"
+    expect(page.locator("iframe")).to_have_attribute("title", "Payment")
     picture(page, "embedded, over the shop's page")
+    eventually(lambda: told(page, "status"), "the shop was told", 10)
     assert told(page, "status") == [{"paymentRequestId": request_["id"], "status": "active"}]
     assert page.url.startswith(shop.origin)
     assert troubles == []
@@ -125,8 +126,7 @@ def test_the_checkouts_link_back_takes_the_whole_window(page: Page, shop: Shop, 
 @pytest.mark.parametrize("page", [{"viewport": PHONE, "has_touch": True, "is_mobile": True}], indirect=True)
 def test_on_a_phone_it_takes_the_whole_screen(page: Page, shop: Shop, request_: dict[str, Any]) -> None:
     opened(page, shop, request_)
-    box = page.get_by_role("dialog").bounding_box()
-    assert box == {"x": 0, "y": 0, **PHONE}
+    assert resting_box(page.get_by_role("dialog")) == {"x": 0, "y": 0, **PHONE}
 
 
 @pytest.mark.parametrize(

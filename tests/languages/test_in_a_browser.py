@@ -1,6 +1,7 @@
 """The page in real Chromium: from right to left, in long words at 320 px, switched with scripts and without."""
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from tests.accessibility.page_rules import assert_accessible
+from tests.browsing import resting_box
 from tests.embedding.wallets import announce
 
 # The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
@@ -46,9 +48,7 @@ def sideways(page: Page) -> int:
 
 def left(page: Page, selector: str) -> float:
     """Where an element begins, from the left."""
-    box = page.locator(selector).bounding_box()
-    assert box
-    return box["x"]
+    return resting_box(page.locator(selector))["x"]
 
 
 def test_arabic_is_mirrored_and_amounts_are_not(opened: Callable[..., Page]) -> None:
@@ -62,7 +62,7 @@ def test_arabic_is_mirrored_and_amounts_are_not(opened: Callable[..., Page]) -> 
     assert address.evaluate("node => getComputedStyle(node).direction") == "ltr"
     assert left(page, ".merchant__logo") > left(page, ".merchant__name")
     assert sideways(page) <= 0
-    assert "USDC" in page.inner_text("#panel")
+    expect(page.locator("#panel")).to_contain_text("USDC", use_inner_text=True)
 
 
 @pytest.mark.parametrize("tag", ["de", "fr", "ru", "ja", "ar"])
@@ -93,12 +93,12 @@ def test_the_language_is_switched_by_hand(opened: Callable[..., Page]) -> None:
 
 def test_the_language_is_switched_without_scripts(opened: Callable[..., Page]) -> None:
     page = opened(locale="de-DE", scripts=False)
-    assert "Mit Ihrer Wallet zahlen" in page.inner_text("#panel")
+    expect(page.locator("#panel")).to_contain_text("Mit Ihrer Wallet zahlen", use_inner_text=True)
     page.locator(".languages summary").click()
     page.locator(".languages a[lang='tr']").click()
-    assert page.locator("html").get_attribute("lang") == "tr"
-    assert "?lang=tr" in page.url
-    assert "Cüzdanınızla ödeyin" in page.inner_text("#panel")
+    expect(page.locator("html")).to_have_attribute("lang", "tr")
+    expect(page).to_have_url(re.compile(r"\?lang=tr"))
+    expect(page.locator("#panel")).to_contain_text("Cüzdanınızla ödeyin", use_inner_text=True)
 
 
 @pytest.mark.parametrize("tag", ["ar", "ja", "ru", "zh-Hans"])

@@ -9,7 +9,6 @@ from solders.pubkey import Pubkey
 
 from payments.routing import reading
 from payments.routing.base import Side, Wanted
-from payments.routing.relay_order import read_order
 from tests.routing.offers import (
     DEPOSITORY,
     HERE,
@@ -23,6 +22,7 @@ from tests.routing.offers import (
     WANTED,
     WANTED_ON_SOLANA,
 )
+from tests.routing.relay_ids import order_id
 
 API = "https://relay.example"
 KEY = "a-key-that-is-only-in-a-header"
@@ -105,11 +105,11 @@ def quote(
 ) -> dict[str, Any]:
     """Return Relay's answer to a quote for `wanted`; `order` takes the place of the one that would be right."""
     data = copy.deepcopy(dict(order)) if order is not None else order_data(wanted, amount_in)
-    order_id = read_order(data).id
+    id_ = order_id(data)
     source, target = wanted.source, wanted.target
     return {
         "requestId": REQUEST_ID,
-        "steps": _steps(source, amount_in, order_id),
+        "steps": _steps(source, amount_in, id_),
         "fees": {
             "gas": _money(Side(source.chain_id, "", source.account), 4_000_000_000_000, "0.0114"),
             "relayerGas": _money(source, 20_000, "0.02"),
@@ -124,7 +124,7 @@ def quote(
             "timeEstimate": 3,
             "route": {"destination": {"router": "relay"}},
         },
-        "protocol": {"v2": {"orderId": "0x" + order_id.hex(), "orderData": data}},
+        "protocol": {"v2": {"orderId": "0x" + id_.hex(), "orderData": data}},
     }
 
 
@@ -138,15 +138,15 @@ def _money(side: Side, amount: int, usd: str) -> dict[str, Any]:
     }
 
 
-def _steps(source: Side, amount: int, order_id: bytes) -> list[dict[str, Any]]:
+def _steps(source: Side, amount: int, id_: bytes) -> list[dict[str, Any]]:
     if source.chain_id == SOLANA:
-        return [_step("deposit", solana_deposit(amount, order_id))]
+        return [_step("deposit", solana_deposit(amount, id_))]
     call = {"from": source.account, "chainId": source.chain_id, "gas": "90000"}
     if not source.token:
-        deposited = bytes.fromhex("49290c1c") + encode(["address", "bytes32"], [source.account, order_id])
+        deposited = bytes.fromhex("49290c1c") + encode(["address", "bytes32"], [source.account, id_])
         return [_step("deposit", call | {"to": DEPOSITORY, "data": _hex(deposited), "value": str(amount)})]
     deposited = bytes.fromhex("e8017952") + encode(
-        ["address", "address", "uint256", "bytes32"], [source.account, source.token, amount, order_id]
+        ["address", "address", "uint256", "bytes32"], [source.account, source.token, amount, id_]
     )
     return [
         _step("approve", call | {"to": source.token, "data": approval(DEPOSITORY, amount), "value": "0"}),
@@ -159,10 +159,10 @@ def approval(spender: str, amount: int) -> str:
     return _hex(bytes.fromhex("095ea7b3") + encode(["address", "uint256"], [spender, amount]))
 
 
-def solana_deposit(amount: int, order_id: bytes) -> dict[str, Any]:
+def solana_deposit(amount: int, id_: bytes) -> dict[str, Any]:
     """Return the instructions of a deposit of a token on Solana."""
     accounts = [PAYER_ON_SOLANA, USDC_ON_SOLANA, reading.SOLANA_NATIVE]
-    deposit = bytes.fromhex("0b9c60da27a3b413") + amount.to_bytes(8, "little") + order_id
+    deposit = bytes.fromhex("0b9c60da27a3b413") + amount.to_bytes(8, "little") + id_
     budget = "ComputeBudget111111111111111111111111111111"
     return {
         "instructions": [

@@ -18,10 +18,12 @@ from tests.routing.offers import (
     HERE,
     SOLANA,
     THERE,
+    USDC_HERE,
     USDC_THERE,
     WANTED,
 )
 from tests.routing.relay_asking import ask_relay, rules_of
+from tests.routing.relay_ids import VECTORS
 from tests.routing.relay_world import (
     AMOUNT_IN,
     AMOUNT_OUT,
@@ -146,6 +148,20 @@ def test_fees_that_make_no_sense_are_not_shown_and_harm_nothing(
     offer = ask_relay(answers, quote() | {"fees": fees})
     assert (offer.fees, offer.gas) == ((), ())
     accept(offer, WANTED, rules_of(WANTED))
+
+
+def test_a_quote_around_an_order_that_relay_made_is_accepted_by_the_id_that_relay_gave_it(
+    answers: responses.RequestsMock,
+) -> None:
+    recorded = VECTORS[2]
+    burn = "0x000000000000000000000000000000000000dEaD"
+    wanted = Wanted(Side(THERE, USDC_THERE, burn), Side(HERE, USDC_HERE, burn), 24_401_618)
+    body = quote(wanted, amount_in=25_000_000, order=recorded["order"])
+    body["protocol"]["v2"]["orderId"] = recorded["id"]
+    offer = ask_relay(answers, body, wanted, now=1_789_407_783 - 86_400)
+    accept(offer, wanted, rules_of(wanted))
+    assert "0x" + offer.bound_by.hex() == recorded["id"]
+    assert (offer.amount_in, offer.amount_out_min) == (25_000_000, 24_401_618)
 
 
 def test_a_recorded_quote_whose_order_gives_another_id_is_refused(answers: responses.RequestsMock) -> None:

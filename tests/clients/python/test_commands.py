@@ -13,6 +13,7 @@ import pytest
 import quittance
 from django.conf import LazySettings
 from quittance.cli.main import main
+from quittance.cli.simulate import OUTCOMES as SIMULATED
 from quittance.cli.trigger import OUTCOMES
 
 from chains.models import Chain, Token
@@ -20,6 +21,7 @@ from demo.services.process import free_port
 from merchants.models import Merchant
 from merchants.services import issue_key
 from payments.models import PaymentRequest
+from payments.sandbox import Outcome
 from tests.clients.python.conftest import NOBODY_LISTENS, RECIPIENT
 from tests.clients.python.middleman import Middleman, answering, problem
 from tests.clients.python.running import SOURCE
@@ -49,8 +51,43 @@ def test_each_event_can_be_triggered(
 def test_an_event_is_shown_to_people(environment: None, coin: Token, capsys: Capture) -> None:
     assert main(["trigger", "payment.succeeded", "--amount", "2.5", "--external-id", "order-7"]) == 0
     shown = capsys.readouterr().out
-    for words in ("payment.succeeded  evt_", "(completed)", "2.500000 USDC", "order-7"):
+    made = PaymentRequest.objects.get()
+    page = f"/pay/{made.shortcode}\n"
+    for words in ("payment.succeeded  evt_", "(completed)", "2.500000 USDC", "order-7", page):
         assert words in shown
+
+
+def test_an_outcome_is_simulated_for_a_request_that_is_there(
+    environment: None, client: quittance.Client, terms: Callable[..., dict[str, Any]], capsys: Capture
+) -> None:
+    made = client.payment_requests.create(**terms())
+    assert main(["simulate", made.id, "failed"]) == 0
+    shown = capsys.readouterr().out
+    assert f"{made.id}: active" in shown
+    assert PaymentRequest.objects.get().payments.get().failure_code in shown
+    assert main(["simulate", made.id, "paid", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "completed"
+    assert PaymentRequest.objects.get().status == "completed"
+
+
+def test_the_outcomes_of_the_command_are_those_of_the_service() -> None:
+    assert set(SIMULATED) == set(Outcome)
+
+
+@pytest.mark.parametrize("outcome", ["happy", "PAID", ""])
+def test_an_unknown_outcome_changes_nothing(
+    environment: None,
+    client: quittance.Client,
+    terms: Callable[..., dict[str, Any]],
+    outcome: str,
+    capsys: Capture,
+) -> None:
+    made = client.payment_requests.create(**terms())
+    with pytest.raises(SystemExit) as ended:
+        main(["simulate", made.id, outcome])
+    assert ended.value.code == 2
+    assert "bridge_refunded" in capsys.readouterr().err
+    assert client.payment_requests.retrieve(made.id).payments == []
 
 
 def test_an_event_can_be_triggered_on_solana(environment: None, db: None, capsys: Capture) -> None:
@@ -68,17 +105,31 @@ def test_an_event_can_be_triggered_on_solana(environment: None, db: None, capsys
     assert PaymentRequest.objects.get().status == "completed"
 
 
-def test_without_a_sandbox_nothing_is_created_and_the_way_out_is_named(
-    middleman: Middleman, key: str, coin: Token, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+@pytest.mark.parametrize(
+    ("command", "unchanged"),
+    [
+        (["trigger", "payment.succeeded"], "Nothing was created"),
+        (["simulate", str(uuid.uuid4()), "paid"], "Nothing was changed"),
+    ],
+    ids=["trigger", "simulate"],
+)
+def test_without_a_sandbox_nothing_is_changed_and_the_way_out_is_named(
+    middleman: Middleman,
+    key: str,
+    coin: Token,
+    command: list[str],
+    unchanged: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
 ) -> None:
     """Production answers 404 to everything under /api/test."""
     monkeypatch.setenv("QUITTANCE_API_KEY", key)
     middleman.faults = [answering(404, problem("resource_missing", "invalid_request_error"))]
-    assert main(["trigger", "payment.succeeded", "--base-url", middleman.url]) == 1
+    assert main([*command, "--base-url", middleman.url]) == 1
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "staging" in shown.err
-    assert "Nothing was created" in shown.err
+    assert unchanged in shown.err
     assert not PaymentRequest.objects.exists()
 
 

@@ -72,7 +72,7 @@ def _create(options: argparse.Namespace, out: Output) -> int:
             webhook_url=options.webhook_url,
             idempotency_key=options.idempotency_key,
         )
-    out.result(request, _in_words(request))
+    out.result(request, in_words(request))
     return 0
 
 
@@ -97,14 +97,14 @@ def _list(options: argparse.Namespace, out: Output) -> int:
 def _get(options: argparse.Namespace, out: Output) -> int:
     with client_of(options) as client:
         request = client.payment_requests.retrieve(options.id)
-    out.result(request, _in_words(request))
+    out.result(request, in_words(request))
     return 0
 
 
 def _cancel(options: argparse.Namespace, out: Output) -> int:
     with client_of(options) as client:
         request = client.payment_requests.cancel(options.id)
-    out.result(request, _in_words(request))
+    out.result(request, in_words(request))
     return 0
 
 
@@ -126,7 +126,8 @@ def _row(request: PaymentRequest) -> tuple[str, ...]:
     )
 
 
-def _in_words(request: PaymentRequest) -> list[str]:
+def in_words(request: PaymentRequest) -> list[str]:
+    """Return the lines that show a request to people."""
     lines = [
         f"Payment request {request.id}: {request.status}",
         f"  amount     {request.amount} {request.token.symbol} on chain {request.chain_id}",

@@ -54,17 +54,22 @@ def add(commands: Commands) -> Parser:
 def run(options: argparse.Namespace, out: Output) -> int:
     """Make the event happen and show it."""
     with client_of(options) as client:
-        if not client.sandbox.is_available():
-            raise NoSandbox(
-                f"{client.base_url} has no sandbox. `quittance trigger` works on a staging deployment, with a key "
-                "made there: set QUITTANCE_BASE_URL and QUITTANCE_API_KEY to its address and key. Nothing was created."
-            )
+        require_sandbox(client, "trigger", "Nothing was created.")
         request = _ask(client, options)
         for outcome in OUTCOMES[options.event]:
             client.sandbox.simulate(request.id, outcome)
         event = _find(client, options.event, request)
     out.result(event, _in_words(event, request))
     return 0
+
+
+def require_sandbox(client: Client, command: str, unchanged: str) -> None:
+    """Raise NoSandbox, whose message ends with `unchanged`, unless this is a staging deployment."""
+    if not client.sandbox.is_available():
+        raise NoSandbox(
+            f"{client.base_url} has no sandbox. `quittance {command}` works on a staging deployment, with a key "
+            f"made there: set QUITTANCE_BASE_URL and QUITTANCE_API_KEY to its address and key. {unchanged}"
+        )
 
 
 def _ask(client: Client, options: argparse.Namespace) -> PaymentRequest:
@@ -118,5 +123,6 @@ def _in_words(event: Event, request: PaymentRequest) -> list[str]:
         f"  payment request  {request.id} ({about.request_status})",
         f"  amount           {request.amount} {request.token.symbol}",
         f"  reference        {about.reference}",
+        f"  payment_url      {request.payment_url}",
         "It goes to your endpoint if that takes this type; `quittance listen` forwards it in any case.",
     ]

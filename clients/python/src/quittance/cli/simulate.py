@@ -1,0 +1,43 @@
+"""`quittance simulate`: have an outcome happen to a payment request of your own, on a staging deployment."""
+
+import argparse
+
+from quittance.cli.output import Output
+from quittance.cli.parser import Commands, Parser
+from quittance.cli.payment_requests import in_words
+from quittance.cli.settings import client_of
+from quittance.cli.trigger import require_sandbox
+
+OUTCOMES = (
+    "paid",
+    "underpaid",
+    "overpaid",
+    "paid_late",
+    "failed",
+    "expired",
+    "reorged",
+    "bridge_refunded",
+)
+
+
+def add(commands: Commands) -> Parser:
+    """Describe the command."""
+    parser = commands.add_parser(
+        "simulate",
+        help="simulate an outcome of a payment request (staging only)",
+        description="Simulates an outcome of an existing payment request, with the events that it has in production. "
+        "Needs a staging deployment and a key of it with create_payments; no money moves.",
+    )
+    parser.add_argument("id", metavar="ID", help="the payment request's id")
+    parser.add_argument("outcome", choices=OUTCOMES, metavar="OUTCOME", help=", ".join(OUTCOMES))
+    parser.set_defaults(run=run)
+    return parser
+
+
+def run(options: argparse.Namespace, out: Output) -> int:
+    """Simulate the outcome and show what became of the request."""
+    with client_of(options) as client:
+        require_sandbox(client, "simulate", "Nothing was changed.")
+        request = client.sandbox.simulate(options.id, options.outcome)
+    out.result(request, in_words(request))
+    return 0

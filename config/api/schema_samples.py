@@ -1,0 +1,177 @@
+"""Samples of each call for the API reference, in curl and Python, made from the examples of the description itself.
+
+Calls with an API key are shown with our own Python client, the checkout's public ones with requests.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# Operation: what the result is called, the client's method, and which arguments are positional.
+_CLIENT: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "chains.list": ("chains", "chains.list", ()),
+    "tokens.list": ("tokens", "chains.tokens", ("chain_id",)),
+    "payment_requests.create": ("payment_request", "payment_requests.create", ()),
+    "payment_requests.list": ("payment_requests", "payment_requests.list", ()),
+    "payment_requests.retrieve": ("payment_request", "payment_requests.retrieve", ("id",)),
+    "payment_requests.cancel": ("payment_request", "payment_requests.cancel", ("id",)),
+    "payments.list": ("payments", "payment_requests.payments", ("id",)),
+    "payments.submit": ("payment", "payment_requests.submit_payment", ("id",)),
+    "payments.accept": ("payment", "payment_requests.accept_payment", ("id", "payment_id")),
+    "payments.retry": ("payment", "payment_requests.retry_payment", ("id", "payment_id")),
+    "webhooks.retrieve": ("configuration", "webhooks.retrieve", ()),
+    "webhooks.update": ("configuration", "webhooks.update", ()),
+    "webhooks.test": ("test", "webhooks.test", ()),
+    "webhook_deliveries.list": ("deliveries", "deliveries.list", ()),
+    "webhook_deliveries.retrieve": ("delivery", "deliveries.retrieve", ("id",)),
+    "webhook_deliveries.redeliver": ("delivery", "deliveries.redeliver", ("id",)),
+    "webhook_deliveries.redeliver_failed": ("started", "deliveries.redeliver_failed", ("since",)),
+    "events.list": ("events", "events.list", ()),
+    "events.retrieve": ("event", "events.retrieve", ("id",)),
+    "sandbox.simulate": ("payment_request", "sandbox.simulate", ("id", "outcome")),
+}
+# What a list is narrowed by, where that shows more than its length does.
+_QUERIES: dict[str, dict[str, Any]] = {
+    "payment_requests.list": {"status": "completed", "limit": 3},
+    "webhook_deliveries.list": {"status": "failed", "limit": 3},
+    "events.list": {"type": "payment.succeeded", "limit": 3},
+    "payments.list": {"limit": 3},
+}
+_BODIES: dict[str, tuple[str, ...]] = {
+    # Of the fields that may be left out, those that most calls send.
+    "payment_requests.create": (
+        "amount", "token_id", "chain_id", "recipient_address", "external_id", "redirect_url",
+    ),
+    "webhooks.update": ("url",),
+}  # fmt: skip
+_WIDTH = 60  # what fits beside the reference's text
+_KEYED = "payment_requests.create"  # the call for which an idempotency key is shown
+_IDEMPOTENCY_KEY = "order-1001"
+
+
+def add_samples(schema: dict[str, Any]) -> None:
+    """Add `x-codeSamples` to each operation of a complete description."""
+    base_url = schema["servers"][0]["url"]
+    components = schema["components"]["schemas"]
+    for path, operations in schema["paths"].items():
+        for method, operation in operations.items():
+            name = operation["operationId"]
+            body = _body(operation, components)
+            values = _path_values(path, components)
+            address = base_url + path.format(**values)
+            query = _QUERIES.get(name, {})
+            is_keyed = bool(operation["security"])
+            python = (
+                _with_client(name, base_url, {**values, **query, **(body or {})})
+                if name in _CLIENT
+                else _with_requests(method, address, body)
+            )
+            operation["x-codeSamples"] = [
+                {
+                    "lang": "Shell",
+                    "label": "curl",
+                    "source": _curl(name, method, address, query, body, is_keyed),
+                },
+                {"lang": "Python", "label": "Python", "source": python},
+            ]
+
+
+def _body(operation: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any] | None:
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if content is None:
+        return None
+    example = components[content["schema"]["$ref"].rsplit("/", 1)[1]]["examples"][0]
+    shown = _BODIES.get(operation["operationId"], tuple(example))
+    return {name: example[name] for name in shown}
+
+
+def _path_values(path: str, components: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values for the path's variables: the ids of the objects that the description shows."""
+    if "/deliveries/" in path:
+        kind = "WebhookDelivery"
+    elif "/events/" in path:
+        kind = "Event"
+    else:
+        kind = "PaymentRequest"
+    values = {
+        "id": components[kind]["examples"][0]["id"],
+        "payment_id": components["Payment"]["examples"][0]["id"],
+        "chain_id": components["Chain"]["examples"][0]["id"],
+    }
+    return {name: value for name, value in values.items() if f"{{{name}}}" in path}
+
+
+def _curl(
+    name: str,
+    method: str,
+    address: str,
+    query: Mapping[str, Any],
+    body: Mapping[str, Any] | None,
+    is_keyed: bool,
+) -> str:
+    pairs = "&".join(f"{field}={value}" for field, value in query.items())
+    target = f'"{address}?{pairs}"' if pairs else address
+    parts = [f"curl {target}"]
+    if method == "put" or (method == "post" and body is None):
+        parts[0] = f"curl -X {method.upper()} {target}"
+    if is_keyed:
+        parts.append('-H "X-API-Key: $QUITTANCE_API_KEY"')
+    if name == _KEYED:
+        parts.append(f'-H "Idempotency-Key: {_IDEMPOTENCY_KEY}"')
+    if body is not None:
+        parts.append('-H "Content-Type: application/json"')
+        parts.append("-d " + shlex.quote(json.dumps(body, indent=2).replace("\n", "\n  ")))
+    return " \\\n  ".join(parts)
+
+
+def _with_client(name: str, base_url: str, arguments: Mapping[str, Any]) -> str:
+    result, call, positional = _CLIENT[name]
+    given = [_source(arguments[each]) for each in positional]
+    given += [f"{each}={_source(value)}" for each, value in arguments.items() if each not in positional]
+    if name == _KEYED:
+        given.append(f"idempotency_key={_source(_IDEMPOTENCY_KEY)}")
+    return (
+        "import os\n\nimport quittance\n\n"
+        'client = quittance.Client(\n    os.environ["QUITTANCE_API_KEY"],\n'
+        f"    base_url={_source(base_url)},\n)\n"
+        f"{result} = {_called(f'client.{call}', given)}\n"
+    )
+
+
+def _with_requests(method: str, address: str, body: Mapping[str, Any] | None) -> str:
+    given = [_source(address)]
+    if body is not None:
+        given.append(f"json={_json_argument(body)}")
+    given.append("timeout=10")
+    return (
+        f"import requests\n\nresponse = {_called(f'requests.{method}', given)}\n"
+        "response.raise_for_status()\nprint(response.json())\n"
+    )
+
+
+def _json_argument(body: Mapping[str, Any]) -> str:
+    line = _source(dict(body))
+    if len(line) <= _WIDTH:
+        return line
+    fields = (f"        {_source(name)}: {_source(value)},\n" for name, value in body.items())
+    return "{\n" + "".join(fields) + "    }"
+
+
+def _called(function: str, arguments: Sequence[str]) -> str:
+    """Return the call on one line, or with an argument on each where that is too long to read beside the text."""
+    line = f"{function}({', '.join(arguments)})"
+    if len(line) <= _WIDTH:
+        return line
+    return f"{function}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
+
+
+def _source(value: Any) -> str:
+    """Return the value as Python source, with double quotes."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)}: {_source(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_source, value)) + "]"
+    return repr(value)
