@@ -1,4 +1,4 @@
-"""What all pages of the admin share: the theme's classes, the sections, and how records are kept from being changed.
+"""What all admin pages share: the theme's classes, the sections, and read-only records.
 
 The theme is unfold's; to the type checker its classes are Django's own, which they extend.
 """
@@ -91,7 +91,7 @@ class NeverDeleted(_AdminClass):
     """What other records lean on, or what happened: it can be ended, never removed."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        """Nobody may."""
+        """Disabled."""
         return False
 
 
@@ -99,11 +99,11 @@ class ReadOnly(NeverDeleted):
     """What happened is looked at here, not made or changed."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        """Nobody may."""
+        """Disabled."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        """Nobody may."""
+        """Disabled."""
         return False
 
 
@@ -235,7 +235,7 @@ _SECTIONS = {
         ("Payment requests", "receipt_long", "payments.paymentrequest"),
         ("Payments", "payments", "payments.payment"),
         ("Credited transfers", "task_alt", "payments.consumedtransfer"),
-        ("History", "history", "payments.transition"),
+        ("Status changes", "history", "payments.transition"),
     ],
     "Webhooks": [
         ("Endpoints", "webhook", "webhooks.endpoint"),

@@ -1,4 +1,4 @@
-"""Payments: transactions that were said to pay a request, and what the chain says of them."""
+"""Payments: transactions submitted for a request, and the result of their verification."""
 
 from typing import Any, ClassVar
 
@@ -74,13 +74,13 @@ _BOUND_BY = {
     "reference": "the reference that the transaction carries",
     "payer": "the payer's signature",
     "provider": "the routing provider's id",
-    "manual": "hand: somebody accepted it",
+    "manual": "hand: accepted by staff",
 }
 
 
 @admin.register(Payment)
 class PaymentAdmin(WithActions, CsvExport, Records):
-    """Transactions that were said to pay a request, and what the chain says of them."""
+    """Transactions submitted for a request, and the result of their verification."""
 
     merchant_path = "request__merchant"
     change_form_template = "admin/payments/payment/change_form.html"

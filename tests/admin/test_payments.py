@@ -70,12 +70,12 @@ def test_the_list_shows_what_the_search_found(admin_client: Client, wanted: Paym
 
 
 def test_an_empty_list_says_why_it_is_empty(admin_client: Client) -> None:
-    assert "There is nothing yet" in page_of(admin_client, "payments/payment")
-    assert "No payments go by “&lt;b&gt;pay_none”." in page_of(
+    assert "Nothing here yet" in page_of(admin_client, "payments/payment")
+    assert "No payments match “&lt;b&gt;pay_none”." in page_of(
         admin_client, "payments/payment", q="<b>pay_none"
     )
     filtered = page_of(admin_client, "payments/payment", status__exact="failed")
-    assert "No payments have what the filters ask for" in filtered
+    assert "No payments match these filters" in filtered
     assert "Show all" in filtered
 
 
@@ -155,7 +155,7 @@ def test_a_payments_page_tells_where_it_stands_and_links_to_all_about_it(
         failed.request.shortcode,
         change_url(failed.request.merchant),
         "The network does not know this transaction.",
-        "It can be looked at again (3 left).",
+        "You can check it again (3 retries left).",
         "Payment failed",
     ):
         assert part in page, part
@@ -168,7 +168,7 @@ def test_a_request_says_in_the_list_that_a_payment_of_it_was_undone(
     Payment.objects.update(status="completed", amount_received=1, reorged=True, completed_at=timezone.now())
     assert ">reorged<" in "".join(page_of(admin_client, "payments/paymentrequest").split())
     page = page_of(admin_client, "payments/paymentrequest", failed.request_id)
-    assert "block has vanished from the chain since it was credited" in page.replace("&#x27;", "'")
+    assert "A chain reorganisation removed a payment's block" in page.replace("&#x27;", "'")
 
 
 def test_an_explorer_without_https_is_no_link(admin_client: Client, failed: Payment) -> None:
