@@ -1,9 +1,12 @@
 """How the portal's lists and pages write what they show: times both ways, long texts with their ends, links."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.utils import timezone
+from django.utils.functional import lazy
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
@@ -23,12 +26,20 @@ def ago(time: datetime, now: datetime | None = None) -> str:
 
 
 def exact(time: datetime) -> str:
-    """Return `time` in UTC to the second: `21 Nov 2026, 12:00:05 UTC`."""
-    return f"{time.astimezone(UTC):%-d %b %Y, %H:%M:%S} UTC"
+    """Return `time` in the user's time zone, to the second: `21 Nov 2026, 13:00:05 Europe/Berlin`."""
+    return f"{timezone.localtime(time):%-d %b %Y, %H:%M:%S} {timezone.get_current_timezone_name()}"
+
+
+def _titled(text: str) -> str:
+    return f"{text} ({timezone.get_current_timezone_name()})"
+
+
+in_zone: Callable[[str], Any] = lazy(_titled, str)
+"""Return a column's title with the name of the user's time zone, known once it is shown: `Created (UTC)`."""
 
 
 def when(time: datetime | None, otherwise: str = NOTHING) -> SafeString | str:
-    """Return a cell that says how long ago and, in small print, when exactly (UTC)."""
+    """Return a cell that says how long ago and, in small print, when exactly, in the user's time zone."""
     if time is None:
         return otherwise
     return format_html(
@@ -36,7 +47,7 @@ def when(time: datetime | None, otherwise: str = NOTHING) -> SafeString | str:
         time.astimezone(UTC).isoformat(),
         exact(time),
         ago(time),
-        f"{time.astimezone(UTC):%-d %b %Y, %H:%M}",
+        f"{timezone.localtime(time):%-d %b %Y, %H:%M}",
     )
 
 

@@ -15,7 +15,7 @@ from django.utils.html import format_html
 
 from config import portal
 from config.portal_actions import Action, WithActions
-from config.portal_cells import NOTHING, ago, exact, two_lines, when
+from config.portal_cells import NOTHING, ago, exact, in_zone, two_lines, when
 from config.portal_filters import Autocompleted, Choices, Days, Dropdown
 from merchants.records import FOUND_AT_MOST, Records, found_by
 from webhooks.attention import given_up, in_trouble
@@ -126,12 +126,12 @@ class EndpointAdmin(Records):
         """Return where the events go, and why they do not."""
         return two_lines(endpoint.url or NOTHING, endpoint.disabled_reason)
 
-    @admin.display(description="Failing since (UTC)", ordering="failing_since")
+    @admin.display(description=in_zone("Failing since"), ordering="failing_since")
     def failing(self, endpoint: Endpoint) -> str:
         """Return since when nothing has arrived."""
         return when(endpoint.failing_since)
 
-    @admin.display(description="Changed (UTC)", ordering="updated_at")
+    @admin.display(description=in_zone("Changed"), ordering="updated_at")
     def changed(self, endpoint: Endpoint) -> str:
         """Return when it was set."""
         return when(endpoint.updated_at)
@@ -205,7 +205,7 @@ class EventAdmin(Records):
         """Return whose it is."""
         return str(event.merchant)
 
-    @admin.display(description="Happened (UTC)", ordering="created")
+    @admin.display(description=in_zone("Happened"), ordering="created")
     def happened(self, event: Event) -> str:
         """Return when it happened."""
         return when(event.created)
@@ -383,12 +383,12 @@ class DeliveryAdmin(WithActions, Records):
         """Return whose it is."""
         return str(delivery.merchant)
 
-    @admin.display(description="Next attempt (UTC)")
+    @admin.display(description=in_zone("Next attempt"))
     def due(self, delivery: Delivery) -> str:
         """Return when it is tried next."""
         return when(delivery.due_at)
 
-    @admin.display(description="Created (UTC)", ordering="created_at")
+    @admin.display(description=in_zone("Created"), ordering="created_at")
     def created(self, delivery: Delivery) -> str:
         """Return when it was made."""
         return when(delivery.created_at)

@@ -33,7 +33,10 @@ def of_endpoint(endpoint: Endpoint, now: datetime) -> Standing:
         case "no url":
             return Standing("No URL is set. Events are stored but not sent.", "info")
         case "disabled":
-            sentence = f"Disabled by the service: {endpoint.disabled_reason} Pending deliveries wait until you enable it."
+            sentence = (
+                f"Disabled by the service: {endpoint.disabled_reason} "
+                "Pending deliveries wait until you enable it."
+            )
             return Standing(sentence, "danger")
         case "off":
             sentence = "Disabled by the merchant. Pending deliveries wait; new events create no deliveries."

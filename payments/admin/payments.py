@@ -10,7 +10,7 @@ from django.utils.html import format_html
 
 from config import portal
 from config.portal_actions import WithActions
-from config.portal_cells import NOTHING, ago, clipped, exact, two_lines, when
+from config.portal_cells import NOTHING, ago, clipped, exact, in_zone, two_lines, when
 from config.portal_filters import Autocompleted, Choices, Days, Related
 from merchants.records import Records
 from payments.admin import diagnosis
@@ -270,7 +270,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         needed = payment.confirmations_required
         return f"{min(payment.confirmations, needed)} of {needed}"
 
-    @admin.display(description="Submitted (UTC)", ordering="created_at")
+    @admin.display(description=in_zone("Submitted"), ordering="created_at")
     def created(self, payment: Payment) -> str:
         """Return when it was submitted."""
         return when(payment.created_at)

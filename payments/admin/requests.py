@@ -10,7 +10,7 @@ from django.utils.html import format_html
 
 from config import portal
 from config.portal_actions import WithActions
-from config.portal_cells import NOTHING, ago, exact, two_lines, when
+from config.portal_cells import NOTHING, ago, exact, in_zone, two_lines, when
 from config.portal_filters import Autocompleted, Choices, Days, Related
 from merchants.records import Records
 from payments.admin import diagnosis
@@ -174,7 +174,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         """Return the chain."""
         return str(order.chain)
 
-    @admin.display(description="Created (UTC)", ordering="pk")
+    @admin.display(description=in_zone("Created"), ordering="pk")
     def created(self, order: PaymentRequest) -> str:
         """Return when it was created."""
         return when(order.created_at)

@@ -13,7 +13,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.db.models import Q
 
 from config import portal
-from config.portal_cells import ago, ends
+from config.portal_cells import ago, ends, exact
 from payments.admin.records import in_token
 from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Transition
 from webhooks.models import Attempt, Delivery, Event
@@ -91,7 +91,7 @@ def _credits(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[
 
 def _proofs(request: PaymentRequest) -> Iterator[Entry]:
     for row in PayerProof.objects.filter(request=request)[:SHOWN_AT_MOST]:
-        detail = f"Transfers from {row.address} until {row.not_after:%H:%M} UTC count for this request."
+        detail = f"Transfers from {row.address} until {exact(row.not_after)} count for this request."
         yield Entry(row.verified_at, "draw", "The customer proved a wallet", "info", detail, "The customer")
 
 
