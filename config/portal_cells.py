@@ -1,6 +1,6 @@
 """How the portal's lists and pages write what they show: times both ways, long texts with their ends, links."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -73,6 +73,26 @@ def clipped(text: str, url: str = "", first: int = 8, last: int = 6) -> SafeStri
             ends(text, first, last),
         )
     return format_html('<span class="q-code" title="{}">{}</span>', text, ends(text, first, last))
+
+
+def copyable(text: str, shown: object = "") -> SafeString | str:
+    """Return `text`, or `shown` in its place, with a button that copies `text`; nothing to copy where it is empty."""
+    if not text:
+        return NOTHING
+    return format_html(
+        '<span class="q-copyable"><span>{}</span>'
+        '<button type="button" class="q-copy-icon" data-copy-text="{}" title="Copy" aria-label="Copy {}">'
+        '<span class="material-symbols-outlined" aria-hidden="true">content_copy</span></button>'
+        '<span class="q-said" role="status" aria-live="polite"></span></span>',
+        shown or text,
+        text,
+        ends(text, 10),
+    )
+
+
+def present(facts: Iterable[tuple[str, object]]) -> list[tuple[str, object]]:
+    """Return the facts that have a value."""
+    return [(name, value) for name, value in facts if value not in (None, "", NOTHING)]
 
 
 def outside(base: str, path: str) -> str:

@@ -216,7 +216,11 @@ UNFOLD = {
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda _: static("merchants/quittance.svg")}
     ],
-    "STYLES": [lambda _: static("merchants/admin.css"), lambda _: static("merchants/records.css")],
+    "STYLES": [
+        lambda _: static("merchants/admin.css"),
+        lambda _: static("merchants/records.css"),
+        lambda _: static("merchants/lists.css"),
+    ],
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "payments.admin.dashboard.dashboard",
     "SIDEBAR": {"navigation": "config.portal.sections"},

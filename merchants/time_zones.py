@@ -85,6 +85,7 @@ class TimeZoneView(_FormView):
     def form_valid(self, form: forms.Form) -> HttpResponse:
         """Store the choice."""
         zone = form.cleaned_data["time_zone"]
-        PortalPreferences.objects.update_or_create(user_id=self.request.user.pk, defaults={"time_zone": zone})
+        user: Any = self.request.user
+        PortalPreferences.objects.update_or_create(user=user, defaults={"time_zone": zone})
         messages.success(self.request, f"Dates and times are now shown in {zone}.")
         return HttpResponseRedirect(reverse("admin:time_zone"))

@@ -62,7 +62,7 @@ class TransitionAdmin(Records):
     list_display = ("created", "change", "order", "paid", "who", "reason")
     list_select_related = ("request", "payment")
     ordering = ("-id",)
-    search_help_text = "A request's shortcode or id, or a payment's id"
+    search_help_text = "Request ID, shortcode, order number, payment ID or transaction hash"
     fields = readonly_fields = ("created", "order", "paid", "change", "actor", "reason")
 
     def found(self, rows: QuerySet[Transition], text: str) -> QuerySet[Transition]:

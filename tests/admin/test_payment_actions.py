@@ -81,7 +81,7 @@ def test_nothing_is_asked_of_a_chain_about_what_the_sandbox_made(
 ) -> None:
     Payment.objects.update(failure_code=code, is_simulated=True)
     page = admin_client.get(change_url(failed)).content.decode()
-    assert ">sandbox<" in "".join(page.split())
+    assert ">test<" in "".join(page.split())
     assert not [name for name in ACTIONS if action_url(failed, name) in page]
 
 
