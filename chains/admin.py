@@ -45,7 +45,7 @@ class _FromTheCatalogue(portal.NeverDeleted):
     """Made by `load_catalogue` alone; what would re-value existing requests never changes."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        """Nobody may."""
+        """Disabled."""
         return False
 
 

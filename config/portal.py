@@ -1,13 +1,14 @@
-"""What all pages of the admin share: the theme's classes, the sections, and how records are kept from being changed.
+"""What all admin pages share: the theme's classes, the sections, and read-only records.
 
 The theme is unfold's; to the type checker its classes are Django's own, which they extend.
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.admin.utils import quote
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
@@ -16,6 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.functional import cached_property
 from django.utils.html import format_html
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
     from django.contrib.auth.forms import AdminUserCreationForm as NewUserForm
     from django.contrib.auth.forms import UserChangeForm as UserForm
     from django.forms import CheckboxSelectMultiple as Checkboxes
+    from django.forms import EmailInput, PasswordInput, Select, Textarea, TextInput
     from django.forms import RadioSelect as Radios
-    from django.forms import Select, Textarea, TextInput
 
     _AdminClass = BaseModelAdmin[Any]
     _PageClass = ModelAdmin[Any]
@@ -41,6 +43,8 @@ else:  # the classes take parameters for the type checker alone
     from unfold.forms import UserCreationForm as NewUserForm
     from unfold.views import ChangeList
     from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget as Checkboxes
+    from unfold.widgets import UnfoldAdminEmailInputWidget as EmailInput
+    from unfold.widgets import UnfoldAdminPasswordWidget as PasswordInput
     from unfold.widgets import UnfoldAdminRadioSelectWidget as Radios
     from unfold.widgets import UnfoldAdminSelectWidget as Select
     from unfold.widgets import UnfoldAdminTextareaWidget as Textarea
@@ -52,9 +56,11 @@ else:  # the classes take parameters for the type checker alone
 
 __all__ = [
     "Checkboxes",
+    "EmailInput",
     "ModelAdmin",
     "NewUserForm",
     "PasswordForm",
+    "PasswordInput",
     "Radios",
     "Select",
     "TabularInline",
@@ -91,7 +97,7 @@ class NeverDeleted(_AdminClass):
     """What other records lean on, or what happened: it can be ended, never removed."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        """Nobody may."""
+        """Disabled."""
         return False
 
 
@@ -99,11 +105,11 @@ class ReadOnly(NeverDeleted):
     """What happened is looked at here, not made or changed."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        """Nobody may."""
+        """Disabled."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
-        """Nobody may."""
+        """Disabled."""
         return False
 
 
@@ -156,8 +162,8 @@ def badge(word: str, colours: dict[str, str]) -> str:
 
 
 def moment(time: datetime | None, otherwise: str = "—") -> str:
-    """Return a time as columns show it, in UTC."""
-    return date_format(time.astimezone(UTC), "DATETIME_FORMAT") if time else otherwise
+    """Return a time as columns show it, in the user's time zone."""
+    return date_format(timezone.localtime(time), "DATETIME_FORMAT") if time else otherwise
 
 
 def link(url: str, text: str) -> str:
@@ -218,10 +224,16 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
     return shown
 
 
+def environment_label(request: HttpRequest) -> list[str] | None:  # noqa: ARG001 - the theme's interface
+    """Return the mark of a staging deployment and its colour; production has none."""
+    return ["TEST", "warning"] if settings.ENVIRONMENT == "staging" else None
+
+
 def account_links(request: HttpRequest) -> list[dict[str, Any]]:  # noqa: ARG001 - the theme's interface
     """Return what everybody may do about their own account."""
     return [
         {"title": "Two-factor sign-in", "link": reverse("admin:two_factor")},
+        {"title": "Time zone", "link": reverse("admin:time_zone")},
         {"title": "Change password", "link": reverse("admin:password_change")},
     ]
 
@@ -235,7 +247,7 @@ _SECTIONS = {
         ("Payment requests", "receipt_long", "payments.paymentrequest"),
         ("Payments", "payments", "payments.payment"),
         ("Credited transfers", "task_alt", "payments.consumedtransfer"),
-        ("History", "history", "payments.transition"),
+        ("Status changes", "history", "payments.transition"),
     ],
     "Webhooks": [
         ("Endpoints", "webhook", "webhooks.endpoint"),

@@ -31,7 +31,7 @@ class ReasonForm(ConfirmForm):
     reason = forms.CharField(
         max_length=400,
         widget=portal.Textarea(attrs={"rows": 3}),
-        help_text="Stays in the history, for merchant and auditor.",
+        help_text="Recorded in the history.",
     )
 
 
@@ -114,7 +114,7 @@ class WithActions(portal.ShowsMore):
         if row is None:
             return self._not_there(request, object_id)
         if request.method != "POST" and not action.is_offered(row):
-            messages.warning(request, f"{action.label(row)}: not possible as {row} is now.")
+            messages.warning(request, f"{action.label(row)}: not possible in the current state of {row}.")
             return HttpResponseRedirect(portal.change_url(row))
         form = action.form(
             request.POST if request.method == "POST" else None, initial={"seen": action.seen(row)}
@@ -152,7 +152,7 @@ class WithActions(portal.ShowsMore):
 
     def _not_there(self, request: HttpRequest, key: str) -> HttpResponse:
         meta = self.model._meta
-        messages.error(request, f"There is nothing with the id {unquote(key)}.")
+        messages.error(request, f"No object has the ID {unquote(key)}.")
         return HttpResponseRedirect(reverse(f"admin:{meta.app_label}_{meta.model_name}_changelist"))
 
 

@@ -1,9 +1,12 @@
 """How the portal's lists and pages write what they show: times both ways, long texts with their ends, links."""
 
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.utils import timezone
+from django.utils.functional import lazy
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
@@ -23,12 +26,20 @@ def ago(time: datetime, now: datetime | None = None) -> str:
 
 
 def exact(time: datetime) -> str:
-    """Return `time` in UTC to the second: `21 Nov 2026, 12:00:05 UTC`."""
-    return f"{time.astimezone(UTC):%-d %b %Y, %H:%M:%S} UTC"
+    """Return `time` in the user's time zone, to the second: `21 Nov 2026, 13:00:05 Europe/Berlin`."""
+    return f"{timezone.localtime(time):%-d %b %Y, %H:%M:%S} {timezone.get_current_timezone_name()}"
+
+
+def _titled(text: str) -> str:
+    return f"{text} ({timezone.get_current_timezone_name()})"
+
+
+in_zone: Callable[[str], Any] = lazy(_titled, str)
+"""Return a column's title with the name of the user's time zone, known once it is shown: `Created (UTC)`."""
 
 
 def when(time: datetime | None, otherwise: str = NOTHING) -> SafeString | str:
-    """Return a cell that says how long ago and, in small print, when exactly (UTC)."""
+    """Return a cell that says how long ago and, in small print, when exactly, in the user's time zone."""
     if time is None:
         return otherwise
     return format_html(
@@ -36,7 +47,7 @@ def when(time: datetime | None, otherwise: str = NOTHING) -> SafeString | str:
         time.astimezone(UTC).isoformat(),
         exact(time),
         ago(time),
-        f"{time.astimezone(UTC):%-d %b %Y, %H:%M}",
+        f"{timezone.localtime(time):%-d %b %Y, %H:%M}",
     )
 
 
@@ -62,6 +73,26 @@ def clipped(text: str, url: str = "", first: int = 8, last: int = 6) -> SafeStri
             ends(text, first, last),
         )
     return format_html('<span class="q-code" title="{}">{}</span>', text, ends(text, first, last))
+
+
+def copyable(text: str, shown: object = "") -> SafeString | str:
+    """Return `text`, or `shown` in its place, with a button that copies `text`; nothing to copy where it is empty."""
+    if not text:
+        return NOTHING
+    return format_html(
+        '<span class="q-copyable"><span>{}</span>'
+        '<button type="button" class="q-copy-icon" data-copy-text="{}" title="Copy" aria-label="Copy {}">'
+        '<span class="material-symbols-outlined" aria-hidden="true">content_copy</span></button>'
+        '<span class="q-said" role="status" aria-live="polite"></span></span>',
+        shown or text,
+        text,
+        ends(text, 10),
+    )
+
+
+def present(facts: Iterable[tuple[str, object]]) -> list[tuple[str, object]]:
+    """Return the facts that have a value."""
+    return [(name, value) for name, value in facts if value not in (None, "", NOTHING)]
 
 
 def outside(base: str, path: str) -> str:

@@ -3,12 +3,13 @@
 They are unfold's; to the type checker they are Django's own, which they extend.
 """
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
 
 if TYPE_CHECKING:
 
@@ -31,7 +32,7 @@ __all__ = ["Autocompleted", "Choices", "Days", "Dropdown", "Related"]
 
 
 class Days(_DateRange):
-    """From one day to another in UTC, both included; either may be left open, and what is no date is no bound."""
+    """From one day to another in the user's time zone, inclusive. Either may be empty; an invalid date is no bound."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002 - the interface
         """Return the rows of these days."""
@@ -52,4 +53,4 @@ def _day(text: object) -> date | None:
 
 
 def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time.min, tzinfo=UTC)
+    return datetime.combine(day, time.min, tzinfo=timezone.get_current_timezone())

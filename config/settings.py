@@ -71,6 +71,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "merchants.sessions.SessionLifeMiddleware",
+    "merchants.time_zones.TimeZoneMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -210,11 +211,16 @@ UNFOLD = {
     "SITE_HEADER": "Quittance",
     "SITE_SUBHEADER": "Merchants, keys and payments",
     "SITE_URL": None,
+    "ENVIRONMENT": "config.portal.environment_label",
     "SITE_ICON": lambda _: static("merchants/quittance.svg"),
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda _: static("merchants/quittance.svg")}
     ],
-    "STYLES": [lambda _: static("merchants/admin.css"), lambda _: static("merchants/records.css")],
+    "STYLES": [
+        lambda _: static("merchants/admin.css"),
+        lambda _: static("merchants/records.css"),
+        lambda _: static("merchants/lists.css"),
+    ],
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "payments.admin.dashboard.dashboard",
     "SIDEBAR": {"navigation": "config.portal.sections"},
@@ -260,6 +266,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 
 AUTHENTICATION_BACKENDS = ["merchants.staff.RoleBackend"]
+PASSWORD_RESET_TIMEOUT = 3600
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},

@@ -102,6 +102,9 @@ class AuditEntry(models.Model):
         CODE_FAILED = "code_failed", "Wrong second factor"
         SIGNED_OUT = "signed_out", "Signed out"
         PASSWORD_CHANGED = "password_changed", "Password changed"
+        RESET_REQUESTED = "reset_requested", "Password reset requested"
+        RESET_REFUSED = "reset_refused", "Password reset refused: too many attempts"
+        PASSWORD_RESET = "password_reset", "Password reset by e-mail"
         TWO_FACTOR_ON = "two_factor_on", "Second factor set up"
         TWO_FACTOR_OFF = "two_factor_off", "Second factor removed"
         TWO_FACTOR_RESET = "two_factor_reset", "Second factor reset by an operator"
@@ -129,11 +132,23 @@ class AuditEntry(models.Model):
 
     class Meta:
         verbose_name = "security log entry"
-        verbose_name_plural = "security log entries"
+        verbose_name_plural = "security log"
         ordering: ClassVar[tuple[str, ...]] = ("-id",)
 
     def __str__(self) -> str:
         return f"{self.get_what_display()}: {self.subject or self.actor or 'unknown'}"
+
+
+class PortalPreferences(models.Model):
+    """How a user wants the portal shown. A user without a row gets UTC."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="preferences"
+    )
+    time_zone = models.CharField(max_length=64, default="UTC")
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.time_zone}"
 
 
 class SpentForm(models.Model):

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from chains.models import Token
 from config import portal
+from config.portal_cells import in_zone
 from merchants import audit
 from merchants.forms import EditKeyForm, MerchantForm, NewKeyForm, RotateForm
 from merchants.models import ApiKey, Merchant, Permission
@@ -54,12 +55,12 @@ class KeyColumns:
         """Return what it may do."""
         return key.rights
 
-    @admin.display(description="Last used (UTC)", ordering="last_used_at")
+    @admin.display(description=in_zone("Last used"), ordering="last_used_at")
     def last_used(self, key: ApiKey) -> str:
         """Return the minute of its last use."""
         return portal.moment(key.last_used_at, "never")
 
-    @admin.display(description="Expires (UTC)", ordering="expires_at")
+    @admin.display(description=in_zone("Expires"), ordering="expires_at")
     def expires(self, key: ApiKey) -> str:
         """Return when it ends."""
         return portal.moment(key.expires_at, "never")

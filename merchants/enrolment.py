@@ -81,9 +81,7 @@ class TwoFactorView(RedirectURLMixin, View):
             audit.note(request, audit.What.CODE_FAILED)
             seconds = two_factor.seconds_to_wait(request.user)
             wait = f" Wait {seconds} seconds before the next try." if seconds > 1 else ""
-            form.add_error(
-                "code", f"This code is not right any more, or was used before: wait for the next one.{wait}"
-            )
+            form.add_error("code", f"Incorrect, expired or already used code. Wait for the next one.{wait}")
             return self._standing(form)
         if request.POST.get("do") == "codes":
             codes = two_factor.renew_recovery_codes(request.user)

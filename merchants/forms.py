@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from config.api.serializers import has_unsafe_characters
 from config.portal import Checkboxes, LinesField, Radios, Select
+from config.portal_cells import in_zone
 from merchants.contrast import check_accent
 from merchants.languages import ENGLISH, LANGUAGES, known_language
 from merchants.models import ApiKey, Merchant, Permission, SpentForm, merchant_id
@@ -123,7 +124,7 @@ class NewKeyForm(OnceForm, _ApiKeyForm):
     class Meta:
         model = ApiKey
         fields = ("merchant", "name", "permissions", "expires_at")
-        labels = {"expires_at": "Expires at (UTC)"}
+        labels = {"expires_at": in_zone("Expires at")}
         help_texts = {
             "name": "What the key is for, such as “web shop, production”.",
             "expires_at": "Leave empty for a key without an end.",
@@ -156,7 +157,7 @@ class EditKeyForm(_ApiKeyForm):
     class Meta:
         model = ApiKey
         fields = ("name", "expires_at")
-        labels = {"expires_at": "Expires at (UTC)"}
+        labels = {"expires_at": in_zone("Expires at")}
         help_texts = {"expires_at": "Leave empty for a key without an end."}
 
     def clean(self) -> dict[str, Any]:

@@ -9,7 +9,14 @@ from django.db import models
 from django.utils import timezone
 
 from chains.models import ChainType
-from merchants.accounts import AuditEntry, Authenticator, RecoveryCode, SignInAttempt, SpentForm
+from merchants.accounts import (
+    AuditEntry,
+    Authenticator,
+    PortalPreferences,
+    RecoveryCode,
+    SignInAttempt,
+    SpentForm,
+)
 from merchants.idempotency_keys import IdempotencyKey
 from merchants.identifiers import uuid7
 
@@ -21,6 +28,7 @@ __all__ = [
     "IdempotencyKey",
     "Merchant",
     "Permission",
+    "PortalPreferences",
     "RecoveryCode",
     "SignInAttempt",
     "SpentForm",

@@ -28,7 +28,7 @@ else:  # the classes take parameters for the type checker alone
 
     _FormView = FormView
 
-TOO_MANY = "Too many attempts. Wait a quarter of an hour and try again."
+TOO_MANY = "Too many attempts. Try again in 15 minutes."
 
 
 class SignInForm(_PasswordForm):
@@ -36,7 +36,7 @@ class SignInForm(_PasswordForm):
 
     error_messages = {
         **_PasswordForm.error_messages,
-        "invalid_login": "This user name and password don’t open the portal. Both are case-sensitive.",
+        "invalid_login": "Incorrect user name or password. Both are case-sensitive.",
     }
 
     def clean(self) -> dict[str, Any]:
@@ -165,10 +165,10 @@ class CodeView(RedirectURLMixin, _FormView):
 
     def _why(self) -> str:
         if self._by_recovery():
-            return "This is none of your recovery codes, or it was used before."
+            return "Incorrect or already used recovery code."
         seconds = two_factor.seconds_to_wait(self.request.user)
-        wait = f" Wait {seconds} seconds before the next try." if seconds > 1 else ""
-        return f"This code is not right any more, or was used before.{wait}"
+        wait = f" Try again in {seconds} seconds." if seconds > 1 else ""
+        return f"Incorrect, expired or already used code.{wait}"
 
     def _refuse(self, form: forms.Form, why: str) -> HttpResponse:
         form.add_error("code", why)

@@ -6,9 +6,10 @@ from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 
-from merchants import audit, two_factor
+from merchants import audit, password_reset, two_factor
 from merchants.enrolment import TwoFactorView
 from merchants.sign_in import CodeView, SignInForm, SignInView, next_step
+from merchants.time_zones import TimeZoneView
 
 if TYPE_CHECKING:
     from django.contrib.admin import AdminSite as _Site
@@ -30,8 +31,9 @@ class PortalSite(_Site):
         own: list[URLPattern] = [
             path("sign-in/code/", CodeView.as_view(site=self), name="sign_in_code"),
             path("two-factor/", TwoFactorView.as_view(site=self), name="two_factor"),
+            path("time-zone/", self.admin_view(TimeZoneView.as_view(site=self)), name="time_zone"),
         ]
-        return [*own, *super().get_urls()]
+        return [*own, *password_reset.urls(self), *super().get_urls()]
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Ask for user name and password; those who gave them already are led to where they left off."""

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path
 
 from config import portal
+from config.portal_cells import in_zone
 from merchants import audit, two_factor
 from merchants.models import AuditEntry, Authenticator, Merchant, StaffMembership
 from merchants.staff import OPERATOR, assign_role, membership_of, role_of
@@ -199,7 +200,7 @@ class AuditEntryAdmin(portal.ReadOnly, portal.ModelAdmin[AuditEntry]):
         """Return the kind of list."""
         return portal.RecordList
 
-    @admin.display(description="When (UTC)", ordering="id")
+    @admin.display(description=in_zone("When"), ordering="id")
     def moment(self, entry: AuditEntry) -> str:
         """Return the time."""
         return portal.moment(entry.at)

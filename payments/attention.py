@@ -24,7 +24,7 @@ MOST = 1000
 
 
 class Matter(StrEnum):
-    """What can need a person."""
+    """What can need attention."""
 
     REORGED = "reorged"
     OVERPAID = "overpaid"
@@ -35,11 +35,11 @@ class Matter(StrEnum):
 
 
 LABELS = {
-    Matter.REORGED: "Vanished after completion",
+    Matter.REORGED: "Reversed after completion",
     Matter.OVERPAID: "Overpaid",
-    Matter.PARTLY_PAID: "Ended partly paid",
-    Matter.NOT_BOUND: "Could be accepted",
-    Matter.UNANSWERED: "No answer for an hour",
+    Matter.PARTLY_PAID: "Closed with part paid",
+    Matter.NOT_BOUND: "Can be accepted",
+    Matter.UNANSWERED: "Verification stalled",
     Matter.PAID_LATE: "Paid late",
 }
 _OF_PAYMENTS = (Matter.REORGED, Matter.NOT_BOUND, Matter.UNANSWERED)

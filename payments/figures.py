@@ -1,4 +1,4 @@
-"""Keeping the daily figures up to what changed. Any number may try at once: one row's lock lets one of them work.
+"""Keeping the daily figures up to date, without simulated payments. One row's lock lets one process work at a time.
 
 A request's changes are found by its history, whichever day it was created on; payments and deliveries stand on the day
 on which they ended. A day is counted as a whole and written anew, so that doing it twice changes nothing.
@@ -12,7 +12,19 @@ from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, transaction
-from django.db.models import BigIntegerField, Count, F, Func, IntegerField, Min, Q, Sum, Value
+from django.db.models import (
+    BigIntegerField,
+    Count,
+    Exists,
+    F,
+    Func,
+    IntegerField,
+    Min,
+    OuterRef,
+    Q,
+    Sum,
+    Value,
+)
 from django.db.models.functions import Extract, TruncDate
 from django.utils import timezone
 
@@ -83,7 +95,9 @@ def changed_days(since: datetime, until: datetime) -> list[date]:
     """Return the days whose figures something between the two times may have changed, in order."""
     days = {since.astimezone(UTC).date() + step * _DAY for step in range((until - since).days + 2)}
     days = {day for day in days if day <= until.astimezone(UTC).date()}
-    moved = Transition.objects.filter(created_at__gte=since, created_at__lte=until, payment=None).order_by()
+    # A first simulated payment takes its request out of the figures.
+    counts = Q(payment=None) | Q(payment__is_simulated=True)
+    moved = Transition.objects.filter(counts, created_at__gte=since, created_at__lte=until).order_by()
     days.update(moved.values_list(TruncDate("request__created_at", tzinfo=UTC), flat=True).distinct())
     return sorted(days)
 
@@ -130,6 +144,7 @@ def count_day(day: date) -> tuple[list[DailyFigures], list[DailyVolume]]:
 
 def _requests(start: datetime, end: datetime) -> Iterator[tuple[Key, dict[str, int]]]:
     created = PaymentRequest.objects.filter(created_at__gte=start, created_at__lt=end).order_by()
+    created = created.exclude(Exists(Payment.objects.filter(request=OuterRef("pk"), is_simulated=True)))
     rows = created.values_list("merchant").annotate(
         number=Count("pk"),
         paid=Count("pk", filter=Q(status=PaymentRequest.Status.COMPLETED)),
@@ -181,7 +196,7 @@ def _volumes(day: date, start: datetime, end: datetime) -> list[DailyVolume]:
 
 def _completed(start: datetime, end: datetime) -> Any:
     return Payment.objects.filter(
-        status=Payment.Status.COMPLETED, completed_at__gte=start, completed_at__lt=end
+        is_simulated=False, status=Payment.Status.COMPLETED, completed_at__gte=start, completed_at__lt=end
     ).order_by()
 
 

@@ -12,7 +12,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parent.parent
 # Each may import what stands before it. Of `config`, apps see what all views, admin pages and workers share.
 ORDER = ("config", "chains", "merchants", "webhooks", "payments", "checkout")
-SHARED = ("config.api", "config.portal", "config.leases")
+SHARED = ("config.api", "config.portal", "config.leases", "config.mail")
 OUTSIDE = ("demo", "tests", "bench", "clients", "quittance")
 LONGEST_FILE = 500
 WIDGET = REPOSITORY / "checkout/frontend/src"

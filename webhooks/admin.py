@@ -15,7 +15,7 @@ from django.utils.html import format_html
 
 from config import portal
 from config.portal_actions import Action, WithActions
-from config.portal_cells import NOTHING, ago, exact, two_lines, when
+from config.portal_cells import NOTHING, ago, exact, in_zone, two_lines, when
 from config.portal_filters import Autocompleted, Choices, Days, Dropdown
 from merchants.records import FOUND_AT_MOST, Records, found_by
 from webhooks.attention import given_up, in_trouble
@@ -101,12 +101,12 @@ class EndpointAdmin(Records):
             ],
         }
 
-    @admin.display(description="Types that it is sent")
+    @admin.display(description="Event types")
     def types(self, endpoint: Endpoint) -> str:
         """Return the types of events."""
         return ", ".join(endpoint.event_types)
 
-    @admin.display(description="Former secret signs until")
+    @admin.display(description="Previous secret valid until")
     def former_secret(self, endpoint: Endpoint) -> str:
         """Return until when the secret before the last rotation signs as well."""
         return _both(endpoint.previous_secret_expires_at)
@@ -126,12 +126,12 @@ class EndpointAdmin(Records):
         """Return where the events go, and why they do not."""
         return two_lines(endpoint.url or NOTHING, endpoint.disabled_reason)
 
-    @admin.display(description="Failing since (UTC)", ordering="failing_since")
+    @admin.display(description=in_zone("Failing since"), ordering="failing_since")
     def failing(self, endpoint: Endpoint) -> str:
         """Return since when nothing has arrived."""
         return when(endpoint.failing_since)
 
-    @admin.display(description="Changed (UTC)", ordering="updated_at")
+    @admin.display(description=in_zone("Changed"), ordering="updated_at")
     def changed(self, endpoint: Endpoint) -> str:
         """Return when it was set."""
         return when(endpoint.updated_at)
@@ -205,7 +205,7 @@ class EventAdmin(Records):
         """Return whose it is."""
         return str(event.merchant)
 
-    @admin.display(description="Happened (UTC)", ordering="created")
+    @admin.display(description=in_zone("Happened"), ordering="created")
     def happened(self, event: Event) -> str:
         """Return when it happened."""
         return when(event.created)
@@ -227,8 +227,8 @@ class Resend(Action):
     def explanation(self, row: Delivery) -> str:
         """Return what it means."""
         return (
-            f"The same bytes go to {_destination(row)} at once, freshly signed, and up to eight times until they are "
-            f"taken. The merchant knows them by the id {row.public_event_id} and ignores what it has seen already."
+            f"Sends the same body to {_destination(row)} now, with a new signature, in up to eight attempts. "
+            f"The merchant recognises the event by its ID {row.public_event_id} and ignores duplicates."
         )
 
     def lock(self, row: Delivery) -> Delivery:
@@ -302,7 +302,9 @@ class DeliveryAdmin(WithActions, Records):
         """Ask, then send each of them that has not changed since."""
         chosen = list(queryset.filter(is_test=False)[: MOST_AT_ONCE + 1])
         if not chosen or len(chosen) > MOST_AT_ONCE:
-            messages.error(request, f"Choose from one to {MOST_AT_ONCE} deliveries that are no tests.")
+            messages.error(
+                request, f"Choose 1 to {MOST_AT_ONCE} deliveries. Test events can't be sent again."
+            )
             return None
         if "confirmed" in request.POST:
             resend_each(self, request, chosen)
@@ -312,8 +314,8 @@ class DeliveryAdmin(WithActions, Records):
             chosen[0],
             self,
             title=f"Send {len(chosen)} deliver{'y' if len(chosen) == 1 else 'ies'} again",
-            explanation="The same bytes go to their merchants at once, freshly signed, and up to eight times each "
-            "until they are taken. Merchants know them by their event's id and ignore what they have seen already.",
+            explanation="Sends the same bodies to their merchants now, with new signatures, in up to eight attempts "
+            "each. Merchants recognise events by their IDs and ignore duplicates.",
             button="Send again",
             form=ResendForm.asking_about(chosen),
         )
@@ -344,7 +346,7 @@ class DeliveryAdmin(WithActions, Records):
         facts: list[tuple[str, object]] = [
             ("Event", portal.link(portal.change_url(event), event.pk) if event else delivery.public_event_id),
             ("Merchant", portal.link(portal.change_url(delivery.merchant), str(delivery.merchant))),
-            ("Goes to", _destination(delivery)),
+            ("Sent to", _destination(delivery)),
             ("Attempts", str(delivery.attempts)),
             ("Next attempt", _both(delivery.due_at)),
             ("Created", _both(delivery.created_at)),
@@ -368,7 +370,7 @@ class DeliveryAdmin(WithActions, Records):
             '<span class="q-badges">{}{}</span>', labels[0], labels[1] if delivery.is_test else ""
         )
 
-    @admin.display(description="Last answer")
+    @admin.display(description="Last response")
     def last_answer(self, delivery: Delivery) -> str:
         """Return what came back last, and how often it was tried."""
         if delivery.attempts == 0:
@@ -381,12 +383,12 @@ class DeliveryAdmin(WithActions, Records):
         """Return whose it is."""
         return str(delivery.merchant)
 
-    @admin.display(description="Next attempt (UTC)")
+    @admin.display(description=in_zone("Next attempt"))
     def due(self, delivery: Delivery) -> str:
         """Return when it is tried next."""
         return when(delivery.due_at)
 
-    @admin.display(description="Created (UTC)", ordering="created_at")
+    @admin.display(description=in_zone("Created"), ordering="created_at")
     def created(self, delivery: Delivery) -> str:
         """Return when it was made."""
         return when(delivery.created_at)
@@ -411,7 +413,7 @@ def _destination(delivery: Delivery) -> str:
 def _line(attempt: Attempt) -> dict[str, object]:
     """Return one attempt for the log."""
     good = is_success(attempt.status_code, attempt.error)
-    word = str(attempt.status_code) if attempt.status_code else "no answer"
+    word = str(attempt.status_code) if attempt.status_code else "no response"
     return {
         "number": attempt.number,
         "at": when(attempt.started_at),

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.core.mail import send_mail
 from django.db.models import Q
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from config.mail import send as send_mail
 from webhooks.models import Endpoint
 
 logger = logging.getLogger(__name__)
@@ -26,12 +26,7 @@ _BATCH = 100
 Mail = Callable[[str, str, str], object]
 
 
-def send(recipient: str, subject: str, text: str) -> None:
-    """Send a plain text mail. Raises OSError, of which SMTP's errors are."""
-    send_mail(subject, text, None, [recipient])
-
-
-def tell_merchants(*, now: Callable[[], datetime] = timezone.now, mail: Mail = send) -> int:
+def tell_merchants(*, now: Callable[[], datetime] = timezone.now, mail: Mail = send_mail) -> int:
     """Mail the merchants whose endpoint has failed for a day, or was switched off; return how many mails went out.
 
     Each is told once. A mail that can't be sent is owed still, and tried again at the next call.

@@ -31,20 +31,24 @@ def of_endpoint(endpoint: Endpoint, now: datetime) -> Standing:
     """Return what its state means."""
     match state_of(endpoint):
         case "no url":
-            return Standing("No URL is set: events are kept, and nothing is sent.", "info")
+            return Standing("No URL is set. Events are stored but not sent.", "info")
         case "disabled":
             sentence = (
-                f"Disabled by the service: {endpoint.disabled_reason} What is due waits for it to be enabled."
+                f"Disabled by the service: {endpoint.disabled_reason} "
+                "Pending deliveries wait until you enable it."
             )
             return Standing(sentence, "danger")
         case "off":
-            sentence = "The merchant has switched it off. What is due waits; new events get no delivery."
+            sentence = "Disabled by the merchant. Pending deliveries wait; new events create no deliveries."
             return Standing(sentence, "warning")
         case "failing":
             since = endpoint.failing_since or now
-            sentence = f"Nothing has arrived since {exact(since)} ({ago(since, now)}). After five days it is disabled."
+            sentence = (
+                f"Every attempt has failed since {exact(since)} ({ago(since, now)}). "
+                "After five days the endpoint is disabled."
+            )
             return Standing(sentence, "warning")
-    return Standing("Deliveries arrive.", "success")
+    return Standing("Deliveries succeed.", "success")
 
 
 def of_delivery(delivery: Delivery, now: datetime) -> Standing:
@@ -54,14 +58,16 @@ def of_delivery(delivery: Delivery, now: datetime) -> Standing:
         return Standing(f"Delivered, after {tried}.", "success")
     if delivery.status == Delivery.Status.FAILED and delivery.is_test:
         return Standing(
-            "This test did not arrive. A test is sent once; what is wrong stands below.", "danger"
+            "The test event was not delivered. Test events are sent once; see the error below.", "danger"
         )
     if delivery.status == Delivery.Status.FAILED:
-        return Standing(f"Given up after {tried}. It can be sent again.", "danger")
+        return Standing(f"Given up after {tried}. You can send it again.", "danger")
     if _is_held(delivery):
-        return Standing("Held: the endpoint is off or has no URL. It goes out when that changes.", "warning")
+        return Standing(
+            "On hold: the endpoint is disabled or has no URL. It is sent when that changes.", "warning"
+        )
     if delivery.lease_until and delivery.lease_until > now:
-        return Standing("An attempt is under way.", "info")
+        return Standing("An attempt is in progress.", "info")
     due = (
         "is due"
         if delivery.due_at is None or delivery.due_at <= now

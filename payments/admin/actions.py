@@ -29,13 +29,13 @@ class Cancel(Action):
     def explanation(self, row: PaymentRequest) -> str:
         """Return what it means."""
         paid = (
-            f" {in_token(row.amount_paid, row.token)} was paid already and stays paid."
+            f" {in_token(row.amount_paid, row.token)} is already paid and stays credited."
             if row.amount_paid
             else ""
         )
         return (
-            f"Nobody is asked for {in_token(row.amount, row.token)} to {row.merchant} by it any more.{paid} A payment "
-            "that is on its way keeps it from being cancelled. This can't be undone."
+            f"Customers can no longer pay {in_token(row.amount, row.token)} to {row.merchant} with it.{paid} You can't "
+            "cancel it while a payment is being verified. This can't be undone."
         )
 
     def lock(self, row: PaymentRequest) -> PaymentRequest:
@@ -75,7 +75,7 @@ class Retry(PaymentAction):
 
     def label(self, row: Payment) -> str:  # noqa: ARG002 - the action interface
         """Return what the button says."""
-        return "Look again"
+        return "Check again"
 
     def is_offered(self, row: Payment) -> bool:
         """Where another look may turn it."""
@@ -84,16 +84,15 @@ class Retry(PaymentAction):
     def explanation(self, row: Payment) -> str:
         """Return what it means."""
         return (
-            "The chain is asked anew about this transaction (of a swap, its provider too, and then the chain of the "
-            "delivery), and what is seen there decides. "
-            f"{row.retries_left} of {MAX_RETRIES} times are left."
+            "The transaction is verified again on its chain (for a swap also with its provider and on the chain of "
+            f"the delivery). {row.retries_left} of {MAX_RETRIES} retries are left."
         )
 
     def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
         """Retry it."""
         was = row.failure_code
         retried = retry_payment(row, actor=actor)
-        return f"Retried (failed: {was} → {retried.status}).", f"{row} is being looked at again."
+        return f"Retried (failed: {was} → {retried.status}).", f"{row} is being verified again."
 
 
 class LookNow(PaymentAction):
@@ -101,15 +100,15 @@ class LookNow(PaymentAction):
 
     name, icon, permission = "look", "search", "payments.retry_payment"
     _SAID = {
-        Recheck.BROUGHT_FORWARD: "is looked at within a second or two",
-        Recheck.DUE_ALREADY: "is due already: a worker looks at it",
-        Recheck.REOPENED: "is being looked at again",
-        Recheck.AT_FINALITY: "is asked for its finality within the minute",
+        Recheck.BROUGHT_FORWARD: "is checked within two seconds",
+        Recheck.DUE_ALREADY: "is already due for a check",
+        Recheck.REOPENED: "is being verified again",
+        Recheck.AT_FINALITY: "is checked for finality within a minute",
     }
 
     def label(self, row: Payment) -> str:
         """Return what the button says."""
-        return "Check finality" if row.status == Payment.Status.COMPLETED else "Look now"
+        return "Check finality" if row.status == Payment.Status.COMPLETED else "Check now"
 
     def is_offered(self, row: Payment) -> bool:
         """What failed is retried instead; of what the sandbox made, no chain knows."""
@@ -119,17 +118,15 @@ class LookNow(PaymentAction):
         """Return what it means."""
         if row.status == Payment.Status.COMPLETED:
             return (
-                "The chain is asked whether the block of this payment still stands. If it is gone, the payment is "
-                "flagged for a person; no money and no status is changed."
+                "Checks whether this payment's block is still part of the chain. If it is not, the payment is flagged "
+                "under Needs attention. Neither its credit nor its status changes."
             )
-        return (
-            "The chain is asked at once instead of at the next time. It uses none of the payment's attempts."
-        )
+        return "Checks the chain now instead of at the next scheduled time. This uses none of the payment's attempts."
 
     def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
         """Have it looked at."""
         led_to = look_now(row, actor=actor)
-        return f"Asked for a look now ({row.status}): {led_to.value}.", f"{row} {self._SAID[led_to]}."
+        return f"Check requested ({row.status}): {led_to.value}.", f"{row} {self._SAID[led_to]}."
 
 
 class Accept(PaymentAction):
@@ -151,7 +148,7 @@ class Accept(PaymentAction):
         known = f"{in_token(row.amount, row.token)} arrived, from {row.from_address}. " if row.amount else ""
         return (
             f"{known}Nothing ties this transaction to the request. Accept it only if you know that this customer sent "
-            "it. Everything else is still verified, and the money counts once."
+            "it. Everything else is still verified, and the transfer is credited once."
         )
 
     def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:

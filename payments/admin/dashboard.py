@@ -1,4 +1,4 @@
-"""The admin's first page: how it goes, and what needs a person. All of it is read from small tables or by an index.
+"""The admin's first page: the figures, and what needs attention. All of it is read from small tables or by an index.
 
 No node is asked while it is made, and no table counted: figures are the daily ones, with the time up to which they go.
 """
@@ -41,7 +41,7 @@ _HEALTH_COLOURS = {
 
 @dataclass(frozen=True)
 class Concern:
-    """Something that needs a person: how many there are, and the list that shows them."""
+    """Something that needs attention: how many there are, and the list that shows them."""
 
     title: str
     explanation: str
@@ -80,7 +80,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def concerns(user: User | AnonymousUser, merchant: Merchant | None, now: datetime) -> list[Concern]:
-    """Return what needs a person now and this user may look at, the most urgent first; nothing where all is well."""
+    """Return what needs attention and this user may see, the most urgent first; nothing where all is well."""
     payments = _of(merchant, Payment.objects.all(), "request__merchant")
     requests = _of(merchant, PaymentRequest.objects.all(), "merchant")
     found = []
@@ -97,20 +97,20 @@ def concerns(user: User | AnonymousUser, merchant: Merchant | None, now: datetim
 
 _PAYMENT_MATTERS = {
     Matter.REORGED: (
-        "Vanished after completion",
-        "The merchant was told of money that a chain reorganisation has undone.",
+        "Reversed after completion",
+        "A chain reorganisation reversed a payment that was reported to the merchant as completed.",
         "undo",
         True,
     ),
     Matter.UNANSWERED: (
-        "Verification without an answer",
-        "No node has said anything usable about these for over an hour.",
+        "Verification stalled",
+        "No node has returned a usable answer for more than an hour.",
         "hourglass_disabled",
         True,
     ),
     Matter.NOT_BOUND: (
         "Payments that could be accepted",
-        "Money may have arrived, but nothing binds these transactions to their request, which is not paid yet.",
+        "Funds may have arrived, but nothing ties these transactions to their request, which is still unpaid.",
         "link_off",
         False,
     ),
@@ -118,13 +118,13 @@ _PAYMENT_MATTERS = {
 _REQUEST_MATTERS = {
     Matter.OVERPAID: (
         "Overpaid requests",
-        "More came than was asked for; the rest may be owed to the customer.",
+        "The customer paid more than requested and may be owed a refund.",
         "price_change",
         False,
     ),
     Matter.PARTLY_PAID: (
-        "Ended partly paid",
-        "They expired or were cancelled, and only some of the money came.",
+        "Closed with part paid",
+        "Expired or cancelled with only part of the amount paid.",
         "timelapse",
         False,
     ),
@@ -147,7 +147,7 @@ def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: 
     endpoints = webhook_attention.in_trouble(_of(merchant, Endpoint.objects.all(), "merchant"), now)
     found = [
         Concern(
-            "Endpoints that are told nothing",
+            "Endpoints that receive nothing",
             "Disabled by the service, or failing for more than a day.",
             "webhook",
             endpoints.count(),
@@ -160,7 +160,7 @@ def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: 
         found.append(
             Concern(
                 "Deliveries given up",
-                "All attempts failed within the last week; they can be sent again.",
+                "Every attempt failed, within the last week. You can send them again.",
                 "outgoing_mail",
                 webhook_attention.count_given_up(deliveries, now),
                 _list("webhooks_delivery", "given_up"),
@@ -173,7 +173,7 @@ def _about_chains(now: datetime) -> Concern:
     number = sum(health in NEEDS_A_PERSON for _, health in _judged(now))
     return Concern(
         "Chains in trouble",
-        "Too few nodes answer, or there is no new block: payments on them wait.",
+        "Too few nodes respond, or there is no new block. Payments on these chains wait.",
         "hub",
         number,
         reverse("admin:chains_chain_changelist"),
@@ -220,13 +220,13 @@ def first_steps(user: User | AnonymousUser, merchant: Merchant | None) -> list[d
         steps += [
             {
                 "title": "Load the catalogue",
-                "text": "Which chains and tokens can be asked for, and the nodes that are asked about them.",
+                "text": "The chains and tokens you accept, and the nodes that verify payments on them.",
                 "command": "python manage.py load_catalogue chains/catalogues/mainnet.json",
                 "done": Chain.objects.exists(),
             },
             {
                 "title": "Create a merchant",
-                "text": "Who is paid: a name, and how the checkout page looks.",
+                "text": "A name, and how the checkout page looks.",
                 "url": _add(user, "merchants_merchant"),
                 "button": "Create a merchant",
                 "done": Merchant.objects.exists(),
@@ -237,14 +237,14 @@ def first_steps(user: User | AnonymousUser, merchant: Merchant | None) -> list[d
         *steps,
         {
             "title": "Issue an API key",
-            "text": "The merchant's backend asks for payments with it. It is shown once.",
+            "text": "The merchant's backend creates payment requests with it. It is shown once.",
             "url": _add(user, "merchants_apikey"),
             "button": "Issue a key",
             "done": keys.exists(),
         },
         {
-            "title": "Ask for the first payment",
-            "text": "Send an amount, a token, a chain and a wallet; the answer holds the page to pay on.",
+            "title": "Create the first payment request",
+            "text": "Send an amount, a token, a chain and a wallet. The response contains the checkout page's URL.",
             "command": "POST /api/payment-requests",
             "url": reverse("reference"),
             "button": "Open the API reference",

@@ -1,4 +1,4 @@
-"""One sentence for whoever opens the page: where it stands, and what a person could do about it. Pure."""
+"""One sentence for the reader of the page: the state, and what to do about it. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,25 +21,25 @@ class Diagnosis:
 
 
 def of_request(request: PaymentRequest, payments: Sequence[Payment], now: datetime) -> Diagnosis:
-    """Return where `request` with its `payments` stands."""
+    """Return the state of `request` with its `payments`."""
     if any(payment.reorged for payment in payments):
         return Diagnosis(
-            "A payment's block has vanished from the chain since it was credited. Look at the payment before "
-            "anything is delivered.",
+            "A chain reorganisation removed a payment's block after it was credited. Check the payment before you "
+            "deliver anything.",
             "danger",
         )
     if request.amount_overpaid:
         more = in_token(request.amount_overpaid, request.token)
         if request.status == Status.COMPLETED and _is_one_swap(payments):
-            return Diagnosis(f"Paid in full; the swap brought {more} more than was asked for.", "success")
-        return Diagnosis(f"{more} more came than was asked for. The merchant decides on a refund.", "warning")
+            return Diagnosis(f"Paid in full; the swap delivered {more} more than requested.", "success")
+        return Diagnosis(f"Overpaid by {more}. The merchant decides whether to refund it.", "warning")
     if request.status == Status.COMPLETED:
-        late = ", after the time to pay was over" if request.paid_late else ""
+        late = ", after it expired" if request.paid_late else ""
         return Diagnosis(f"Paid in full{late}.", "warning" if late else "success")
     unbound = sum(payment.failure_code in ACCEPTABLE_FAILURES for payment in payments)
     if unbound:
         return Diagnosis(
-            "A transaction was submitted that nothing binds to this request. If the customer sent it, open the "
+            "Nothing ties a submitted transaction to this request. If the customer sent it, open the "
             "payment and accept it.",
             "warning",
         )
@@ -59,7 +59,7 @@ def _unpaid(request: PaymentRequest, payments: Sequence[Payment], now: datetime)
         if request.amount_paid == 0:
             return Diagnosis(f"{ended} without a payment.", "info")
         return Diagnosis(
-            f"{ended} with {paid} paid and {rest} missing. The merchant decides what becomes of it.",
+            f"{ended} with {paid} paid and {rest} missing. The merchant decides how to proceed.",
             "warning",
         )
     open_now = sum(payment.is_open for payment in payments)
@@ -67,7 +67,7 @@ def _unpaid(request: PaymentRequest, payments: Sequence[Payment], now: datetime)
         subject = "A payment is" if open_now == 1 else f"{open_now} payments are"
         return Diagnosis(f"{subject} being verified.", "info")
     so_far = (
-        f"{paid} came; waiting for the other {rest}"
+        f"{paid} paid; waiting for the remaining {rest}"
         if request.amount_paid
         else "Waiting for the customer to pay"
     )
@@ -75,11 +75,11 @@ def _unpaid(request: PaymentRequest, payments: Sequence[Payment], now: datetime)
 
 
 def of_payment(payment: Payment, now: datetime) -> Diagnosis:
-    """Return where `payment` stands."""
+    """Return the state of `payment`."""
     if payment.reorged:
         return Diagnosis(
-            "Its block has vanished from the chain since it was credited. Nothing was taken back by itself: make sure "
-            "that the money is there before anything is delivered.",
+            "A chain reorganisation removed its block after it was credited. The credit is not reversed: "
+            "make sure that the funds arrived before you deliver anything.",
             "danger",
         )
     if payment.is_open:
@@ -91,16 +91,16 @@ def of_payment(payment: Payment, now: datetime) -> Diagnosis:
 
 def _next_look(payment: Payment, now: datetime) -> str:
     if payment.lease_until and payment.lease_until > now:
-        return "A worker is looking at it."
+        return "A worker is checking it now."
     if payment.next_check_at is None or payment.next_check_at <= now:
-        return "The next look is due."
-    return f"The next look is {ago(payment.next_check_at, now)}."
+        return "The next check is due now."
+    return f"Next check {ago(payment.next_check_at, now)}."
 
 
 def _way_out(payment: Payment) -> str:
     if payment.failure_code in ACCEPTABLE_FAILURES:
-        return "If the customer sent it, it can be accepted by hand."
+        return "If the customer sent it, you can accept it."
     if payment.is_retryable:
         left = payment.retries_left
-        return f"It can be looked at again ({left} left)." if left else "All its retries are used."
-    return "Looking again can't change that."
+        return f"You can check it again ({left} retries left)." if left else "No retries are left."
+    return "This payment can't be retried."

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 
 from config import portal
-from config.portal_cells import NOTHING, clipped, ends, outside, two_lines, when
+from config.portal_cells import NOTHING, clipped, ends, in_zone, outside, two_lines, when
 from merchants.records import Records
 from payments.admin.records import in_token
 from payments.admin.search import matching_transfers, matching_transitions
@@ -48,7 +48,7 @@ class ConsumedTransferAdmin(Records):
         """Return a link to the payment."""
         return portal.link(portal.change_url(transfer.payment), ends(transfer.payment_id, 9, 4))
 
-    @admin.display(description="When (UTC)", ordering="id")
+    @admin.display(description=in_zone("When"), ordering="id")
     def created(self, transfer: ConsumedTransfer) -> str:
         """Return when it was credited."""
         return when(transfer.created_at)
@@ -62,14 +62,14 @@ class TransitionAdmin(Records):
     list_display = ("created", "change", "order", "paid", "who", "reason")
     list_select_related = ("request", "payment")
     ordering = ("-id",)
-    search_help_text = "A request's shortcode or id, or a payment's id"
+    search_help_text = "Request ID, shortcode, order number, payment ID or transaction hash"
     fields = readonly_fields = ("created", "order", "paid", "change", "actor", "reason")
 
     def found(self, rows: QuerySet[Transition], text: str) -> QuerySet[Transition]:
         """Return the changes that `text` names."""
         return matching_transitions(rows, text)
 
-    @admin.display(description="When (UTC)", ordering="id")
+    @admin.display(description=in_zone("When"), ordering="id")
     def created(self, transition: Transition) -> str:
         """Return when it happened."""
         return when(transition.created_at)

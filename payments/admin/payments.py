@@ -1,4 +1,4 @@
-"""Payments: transactions that were said to pay a request, and what the chain says of them."""
+"""Payments: transactions submitted for a request, and the result of their verification."""
 
 from typing import Any, ClassVar
 
@@ -10,7 +10,17 @@ from django.utils.html import format_html
 
 from config import portal
 from config.portal_actions import WithActions
-from config.portal_cells import NOTHING, ago, clipped, exact, two_lines, when
+from config.portal_cells import (
+    NOTHING,
+    ago,
+    clipped,
+    copyable,
+    exact,
+    in_zone,
+    present,
+    two_lines,
+    when,
+)
 from config.portal_filters import Autocompleted, Choices, Days, Related
 from merchants.records import Records
 from payments.admin import diagnosis
@@ -74,13 +84,13 @@ _BOUND_BY = {
     "reference": "the reference that the transaction carries",
     "payer": "the payer's signature",
     "provider": "the routing provider's id",
-    "manual": "hand: somebody accepted it",
+    "manual": "hand: accepted by staff",
 }
 
 
 @admin.register(Payment)
 class PaymentAdmin(WithActions, CsvExport, Records):
-    """Transactions that were said to pay a request, and what the chain says of them."""
+    """Transactions submitted for a request, and the result of their verification."""
 
     merchant_path = "request__merchant"
     change_form_template = "admin/payments/payment/change_form.html"
@@ -105,26 +115,13 @@ class PaymentAdmin(WithActions, CsvExport, Records):
     fieldsets: ClassVar[Any] = (
         (
             "Verification",
-            {
-                "fields": (
-                    "attempts",
-                    "retries",
-                    "next_check_at",
-                    "lease_until",
-                    "unanswered_since",
-                    "finality_check_at",
-                    "completed_at",
-                    "failed_at",
-                )
-            },
+            {"fields": ("attempts", "retries", "unanswered_since", "completed_at", "failed_at")},
         ),
         ("Block", {"fields": ("block_number", "block_hash", "block_time")}),
         (
             "Delivery of a swap",
             {
                 "fields": (
-                    "quote",
-                    "bridge_looks",
                     "reported_amount",
                     "destination_block_number",
                     "destination_block_hash",
@@ -133,6 +130,15 @@ class PaymentAdmin(WithActions, CsvExport, Records):
             },
         ),
     )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Payment | None = None) -> Any:
+        """Leave out fields without a value, and sections without fields."""
+        sections: Any = super().get_fieldsets(request, obj)
+        filled = [
+            (title, {"fields": tuple(name for name in section["fields"] if getattr(obj, name, None))})
+            for title, section in sections
+        ]
+        return [(title, section) for title, section in filled if section["fields"]]
 
     def found(self, rows: QuerySet[Payment], text: str) -> QuerySet[Payment]:
         """Return the payments that `text` names."""
@@ -158,28 +164,41 @@ class PaymentAdmin(WithActions, CsvExport, Records):
             "amount": "Nothing received" if payment.amount is None else self.received(payment),
             "badges": self.state(payment),
             "diagnosis": diagnosis.of_payment(payment, timezone.now()),
-            "facts": self._facts(payment),
+            "facts": present(self._facts(payment)),
             "story": story_of_payment(payment, with_webhooks=with_webhooks),
         }
 
     def _facts(self, payment: Payment) -> list[tuple[str, object]]:
         order, url = payment.request, transaction_url(payment)
         facts: list[tuple[str, object]] = [
+            ("Payment ID", copyable(payment.pk)),
             (
                 "Request",
                 portal.link(portal.change_url(order), f"{order} for {in_token(order.amount, order.token)}"),
             ),
+            ("Request ID", copyable(str(order.pk))),
+            ("Order number", copyable(order.external_id or "")),
             ("Merchant", portal.link(portal.change_url(order.merchant), str(order.merchant))),
-            ("Transaction", portal.link(url, payment.transaction_hash) if url else payment.transaction_hash),
+            (
+                "Transaction",
+                copyable(payment.transaction_hash, portal.link(url, payment.transaction_hash) if url else ""),
+            ),
             ("Chain", str(payment.chain)),
-            ("From", address_link(payment.chain, payment.from_address)),
-            ("To", address_link(order.chain, order.recipient_address)),
+            ("From", copyable(payment.from_address, address_link(payment.chain, payment.from_address))),
+            (
+                "To",
+                copyable(order.recipient_address, address_link(order.chain, order.recipient_address)),
+            ),
             ("Sent", in_token(payment.amount, payment.token)),
             ("Confirmations", self.depth(payment)),
             ("Bound by", _BOUND_BY.get(payment.bound_by, NOTHING)),
             *self._swap_facts(payment),
             ("Submitted", f"{exact(payment.created_at)}, {ago(payment.created_at)}"),
         ]
+        if payment.is_open and payment.next_check_at:
+            due = payment.next_check_at
+            now = timezone.now()
+            facts.append(("Next check", f"{exact(due)}, {ago(due, now)}" if due > now else "due now"))
         if payment.accepted_by:
             facts.append(("Accepted", f"by {named(payment.accepted_by)}: {payment.accepted_reason}"))
         return facts
@@ -188,11 +207,11 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         """Return who brings a swap and what they say, and where it was delivered or is said to have been."""
         if payment.type != Payment.Type.SWAP:
             return []
-        said = payment.provider_status or "not asked yet"
+        said = payment.provider_status or "not checked yet"
         at_provider = portal.link(payment.provider_url, said) if payment.provider_url else said
         facts: list[tuple[str, object]] = [
             ("Swapped by", provider_name(payment.provider)),
-            ("It says", at_provider),
+            ("Provider status", at_provider),
         ]
         if payment.has_delivery:
             url = delivery_url(payment)
@@ -200,10 +219,11 @@ class PaymentAdmin(WithActions, CsvExport, Records):
             where = f"{payment.request.chain}, {self.delivery_depth(payment)}"
             facts += [
                 (
-                    "Delivered by" if verified else "Said to be delivered by",
-                    portal.link(url, payment.destination_transaction_hash)
-                    if url
-                    else payment.destination_transaction_hash,
+                    "Delivered by" if verified else "Reported delivery",
+                    copyable(
+                        payment.destination_transaction_hash,
+                        portal.link(url, payment.destination_transaction_hash) if url else "",
+                    ),
                 ),
                 ("Delivered on", where),
             ]
@@ -230,7 +250,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         if payment.reorged:
             labels.append(portal.badge("reorged", {"reorged": "danger"}))
         if payment.is_simulated:
-            labels.append(portal.badge("sandbox", {}))
+            labels.append(portal.badge("test", {"test": "warning"}))
         return two_lines(together(labels), payment.failure_code.replace("_", " "))
 
     @admin.display(description="Received")
@@ -270,7 +290,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         needed = payment.confirmations_required
         return f"{min(payment.confirmations, needed)} of {needed}"
 
-    @admin.display(description="Submitted (UTC)", ordering="created_at")
+    @admin.display(description=in_zone("Submitted"), ordering="created_at")
     def created(self, payment: Payment) -> str:
         """Return when it was submitted."""
         return when(payment.created_at)

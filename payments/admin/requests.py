@@ -10,7 +10,7 @@ from django.utils.html import format_html
 
 from config import portal
 from config.portal_actions import WithActions
-from config.portal_cells import NOTHING, ago, exact, two_lines, when
+from config.portal_cells import ago, copyable, exact, in_zone, present, two_lines, when
 from config.portal_filters import Autocompleted, Choices, Days, Related
 from merchants.records import Records
 from payments.admin import diagnosis
@@ -84,7 +84,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
             "For the customer and the merchant",
             {"fields": ("description", "metadata", "redirect_url", "cancel_url", "webhook_url")},
         ),
-        ("Identity", {"fields": ("id", "references", "reference_hex")}),
+        ("Binding", {"fields": ("references", "reference_hex")}),
     )
 
     def found(self, rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:
@@ -92,10 +92,11 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         return matching_requests(rows, text)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PaymentRequest]:
-        """Say along whether a payment of theirs was undone."""
+        """Add whether a payment of theirs was reversed, or simulated."""
         orders: QuerySet[PaymentRequest] = super().get_queryset(request)
         undone = Payment.objects.filter(request=OuterRef("pk"), reorged=True)
-        return orders.annotate(is_undone=Exists(undone))
+        simulated = Payment.objects.filter(request=OuterRef("pk"), is_simulated=True)
+        return orders.annotate(is_undone=Exists(undone), is_test=Exists(simulated))
 
     def newest_first(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
         """Ids are in the order of time."""
@@ -120,7 +121,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
             "amount": in_token(order.amount, order.token),
             "badges": _badges(order),
             "diagnosis": diagnosis.of_request(order, payments, timezone.now()),
-            "facts": self._facts(order),
+            "facts": present(self._facts(order)),
             "payments": [_line(payment) for payment in payments],
             "story": story_of(order, payments, with_webhooks=request.user.has_perm("webhooks.view_delivery")),
         }
@@ -129,17 +130,21 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         page = payment_url(order)
         facts: list[tuple[str, object]] = [
             ("Paid", in_token(order.amount_paid, order.token)),
-            ("Still to be paid", in_token(order.amount_remaining, order.token)),
+            ("Remaining", in_token(order.amount_remaining, order.token)),
             ("Merchant", portal.link(portal.change_url(order.merchant), str(order.merchant))),
-            ("Order number", order.external_id or NOTHING),
+            ("Request ID", copyable(str(order.pk))),
+            ("Order number", copyable(order.external_id or "")),
             ("Token", f"{order.token.name} ({order.token.symbol}) on {order.chain}"),
-            ("Paid to", address_link(order.chain, order.recipient_address)),
+            (
+                "Paid to",
+                copyable(order.recipient_address, address_link(order.chain, order.recipient_address)),
+            ),
             ("Created", f"{exact(order.created_at)}, {ago(order.created_at)}"),
             (
                 "Expires" if order.status == "active" else "Time to pay",
                 f"{exact(order.expires_at)}, {ago(order.expires_at)}",
             ),
-            ("Checkout page", portal.link(page, page)),
+            ("Checkout page", copyable(page, portal.link(page, page))),
         ]
         if order.amount_overpaid:
             facts.insert(2, ("Overpaid by", in_token(order.amount_overpaid, order.token)))
@@ -174,7 +179,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         """Return the chain."""
         return str(order.chain)
 
-    @admin.display(description="Created (UTC)", ordering="pk")
+    @admin.display(description=in_zone("Created"), ordering="pk")
     def created(self, order: PaymentRequest) -> str:
         """Return when it was created."""
         return when(order.created_at)
@@ -195,6 +200,8 @@ def _badges(order: PaymentRequest) -> str:
     ]
     labels = [portal.badge(order.status, REQUEST_COLOURS)]
     labels += [portal.badge(word, {word: "warning"}) for word, holds in odd if holds]
+    if getattr(order, "is_test", False):
+        labels.append(portal.badge("test", {"test": "warning"}))
     return together(labels)
 
 

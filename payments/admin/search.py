@@ -20,6 +20,7 @@ from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transitio
 _FEWEST_FOR_A_PREFIX = 4
 _EVM_ADDRESS = re.compile(r"0[xX]([0-9a-fA-F]{40})")
 _SOLANA_ADDRESS = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}")
+_REQUEST_ID_START = re.compile(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{0,4}){0,3}(-?[0-9a-fA-F]{0,11})?")
 _PAYMENT_ID = re.compile(r"pay_[1-9A-Za-z]{0,24}")
 
 
@@ -42,11 +43,19 @@ def address(text: str) -> str:
 
 
 def request_id(text: str) -> uuid.UUID | None:
-    """Return the request's id that `text` is, if it is one."""
+    """Return the request's id that `text` is, with or without hyphens and in any case, if it is one."""
     try:
         return uuid.UUID(text)
     except ValueError:
         return None
+
+
+def request_ids_beginning(text: str) -> tuple[uuid.UUID, uuid.UUID] | None:
+    """Return the first and the last request id that begins with `text`, or None if `text` is no such beginning."""
+    if not _REQUEST_ID_START.fullmatch(text):
+        return None
+    digits = text.replace("-", "")
+    return uuid.UUID(digits.ljust(32, "0")), uuid.UUID(digits.ljust(32, "f"))
 
 
 def matching_requests(rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:
@@ -62,6 +71,8 @@ def _requests_named(text: str) -> Iterator[Q]:
         yield Q(shortcode__startswith=text)
     if (own_id := request_id(text)) is not None:
         yield Q(pk=own_id)
+    elif bounds := request_ids_beginning(text):
+        yield Q(pk__range=bounds)
     if _PAYMENT_ID.fullmatch(text):
         yield _paid_by(Payment.objects.filter(pk__startswith=text))
     if spellings := hashes(text):
@@ -99,6 +110,8 @@ def _payments_named(text: str) -> Iterator[Q]:
         yield Q(request__recipient_address=wallet)
     if (of_request := request_id(text)) is not None:
         yield Q(request=of_request)
+    elif bounds := request_ids_beginning(text):
+        yield Q(request__gte=bounds[0], request__lte=bounds[1])
     yield Q(request__external_id=text)
     yield Q(request__shortcode=text)
     if len(text) >= _FEWEST_FOR_A_PREFIX:
@@ -117,8 +130,15 @@ def matching_transfers(rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[
 
 
 def matching_transitions(rows: QuerySet[Transition], text: str) -> QuerySet[Transition]:
-    """Return those of `rows` that `text` names: by their request's shortcode or id, or their payment's id."""
-    named = [rows.filter(payment=text), rows.filter(request__shortcode=text)]
+    """Return those of `rows` that `text` names: by their request or their payment."""
+    named = [
+        rows.filter(payment=text),
+        rows.filter(request__shortcode=text),
+        rows.filter(request__external_id=text),
+    ]
+    if spellings := hashes(text):
+        paid_by = Payment.objects.filter(transaction_hash__in=spellings).values_list("pk", flat=True)
+        named.append(rows.filter(payment__in=list(paid_by[:FOUND_AT_MOST])))
     if (of_request := request_id(text)) is not None:
         named.append(rows.filter(request=of_request))
     return found_by(rows, iter(named))

@@ -13,7 +13,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.db.models import Q
 
 from config import portal
-from config.portal_cells import ago, ends
+from config.portal_cells import ago, ends, exact
 from payments.admin.records import in_token
 from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Transition
 from webhooks.models import Attempt, Delivery, Event
@@ -91,7 +91,7 @@ def _credits(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[
 
 def _proofs(request: PaymentRequest) -> Iterator[Entry]:
     for row in PayerProof.objects.filter(request=request)[:SHOWN_AT_MOST]:
-        detail = f"What {row.address} sends until {row.not_after:%H:%M} UTC counts for this request."
+        detail = f"Transfers from {row.address} until {exact(row.not_after)} count for this request."
         yield Entry(row.verified_at, "draw", "The customer proved a wallet", "info", detail, "The customer")
 
 
@@ -119,7 +119,7 @@ def _told(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Ent
     deliveries = {row.pk: row for row in Delivery.objects.filter(event__in=events)[:SHOWN_AT_MOST]}
     sent = {row.event_id for row in deliveries.values()}
     for event in events.values():
-        detail = "" if event.pk in sent else "No endpoint was there for it."
+        detail = "" if event.pk in sent else "No endpoint was configured."
         yield Entry(
             event.created,
             "campaign",
@@ -142,7 +142,7 @@ def _attempted(
     attempt: Attempt, delivery: Delivery, events: dict[str, Event], payments: dict[str, Payment]
 ) -> Entry:
     event = events[str(delivery.event_id)]
-    answer = f"answered {attempt.status_code}" if attempt.status_code else "got no answer"
+    answer = f"answered {attempt.status_code}" if attempt.status_code else "got no response"
     is_good = attempt.status_code is not None and 200 <= attempt.status_code < 300 and not attempt.error
     took = f" in {attempt.duration_ms} ms" if attempt.duration_ms is not None else ""
     detail = f"Attempt {attempt.number}{took}"
@@ -205,5 +205,5 @@ _OF_PAYMENTS = {
     "processing": ("search", "Verification began", ""),
     "completed": ("verified", "Payment completed", "success"),
     "failed": ("error", "Payment failed", "danger"),
-    "again": ("autorenew", "Payment looked at again", "info"),
+    "again": ("autorenew", "Payment retried", "info"),
 }

@@ -28,6 +28,7 @@ class ConsumedTransfer(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
+        verbose_name = "credited transfer"
         constraints = (
             models.UniqueConstraint(
                 fields=("chain", "transaction_hash", "slot"), name="consumed_transfer_counts_once"
@@ -57,6 +58,7 @@ class Transition(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
+        verbose_name = "status change"
         ordering = ("id",)
         indexes = (BrinIndex(fields=("created_at",), autosummarize=True, name="transition_created"),)
 

@@ -149,13 +149,13 @@ def test_every_concern_leads_to_a_list_with_just_as_many(
     )
     page = opened(admin_client)
     assert concerns_of(page) == {
-        "Vanished after completion": "1",
-        "Verification without an answer": "1",
-        "Endpoints that are told nothing": "1",
+        "Reversed after completion": "1",
+        "Verification stalled": "1",
+        "Endpoints that receive nothing": "1",
         "Chains in trouble": "1",
         "Payments that could be accepted": "2",
         "Overpaid requests": "1",
-        "Ended partly paid": "1",
+        "Closed with part paid": "1",
         "Deliveries given up": "2",
     }
     for concern in page.context["concerns"]:
@@ -174,7 +174,7 @@ def test_what_is_over_for_long_needs_nobody_now(
     keep_up()
     page = opened(admin_client)
     assert concerns_of(page) == {}
-    assert "Nothing needs a person now." in text_of(page)
+    assert "Nothing needs attention." in text_of(page)
 
 
 def test_the_period_is_chosen_from_three_and_anything_else_is_a_month(
@@ -199,7 +199,7 @@ def test_an_empty_service_shows_the_first_steps_and_what_is_done_of_them(admin_c
         ("Load the catalogue", False),
         ("Create a merchant", False),
         ("Issue an API key", False),
-        ("Ask for the first payment", False),
+        ("Create the first payment request", False),
     ]
     Merchant.objects.create(name="Alice's Bakery")
     page = opened(admin_client)
@@ -213,7 +213,7 @@ def test_a_merchants_first_steps_are_their_own(
 ) -> None:
     a_request(other_merchant, token, EARLIER)
     steps = opened(staff_of(merchant)).context["first_steps"]
-    assert [step["title"] for step in steps] == ["Issue an API key", "Ask for the first payment"]
+    assert [step["title"] for step in steps] == ["Issue an API key", "Create the first payment request"]
 
 
 def test_staff_without_a_role_see_nothing_of_anybody(

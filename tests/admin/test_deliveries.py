@@ -83,8 +83,8 @@ def test_a_test_that_did_not_arrive_needs_nobody_and_is_not_offered_again(
     record_sample(send_sample(merchant, EventType.PAYMENT_SUCCEEDED))
     test = Delivery.objects.get(status=Delivery.Status.FAILED)
     page = page_of(admin_client, "webhooks/delivery", test.pk)
-    assert "This test did not arrive" in page
-    assert "be sent again" not in page
+    assert "The test event was not delivered" in page
+    assert "send it again" not in page
     assert count_given_up(Delivery.objects.all(), timezone.now()) == 0
 
 
@@ -95,7 +95,7 @@ def test_integers_beyond_a_double_are_shown_exactly(admin_client: Client, mercha
     assert event is not None
     page = page_of(admin_client, "webhooks/event", event.pk)
     assert str(2**200 + 1) in page
-    assert "No endpoint was there for it" in page
+    assert "No endpoint was configured" in page
 
 
 def test_events_and_deliveries_are_found_by_what_they_tell_of(
@@ -240,7 +240,7 @@ def test_merchant_staff_see_and_send_their_own_alone(
     assert change_url(told) not in page_of(foreign, "webhooks/delivery", q=told.pk)
     assert foreign.get(change_url(told)).status_code in (302, 404)
     refused = foreign.post(action_url(told, "resend"), {"seen": "x"}, follow=True).content.decode()
-    assert "There is nothing with the id" in refused
+    assert "No object has the ID" in refused
     foreign.post(
         LIST,
         {
@@ -259,14 +259,14 @@ def test_merchant_staff_see_and_send_their_own_alone(
 @pytest.mark.parametrize(
     ("state", "changes", "sentence"),
     [
-        ("working", {}, "Deliveries arrive."),
-        ("failing", {"failing_since": timezone.now() - timedelta(hours=3)}, "Nothing has arrived since"),
+        ("working", {}, "Deliveries succeed."),
+        ("failing", {"failing_since": timezone.now() - timedelta(hours=3)}, "Every attempt has failed since"),
         (
             "disabled",
             {"is_enabled": False, "disabled_reason": "Five days of failures."},
             "Disabled by the service: Five days of failures.",
         ),
-        ("off", {"is_enabled": False}, "The merchant has switched it off."),
+        ("off", {"is_enabled": False}, "Disabled by the merchant."),
         ("no url", {"url": None}, "No URL is set"),
     ],
 )
@@ -283,7 +283,7 @@ def test_an_endpoints_page_says_first_whether_it_works(
 
 def test_a_held_delivery_says_what_it_waits_for(admin_client: Client, told: Delivery) -> None:
     Endpoint.objects.update(is_enabled=False)
-    assert "Held: the endpoint is off" in page_of(admin_client, "webhooks/delivery", told.pk)
+    assert "On hold: the endpoint is disabled" in page_of(admin_client, "webhooks/delivery", told.pk)
 
 
 def test_the_story_of_a_payment_has_its_events_and_each_attempt(

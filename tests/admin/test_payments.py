@@ -70,12 +70,12 @@ def test_the_list_shows_what_the_search_found(admin_client: Client, wanted: Paym
 
 
 def test_an_empty_list_says_why_it_is_empty(admin_client: Client) -> None:
-    assert "There is nothing yet" in page_of(admin_client, "payments/payment")
-    assert "No payments go by “&lt;b&gt;pay_none”." in page_of(
+    assert "Nothing here yet" in page_of(admin_client, "payments/payment")
+    assert "No payments match “&lt;b&gt;pay_none”." in page_of(
         admin_client, "payments/payment", q="<b>pay_none"
     )
     filtered = page_of(admin_client, "payments/payment", status__exact="failed")
-    assert "No payments have what the filters ask for" in filtered
+    assert "No payments match these filters" in filtered
     assert "Show all" in filtered
 
 
@@ -155,7 +155,7 @@ def test_a_payments_page_tells_where_it_stands_and_links_to_all_about_it(
         failed.request.shortcode,
         change_url(failed.request.merchant),
         "The network does not know this transaction.",
-        "It can be looked at again (3 left).",
+        "You can check it again (3 retries left).",
         "Payment failed",
     ):
         assert part in page, part
@@ -168,7 +168,7 @@ def test_a_request_says_in_the_list_that_a_payment_of_it_was_undone(
     Payment.objects.update(status="completed", amount_received=1, reorged=True, completed_at=timezone.now())
     assert ">reorged<" in "".join(page_of(admin_client, "payments/paymentrequest").split())
     page = page_of(admin_client, "payments/paymentrequest", failed.request_id)
-    assert "block has vanished from the chain since it was credited" in page.replace("&#x27;", "'")
+    assert "A chain reorganisation removed a payment's block" in page.replace("&#x27;", "'")
 
 
 def test_an_explorer_without_https_is_no_link(admin_client: Client, failed: Payment) -> None:
@@ -347,3 +347,51 @@ def test_the_story_tells_of_webhooks_to_those_who_may_see_them(
     more = ("webhooks.view_delivery",) if sees_webhooks else ()
     page = page_of(staff("payments.view_payment", *more), "payments/payment", failed.pk)
     assert ("Event payment.failed" in page) == sees_webhooks
+
+
+def test_a_request_is_found_by_its_id_however_it_is_written_and_by_its_beginning(failed: Payment) -> None:
+    request_id = str(failed.request_id)
+    bare = request_id.replace("-", "")
+    for text in (
+        request_id,
+        request_id.upper(),
+        bare,
+        f" {request_id} ",
+        request_id[:8],
+        bare[:20],
+        request_id[:23],
+    ):
+        assert found(PaymentRequest, text) == {failed.request_id}, text
+        assert found(Payment, text) == {failed.pk}, text
+    assert found(PaymentRequest, request_id[:7]) == set()
+    assert found(PaymentRequest, "ffffffff") == set()
+
+
+def test_changes_are_found_by_order_number_and_transaction(make: Make) -> None:
+    payment = fail(make("order-77"))
+    everything = set(Transition.objects.filter(payment=payment).values_list("pk", flat=True))
+    of_request = set(Transition.objects.filter(request=payment.request).values_list("pk", flat=True))
+    assert found(Transition, "order-77") == of_request
+    assert found(Transition, payment.transaction_hash.upper()) == everything
+
+
+def test_a_payments_page_shows_the_next_check_and_no_empty_fields(
+    admin_client: Client, failed: Payment
+) -> None:
+    page = page_of(admin_client, "payments/payment", failed.pk)
+    for word in ("Lease until", "Next check", "Bridge looks", "Block hash", "Delivery of a swap", "Bound by"):
+        assert word not in page, word
+    Payment.objects.update(
+        status="pending", next_check_at=timezone.now() + timedelta(minutes=3), failed_at=None
+    )
+    assert "Next check" in page_of(admin_client, "payments/payment", failed.pk)
+
+
+def test_what_was_simulated_is_marked_as_a_test(admin_client: Client, failed: Payment) -> None:
+    for model, key in (("payments/payment", failed.pk), ("payments/paymentrequest", failed.request_id)):
+        for pk in ("", key):
+            marks = []
+            for is_simulated in (False, True):
+                Payment.objects.update(is_simulated=is_simulated)
+                marks.append("".join(page_of(admin_client, model, pk).split()).count(">test<"))
+            assert marks[1] > marks[0], (model, pk)

@@ -43,7 +43,7 @@ def test_a_wrong_password_and_no_such_account_look_the_same(client: Client, olga
     User.objects.create_user("outsider", password=PASSWORD)
     User.objects.create_user("gone", password=PASSWORD, is_staff=True, is_active=False)
     wrong = sign_in(client, "olga", "not the password")
-    assert "don’t open the portal" in wrong.content.decode()
+    assert "Incorrect user name or password" in wrong.content.decode()
     for name, password in (("nobody", "not the password"), ("outsider", PASSWORD), ("gone", PASSWORD)):
         other = sign_in(client, name, password)
         assert (other.status_code, told(other)) == (wrong.status_code, told(wrong))

@@ -71,7 +71,7 @@ def test_from_a_customers_hash_to_an_accepted_payment(
     page.wait_for_url("**q=0X**")
     page.locator(f'a[href^="/admin/payments/payment/"][href*="{payment.pk[-12:]}"]').first.click()
 
-    expect(page.get_by_text("If the customer sent it, it can be accepted by hand.")).to_be_visible()
+    expect(page.get_by_text("If the customer sent it, you can accept it.")).to_be_visible()
     assert fits(page)
     page.goto(page.url.split("?")[0].replace("/change/", "/accept/"))
     page.get_by_label("Reason").fill("She rang us and named the transaction.")

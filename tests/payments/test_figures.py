@@ -12,7 +12,7 @@ from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.durations import BOUNDS_MS, percentile, total
 from payments.figures import DELIVERIES_ARE_WHOLE, keep_up
-from payments.models import DailyFigures, DailyVolume, FiguresProgress
+from payments.models import DailyFigures, DailyVolume, FiguresProgress, Payment, Transition
 from tests.payments.days import DAY, NOON, a_delivery, a_request, note, paid
 from tests.threads import at_once
 
@@ -75,6 +75,23 @@ def test_a_day_is_counted_for_each_merchant_and_for_all_together(
     assert (of(TODAY, merchant).deliveries_delivered, of(TODAY, merchant).deliveries_failed) == (1, 1)
     assert volumes() == {(TODAY, "USDC"): (2, Decimal(35_000_000)), (TODAY, "DAI"): (1, Decimal(10 * 10**18))}
     assert volumes(merchant)[TODAY, "USDC"] == (1, Decimal(10_000_000))
+
+
+def test_simulated_payments_and_their_requests_are_left_out(token: Token, merchant: Merchant) -> None:
+    paid(a_request(merchant, token, NOON), NOON + timedelta(minutes=2))
+    simulated = a_request(merchant, token, NOON - 5 * DAY)
+    keep_up(now=at(NOON - 5 * DAY))
+    assert requests(of(TODAY - 5 * DAY)) == (1, 0, 1)
+    payment = paid(simulated, NOON, amount=1)
+    Payment.objects.filter(pk=payment.pk).update(is_simulated=True)
+    Transition.objects.create(
+        request=simulated, payment=payment, to_status="completed", actor="sandbox", created_at=NOON
+    )
+    keep_up(now=at(NOON + timedelta(hours=1)))
+    assert not DailyFigures.objects.filter(day=TODAY - 5 * DAY).exists()
+    assert requests(of(TODAY, merchant)) == (1, 1, 0)
+    assert volumes() == {(TODAY, "USDC"): (1, Decimal(10_000_000))}
+    assert sum(of(TODAY).confirmation_times) == 1
 
 
 def test_counting_again_changes_nothing(token: Token, merchant: Merchant) -> None:

@@ -1,5 +1,25 @@
-// Copy buttons: each names the element whose text it copies.
+// Copy buttons: each carries the text that it copies, or names the element that does.
 "use strict";
+
+for (const button of document.querySelectorAll("[data-copy-text]")) {
+  const said = button.parentElement.querySelector(".q-said");
+  const icon = button.querySelector(".material-symbols-outlined");
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(button.dataset.copyText);
+      said.textContent = "Copied";
+      icon.textContent = "check";
+      window.setTimeout(() => {
+        said.textContent = "";
+        icon.textContent = "content_copy";
+      }, 2500);
+    } catch {
+      // No clipboard without HTTPS or permission: select the text for Ctrl-C.
+      window.getSelection().selectAllChildren(button.previousElementSibling);
+      said.textContent = "Selected: press Ctrl-C";
+    }
+  });
+}
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   const source = document.getElementById(button.dataset.copy);
