@@ -174,8 +174,11 @@ def bind(
     `block` is the first one in which our nodes saw the transaction. Where the evidence is not complete, money that
     nothing binds is not verifiable, since the binding may be in what could not be read.
     """
+    delivered: Bound | Unbound | None = None
     if claims.delivery is not None:
-        return _delivered(arrived, claims, claims.delivery, block, is_complete=is_complete)
+        delivered = _delivered(arrived, claims, claims.delivery, block, is_complete=is_complete)
+        if not claims.delivery.is_own:
+            return delivered
     referenced, others = _parted(
         arrived, lambda t: claims.reference is not None and claims.reference in t.references
     )
@@ -188,8 +191,17 @@ def bind(
     swapped, left = _parted(unproved, lambda t: _is_swapped(t, claims))
     claimed = [limited for t in (*clear, *proved) if (limited := _claimed(t)).amount > 0]
     # A delivery is what nothing else claims; only where no such transfer is left it may be a claimed one.
-    contested = Counter(claims.elsewhere) - Counter(t.amount for t in left)
-    if claimed and any(t.amount in contested for t in (*clear, *proved)) and not claims.is_accepted:
+    own = delivered.transfers if isinstance(delivered, Bound) else ()
+    rest = left if delivered is None else _without([*swapped, *left], own)
+    is_contested = claimed and not claims.is_accepted and _is_contested([*clear, *proved], rest, claims)
+    if delivered is not None and claims.delivery is not None:
+        # Anyone can bring both into one transaction: a customer's signed operation, and a call that carries the id of
+        # a swap for the same request. The one must not take the other's place.
+        fresh = [t for t in claimed if not is_contested and not claims.delivery.taken.includes(t)]
+        credited = _within_gains([*fresh, *own]) if fresh else []
+        by = BoundBy.REFERENCE if clear else BoundBy.PAYER
+        return Bound(tuple(credited), by) if credited else delivered
+    if is_contested:
         return AMBIGUOUS_DELIVERY
     if credited := _within_gains([*claimed, *swapped]):
         by = BoundBy.REFERENCE if clear else BoundBy.PAYER if proved else BoundBy.PROVIDER
@@ -201,6 +213,17 @@ def bind(
     if claims.names_ours and unclaimed:
         return AMBIGUOUS_SWAP if claims.names_others else _CAME_OTHERWISE
     return UNBOUND if is_complete else UNVERIFIABLE
+
+
+def _is_contested(claimed: Sequence[Transfer], left: Sequence[Transfer], claims: Claims) -> bool:
+    """Whether a provider may report one of the claimed transfers as the delivery of another request's swap."""
+    contested = Counter(claims.elsewhere) - Counter(t.amount for t in left)
+    return any(t.amount in contested for t in claimed)
+
+
+def _without(transfers: Iterable[Transfer], others: Iterable[Transfer]) -> list[Transfer]:
+    slots = {other.slot for other in others}
+    return [transfer for transfer in transfers if transfer.slot not in slots]
 
 
 def _parted(

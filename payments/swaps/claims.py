@@ -123,7 +123,11 @@ def reported_elsewhere(payments: Sequence[Payment], chain: Chain) -> dict[str, t
     """Return the amounts that providers report as delivered, for other requests to the same recipient, by the very
     transactions that these payments claim by a reference or a proof. One query.
     """
-    direct = [payment for payment in payments if not payment.has_delivery and not payment.crosses_chains]
+    direct = [
+        payment
+        for payment in payments
+        if not payment.crosses_chains and (payment.names_itself or not payment.has_delivery)
+    ]
     reported = Payment.objects.filter(
         request__chain=chain,
         destination_transaction_hash__in={payment.transaction_hash for payment in direct},

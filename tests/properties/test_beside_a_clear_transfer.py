@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from chains.clients.base import Block, Transfer
-from payments.binding import AMBIGUOUS_DELIVERY, Bound, Claims, Unbound, bind
+from payments.binding import AMBIGUOUS_DELIVERY, Bound, BoundBy, Claims, Delivery, Taken, Unbound, bind
 
 BLOCK = Block(10, "block", datetime(2026, 11, 22, tzinfo=UTC))
 OURS, THEIRS = b"o" * 16, b"t" * 16
@@ -29,3 +29,44 @@ def test_a_delivery_of_the_same_amount_that_is_there_beside_it_does_not_dispute_
     assert bound.transfers == (PAID,)
     assert bind([PAID], claims, BLOCK) == AMBIGUOUS_DELIVERY
     assert bind([PAID, delivered], Claims(OURS, elsewhere=(3, 3)), BLOCK) == AMBIGUOUS_DELIVERY
+
+
+SWAPPED = Transfer("1", "token", "router", "merchant", 3, within=(0,))
+ITSELF = Delivery(3, Taken(), is_own=True)
+
+
+def _own_swap(delivery: Delivery = ITSELF, elsewhere: tuple[int, ...] = ()) -> Claims:
+    return Claims(
+        OURS,
+        elsewhere=elsewhere,
+        names_ours=True,
+        our_calls=frozenset({0}),
+        routers=frozenset({"router"}),
+        delivery=delivery,
+    )
+
+
+def test_a_swap_for_the_same_request_beside_a_referenced_payment_takes_nothing_from_it() -> None:
+    bound = bind([PAID, SWAPPED], _own_swap(), BLOCK)
+    assert isinstance(bound, Bound)
+    assert (bound.transfers, bound.by) == ((PAID, SWAPPED), "reference")
+    assert bind([SWAPPED], _own_swap(), BLOCK) == Bound((SWAPPED,), BoundBy.PROVIDER)
+
+
+def test_a_swaps_delivery_that_was_credited_before_spoils_no_referenced_payment_beside_it() -> None:
+    taken = Delivery(3, Taken((("1", "", 3),)), is_own=True)
+    bound = bind([PAID, SWAPPED], _own_swap(taken), BLOCK)
+    assert isinstance(bound, Bound)
+    assert bound.transfers == (PAID,)
+    both = Delivery(3, Taken((("0", "", 3), ("1", "", 3))), is_own=True)
+    refused = bind([PAID, SWAPPED], _own_swap(both), BLOCK)
+    assert isinstance(refused, Unbound)
+    assert refused.code == "transaction_already_used"
+
+
+def test_what_another_requests_provider_may_have_delivered_is_not_taken_by_a_reference_beside_a_swap() -> (
+    None
+):
+    bound = bind([PAID, SWAPPED], _own_swap(elsewhere=(3,)), BLOCK)
+    assert isinstance(bound, Bound)
+    assert bound.transfers == (SWAPPED,)

@@ -92,7 +92,9 @@ export class Paying {
       if (!isSame) {
         const isSwap = renewed.type !== "direct";
         const notice = isSwap ? copy.notices.priceChanged(allowed.asks.length > 0) : copy.notices.amountChanged;
-        flow.review({ ...reviewed, route: renewed }, info(notice));
+        // The routes that were offered beside the old one are as old as it was.
+        const { wallet, account, option } = reviewed;
+        flow.review({ wallet, account, option, route: renewed }, info(notice));
         return null;
       }
       route = renewed;
