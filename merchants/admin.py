@@ -96,7 +96,7 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
     inlines = (KeyInline,)
     formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
     fieldsets = (
-        (None, {"fields": ("name", "email", "id", "created_at")}),
+        ("Merchant", {"fields": ("name", "email", "id", "created_at")}),
         (
             "What customers see",
             {
@@ -132,7 +132,7 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
         """Leave out what a merchant that is still to be made has not got."""
         if obj is not None:
             return (*self.fieldsets, self.recipient_fieldset(request, obj))
-        return ((None, {"fields": ("name", "email")}), *self.fieldsets[1:])
+        return (("New merchant", {"fields": ("name", "email")}), *self.fieldsets[1:])
 
     def save_model(self, request: HttpRequest, obj: Merchant, form: Any, change: bool) -> None:
         """Save the merchant, with a line in the security log."""
@@ -223,8 +223,10 @@ class ApiKeyAdmin(
     def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:  # noqa: ARG002 - the admin interface
         """Return the fields, those of the key's life first."""
         if obj is None:
-            return ((None, {"fields": ("merchant", "name", "permissions", "expires_at", "form_id")}),)
-        return ((None, {"fields": ("name", "expires_at")}), ("Key", {"fields": self.shown}))
+            return (
+                ("New API key", {"fields": ("merchant", "name", "permissions", "expires_at", "form_id")}),
+            )
+        return (("Settings", {"fields": ("name", "expires_at")}), ("Key", {"fields": self.shown}))
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:  # noqa: ARG002 - the admin interface
         """Return all but the name and the expiry."""

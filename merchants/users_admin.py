@@ -65,13 +65,13 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
     readonly_fields = ("last_login", "date_joined", "second_factor")
     filter_horizontal = ()
     fieldsets = (
-        (None, {"fields": ("username", "password", "is_active")}),
+        ("Account", {"fields": ("username", "password", "is_active")}),
         ("Role", {"fields": ("role", "merchant")}),
         ("Person", {"fields": (("first_name", "last_name"), "email")}),
         ("Sign-in", {"fields": ("second_factor", "last_login", "date_joined")}),
     )
     add_fieldsets = (
-        (None, {"fields": ("username", "email", "password1", "password2")}),
+        ("New user", {"fields": ("username", "email", "password1", "password2")}),
         ("Role", {"fields": ("role", "merchant")}),
     )
 

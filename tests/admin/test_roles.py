@@ -57,10 +57,24 @@ PAGES: dict[str, set[str]] = {
     "search": EVERYBODY,
     "jsi18n": EVERYBODY,
     "two_factor": EVERYBODY,
+    "time_zone": EVERYBODY,
 }
-# Held by tests of their own: the first page and lists of apps (below), signing in and out (test_sign_in and
-# test_two_factor), choices (test_roles_apart), and what only redirects.
-ELSEWHERE = {"index", "app_list", "login", "logout", "sign_in_code", "autocomplete", "view_on_site"}
+# Covered by other tests: the first page and lists of apps (below), signing in and out (test_sign_in and
+# test_two_factor), resetting a password, which is open to all (test_password_reset), choices (test_roles_apart), and
+# what only redirects.
+ELSEWHERE = {
+    "index",
+    "app_list",
+    "login",
+    "logout",
+    "sign_in_code",
+    "autocomplete",
+    "view_on_site",
+    "password_reset",
+    "password_reset_done",
+    "password_reset_confirm",
+    "password_reset_complete",
+}
 
 
 def patterns(below: Any = None) -> Iterator[URLPattern]:

@@ -99,14 +99,14 @@ def test_while_nothing_is_verified_the_delivery_is_what_is_said(admin_client: Cl
         status="processing", amount_received=None, destination_confirmations=None, is_bridging=True
     )
     page = page_of(admin_client, "payments/payment", swap.pk)
-    assert "Said to be delivered by" in page
+    assert "Reported delivery" in page
     assert "Base, not seen yet" in page
 
 
 def test_a_direct_payments_page_says_nothing_of_swaps(admin_client: Client, make: Make) -> None:
     page = page_of(admin_client, "payments/payment", fail(make()).pk)
     assert "Swapped by" not in page
-    assert "Said to be delivered by" not in page
+    assert "Reported delivery" not in page
 
 
 def test_it_is_found_by_its_delivery(swap: Payment) -> None:
@@ -125,7 +125,7 @@ def test_the_little_more_that_a_single_swap_brings_needs_nobody(swap: Payment) -
     request = swap.request
     assert not requests_with(PaymentRequest.objects.all(), Matter.OVERPAID).exists()
     told = diagnosis.of_request(request, [swap], timezone.now())
-    assert (told.tone, "the swap brought 0.02 USDC more" in told.sentence) == ("success", True)
+    assert (told.tone, "the swap delivered 0.02 USDC more" in told.sentence) == ("success", True)
     second = fail(request, "0x" + "cd" * 32)
     Payment.objects.filter(pk=second.pk).update(
         status="completed", failure_code="", amount_received=1, completed_at=timezone.now()

@@ -50,7 +50,8 @@ def test_in_production_a_password_leads_to_the_set_up_and_no_further(
     assert sign_in(client, olga)["Location"] == SET_UP
     for pattern in site.get_urls():
         address = "/admin/" + re.sub(r"<[^>]+>", "1", str(pattern.pattern)).lstrip("^")
-        if address in (SET_UP, LOGIN, "/admin/logout/"):
+        # A forgotten password is reset before sign-in, and shows nothing of the portal (test_password_reset).
+        if address in (SET_UP, LOGIN, "/admin/logout/") or address.startswith("/admin/password-reset/"):
             continue
         assert client.get(address).status_code in (302, 404), address
     for address in (
@@ -170,7 +171,7 @@ def test_wrong_codes_make_one_wait_longer_each_time(client: Client, olga: User) 
         Authenticator.objects.update(throttling_failure_timestamp=None)
     client.post(CODE, {"code": wrong})
     right = client.post(CODE, {"code": phone.code()})
-    assert "Wait" in right.content.decode()
+    assert "Try again in" in right.content.decode()
     assert not is_in(client)
     assert Authenticator.objects.get().throttling_failure_count >= 4
     assert events().count("code_failed") == 5
