@@ -1,9 +1,12 @@
 """What the pages of one request share: its data as text, and which instructions may still be shown."""
 
 from typing import Any
+from urllib.parse import urljoin
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
 
@@ -37,6 +40,8 @@ def page_context(found: PaymentRequest) -> dict[str, Any]:
         **_in_doubt(checkout["payments"]),
         "is_time_up": found.status == PaymentRequest.Status.ACTIVE and found.is_past_expiry(timezone.now()),
         "merchant": checkout["merchant"],
+        "is_test": checkout["is_test"],
+        "order_number": found.external_id if found.merchant.show_order_number else None,
         "amount_display": price_text(found.amount, decimals),
         "remaining_display": price_text(found.amount_remaining, decimals),
         "paid_display": price_text(found.amount_paid, decimals),
@@ -101,6 +106,16 @@ def logo_path(found: PaymentRequest) -> str | None:
     if known_logo(found.merchant) is None:
         return None
     return f"{reverse('logo', args=(found.shortcode,))}?v={version(found.merchant)}"
+
+
+def preview_image(found: PaymentRequest) -> str:
+    """Return the absolute address of the picture for link previews: always ours, never one that a merchant chose.
+
+    Messengers show no SVG, so a logo in that format gives way to our own mark.
+    """
+    logo = known_logo(found.merchant)
+    path = logo_path(found) if logo is not None and logo.content_type != "image/svg+xml" else None
+    return urljoin(settings.CHECKOUT_URL, path or static("checkout/preview.png"))
 
 
 def _is_payable(found: PaymentRequest, state: str) -> bool:

@@ -27,14 +27,24 @@ def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         return missing(request)
     if found.status != PaymentRequest.Status.COMPLETED:
         return lead_to(request, "pay", found.shortcode)
-    context = {**page_context(found), "lines": [_line(payment) for payment in _counted(found)]}
+    context = {**page_context(found), "lines": _lines(_counted(found))}
     return shown(request, found, "checkout/receipt.html", context)
 
 
 def _counted(found: PaymentRequest) -> list[Payment]:
     """Return the payments that make up what was paid, oldest first."""
     payments = found.payments.filter(status=Payment.Status.COMPLETED)
-    return list(payments.select_related("chain", "token", "request__token", "request__chain").order_by("id"))
+    return list(
+        payments.select_related("chain", "token", "request__token", "request__chain", "route").order_by("id")
+    )
+
+
+def _lines(payments: list[Payment]) -> list[dict[str, Any]]:
+    """Return the payments as the receipt shows them; who paid only where that is one payer, who may see no other's."""
+    payers = {payment.from_address for payment in payments}
+    return [
+        {**_line(payment), "payer": payment.from_address if len(payers) == 1 else ""} for payment in payments
+    ]
 
 
 def _line(payment: Payment) -> dict[str, Any]:
@@ -48,11 +58,28 @@ def _line(payment: Payment) -> dict[str, Any]:
         "received_raw": payment.amount_received or 0,
         "sent": None if payment.amount is None else price_text(payment.amount, sent.decimals),
         "sent_symbol": sent.symbol,
+        **_fees(payment),
         "proof": payment.counted_hash,
         "explorer": explorer,
         "explorer_qr": explorer and qr_code(explorer),
         "reference": _reference(request) if payment.bound_by == Payment.BoundBy.REFERENCE else "",
     }
+
+
+def _fees(payment: Payment) -> dict[str, Any]:
+    """Return the fees of a swap and of its network, both as quoted: what each was in the end is not known here."""
+    if payment.type != Payment.Type.SWAP or payment.route is None or not payment.route.details:
+        return {"fees": [], "network_fee": ""}
+    quoted = payment.route.details
+    network = quoted["gas"] if len(quoted["gas"]) == 1 else []
+    return {
+        "fees": [{"name": fee["name"], "amount": _fee_text(fee)} for fee in quoted["fees"]],
+        "network_fee": next((_fee_text(fee) for fee in network), ""),
+    }
+
+
+def _fee_text(fee: dict[str, Any]) -> str:
+    return f"{price_text(int(fee['amount']), fee['decimals'])} {fee['symbol']}"
 
 
 def _explorer(payment: Payment) -> str | None:

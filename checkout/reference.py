@@ -48,6 +48,7 @@ _CHECKOUT: dict[str, Any] = {
     "merchant": _MERCHANT,
     "payments": [_PAYMENT],
     "is_available": True,
+    "is_test": False,
     "pay_with": {"is_routed": True},
     "is_final": True,
     "poll_in_ms": 60000,
@@ -201,6 +202,10 @@ class CheckoutSerializer(serializers.Serializer[Any]):
             "Whether the requested token and its chain are active. While they are not, there are no routes, and "
             "customers should send nothing; what was sent already is verified."
         ),
+    )
+    is_test = serializers.BooleanField(
+        read_only=True,
+        help_text="Whether this is no real money: the service runs as `staging`, or a payment was simulated.",
     )
     pay_with = PayWithSerializer(read_only=True, help_text="What it can be paid with beside its own token.")
     is_final = serializers.BooleanField(

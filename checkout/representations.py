@@ -52,6 +52,7 @@ def checkout_object(request: PaymentRequest) -> dict[str, Any]:
         "merchant": merchant_object(request.merchant),
         "payments": [public_payment(payment) for payment in payments],
         "is_available": request.is_available,
+        "is_test": settings.ENVIRONMENT == "staging" or any(payment.is_simulated for payment in payments),
         "pay_with": {"is_routed": bool(settings.ROUTING_PROVIDERS)},
         "is_final": is_final,
         "poll_in_ms": _poll_in_ms(request, payments, is_final),

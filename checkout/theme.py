@@ -16,6 +16,8 @@ _ON_LIGHT_PAGE = "#55585f"
 # As dark as the page is without a merchant's colour: the card stays the brighter one.
 _DARK_PAGE_LUMINANCE = 0.008
 _HOVER_SHARE = 0.1
+# A dark accent that is led only to 3 : 1 turns into a grey that looks switched off.
+_NIGHT_CONTRAST = 6.0
 
 
 def theme_css(accent: str | None, background: str | None) -> str:
@@ -27,7 +29,7 @@ def theme_css(accent: str | None, background: str | None) -> str:
     dark: dict[str, str] = {}
     if accent and _COLOUR.fullmatch(accent):
         light |= _button(accent) | {"accent-line": _line(accent, LIGHT_GROUNDS)}
-        dark |= {"accent-line": _line(accent, DARK_GROUNDS)}
+        dark |= _button(_by_night(accent)) | {"accent-line": _line(accent, DARK_GROUNDS)}
     if background and _COLOUR.fullmatch(background):
         light |= {"page": background, "on-page": _ink(background)}
         page = contrast.darken(background, _DARK_PAGE_LUMINANCE)
@@ -44,6 +46,14 @@ def _button(accent: str) -> dict[str, str]:
     if contrast.contrast_ratio(hover, ink) < contrast.ENOUGH_FOR_TEXT:
         hover = contrast.blend(accent, contrast.readable_on(ink), _HOVER_SHARE)
     return {"accent": accent, "on-accent": ink, "accent-hover": hover}
+
+
+def _by_night(accent: str) -> str:
+    """Return the fill of a button on the dark card: the accent itself where it stands out, else a lighter shade."""
+    grounds = DARK_GROUNDS[:2]
+    if all(contrast.contrast_ratio(accent, ground) >= contrast.ENOUGH_FOR_CONTROLS for ground in grounds):
+        return accent
+    return contrast.set_apart(accent, grounds, _NIGHT_CONTRAST, contrast.readable_on(grounds[0]))
 
 
 def _line(accent: str, grounds: tuple[str, ...]) -> str:

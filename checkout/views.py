@@ -19,7 +19,7 @@ from checkout.built_reference import BuiltTransactionSerializer, PayerProofAnswe
 from checkout.logos import COIN, known_logo, known_token_logo, logo_answer
 from checkout.lookup import chain_of, find_request, find_route, token_of, validated, wallet_of
 from checkout.network_fees import usual_fee
-from checkout.pages import RENEWED_EVERY_SECONDS, link_context, missing, page_context, shown
+from checkout.pages import RENEWED_EVERY_SECONDS, link_context, missing, page_context, preview_image, shown
 from checkout.payment_links import binds
 from checkout.qr import qr_code
 from checkout.reference import CheckoutSerializer
@@ -293,6 +293,7 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         "is_still": "still" in request.GET,
         "renewed_every": RENEWED_EVERY_SECONDS,
         "walletconnect": walletconnect,
+        "preview_image": preview_image(found),
     }
     relay = walletconnect.relay_origin if walletconnect else ""
     return shown(request, found, "checkout/pay.html", context, connects_to=relay)

@@ -212,7 +212,7 @@ def _set_up(memory: Memory, at: Addresses, environment: dict[str, str]) -> None:
     """Migrates and fills the database; what exists is left as it is, unless the database is another one."""
     identity = database_identity(at.database)
     if memory.get("DATABASE") != identity:
-        memory.forget("ADMIN_CREATED", "MERCHANT_ID", "API_KEY", "EMBEDDED_AT")
+        memory.forget("ADMIN_CREATED", "MERCHANT_ID", "API_KEY", "EMBEDDED_AT", "BRANDED_AT")
         memory["DATABASE"] = identity
     manage = partial(_manage, environment=environment)
     with step("Bringing the database up to date"):
@@ -231,6 +231,14 @@ def _set_up(memory: Memory, at: Addresses, environment: dict[str, str]) -> None:
             memory["API_KEY"] = manage(
                 "create_api_key", merchant, "--permissions", permissions, "--name", "demo shop"
             )
+    if memory.get("BRANDED_AT") != at.shop:
+        with step("Giving the checkout the shop's logo and colours"):
+            logo = f"{at.shop}/static/icon.svg"
+            colours = ("--accent-colour", "#c8451f", "--background-colour", "#f6f1e7")
+            manage(
+                "set_merchant", memory["MERCHANT_ID"], "--logo-url", logo, *colours, "--order-number", "on"
+            )
+            memory["BRANDED_AT"] = at.shop
     if memory.get("EMBEDDED_AT") != at.shop:
         with step("Registering the shop, which may show the checkout in its own page"):
             manage("set_merchant", memory["MERCHANT_ID"], "--embed-origin", at.shop)

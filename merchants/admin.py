@@ -106,6 +106,7 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
                     ("accent_colour", "background_colour"),
                     ("support_url", "support_email"),
                     "default_language",
+                    "show_order_number",
                     "preview",
                 )
             },

@@ -62,6 +62,14 @@ class Merchant(models.Model):
     support_url = models.URLField(max_length=2048, blank=True)
     support_email = models.EmailField(blank=True)
     default_language = models.CharField(max_length=16, blank=True, default="en")
+    show_order_number = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text=(
+            "Show customers each request’s external_id as the order number, on the checkout and the receipt. Anyone "
+            "with the link can read it."
+        ),
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from chains.models import Chain
+from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest, Route
 from tests.checkout.test_page import Checkout
 from tests.conftest import Api
 from tests.pictures import picture
@@ -124,6 +124,49 @@ def test_a_simulated_payment_names_no_explorer_and_no_way_to_check(public: Api, 
     assert "No money moved" in text
     assert "explorer.example" not in text
     assert "How anybody can check this" not in text
+
+
+def test_it_says_what_a_swap_was_paid_with_its_quoted_fees_and_who_paid(
+    public: Api, paid: Paid, usdc: Token, chain: Chain, merchant: Merchant
+) -> None:
+    Merchant.objects.filter(pk=merchant.pk).update(show_order_number=True)
+    sender = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+    path = paid(type="swap", provider="lifi", from_address=sender, token=usdc, amount=10_800_000)
+    payment = Payment.objects.get()
+    fee = {"name": "Swap fee", "symbol": "USDC", "decimals": 6, "amount": "120000"}
+    gas = {"symbol": "ETH", "decimals": 18, "amount": "30000000000000"}
+    payment.route = Route.objects.create(
+        request=payment.request,
+        type="swap",
+        wallet_address=sender,
+        chain=chain,
+        token=usdc,
+        amount=10_800_000,
+        expires_at=WHEN,
+        details={"fees": [fee], "gas": [gas]},
+    )
+    payment.save()
+    text = public.get(path).content.decode()
+    for words in ("10.80 USDC", "0.12 USDC", "(Swap fee)", "about 0.00003 ETH", sender, "10.50 USDC"):
+        assert words in text
+
+
+def test_of_several_payers_none_is_named(public: Api, paid: Paid) -> None:
+    path = paid(payments=2)
+    for number, payment in enumerate(Payment.objects.all()):
+        Payment.objects.filter(pk=payment.pk).update(from_address=f"0x{number:040x}")
+    text = public.get(path).content.decode()
+    assert f"0x{0:040x}" not in text
+    assert f"0x{1:040x}" not in text
+
+
+def test_no_corner_of_the_printed_sheet_is_round(page: Page, paid: Paid) -> None:
+    page.goto(paid(payments=3))
+    page.emulate_media(media="print")
+    styles = page.evaluate(
+        "(({ borderRadius, overflow }) => [borderRadius, overflow])(getComputedStyle(document.querySelector('.sheet')))"
+    )
+    assert styles == ["0px", "visible"]
 
 
 @pytest.mark.parametrize("paper", ["A4", "Letter"])

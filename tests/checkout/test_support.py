@@ -118,4 +118,6 @@ def test_no_page_holds_what_is_the_merchants_alone(
     page = f"/pay/{order['shortcode']}"
     for path in (page, f"{page}/by-hand", f"{page}/receipt", f"/api/public/payment-requests/{order['id']}"):
         text = public.get(path).content.decode()
-        assert [word for word in own if word.lower() in text.lower()] == [], path
+        # The receipt of one payer's payment names that payer; its transaction, which it names too, shows it anyway.
+        private = own[:-1] if path.endswith("/receipt") else own
+        assert [word for word in private if word.lower() in text.lower()] == [], path

@@ -26,6 +26,9 @@ def test_text_and_controls_stand_out_whatever_was_chosen(colour: str) -> None:
     light, dark = _themes(theme_css(colour, colour))
     for fill in (light["accent"], light["accent-hover"]):
         assert contrast_ratio(light["on-accent"], fill) >= 4.5
+    for fill in (dark["accent"], dark["accent-hover"]):
+        assert contrast_ratio(dark["on-accent"], fill) >= 4.5
+    assert min(contrast_ratio(dark["accent"], ground) for ground in DARK_GROUNDS[:2]) >= 3
     for line, grounds in ((light["accent-line"], LIGHT_GROUNDS), (dark["accent-line"], DARK_GROUNDS)):
         assert min(contrast_ratio(line, ground) for ground in grounds) >= 3
     assert contrast_ratio(light["on-page"], light["page"]) >= 4.5
@@ -52,7 +55,11 @@ def test_the_grounds_and_the_theme_of_who_chose_nothing_are_those_of_the_style_s
     assert tuple(dark[name] for name in ("surface", "sunken", "line")) == DARK_GROUNDS
     chosen_light, chosen_dark = _themes(theme_css(light["accent"], None))
     assert chosen_light.items() <= light.items()
-    assert chosen_dark.items() <= dark.items()
+    assert chosen_dark["accent-line"] == dark["accent-line"]
+    # A merchant's accent stays theirs by night; without one the button is nearly white.
+    assert min(contrast_ratio(dark["accent"], ground) for ground in DARK_GROUNDS[:2]) >= 3
+    assert contrast_ratio(dark["on-accent"], dark["accent"]) >= 4.5
+    assert contrast_ratio(dark["on-accent"], dark["accent-hover"]) >= 4.5
     assert contrast_ratio(light["on-page"], light["page"]) >= 4.5
 
 

@@ -60,7 +60,7 @@ def test_giving_up_takes_the_whole_window_to_the_shop(page: Page, shop: Shop, cr
     basket = shop.put("/basket", "<h1>Your basket</h1>")
     request = create(cancel_url=basket)
     frame = mounted(page, shop, request)
-    frame.get_by_role("link", name="Cancel and return").click()
+    frame.get_by_role("link", name="without paying").click()
     page.wait_for_url(f"{basket}?payment_request_id={request['id']}&status=active")
 
 

@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -148,3 +149,17 @@ def test_what_is_no_origin_changes_nothing(merchant: Merchant, url: str) -> None
 def test_set_merchant_refuses_an_unknown_merchant(db: None) -> None:
     with pytest.raises(CommandError, match="no merchant"):
         run("set_merchant", "Nobody", "--references", "off")
+
+
+def test_set_merchant_sets_the_theme_under_the_rules_of_the_form(merchant: Merchant, settings: Any) -> None:
+    settings.ALLOW_HTTP_URLS = False
+    theme = ("--accent-colour", "#c8451f", "--logo-url", "https://shop.example/logo.svg")
+    run("set_merchant", merchant.name, *theme, "--order-number", "on")
+    merchant.refresh_from_db()
+    assert (merchant.accent_colour, merchant.logo_url) == ("#c8451f", "https://shop.example/logo.svg")
+    assert merchant.show_order_number
+    for wrong in (("--accent-colour", "red"), ("--accent-colour", "#fffff0"), ("--logo-url", "javascript:1")):
+        with pytest.raises(CommandError, match=wrong[0].removeprefix("--").replace("-", "_")):
+            run("set_merchant", merchant.name, *wrong)
+    merchant.refresh_from_db()
+    assert (merchant.accent_colour, merchant.logo_url) == ("#c8451f", "https://shop.example/logo.svg")

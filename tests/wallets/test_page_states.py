@@ -186,48 +186,99 @@ def test_success_leads_back_to_the_shop_by_itself(
 
 
 @ON_BOTH
-@pytest.mark.parametrize("way", ["the button", "a key", "the wheel"])
-def test_whoever_wants_to_stay_stays(
+@pytest.mark.parametrize("way", ["a key", "the wheel", "the focus"])
+def test_the_page_leaves_three_seconds_after_it_was_last_touched(
     page: Page, panel: Locator, create: Create, chain: Chain, way: str
 ) -> None:
-    page.clock.install()
-    order = create(redirect_url=f"{SHOP}/done")
-    _payment(order, chain, status="processing", confirmations=1, confirmations_required=2)
-    page.goto(order["payment_url"])
-    expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
-    _complete(order)
-    _look_again(page)
+    page.route(f"{SHOP}/**", lambda route: route.fulfill(body="Thank you"))
+    order = _paid_here(page, panel, create, chain)
     leaving = panel.locator(".leaving")
-    expect(leaving).to_be_visible()
     picture(page, "complete, going back to the shop")
-    if way == "the button":
-        panel.get_by_role("button", name="Stay on this page").click()
-    elif way == "a key":
-        page.keyboard.press("Tab")
-    else:
-        page.locator("body").dispatch_event("wheel")
+    for _ in range(3):
+        # Beyond the moment in which the page itself has just drawn.
+        page.clock.run_for(2_300)
+        expect(leaving).to_contain_text("in 1 second")
+        if way == "a key":
+            page.keyboard.press("Shift")
+        elif way == "the wheel":
+            page.locator("body").dispatch_event("wheel")
+        else:
+            page.evaluate("document.querySelector('.receipt-link a').focus()")
+            page.evaluate("document.activeElement.blur()")
+    assert page.url == order["payment_url"]
+    page.clock.run_for(2_900)
+    assert page.url == order["payment_url"]
+    page.clock.run_for(200)
+    page.wait_for_url(f"{SHOP}/done?**")
+    page.go_back()
+    expect(page.get_by_role("heading", name="Payment complete")).to_be_visible()
+    expect(page.get_by_role("link", name="Receipt to print or keep")).to_be_visible()
     expect(leaving).to_have_count(0)
-    page.clock.fast_forward(10_000)
+
+
+@ON_BOTH
+def test_a_customer_who_asks_to_stay_stays(page: Page, panel: Locator, create: Create, chain: Chain) -> None:
+    order = _paid_here(page, panel, create, chain)
+    panel.get_by_role("button", name="Stay on this page").click()
+    expect(panel.locator(".leaving")).to_have_count(0)
+    page.clock.run_for(30_000)
     expect(panel.get_by_role("link", name="Return to Alice's Bakery")).to_be_visible()
     assert page.url == order["payment_url"]
 
 
 @ON_BOTH
-def test_whoever_paid_too_much_is_told_and_not_led_away(
+def test_after_an_overpayment_its_notice_can_be_read_before_the_page_leaves(
     page: Page, panel: Locator, create: Create, chain: Chain, merchant: Merchant
 ) -> None:
+    page.route(f"{SHOP}/**", lambda route: route.fulfill(body="Thank you"))
     Merchant.objects.filter(pk=merchant.pk).update(support_email="help@shop.example")
+    order = _paid_here(page, panel, create, chain, heading="Paid, and more than was asked", paid=MORE)
+    expect(panel).to_contain_text("You paid 2.00 USDC more than was asked")
+    expect(panel.get_by_role("link", name="help@shop.example")).to_be_visible()
+    expect(panel.locator(".leaving")).to_contain_text("in 15 seconds")
+    picture(page, "overpaid")
+    page.clock.run_for(14_500)
+    assert page.url == order["payment_url"]
+    page.clock.run_for(600)
+    page.wait_for_url(f"{SHOP}/done?**")
+
+
+@ON_BOTH
+def test_a_link_that_is_cancelled_when_it_is_opened_throws_nobody_out(
+    page: Page, panel: Locator, create: Create
+) -> None:
+    page.clock.install()
+    order = create(cancel_url=f"{SHOP}/basket")
+    _set(order, status="cancelled")
+    page.goto(order["payment_url"])
+    expect(panel.get_by_role("heading", name="This payment was cancelled")).to_be_visible()
+    expect(panel.locator(".leaving")).to_have_count(0)
+    picture(page, "cancelled link, opened")
+    page.clock.run_for(30_000)
+    assert page.url == order["payment_url"]
+    expect(panel.get_by_role("link", name="Return to Alice's Bakery")).to_be_visible()
+
+
+def _paid_here(
+    page: Page,
+    panel: Locator,
+    create: Create,
+    chain: Chain,
+    *,
+    heading: str = "Payment complete",
+    **completed: int,
+) -> dict[str, Any]:
+    """Have a payment complete while the page looks on, whose clock then runs by hand alone."""
+    page.clock.install()
     order = create(redirect_url=f"{SHOP}/done")
     _payment(order, chain, status="processing", confirmations=1, confirmations_required=2)
     page.goto(order["payment_url"])
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()
-    _complete(order, paid=MORE)
+    page.clock.pause_at(page.evaluate("Date.now() + 1000"))
+    _complete(order, **completed)
     _look_again(page)
-    _expect_state(page, panel, "Paid, and more than was asked")
-    expect(panel).to_contain_text("You paid 2.00 USDC more than was asked")
-    expect(panel.get_by_role("link", name="help@shop.example")).to_be_visible()
-    expect(panel.locator(".leaving")).to_have_count(0)
-    picture(page, "overpaid")
+    expect(panel.get_by_role("heading", name=heading)).to_be_visible()
+    return order
 
 
 ENDED: dict[str, tuple[Change, str, str]] = {
@@ -270,6 +321,8 @@ def test_a_request_that_ended_while_the_page_was_open(
     expect(panel.get_by_role("heading", name=heading)).to_be_focused()
     expect(page.locator("#live")).to_contain_text(heading)
     expect(panel.get_by_role("button", name="Pay 10.50 USDC")).to_have_count(0)
+    if change["status"] != "completed":
+        expect(page.get_by_text(order["recipient_address"])).to_be_hidden()
 
 
 @ON_BOTH

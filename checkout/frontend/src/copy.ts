@@ -215,6 +215,7 @@ export const copy = {
 
   failed: say("failed"),
   payAgain: say("payAgain"),
+  otherWays: say("otherWays"),
   checkAgain: say("checkAgain"),
   failedDefault: say("failedDefault"),
   advice: group("advice."),
@@ -241,6 +242,7 @@ export const copy = {
   expiredPart: (paid: string, total: string, merchant: string) => say("expiredPart", { paid, total, merchant }),
   cancelled: say("cancelled"),
   cancelledHelp: (merchant: string) => say("cancelledHelp", { merchant }),
+  cancelledNext: (merchant: string) => say("cancelledNext", { merchant }),
   cancelledPaid: (paid: string, total: string, merchant: string) => say("cancelledPaid", { paid, total, merchant }),
 
   findEmpty: (family: string) => say(family === "solana" ? "findEmptySolana" : "findEmpty"),

@@ -11,7 +11,7 @@ import { localTime } from "./language";
 import { plain } from "./money";
 import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
-import { Leaving } from "./page/leaving";
+import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS, Leaving } from "./page/leaving";
 import { Replacements } from "./page/replacements";
 import { WalletList, type Remote } from "./page/wallet-list";
 import { doubtBox } from "./screens/doubts";
@@ -58,6 +58,7 @@ class CheckoutPage {
 
   private isTimeUp = false;
   private wasInFlight = false;
+  private wasCancelledHere = false;
   private dismissedFailure: string | null = null;
   private drawn = "";
   private countingTo: string | null = null;
@@ -164,11 +165,13 @@ class CheckoutPage {
     const before = this.checkout;
     this.checkout = next;
     this.clock.set(next.server_time);
+    byId("test-mark").hidden = !next.is_test;
     for (const payment of next.payments) {
       if (payment.status !== "failed") this.outbox.settle(payment.transaction_hash);
     }
     // What is paid while the page looks on is paid here, by whatever device.
     this.wasInFlight ||= this.isInFlight() || (before.status === "active" && next.status === "completed");
+    this.wasCancelledHere ||= before.status === "active" && next.status === "cancelled";
     if (next.status === "completed" && "wallet" in this.flow.step) this.flow.step.wallet.leave?.();
     if (next.amount_paid.raw !== before.amount_paid.raw || next.status !== before.status) this.showAmounts();
     this.render();
@@ -284,7 +287,8 @@ class CheckoutPage {
   }
 
   private render(): void {
-    this.leaving.towards(this.destination());
+    const isNoticeFirst = outcomes.isPaidTooMuch(this.checkout);
+    this.leaving.towards(this.destination(), isNoticeFirst ? LEAVE_AFTER_NOTICE_SECONDS : LEAVE_AFTER_SECONDS);
     // A poll that changed nothing to see must not disturb the keyboard or a screen reader.
     const signature = JSON.stringify(
       [
@@ -352,14 +356,13 @@ class CheckoutPage {
     this.render();
   }
 
-  /** Where the customer is led by itself: back to the shop once paid here, or from a cancelled request. */
+  /** Where the page leads by itself: back to the shop once paid here, or once cancelled while the customer looks on. */
   private destination(): string | null {
     const { status, redirect_url, cancel_url, amount_paid } = this.checkout;
-    // Whoever paid too much has something to read here.
-    if (outcomes.isPaidTooMuch(this.checkout)) return null;
     if (status === "completed" && (this.wasInFlight || this.outbox.hasSent)) return webUrl(redirect_url);
-    // Whoever paid a cancelled request has something to read here.
-    return status === "cancelled" && !this.isInFlight() && amount_paid.raw === "0" ? webUrl(cancel_url) : null;
+    // A customer who paid a cancelled request has something to read here.
+    const isUnpaid = !this.isInFlight() && amount_paid.raw === "0";
+    return status === "cancelled" && this.wasCancelledHere && isUnpaid ? webUrl(cancel_url) : null;
   }
 
   private showConnection(isUp: boolean): void {

@@ -3,25 +3,44 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
+from django.db.models import URLField
+from django.forms import modelform_factory
 
 from chains.addresses import AddressError
 from chains.models import ChainType
 from merchants import audit
+from merchants.forms import MerchantForm
 from merchants.models import Merchant
 from merchants.recipients import allow_recipients, disallow_recipients, parse_recipient
 from merchants.services import MerchantNotFound, find_merchant
 from merchants.web_addresses import parse_origin
 
+_THEME = {
+    "display_name": "NAME",
+    "logo_url": "URL",
+    "accent_colour": "#RRGGBB",
+    "background_colour": "#RRGGBB",
+}
+
 
 class Command(BaseCommand):
     help = (
-        "Change a merchant's settings: binding references, who may frame its checkout, and which wallets its "
-        "payment requests may pay."
+        "Change a merchant's settings: its theme, binding references, who may frame its checkout, and which "
+        "wallets its payment requests may pay."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("merchant", metavar="MERCHANT", help="an id or an exact, unique name")
         parser.add_argument("--references", choices=("on", "off"))
+        parser.add_argument(
+            "--order-number",
+            choices=("on", "off"),
+            help="shows customers each request's external_id, on the checkout and the receipt",
+        )
+        for name in _THEME:
+            parser.add_argument(
+                f"--{name.replace('_', '-')}", metavar=_THEME[name], help="empty to remove it"
+            )
         parser.add_argument(
             "--embed-origin", action="append", metavar="URL", help="may be given more than once"
         )
@@ -67,6 +86,10 @@ def _set_columns(merchant: Merchant, options: dict[str, Any]) -> None:
     if options["references"]:
         merchant.references = options["references"] == "on"
         changes["references"] = options["references"]
+    if options["order_number"]:
+        merchant.show_order_number = options["order_number"] == "on"
+        changes["show_order_number"] = options["order_number"]
+    changes |= _set_theme(merchant, options)
     if options["embed_origin"]:
         merchant.embed_origins = [_origin(url) for url in options["embed_origin"]]
         changes["embed_origins"] = " ".join(merchant.embed_origins)
@@ -74,6 +97,30 @@ def _set_columns(merchant: Merchant, options: dict[str, Any]) -> None:
         merchant.save(update_fields=list(changes))
         detail = "; ".join(f"{name}: {value}" for name, value in changes.items())
         audit.note(None, audit.What.MERCHANT_CHANGED, subject=merchant, detail=detail)
+
+
+def _set_theme(merchant: Merchant, options: dict[str, Any]) -> dict[str, str]:
+    """Set what customers see, under the rules of the admin's form."""
+    given = {name: options[name] for name in _THEME if options[name] is not None}
+    if not given:
+        return {}
+    form_class = modelform_factory(
+        Merchant,
+        form=MerchantForm,
+        fields=list(given),
+        formfield_callback=lambda field, **options: field.formfield(
+            **({"assume_scheme": "https"} if isinstance(field, URLField) else {}), **options
+        ),
+    )
+    form = form_class(given, instance=merchant)
+    # Not a part of the theme, and declared on the form.
+    for name in set(form.fields) - set(given):
+        del form.fields[name]
+    if not form.is_valid():
+        raise CommandError(
+            "; ".join(f"{name}: {' '.join(map(str, wrong))}" for name, wrong in form.errors.items())
+        )
+    return {name: getattr(merchant, name) for name in given}
 
 
 def _recipient(text: str) -> tuple[ChainType, str]:

@@ -5,6 +5,7 @@ import { copy } from "../copy";
 import { button, el, linkButton, webUrl, type Child } from "../dom";
 import { told } from "../language";
 import { isZero, plain } from "../money";
+import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS } from "../page/leaving";
 import { failureOf } from "../server/progress";
 import type { Checkout, Payment } from "../server/types";
 import type { Screen } from "./panel";
@@ -26,7 +27,6 @@ function isSpent({ type, failure_code, destination_transaction_hash: delivered }
   return type === "swap" && Boolean(delivered) && failure_code !== "swap_refunded";
 }
 
-const LEAVING_SPOKEN_SECONDS = 3;
 
 /** What the customer can do after a failure. */
 export interface AfterFailure {
@@ -61,7 +61,8 @@ export function completedScreen(
   const isTooMuch = isPaidTooMuch(checkout);
   const help = copy.paidHelp(money(checkout.amount_paid, checkout), merchant.name);
   const excess = over && (isTooMuch ? copy.overpaid(over, merchant.name) : copy.moreThanAsked(over));
-  const leaving = secondsLeft === null ? "" : copy.goingBack(merchant.name, LEAVING_SPOKEN_SECONDS);
+  const spokenSeconds = isTooMuch ? LEAVE_AFTER_NOTICE_SECONDS : LEAVE_AFTER_SECONDS;
+  const leaving = secondsLeft === null ? "" : copy.goingBack(merchant.name, spokenSeconds);
   return screen(
     "completed",
     isTooMuch ? copy.overpaidHeading : copy.paid,
@@ -100,13 +101,26 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
       actions(
         isUnbound && whatHelps(checkout),
         isCheckFirst && button("check-again", "primary", copy.checkAgain, after.checkAgain),
-        button("pay-again", isCheckFirst || !canPay ? "quiet" : "primary", copy.payAgain, after.payAgain),
+        !canPay && contactButton(checkout, isUnbound || isCheckFirst ? "secondary" : "primary"),
+        canPay && button("pay-again", isCheckFirst ? "quiet" : "primary", copy.payAgain, after.payAgain),
+        // No transaction takes the ways to pay away for good: the merchant may ask for a new one.
+        !canPay && button("pay-again", "quiet", copy.otherWays, after.payAgain),
         canCheck && !isCheckFirst && button("check-again", "quiet", copy.checkAgain, after.checkAgain),
       ),
       ...transactionBoxes(payment, chains),
     ],
     what,
   );
+}
+
+/** Who can help where paying again can't; with the payment code as the letter's subject. */
+function contactButton({ merchant, shortcode }: Checkout, kind: "primary" | "secondary"): Node | false {
+  const page = webUrl(merchant.support_url);
+  if (page) return linkButton("contact", kind, page, copy.support(merchant.name));
+  if (!merchant.support_email) return false;
+  const address = encodeURIComponent(merchant.support_email).replace("%40", "@");
+  const letter = `mailto:${address}?subject=${encodeURIComponent(shortcode)}`;
+  return linkButton("contact", kind, letter, copy.support(merchant.name));
 }
 
 /** A signature may still tie it, or the merchant's word: the page of sending by hand says which, in whole sentences. */
@@ -147,7 +161,7 @@ export function expiredScreen(checkout: Checkout): Screen {
     [
       part ? noticeBox({ tone: "info", text: part }) : null,
       paragraph(part ? copy.sendNothing : copy.expiredHelp(merchant.name)),
-      part && supportLine(checkout),
+      supportLine(checkout),
       back && actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))),
     ],
     part ?? "",
@@ -166,7 +180,8 @@ export function cancelledScreen(checkout: Checkout, secondsLeft: number | null, 
     [
       arrived ? noticeBox({ tone: "info", text: arrived }) : null,
       paragraph(arrived ? copy.sendNothing : copy.cancelledHelp(merchant.name)),
-      arrived && supportLine(checkout),
+      arrived ? null : paragraph(copy.cancelledNext(merchant.name)),
+      supportLine(checkout),
       back && actions(linkButton("return", "primary", back, copy.returnTo(merchant.name))),
       arrived ? null : leavingNote(merchant.name, secondsLeft, stay),
     ],

@@ -84,6 +84,8 @@ export interface Checkout {
   redirect_url: string | null;
   merchant: Merchant;
   payments: Payment[];
+  /** Whether no real money is meant: a test system, or a simulated payment. */
+  is_test: boolean;
   /** Whether the requested token and its chain are switched on; servers of earlier releases don't say. */
   is_available?: boolean;
   /** Whether other tokens than the requested one can be offered at all. */
