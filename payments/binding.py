@@ -293,7 +293,8 @@ def _delivered(
             return _up_to_what_is_left(transfer, arrived, claims, delivery, block)
     reported = [t for t in (*claimed, *used) if t.amount == delivery.reported]
     if any(map(delivery.taken.includes, reported)) or (own and not free):
-        return _TAKEN_DELIVERY
+        # What else is there may be this customer's, whose reference no node can show.
+        return _OUTSIDE_THE_SWAP if delivery.is_own and free and not is_complete else _TAKEN_DELIVERY
     if reported:
         return AMBIGUOUS_DELIVERY
     if not free:

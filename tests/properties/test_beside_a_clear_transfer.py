@@ -70,3 +70,14 @@ def test_what_another_requests_provider_may_have_delivered_is_not_taken_by_a_ref
     bound = bind([PAID, SWAPPED], _own_swap(elsewhere=(3,)), BLOCK)
     assert isinstance(bound, Bound)
     assert bound.transfers == (SWAPPED,)
+
+
+def test_money_beside_a_credited_delivery_that_no_node_can_explain_can_be_accepted() -> None:
+    unexplained = Transfer("0", "token", "wallet", "merchant", 3)
+    taken = Delivery(3, Taken((("1", "", 3),)), is_own=True)
+    refused = bind([unexplained, SWAPPED], _own_swap(taken), BLOCK, is_complete=False)
+    assert isinstance(refused, Unbound)
+    assert refused.code == "not_verifiable"
+    explained = bind([unexplained, SWAPPED], _own_swap(taken), BLOCK)
+    assert isinstance(explained, Unbound)
+    assert explained.code == "transaction_already_used"
