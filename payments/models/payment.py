@@ -226,6 +226,7 @@ class Payment(models.Model):
                 name="payment_completed",
             ),
             models.Index(fields=("completed_at",), condition=Q(reorged=True), name="payment_reorged"),
+            models.Index(fields=("request",), condition=Q(is_simulated=True), name="payment_simulated"),
             models.Index(
                 fields=("failed_at",),
                 condition=Q(

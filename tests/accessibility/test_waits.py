@@ -83,7 +83,7 @@ def test_telling_the_server(page: Page, panel: Locator, create: Create, add_wall
     add_wallet()
     hold(page, "**/payments")
     review(page, panel, create()).click()
-    expect(panel).to_contain_text("Telling the server")
+    expect(panel).to_contain_text("Sending the transaction’s hash")
     expect_wait(page, "processing")
 
 

@@ -177,7 +177,7 @@ def test_nobody_is_led_to_pay_again_after_a_delivery_to_somebody_else(
     _pay(panel)
     page.get_by_test_id("demo-wallet-confirm").click()
 
-    again = panel.get_by_role("button", name="Pay again")
+    again = panel.get_by_role("button", name="Show ways to pay")
     expect(again).to_be_visible(timeout=60_000)
     expect(panel).to_contain_text("If money left your wallet, contact the merchant")
     picture(page, "failed, delivered to somebody else")

@@ -72,6 +72,7 @@ def node_of(side: dict[str, Any], chain_id: int, mined_at: int) -> Any:
             "number": hex(number),
             "hash": receipt["blockHash"] if is_its_own else f"0x{number:064x}",
             "timestamp": hex(mined_at + (number - height) * 2),
+            "transactions": [receipt["transactionHash"]] if is_its_own else [],
         }
 
     def answer(method: str, params: list[Any]) -> dict[str, Any]:

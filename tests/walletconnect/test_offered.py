@@ -165,5 +165,6 @@ def test_a_code_asks_for_the_networks_of_this_payment_and_what_it_needs_there(
         }
     }
     assert params["proposer"]["metadata"]["url"] == service
-    # Wallets show it: it is the page's own, not somebody else's.
-    assert params["proposer"]["metadata"]["icons"] == [f"{service}/static/checkout/icon.svg"]
+    # Wallets show one of them: both are the page's own.
+    icons = [f"{service}/static/checkout/icon.{kind}" for kind in ("svg", "png")]
+    assert params["proposer"]["metadata"]["icons"] == icons
