@@ -75,7 +75,7 @@ def main(arguments: argparse.Namespace) -> int:
     from django.core.management import call_command
 
     from bench.admin_data import Size, chains_at_work, generate
-    from payments.figures import keep_up
+    from payments.stats.daily import keep_up
 
     call_command("migrate", verbosity=0)
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
@@ -191,7 +191,7 @@ def admin_paths(merchant: Any) -> dict[str, str]:
 def _staff_of(merchant: Any) -> Any:
     from django.contrib.auth.models import User
 
-    from merchants.staff import assign_role
+    from merchants.staff.roles import assign_role
 
     user = User.objects.create_user("bench staff", is_staff=True)
     assign_role(user, "merchant", merchant)

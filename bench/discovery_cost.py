@@ -92,7 +92,7 @@ def place_tokens(local: Any, count: int) -> list[str]:
 
 def cost(local: Any, nodes: Sequence[Any], tokens: Sequence[str]) -> Cost:
     """Look at the payer's balances by a client that has been at work before; its answer has to be the right one."""
-    from chains.clients.evm import EvmClient
+    from chains.families.evm.client import EvmClient
 
     client = EvmClient([node.url for node in nodes], local.chain_id)
 
@@ -124,7 +124,7 @@ def _place(local: Any, prefix: str, count: int, code: str) -> list[str]:
 
 def _comparisons(local: Any, tokens: Sequence[str]) -> dict[str, list[Any]]:
     """Return other requests, by what is asked with them."""
-    from chains.clients.evm_tokens import balance_call
+    from chains.families.evm.tokens import balance_call
 
     calls = [balance_call(token, local.payer) for token in tokens]
     questions = [

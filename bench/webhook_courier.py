@@ -16,7 +16,7 @@ def main(threads: int) -> None:
     from django.conf import settings
 
     settings.DATABASES["default"]["OPTIONS"].pop("pool", None)  # as config.celery does in a worker
-    from webhooks.courier import Courier
+    from webhooks.dispatch.dispatcher import Courier
 
     courier = Courier(threads)
     print("ready", flush=True)

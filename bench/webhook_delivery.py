@@ -94,7 +94,7 @@ def main(count: int) -> None:
 
 def _merchants(origin: str) -> list[Any]:
     from merchants.models import Merchant
-    from webhooks.endpoints import Change, configure
+    from webhooks.endpoints.configuration import Change, configure
 
     made = Merchant.objects.bulk_create(Merchant(name=f"Bench {number}") for number in range(MERCHANTS))
     for number, merchant in enumerate(made):
@@ -103,7 +103,7 @@ def _merchants(origin: str) -> list[Any]:
 
 
 def _turn_hostile(merchants: list[Any], origin: str) -> None:
-    from webhooks.endpoints import Change, configure
+    from webhooks.endpoints.configuration import Change, configure
 
     for merchant in merchants[: int(len(merchants) * HOSTILE_SHARE)]:
         configure(merchant, Change(url=f"{origin}/hang"))

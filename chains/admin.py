@@ -10,12 +10,12 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from chains.clients.base import NodeState
-from chains.health import Health, judge
+from chains.client import NodeState
+from chains.health import Health, evaluate
 from chains.models import LISTED, Chain, ChainStatus, Token
-from config import portal
-from config.portal_cells import NOTHING, ago, clipped, exact, outside, two_lines
-from config.portal_filters import Choices, Related
+from config.admin import portal
+from config.admin.cells import NOTHING, ago, clipped, exact, outside, two_lines
+from config.admin.filters import Choices, Related
 
 HEALTH_COLOURS = {
     Health.WORKING.value: "success",
@@ -210,7 +210,7 @@ def status_of(chain: Chain) -> ChainStatus | None:
 
 def health_of(chain: Chain) -> Health:
     """Return what that means now."""
-    return judge(chain, status_of(chain), timezone.now())
+    return evaluate(chain, status_of(chain), timezone.now())
 
 
 def _line(node: dict[str, Any]) -> dict[str, object]:

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from django.db import transaction
 
 from chains.addresses import AddressError, normalise_address
-from chains.clients import ChainError, clients_of_each_node
-from chains.clients.base import ChainClient
+from chains.client import ChainClient
+from chains.families import ChainError, clients_of_each_node
 from chains.lookup import LARGEST_ID
 from chains.models import Chain, ChainType, Token
 from config.api.nesting import is_deeper_than

@@ -12,8 +12,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from chains.clients import clients_of_each_node, head_allowance
-from chains.clients.base import ChainClient, ChainError, NodeState
+from chains.client import ChainClient, ChainError, NodeState
+from chains.families import clients_of_each_node, head_allowance
 from chains.models import Chain, ChainStatus
 
 # A worker's soft time limit is 45 s; a node that takes longer than this is as good as none.
@@ -97,7 +97,7 @@ def write_status(chain: Chain, nodes: Sequence[NodeLook], now: datetime) -> None
     ChainStatus.objects.update_or_create(chain=chain, defaults=values)
 
 
-def judge(chain: Chain, status: ChainStatus | None, now: datetime) -> Health:
+def evaluate(chain: Chain, status: ChainStatus | None, now: datetime) -> Health:
     """Return what the row means, by the rules of how many nodes have to agree; asks nobody."""
     if status is None or now - status.looked_at > STALE_AFTER:
         return Health.UNKNOWN
@@ -129,7 +129,7 @@ def lag_seconds(status: ChainStatus) -> float | None:
 
 
 def _summary_of(chain: Chain, status: ChainStatus | None, now: datetime) -> dict[str, Any]:
-    answer: dict[str, Any] = {"name": chain.name, "state": judge(chain, status, now).value}
+    answer: dict[str, Any] = {"name": chain.name, "state": evaluate(chain, status, now).value}
     if status is not None:
         answer |= {
             "head": status.head,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.utils import timezone
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from chains.clients.base import NodeState
+from chains.client import NodeState
 from chains.health import chains_with_status, lag_seconds
 
 

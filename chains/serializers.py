@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from chains.models import Chain, Token
 from config.api.errors import ErrorCode
-from config.api.schema import described
+from config.api.schema.operations import described
 from config.api.serializers import TextField
 
 

@@ -10,7 +10,7 @@ from chains.lookup import find_chain
 from chains.models import Chain, Token
 from chains.serializers import ChainSerializer, TokenSerializer
 from config.api.objects import ObjectMissing
-from config.api.schema import operation
+from config.api.schema.operations import operation
 
 _CACHE_SECONDS = 60
 

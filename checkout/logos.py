@@ -1,7 +1,7 @@
 """Logos of merchants and tokens, served from our own address: a customer's browser never contacts anyone else's.
 
-A worker fetches them by `webhooks.outbound`, under the rules for all that merchants may point to; Redis keeps them.
-Until a logo is there, and where it can't be fetched, the page shows the name's first letter.
+A worker fetches them with `webhooks.dispatch.http_client`, under the rules for every URL of a merchant, into Redis.
+Without a logo the page shows the name's first letter.
 """
 
 import hashlib
@@ -18,9 +18,9 @@ from redis.exceptions import RedisError
 
 from chains.models import Token
 from merchants.models import Merchant
-from payments.routing import token_list
-from payments.routing.base import ListedToken
-from webhooks.outbound import Rules, get
+from payments.providers import token_list
+from payments.providers.base import ListedToken
+from webhooks.dispatch.http_client import Rules, get
 
 MOST_BYTES = 256 * 1024
 DEADLINE_SECONDS = 5.0

@@ -8,15 +8,15 @@ from django.db.models import QuerySet
 from rest_framework.request import Request
 
 from chains.addresses import AddressError, normalise_address
-from chains.clients import get_client
-from chains.clients.base import ChainClient
+from chains.client import ChainClient
+from chains.families import get_client
 from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode
 from config.api.objects import ObjectMissing, find_object
 from config.api.serializers import StrictSerializer
 from payments.models import PaymentRequest, Route
-from payments.swaps.tokens import token_to_pay_with
+from payments.routes.tokens import token_to_pay_with
 
 Client = Callable[[Chain], ChainClient]
 

@@ -1,13 +1,15 @@
 from django.urls import path
 
-from checkout.by_hand import by_hand_page, take_hash
-from checkout.by_hand_proof import ask_for_proof, proof_page, take_hash_after_proof
-from checkout.front import front_page
-from checkout.receipt import receipt_page
-from checkout.shop_script import shop_script
-from checkout.views import CheckoutViewSet, logo, pay_page, token_logo
-from checkout.wallet_views import WalletViewSet
-from config.api.public_limits import never_refused
+from checkout.api.views import CheckoutViewSet
+from checkout.api.wallet_views import WalletViewSet
+from checkout.pages.by_hand import by_hand_page, take_hash
+from checkout.pages.by_hand_proof import ask_for_proof, proof_page, take_hash_after_proof
+from checkout.pages.front import front_page
+from checkout.pages.logos import logo, token_logo
+from checkout.pages.pay import pay_page
+from checkout.pages.receipt import receipt_page
+from checkout.pages.shop_script import shop_script
+from config.api.limits.public_limits import never_refused
 
 checkout = CheckoutViewSet
 wallet = WalletViewSet

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import django_stubs_ext
 from django.templatetags.static import static
 
-from config.api.schema_settings import spectacular_settings
+from config.api.schema.settings import spectacular_settings
 from config.environment import load
 from config.environment.values import rate_limit
 from config.logs import report_errors
@@ -64,14 +64,14 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.api.cors.PublicCorsMiddleware",
     "config.api.caching.NoStoreMiddleware",
-    "config.api.public_limits.RateLimitMiddleware",
+    "config.api.limits.public_limits.RateLimitMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
-    "merchants.sessions.SessionLifeMiddleware",
-    "merchants.time_zones.TimeZoneMiddleware",
+    "merchants.sign_in.sessions.SessionLifeMiddleware",
+    "merchants.staff.time_zones.TimeZoneMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -165,15 +165,15 @@ CELERY_BEAT_SCHEDULE = {
 
 # --- the API ------------------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["merchants.authentication.ApiKeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["merchants.permissions.HasApiKey"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["merchants.keys.authentication.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["merchants.keys.permissions.HasApiKey"],
     "DEFAULT_PARSER_CLASSES": ["config.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.parsers.AlwaysJSON",
     "EXCEPTION_HANDLER": "config.api.handler.exception_handler",
     "UNAUTHENTICATED_USER": None,
     "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_SCHEMA_CLASS": "config.api.schema.Inspector",
+    "DEFAULT_SCHEMA_CLASS": "config.api.schema.operations.Inspector",
     "UNICODE_JSON": True,
 }
 SPECTACULAR_SETTINGS = spectacular_settings(BASE_URL, ENVIRONMENT)
@@ -211,7 +211,7 @@ UNFOLD = {
     "SITE_HEADER": "Quittance",
     "SITE_SUBHEADER": "Merchants, keys and payments",
     "SITE_URL": None,
-    "ENVIRONMENT": "config.portal.environment_label",
+    "ENVIRONMENT": "config.admin.portal.environment_label",
     "SITE_ICON": lambda _: static("merchants/quittance.svg"),
     "SITE_FAVICONS": [
         {"rel": "icon", "type": "image/svg+xml", "href": lambda _: static("merchants/quittance.svg")}
@@ -223,8 +223,8 @@ UNFOLD = {
     ],
     "SHOW_VIEW_ON_SITE": False,
     "DASHBOARD_CALLBACK": "payments.admin.dashboard.dashboard",
-    "SIDEBAR": {"navigation": "config.portal.sections"},
-    "ACCOUNT": {"navigation": "config.portal.account_links"},
+    "SIDEBAR": {"navigation": "config.admin.portal.sections"},
+    "ACCOUNT": {"navigation": "config.admin.portal.account_links"},
     "BORDER_RADIUS": "6px",
     "COLORS": {
         "primary": {
@@ -265,7 +265,7 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 
-AUTHENTICATION_BACKENDS = ["merchants.staff.RoleBackend"]
+AUTHENTICATION_BACKENDS = ["merchants.staff.roles.RoleBackend"]
 PASSWORD_RESET_TIMEOUT = 3600
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},

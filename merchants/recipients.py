@@ -13,8 +13,8 @@ from django.http import HttpRequest
 from chains.addresses import AddressError, normalise_address
 from chains.models import ChainType
 from config.api.errors import ErrorCode, Problem
-from merchants import audit
 from merchants.models import AllowedRecipient, Merchant
+from merchants.staff import audit
 
 _LIST_LOCK = 0x616C  # names these locks among PostgreSQL's advisory ones
 

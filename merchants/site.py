@@ -6,10 +6,11 @@ from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 
-from merchants import audit, password_reset, two_factor
-from merchants.enrolment import TwoFactorView
-from merchants.sign_in import CodeView, SignInForm, SignInView, next_step
-from merchants.time_zones import TimeZoneView
+from merchants.sign_in import password_reset, two_factor
+from merchants.sign_in.enrolment import TwoFactorView
+from merchants.sign_in.views import CodeView, SignInForm, SignInView, next_step
+from merchants.staff import audit
+from merchants.staff.time_zones import TimeZoneView
 
 if TYPE_CHECKING:
     from django.contrib.admin import AdminSite as _Site

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from merchants.idempotency import purge_expired
+from merchants.keys.idempotency import purge_expired
 
 
 @shared_task

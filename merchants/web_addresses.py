@@ -1,6 +1,6 @@
 """Web addresses that merchants hand in: one set of syntax rules for all of them (contract 5 and 9).
 
-Only syntax is judged here. Where the service itself calls an address, `webhooks.outbound` judges where it
+Only syntax is judged here. Where the service itself calls an address, `webhooks.dispatch.http_client` judges where it
 leads.
 """
 

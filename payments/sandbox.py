@@ -33,21 +33,22 @@ from django.db import transaction
 from django.utils import timezone
 from solders.signature import Signature
 
-from chains.clients.base import Block, Head, Snapshot, TransactionFacts, Transfer
+from chains.client import Block, Head, Snapshot, TransactionFacts, Transfer
 from chains.fields import UINT256_MAX
 from chains.models import ChainType
 from config.api.errors import ApiError, ErrorCode
-from payments import outcomes
-from payments.binding import Claims
-from payments.claims import Case
-from payments.finality import flag_reorged
-from payments.judging import Finality, Terms
-from payments.looks import Look
+from payments.evaluation.binding import Claims
+from payments.evaluation.proof_windows import Proof
+from payments.evaluation.verdicts import Finality, Terms
 from payments.models import FailureCode, Payment, PaymentRequest
-from payments.proof_windows import Proof
-from payments.requests import expire_request, is_held, lock_request
-from payments.transitions import move_payment, note_creation
-from payments.verification import settle
+from payments.requests.lifecycle import expire_request, is_held, lock_request
+from payments.requests.transitions import move_payment, note_creation
+from payments.swaps import deliveries
+from payments.verification import outcomes
+from payments.verification.evidence import Case
+from payments.verification.finality import flag_reorged
+from payments.verification.looks import Look
+from payments.verification.settlement import settle
 
 ACTOR = "sandbox"
 HASH_PREFIX = b"sandbox-payment-"
@@ -266,7 +267,8 @@ def _attempt(
 
 def _settle(request: PaymentRequest, attempt: _Attempt) -> Payment:
     """Have the engine judge what the look shows. No simulated payment may be left open: nobody would take it up."""
-    settle(attempt.payment, Case(_terms(request, attempt.facts.sender, attempt.look.now)), attempt.look)
+    case = Case(_terms(request, attempt.facts.sender, attempt.look.now))
+    settle(attempt.payment, case, attempt.look, swaps=deliveries)
     if attempt.payment.is_open:
         raise RuntimeError(f"{attempt.payment.id} was simulated, and not decided")
     return attempt.payment

@@ -4,9 +4,13 @@ from functools import cache
 
 from celery import shared_task
 
-from payments import discovery, figures, finality, requests, verification
-from payments.routing import token_list
+from payments.discovery import search
+from payments.providers import token_list
+from payments.requests import lifecycle
+from payments.stats import daily
+from payments.swaps import deliveries
 from payments.swaps.followers import Followers
+from payments.verification import engine, finality
 
 
 @cache
@@ -18,7 +22,7 @@ def _followers() -> Followers:
 @shared_task
 def verify_due() -> int:
     """Look at the due payments."""
-    return verification.verify_due()
+    return engine.verify_due(swaps=deliveries)
 
 
 @shared_task
@@ -36,13 +40,13 @@ def check_finality() -> int:
 @shared_task
 def discover_due() -> int:
     """Search for payments that nobody submitted."""
-    return discovery.discover_due()
+    return search.discover_due()
 
 
 @shared_task
 def expire_due() -> int:
     """Expire the requests whose time is over."""
-    return requests.expire_due()
+    return lifecycle.expire_due()
 
 
 @shared_task
@@ -54,4 +58,4 @@ def keep_token_lists() -> None:
 @shared_task
 def keep_figures() -> int:
     """Bring the daily figures up to what changed."""
-    return figures.keep_up()
+    return daily.keep_up()

@@ -1,7 +1,7 @@
 from django.urls import path
 
-from payments.sandbox_views import SandboxViewSet
-from payments.views import PaymentRequestViewSet
+from payments.api.sandbox_views import SandboxViewSet
+from payments.api.views import PaymentRequestViewSet
 
 requests = PaymentRequestViewSet
 

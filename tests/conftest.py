@@ -14,7 +14,7 @@ from chains.models import Chain, Token
 from demo.services import anvil, surfnet
 from merchants.models import ApiKey, Merchant
 from merchants.services import issue_key
-from payments.routing import providers
+from payments.providers import registry
 from tests.browsing import browser, playwright
 from tests.chain import LocalChain
 from tests.nodes.kinds import KINDS, LEDGER_KINDS, Nodes, chain_with
@@ -337,4 +337,4 @@ def order(usdc: Token, local_chain: LocalChain) -> Callable[..., dict[str, Any]]
 def _empty_cache() -> None:
     """No test meets another's rate limits, nor what another found out about a provider's health."""
     cache.clear()
-    providers.forget()
+    registry.forget()

@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -12,9 +13,10 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parent.parent
 # Each may import what stands before it. Of `config`, apps see what all views, admin pages and workers share.
 ORDER = ("config", "chains", "merchants", "webhooks", "payments", "checkout")
-SHARED = ("config.api", "config.portal", "config.leases", "config.mail")
+SHARED = ("config.api", "config.admin", "config.leases", "config.mail")
 OUTSIDE = ("demo", "tests", "bench", "clients", "quittance")
-LONGEST_FILE = 500
+LONGEST_FILE = 430
+MOST_FILES = 15  # of one folder, its __init__ among them
 WIDGET = REPOSITORY / "checkout/frontend/src"
 
 
@@ -43,6 +45,52 @@ def test_of_config_apps_import_the_shared_conventions_alone(app: str) -> None:
     for file in (REPOSITORY / app).rglob("*.py"):
         for name in imports(file):
             assert not name.startswith("config") or name.startswith(SHARED), f"{file} imports {name}"
+
+
+def modules() -> dict[str, Path]:
+    """Return every module of the product by its dotted name; a package has the name of its folder."""
+    found = {}
+    for app in ORDER:
+        for file in (REPOSITORY / app).rglob("*.py"):
+            if "migrations" not in file.parts:
+                name = ".".join(file.relative_to(REPOSITORY).with_suffix("").parts)
+                found[name.removesuffix(".__init__")] = file
+    return found
+
+
+def test_inside_an_app_no_packages_import_each_other() -> None:
+    """In each package the modules and packages directly below it have an order, so that each can be read by itself."""
+    known = modules()
+    below: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for name, file in known.items():
+        for imported in imports(file):
+            target = imported if imported in known else imported.rpartition(".")[0]
+            package, own, others = shared_package(name, target)
+            if target in known and package and own != others:
+                below[package][own].add(others)
+    for package, graph in below.items():
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            pytest.fail(f"inside {package}: " + " <- ".join(error.args[1]))
+
+
+def shared_package(one: str, other: str) -> tuple[str, str, str]:
+    """Return the innermost package that holds both, and the part directly below it that leads to each."""
+    ones, others = one.split("."), other.split(".")
+    depth = 0
+    while depth < min(len(ones), len(others)) and ones[depth] == others[depth]:
+        depth += 1
+    if depth in (0, len(ones), len(others)):
+        return "", "", ""
+    return ".".join(ones[:depth]), ones[depth], others[depth]
+
+
+def test_folders_stay_small_enough_to_read_at_a_glance() -> None:
+    for app in ORDER:
+        for folder in {file.parent for file in (REPOSITORY / app).rglob("*.py")}:
+            files = list(folder.glob("*.py"))
+            assert len(files) <= MOST_FILES or folder.name == "migrations", f"{folder}: {len(files)}"
 
 
 def test_no_drawer_for_odds_and_ends_and_no_hidden_plumbing() -> None:

@@ -13,16 +13,16 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from config import portal
-from config.portal_actions import Action, WithActions
-from config.portal_cells import NOTHING, ago, exact, in_zone, two_lines, when
-from config.portal_filters import Autocompleted, Choices, Days, Dropdown
-from merchants.records import FOUND_AT_MOST, Records, found_by
+from config.admin import portal
+from config.admin.actions import Action, WithActions
+from config.admin.cells import NOTHING, ago, exact, in_zone, two_lines, when
+from config.admin.filters import Autocompleted, Choices, Days, Dropdown
+from merchants.staff.records import FOUND_AT_MOST, Records, found_by
 from webhooks.attention import given_up, in_trouble
+from webhooks.dispatch.redelivery import redeliver
 from webhooks.models import Attempt, Delivery, Endpoint, Event
-from webhooks.redelivery import redeliver
 from webhooks.resending import MOST_AT_ONCE, ResendForm, resend_each, seen_of
-from webhooks.standing import (
+from webhooks.status_labels import (
     DELIVERY_COLOURS,
     ENDPOINT_COLOURS,
     answer_of,

@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from merchants.models import Merchant
-from webhooks.endpoints import ensure_secret
+from webhooks.endpoints.configuration import ensure_secret
 from webhooks.models import DEFAULT_EVENT_TYPES, Delivery, Endpoint, Event, EventType
 
 _ORDER_LOCK = 0x6576  # names these locks among PostgreSQL's advisory ones

@@ -9,10 +9,10 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db import transaction
 from django.http import HttpRequest
 
+from config.admin.actions import actor_of
 from config.api.errors import ApiError
-from config.portal_actions import actor_of
+from webhooks.dispatch.redelivery import redeliver
 from webhooks.models import Delivery
-from webhooks.redelivery import redeliver
 
 MOST_AT_ONCE = 200
 

@@ -6,8 +6,9 @@ from celery import shared_task
 from celery.signals import worker_process_shutdown
 from django.utils import timezone
 
-from webhooks import failing, retention
-from webhooks.courier import Courier
+from webhooks import retention
+from webhooks.dispatch.dispatcher import Courier
+from webhooks.endpoints import health
 
 
 @cache
@@ -25,7 +26,7 @@ def deliver_due() -> int:
 @shared_task
 def tell_merchants() -> int:
     """Mail those whose endpoint fails, or was switched off."""
-    return failing.tell_merchants()
+    return health.tell_merchants()
 
 
 @shared_task

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from webhooks.views import ConfigurationView, DeliveryViewSet, EventViewSet, TestView
+from webhooks.api.views import ConfigurationView, DeliveryViewSet, EventViewSet, TestView
 
 urlpatterns = [
     path("webhooks", ConfigurationView.as_view()),

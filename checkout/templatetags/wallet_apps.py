@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from checkout.wallet_apps import wallet_apps
+from checkout.wallets.apps import wallet_apps
 
 register = template.Library()
 

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from config.portal_actions import Action, ReasonForm
-from payments.acceptance import accept_payment, is_acceptable
+from config.admin.actions import Action, ReasonForm
 from payments.admin.records import in_token
 from payments.models import Payment, PaymentRequest
 from payments.models.payment import MAX_RETRIES
-from payments.rechecking import Recheck, look_now
-from payments.requests import cancel_request, lock_request
-from payments.submission import retry_payment
+from payments.requests.lifecycle import cancel_request, lock_request
+from payments.submission.hashes import retry_payment
+from payments.submission.merchant_acceptance import accept_payment, is_acceptable
+from payments.submission.rechecking import Recheck, look_now
 
 
 class Cancel(Action):

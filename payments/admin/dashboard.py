@@ -14,15 +14,15 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from chains.health import NEEDS_A_PERSON, Health, judge
+from chains.health import NEEDS_A_PERSON, Health, evaluate
 from chains.models import Chain
 from merchants.models import ApiKey, Merchant
-from merchants.staff import merchant_of
-from payments import statistics
+from merchants.staff.roles import merchant_of
 from payments.admin import plots
 from payments.attention import MOST, Matter, count_payments, count_requests
 from payments.models import Payment, PaymentRequest
-from payments.statistics import Period
+from payments.stats import queries
+from payments.stats.queries import Period
 from webhooks import attention as webhook_attention
 from webhooks.models import Delivery, Endpoint
 
@@ -75,7 +75,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     context["periods"] = [{"days": days, "is_chosen": days == period.days} for days in PERIODS]
     if context["first_steps"] is None:
         context |= plots.figures(merchant, period, with_webhooks=user.has_perm("webhooks.view_delivery"))
-        context["known_until"] = statistics.known_until()
+        context["known_until"] = queries.known_until()
     return context
 
 
@@ -208,7 +208,7 @@ def chains(now: datetime) -> list[dict[str, Any]]:
 
 def _judged(now: datetime) -> list[tuple[Chain, Health]]:
     active = Chain.objects.filter(is_active=True).select_related("last_status")
-    return [(chain, judge(chain, getattr(chain, "last_status", None), now)) for chain in active]
+    return [(chain, evaluate(chain, getattr(chain, "last_status", None), now)) for chain in active]
 
 
 def first_steps(user: User | AnonymousUser, merchant: Merchant | None) -> list[dict[str, Any]] | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from config.portal_cells import ago
+from config.admin.cells import ago
 from payments.admin.records import in_token
 from payments.models import Payment, PaymentRequest
 from payments.models.payment import ACCEPTABLE_FAILURES

@@ -22,9 +22,9 @@ from django.utils import timezone
 
 from chains.amounts import format_amount
 from chains.models import Token
-from config import portal
-from merchants import audit
+from config.admin import portal
 from merchants.models import AuditEntry
+from merchants.staff import audit
 
 if TYPE_CHECKING:
     _AdminClass = portal.ModelAdmin[Any]

@@ -6,12 +6,12 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from config import portal_filters
+from config.admin import filters
 from payments.attention import LABELS, Matter, payments_with, requests_with
 from payments.models import Payment, PaymentRequest
 
 
-class _Attention(portal_filters.Dropdown):
+class _Attention(filters.Dropdown):
     """What needs a person, by the matter."""
 
     title = "attention"

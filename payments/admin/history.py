@@ -3,9 +3,9 @@
 from django.contrib import admin
 from django.db.models import QuerySet
 
-from config import portal
-from config.portal_cells import NOTHING, clipped, ends, in_zone, outside, two_lines, when
-from merchants.records import Records
+from config.admin import portal
+from config.admin.cells import NOTHING, clipped, ends, in_zone, outside, two_lines, when
+from merchants.staff.records import Records
 from payments.admin.records import in_token
 from payments.admin.search import matching_transfers, matching_transitions
 from payments.admin.timeline import named

@@ -8,21 +8,11 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 
-from config import portal
-from config.portal_actions import WithActions
-from config.portal_cells import (
-    NOTHING,
-    ago,
-    clipped,
-    copyable,
-    exact,
-    in_zone,
-    present,
-    two_lines,
-    when,
-)
-from config.portal_filters import Autocompleted, Choices, Days, Related
-from merchants.records import Records
+from config.admin import portal
+from config.admin.actions import WithActions
+from config.admin.cells import NOTHING, ago, clipped, copyable, exact, in_zone, present, two_lines, when
+from config.admin.filters import Autocompleted, Choices, Days, Related
+from merchants.staff.records import Records
 from payments.admin import diagnosis
 from payments.admin.actions import Accept, LookNow, Retry
 from payments.admin.export import Column, CsvExport, decimal

@@ -10,8 +10,8 @@ from typing import Any
 
 from chains.amounts import display_amount, format_amount
 from merchants.models import Merchant
-from payments import statistics
-from payments.statistics import Period, TokenVolume, Totals
+from payments.stats import queries
+from payments.stats.queries import Period, TokenVolume, Totals
 
 MOST_VOLUME_PLOTS = 6
 SOARED = 10  # from where on a growth is told in times, not in per cent
@@ -21,9 +21,9 @@ _SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
 
 def figures(merchant: Merchant | None, period: Period, *, with_webhooks: bool) -> dict[str, Any]:
     """Return the template's variables for this period: cards, the data of the plots, volumes and the days' table."""
-    now, before = statistics.totals(merchant, period), statistics.totals(merchant, period.before)
-    days = statistics.by_day(merchant, period)
-    volumes = statistics.volumes(merchant, period)
+    now, before = queries.totals(merchant, period), queries.totals(merchant, period.before)
+    days = queries.by_day(merchant, period)
+    volumes = queries.volumes(merchant, period)
     return {
         "cards": cards(now, before, period.days, with_webhooks=with_webhooks),
         "plots": plots(period.dates, days, volumes, with_webhooks=with_webhooks),

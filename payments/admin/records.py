@@ -6,8 +6,8 @@ from django.utils.html import format_html, format_html_join
 
 from chains.amounts import display_amount
 from chains.models import Chain, Token
-from config import portal
-from config.portal_cells import NOTHING, clipped, outside
+from config.admin import portal
+from config.admin.cells import NOTHING, clipped, outside
 from payments.models import Payment
 
 REQUEST_COLOURS = {"active": "info", "completed": "success", "expired": "warning", "cancelled": "danger"}

@@ -8,11 +8,11 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 
-from config import portal
-from config.portal_actions import WithActions
-from config.portal_cells import ago, copyable, exact, in_zone, present, two_lines, when
-from config.portal_filters import Autocompleted, Choices, Days, Related
-from merchants.records import Records
+from config.admin import portal
+from config.admin.actions import WithActions
+from config.admin.cells import ago, copyable, exact, in_zone, present, two_lines, when
+from config.admin.filters import Autocompleted, Choices, Days, Related
+from merchants.staff.records import Records
 from payments.admin import diagnosis
 from payments.admin.actions import Cancel
 from payments.admin.export import Column, CsvExport, decimal
@@ -27,8 +27,8 @@ from payments.admin.records import (
 )
 from payments.admin.search import matching_requests
 from payments.admin.timeline import story_of
+from payments.api.representations import payment_url
 from payments.models import Payment, PaymentRequest
-from payments.representations import payment_url
 
 COLUMNS = (
     Column("id", lambda order: order.pk),

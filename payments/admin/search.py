@@ -14,7 +14,7 @@ from eth_utils.address import to_checksum_address
 
 from chains.addresses import HashError, normalise_transaction_hash
 from chains.models import Chain, ChainType
-from merchants.records import FOUND_AT_MOST, found_by
+from merchants.staff.records import FOUND_AT_MOST, found_by
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
 
 _FEWEST_FOR_A_PREFIX = 4

@@ -12,8 +12,8 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.db.models import Q
 
-from config import portal
-from config.portal_cells import ago, ends, exact
+from config.admin import portal
+from config.admin.cells import ago, ends, exact
 from payments.admin.records import in_token
 from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Transition
 from webhooks.models import Attempt, Delivery, Event
@@ -111,7 +111,7 @@ def _by_hand(
 
 
 def _told(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
-    """Yield the events about the request, known by their keys (see payments.announcements), and their deliveries."""
+    """Yield the events about the request, known by their keys (see payments.requests.events), and their deliveries."""
     keys = Q(dedupe_key=str(request.pk))
     for payment_id in payments:
         keys |= Q(dedupe_key__startswith=payment_id)

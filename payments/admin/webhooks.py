@@ -15,7 +15,7 @@ _HELP = "a payment's id or transaction, or a request's shortcode, order number o
 
 
 def told_of(text: str) -> Iterable[str]:
-    """Return the keys under which events tell of what `text` names (see payments.announcements)."""
+    """Return the keys under which events tell of what `text` names (see payments.requests.events)."""
     named = Q(external_id=text) | Q(shortcode=text)
     if (own_id := request_id(text)) is not None:
         named |= Q(pk=own_id)

@@ -62,7 +62,7 @@ MAX_RETRIES = 3
 
 
 class Payment(models.Model):
-    """One attempt. `status` is written by `payments.transitions` alone.
+    """One attempt. `status` is written by `payments.requests.transitions` alone.
 
     While it is open (`pending` or `processing`), `next_check_at` is when it is looked at next; a worker that looks
     holds it by `claim_id` until `lease_until`, and writes its result only while the claim is still its own.

@@ -35,7 +35,7 @@ def new_reference() -> bytes:
 class PaymentRequest(models.Model):
     """One amount of one token on one chain to one wallet. All amounts are in base units of `token`.
 
-    `status`, `amount_paid` and the times of the changes are written by `payments.transitions` alone.
+    `status`, `amount_paid` and the times of the changes are written by `payments.requests.transitions` alone.
     `expiry_check_at` is when the expiry sweep looks next; a payment in flight moves it beyond `expires_at`.
     `unbound_failure_sent`: `payment.failed` went out for a publicly submitted transaction that nothing binds, which
     happens once per request. `link_shown_at` is when a payment link with its reference was first shown: since then a

@@ -12,7 +12,7 @@ class DailyFigures(models.Model):
     """One day (UTC) of one merchant or, where `merchant` is null, of all merchants together.
 
     `requests_paid` and `requests_open` tell of the requests created on that day, as they stand now: they change later.
-    `confirmation_times` counts the payments completed on that day by how long it took (see `payments.durations`).
+    `confirmation_times` counts the payments completed on that day by how long it took (see `payments.stats.histogram`).
     Deliveries stand on the day on which they ended; tests are left out.
     """
 

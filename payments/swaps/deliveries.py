@@ -3,16 +3,25 @@
 import logging
 from dataclasses import replace
 
-from payments import outcomes, patience
-from payments.judging import NotFound, NotYet, Paid, Refused, Terms, judge
-from payments.looks import Look
-from payments.models import FailureCode, Payment
+from chains.client import TransactionFacts
+from payments.evaluation.verdicts import Departed, NotFound, NotYet, Paid, Refused, Terms, evaluate
+from payments.models import FailureCode, Payment, Quote
 from payments.swaps import outcomes as swap_outcomes
 from payments.swaps.status import Unproved, provider_name
+from payments.verification import outcomes, retry_policy
+from payments.verification.looks import Look
 
 logger = logging.getLogger(__name__)
 
 _TAKEN = "What it brought to the recipient has already been credited."
+
+
+def start_bridging(
+    payment: Payment, verdict: Departed, facts: TransactionFacts | None, quote: Quote, look: Look
+) -> None:
+    """Store that the customer's transaction is mined and starts the swap of `quote`; its provider is asked at once."""
+    name = provider_name(quote.provider)
+    swap_outcomes.start_bridging(payment, look.claim_id, verdict, facts, quote, name, look.now)
 
 
 def settle_delivery(payment: Payment, terms: Terms, look: Look) -> None:
@@ -23,7 +32,7 @@ def settle_delivery(payment: Payment, terms: Terms, look: Look) -> None:
     """
     chain = payment.counted_chain
     facts = look.snapshot.transactions.get(payment.counted_hash)
-    match verdict := judge(terms, chain.pk, facts, look.snapshot.head, look.finality):
+    match verdict := evaluate(terms, chain.pk, facts, look.snapshot.head, look.finality):
         case Paid():
             try:
                 outcomes.complete(payment, look.claim_id, verdict, facts, look.finality, look.now)
@@ -36,7 +45,7 @@ def settle_delivery(payment: Payment, terms: Terms, look: Look) -> None:
         case NotYet():
             found_on = "Reported" if verdict.likely else "Delivered"
             waiting = replace(verdict, detail=f"{found_on} on {chain.name}. {verdict.detail}")
-            next_look = look.now + patience.about_a_block(chain.block_time_ms)
+            next_look = look.now + retry_policy.about_a_block(chain.block_time_ms)
             outcomes.keep_waiting(
                 payment, look.claim_id, waiting, facts, look.finality, next_look=next_look, now=look.now
             )
@@ -50,4 +59,4 @@ def _reject(payment: Payment, code: FailureCode, message: str, look: Look) -> No
         )
     name, chain = provider_name(payment.provider), payment.counted_chain
     why = Unproved(code, f"{name} reports {payment.counted_hash} on {chain.name} as the delivery. {message}")
-    swap_outcomes.refute(payment, look.claim_id, why, look.now, is_final=payment.names_itself)
+    swap_outcomes.reject_delivery(payment, look.claim_id, why, look.now, is_final=payment.names_itself)

@@ -1,11 +1,11 @@
 """Following swaps under way: their providers are asked what became of them, and where to look for the delivery.
 
-1. Claim: a provider's due swaps, some at a time, under a lease and a heartbeat as in `payments.verification`.
+1. Claim: a provider's due swaps, some at a time, under a lease and a heartbeat as in `payments.verification.leasing`.
 2. Ask: outside any transaction, one swap after the other; each answer is read by `payments.swaps.status`, pure.
 3. Write: one transaction for each, guarded by the claim id.
 
-What a provider says credits nothing. A delivery that it names is looked up by `payments.verification`, with the other
-payments of that chain.
+What a provider says credits nothing. A delivery that it names is looked up by `payments.verification.engine`, with the
+other payments of that chain.
 """
 
 import logging
@@ -19,10 +19,9 @@ from django.utils import timezone
 
 from config import leases
 from config.leases import Lease
-from payments import patience
 from payments.models import Payment
-from payments.routing.base import ProviderDown, RoutingProvider, SwapStatus
-from payments.routing.providers import get_provider
+from payments.providers.base import ProviderDown, RoutingProvider, SwapStatus
+from payments.providers.registry import get_provider
 from payments.swaps import outcomes as swap_outcomes
 from payments.swaps.status import (
     Delivered,
@@ -34,7 +33,8 @@ from payments.swaps.status import (
     provider_name,
     read_status,
 )
-from payments.verification import at_the_provider, claim, due_payments
+from payments.verification import retry_policy
+from payments.verification.leasing import at_the_provider, claim, due_payments
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ def _ask(key: str, payments: Sequence[Payment], lease: Lease, provider: Provider
         except Exception:
             # One swap's trouble must not keep the others waiting, nor last longer than a day.
             logger.exception("the swap of payment %s could not be followed", payment.pk)
-            pause = patience.before_asking_again(payment.unanswered_looks, None)
+            pause = retry_policy.before_asking_again(payment.unanswered_looks, None)
             next_look = now() + pause
             swap_outcomes.keep_silent(payment, claim_id, provider_name(key), next_look=next_look, now=now())
 
@@ -103,7 +103,7 @@ def _follow(key: str, payment: Payment, claim_id: uuid.UUID, provider: Provider,
     try:
         status = _provider(key, provider).status(payment.quote.tracking, payment.transaction_hash)
     except ProviderDown as error:
-        pause = patience.before_asking_again(payment.unanswered_looks, error.retry_after)
+        pause = retry_policy.before_asking_again(payment.unanswered_looks, error.retry_after)
         swap_outcomes.keep_silent(payment, claim_id, provider_name(key), next_look=now() + pause, now=now())
         return False
     _write(payment, status, claim_id, now())
@@ -134,7 +134,7 @@ def _write(payment: Payment, status: SwapStatus, claim_id: uuid.UUID, now: datet
         case Delivered():
             swap_outcomes.look_for_delivery(payment, claim_id, word, status, journey.provider, now)
         case Unproved():
-            swap_outcomes.refute(payment, claim_id, word, now, status=status)
+            swap_outcomes.reject_delivery(payment, claim_id, word, now, status=status)
         case Ended():
             swap_outcomes.end(payment, claim_id, word, status, now)
 

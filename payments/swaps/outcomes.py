@@ -4,30 +4,21 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from chains.clients.base import TransactionFacts
-from payments import outcomes
-from payments.columns import sighting_columns, swap_columns
-from payments.judging import Departed
+from chains.client import TransactionFacts
+from payments.evaluation.verdicts import Departed
 from payments.models import FailureCode, Payment, Quote
-from payments.patience import MAX_RETRIES_OF_LOOKS, before_next_try, is_over
-from payments.requests import UNMINED_HOLD
-from payments.routing.base import SwapStatus
+from payments.providers.base import SwapStatus
+from payments.requests.lifecycle import UNMINED_HOLD
 from payments.swaps.status import Delivered, Ended, UnderWay, Unproved, shown_url, shown_word
+from payments.verification import outcomes
+from payments.verification.columns import NO_DELIVERY, sighting_columns, swap_columns
+from payments.verification.retry_policy import MAX_RETRIES_OF_LOOKS, before_next_try, is_over
 
-# What is no longer known of a delivery once it is looked for anew.
-NO_DELIVERY: dict[str, Any] = {
-    "destination_transaction_hash": "",
-    "destination_block_number": None,
-    "destination_block_hash": "",
-    "destination_block_time": None,
-    "destination_confirmations": None,
-    "reported_amount": None,
-}
 # On the customer's side a block is enough: it is the delivery that has to lie deep.
 _CONFIRMATIONS_OF_A_DEPARTURE = 1
 
 
-def depart(
+def start_bridging(
     payment: Payment,
     claim_id: uuid.UUID,
     verdict: Departed,
@@ -104,7 +95,7 @@ def look_for_delivery(
     )
 
 
-def refute(
+def reject_delivery(
     payment: Payment,
     claim_id: uuid.UUID,
     why: Unproved,

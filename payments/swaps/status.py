@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from chains.addresses import HashError, normalise_transaction_hash
 from chains.fields import UINT256_MAX
 from payments.models.payment import FailureCode
-from payments.routing.base import SwapState, SwapStatus
+from payments.providers.base import SwapState, SwapStatus
 
 _NAMES = {"lifi": "LI.FI", "relay": "Relay"}
 _LONGEST_URL = 500

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from merchants.models import Merchant
-from merchants.staff import SEE_EVERY_MERCHANT
+from merchants.staff.roles import SEE_EVERY_MERCHANT
 from tests.admin.payment_rows import credited, failed, make, token
 
 __all__ = ["credited", "failed", "make", "token"]

@@ -15,9 +15,9 @@ from django.utils import timezone
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from payments.requests import NewRequest, create_request
-from payments.submission import submit_hash
-from payments.transitions import move_payment
+from payments.requests.lifecycle import NewRequest, create_request
+from payments.requests.transitions import move_payment
+from payments.submission.hashes import submit_hash
 
 RECIPIENT = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 SENDER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"

@@ -7,7 +7,7 @@ import time
 from django.contrib.auth.models import User
 from django_otp.oath import TOTP
 
-from merchants import two_factor
+from merchants.sign_in import two_factor
 
 PASSWORD = "correct horse battery staple"
 

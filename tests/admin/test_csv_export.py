@@ -15,7 +15,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from merchants.models import AuditEntry, Merchant
-from merchants.staff import assign_role
+from merchants.staff.roles import assign_role
 from payments.admin import export
 from payments.admin.export import safe
 from payments.admin.payments import COLUMNS as PAYMENT_COLUMNS

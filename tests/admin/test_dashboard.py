@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from chains.models import Chain, ChainStatus, Token
 from merchants.models import Merchant
-from merchants.staff import assign_role
+from merchants.staff.roles import assign_role
 from payments.admin.plots import duration, percentage, short_amount
-from payments.figures import keep_up
+from payments.stats.daily import keep_up
 from tests.payments.days import DAY, a_delivery, a_payment, a_request, paid
 from webhooks.models import Endpoint
 

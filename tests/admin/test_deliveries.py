@@ -12,20 +12,20 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from config.portal import change_url
-from config.portal_actions import action_url
+from config.admin.actions import action_url
+from config.admin.portal import change_url
 from merchants.models import Merchant
-from merchants.staff import assign_role
-from payments.announcements import announce_expired, announce_failed
+from merchants.staff.roles import assign_role
 from payments.models import Payment
+from payments.requests.events import announce_expired, announce_failed
 from tests.admin.payment_rows import Make, asked, found, page_of, press
 from tests.webhooks.receiver import Receiver, answer, running_receiver
 from webhooks.attention import count_given_up
-from webhooks.delivery import deliver_next
-from webhooks.endpoints import Change, configure
+from webhooks.dispatch.delivery import deliver_next
+from webhooks.dispatch.test_events import record_sample, send_sample
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.events import record_event
 from webhooks.models import Delivery, Endpoint, Event, EventType
-from webhooks.samples import record_sample, send_sample
 
 LIST = "/admin/webhooks/delivery/"
 

@@ -26,7 +26,7 @@ def olga(db: None) -> User:
 @pytest.fixture
 def mails(monkeypatch: Any) -> "Queue[tuple[str, str, str]]":
     sent: Queue[tuple[str, str, str]] = Queue()
-    monkeypatch.setattr("merchants.password_reset.mail.send", lambda *mail: sent.put(mail))
+    monkeypatch.setattr("merchants.sign_in.password_reset.mail.send", lambda *mail: sent.put(mail))
     return sent
 
 

@@ -8,12 +8,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from config.portal import change_url
-from config.portal_actions import action_url
+from config.admin.actions import action_url
+from config.admin.portal import change_url
 from merchants.models import Merchant
-from merchants.staff import assign_role
+from merchants.staff.roles import assign_role
 from payments.models import Payment, PaymentRequest, Transition
-from payments.submission import submit_hash
+from payments.submission.hashes import submit_hash
 from tests.admin.payment_rows import Make, asked, fail, press
 from tests.threads import at_once
 

@@ -13,12 +13,12 @@ from django.utils import timezone
 from solders.signature import Signature
 
 from chains.models import Chain
-from config.portal import COUNTED_AT_MOST, BoundedPaginator, change_url
+from config.admin.portal import COUNTED_AT_MOST, BoundedPaginator, change_url
 from merchants.models import Merchant
-from merchants.staff import assign_role
-from payments.announcements import announce_failed
+from merchants.staff.roles import assign_role
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
-from payments.submission import submit_hash
+from payments.requests.events import announce_failed
+from payments.submission.hashes import submit_hash
 from tests.admin.payment_rows import HASH, RECIPIENT, SENDER, Make, fail, found, page_of
 
 MODELS = ("paymentrequest", "payment", "consumedtransfer", "transition")

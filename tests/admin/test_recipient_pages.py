@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from merchants.models import AllowedRecipient, AuditEntry, Authenticator, Merchant
-from merchants.staff import assign_role
+from merchants.staff.roles import assign_role
 from tests.admin.phone import PASSWORD, Phone, enrolled
 
 WALLET = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
@@ -16,7 +16,7 @@ SOLANA_WALLET = "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"
 
 
 class Staff:
-    """A member of staff with a phone, signed in by it; `role` is that of merchants.staff."""
+    """A member of staff with a phone, signed in by it; `role` is that of merchants.staff.roles."""
 
     def __init__(self, name: str, role: str, merchant: Merchant | None = None) -> None:
         self.user = User.objects.create_user(name, password=PASSWORD)

@@ -12,8 +12,8 @@ from django.test import Client
 from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
 
 from merchants.models import Merchant, StaffMembership
-from merchants.portal import MerchantScoped
-from merchants.staff import assign_role, merchant_of
+from merchants.staff.roles import assign_role, merchant_of
+from merchants.staff.scope import MerchantScoped
 from tests.admin.estate import ROLES, Estate, furnish, global_rows, token, user_with
 
 OPERATOR, SUPPORT, MERCHANT, NOBODY = "operator", "support", "merchant", "nobody"

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
 from merchants.models import ApiKey, Merchant
-from merchants.portal import MerchantScoped
+from merchants.staff.scope import MerchantScoped
 from payments.models import Payment, PaymentRequest
 from tests.admin.estate import Estate, furnish, token
 from tests.admin.test_roles import NAMED

@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
 
-from merchants import throttle
 from merchants.models import ApiKey, AuditEntry, SignInAttempt
+from merchants.sign_in import throttle
 from tests.admin.phone import PASSWORD
 from tests.admin.test_key_shown_once import everything_stored
 from tests.threads import at_once
@@ -94,7 +94,7 @@ def test_the_limit_passes_and_a_right_password_clears_it(
     assert not SignInAttempt.objects.exists()
     for _ in range(6):
         sign_in(Client(), password="guess")
-    monkeypatch.setattr("merchants.throttle.timezone.now", lambda: _later())
+    monkeypatch.setattr("merchants.sign_in.throttle.timezone.now", lambda: _later())
     later = Client()
     sign_in(later)
     assert is_in(later)

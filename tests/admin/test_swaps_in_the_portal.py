@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from chains.models import Chain, Token
-from config.portal import change_url
+from config.admin.portal import change_url
 from payments.admin import diagnosis
 from payments.attention import Matter, requests_with
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Route

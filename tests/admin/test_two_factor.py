@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from merchants import two_factor
 from merchants.models import AuditEntry, Authenticator, RecoveryCode
-from merchants.staff import assign_role
+from merchants.sign_in import two_factor
+from merchants.staff.roles import assign_role
 from tests.admin.phone import PASSWORD, Phone, enrolled
 from tests.admin.test_key_shown_once import everything_stored
 from tests.threads import at_once
@@ -341,9 +341,9 @@ def test_the_command_resets_it_where_no_operator_is_left(
 
 def test_the_codes_are_those_of_the_standard(monkeypatch: pytest.MonkeyPatch) -> None:
     """RFC 6238, appendix B, SHA-1, the last six of the eight digits."""
-    from merchants.accounts import accepted_step
+    from merchants.models.accounts import accepted_step
 
     vectors = {59: "287082", 1111111109: "081804", 1234567890: "005924", 20000000000: "353130"}
     for moment, code in vectors.items():
-        monkeypatch.setattr("merchants.accounts.time.time", lambda moment=moment: float(moment))
+        monkeypatch.setattr("merchants.models.accounts.time.time", lambda moment=moment: float(moment))
         assert accepted_step(b"12345678901234567890", code) == moment // 30

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from merchants.models import AuditEntry, Merchant
-from merchants.staff import assign_role, merchant_of, role_of
+from merchants.staff.roles import assign_role, merchant_of, role_of
 from tests.admin.phone import PASSWORD
 
 ADD = "/admin/auth/user/add/"

@@ -8,7 +8,7 @@ from django.utils import timezone
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
-from webhooks.endpoints import Change, configure
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery, Event
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from config.api import rate_limits
+from config.api.limits import rate_limits
 from merchants.models import ApiKey
 from payments.models import Payment, PaymentRequest, Route
 from webhooks.models import Event

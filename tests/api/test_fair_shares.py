@@ -5,7 +5,7 @@ import random
 import pytest
 from limits import parse
 
-from config.api.fair_shares import Shares, Spent, spend
+from config.api.limits.fair_shares import Shares, Spent, spend
 from tests.threads import at_once
 
 ATTACKER = "2001:db8:1:2::/64"

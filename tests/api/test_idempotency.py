@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from merchants.idempotency import purge_expired
+from merchants.keys.idempotency import purge_expired
 from merchants.models import IdempotencyKey, Merchant
 from merchants.services import issue_key
 from payments.models import PaymentRequest, Transition
@@ -142,7 +142,7 @@ def test_a_failure_of_ours_leaves_the_key_free(
         raise RuntimeError("a disk is on fire")
 
     with monkeypatch.context() as broken:
-        broken.setattr("payments.requests.note_creation", break_down)
+        broken.setattr("payments.requests.lifecycle.note_creation", break_down)
         assert api.post(CREATE, order(), **header()).status_code == 500
     assert nothing_stored()
     assert not IdempotencyKey.objects.exists()
@@ -184,7 +184,7 @@ def test_a_call_that_was_overtaken_changes_nothing(
     api: Api, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its lease ran out while it waited for a node, say, and the same call was sent and answered meanwhile."""
-    from payments import serializers
+    from payments.api import serializers
 
     overtaken: list[Any] = []
     real = serializers.CreateRequestSerializer.order
@@ -220,8 +220,8 @@ def test_after_a_day_the_key_is_as_new(api: Api, order: Order) -> None:
 def test_old_keys_are_purged_in_batches(
     api: Api, order: Order, merchant: Merchant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("merchants.idempotency.PURGE_BATCH", 2)
-    monkeypatch.setattr("merchants.idempotency.PURGE_BATCHES", 2)
+    monkeypatch.setattr("merchants.keys.idempotency.PURGE_BATCH", 2)
+    monkeypatch.setattr("merchants.keys.idempotency.PURGE_BATCHES", 2)
     api.post(CREATE, order(), **header("young"))
     old = timezone.now() - timedelta(seconds=1)
     for number in range(5):

@@ -109,7 +109,7 @@ def test_the_connection_breaks_before_the_commit(
     body = order()
     api = Api(api_key[1])
     with monkeypatch.context() as broken:
-        broken.setattr("payments.requests.note_creation", break_the_connection)
+        broken.setattr("payments.requests.lifecycle.note_creation", break_the_connection)
         response = api.post(CREATE, body, **{"Idempotency-Key": "order-1001"})
     assert (response.status_code, response.json()["error"]["code"]) == (503, "service_unavailable")
     assert not PaymentRequest.objects.exists()

@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
 from config.api.errors import ErrorCode, status_of
-from config.api.schema_errors import MEANINGS
-from config.api.schema_views import described_as
+from config.api.schema.errors import MEANINGS
+from config.api.schema.views import described_as
 from webhooks.models import EventType
 
 SCHEMA: dict[str, Any] = json.loads(described_as("json"))

@@ -9,19 +9,19 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
 from chains.models import Token
-from config.api.schema_views import described_as
+from config.api.schema.views import described_as
 from demo.services.process import free_port
 from merchants.models import ApiKey, Merchant
 from merchants.services import issue_key
 from payments.models import Payment
-from payments.verification import verify_due
 from tests.api.served import prepare
 from tests.api.test_openapi import responses_of
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.payments.test_payer_proof import sign
+from tests.verifying import verify_due
+from webhooks.dispatch.test_events import sample_object
 from webhooks.models import EventType
-from webhooks.samples import sample_object
 
 Order = Callable[..., dict[str, Any]]
 

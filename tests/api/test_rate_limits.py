@@ -8,13 +8,13 @@ import pytest
 from django.test import Client
 from limits import parse
 
-from chains.clients.base import ChainError
-from chains.clients.evm import EvmClient
+from chains.client import ChainError
+from chains.families.evm.client import EvmClient
 from merchants.models import Merchant
 from merchants.services import issue_key
 from payments.models import Payment, PaymentRequest
-from payments.routing import token_list
-from payments.routing.base import ListedToken
+from payments.providers import token_list
+from payments.providers.base import ListedToken
 from tests.api.conftest import CREATE, error_of, nothing_stored
 from tests.api.test_idempotency_everywhere import ABSENT, patterns
 from tests.conftest import Api
@@ -300,7 +300,7 @@ def test_the_expensive_ones_share_one_count_and_both_names_of_a_request_do(
 def test_what_is_expensive_is_counted_by_this_process_when_redis_is_gone(
     public: Api, request_id: str, route_id: str, local_chain: Any, limits: Any
 ) -> None:
-    from config.api import rate_limits
+    from config.api.limits import rate_limits
 
     limits.RATE_LIMIT_PUBLIC = parse("3/hour")
     limits.REDIS_URL = "redis://127.0.0.1:1/0"

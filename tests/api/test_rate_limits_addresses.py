@@ -7,7 +7,7 @@ import pytest
 from django.test import Client, RequestFactory
 from limits import parse
 
-from config.api.client_address import client_address, client_identity
+from config.api.limits.client_address import client_address, client_identity
 
 PROXIES = [ip_network("10.0.0.0/8"), ip_network("2001:db8:ffff::/48")]
 

@@ -10,8 +10,8 @@ from limits import parse
 from limits.storage import MemoryStorage
 from redis import Redis
 
-from config.api import rate_limits
-from config.api.rate_limits import Refusal, hit
+from config.api.limits import rate_limits
+from config.api.limits.rate_limits import Refusal, hit
 from demo.services import redis
 from tests.threads import at_once
 

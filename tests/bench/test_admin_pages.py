@@ -15,12 +15,12 @@ from django.test import Client
 
 from bench.admin_data import Size, chains_at_work, generate
 from bench.admin_pages import OF_MERCHANT_STAFF, admin_paths, api_paths
-from config import portal
+from config.admin import portal
 from merchants.models import Merchant
 from merchants.services import issue_key
-from merchants.staff import assign_role
-from payments.figures import keep_up
+from merchants.staff.roles import assign_role
 from payments.models import DailyFigures, Payment, PaymentRequest
+from payments.stats.daily import keep_up
 from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db

@@ -16,11 +16,11 @@ from pytest_django.live_server_helper import LiveServer
 
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.announcements import announce_failed
 from payments.models import Payment, PaymentRequest
-from payments.requests import NewRequest, create_request
+from payments.requests.events import announce_failed
+from payments.requests.lifecycle import NewRequest, create_request
 from tests.admin.payment_rows import HASH, RECIPIENT, fail
-from webhooks.endpoints import Change, configure
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery
 
 # The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chains.clients.evm import EvmClient
+from chains.families.evm.client import EvmClient
 from demo.contracts import deploy
 from demo.services import anvil
 from tests.chain import LocalChain

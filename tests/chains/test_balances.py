@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from chains.clients import evm_balances, evm_calls
-from chains.clients.base import ChainError
-from chains.clients.evm import EvmClient
+from chains.client import ChainError
+from chains.families.evm import balances, calls
+from chains.families.evm.client import EvmClient
 from demo.contracts import deploy
 from tests import fault_proxy
 from tests.chain import LocalChain
@@ -115,8 +115,8 @@ def test_a_thousand_tokens_are_one_request(local_chain: LocalChain, true: dict[s
 
 
 def test_no_part_is_too_large_for_any_chain(local_chain: LocalChain) -> None:
-    part = strangers(evm_balances.MOST_IN_A_PART)
-    assert len(evm_balances.creation_code(local_chain.payer, part)) <= 49_152
+    part = strangers(balances.MOST_IN_A_PART)
+    assert len(balances.creation_code(local_chain.payer, part)) <= 49_152
     assert 1 + 33 * len(part) <= 24_576
 
 
@@ -261,7 +261,7 @@ def test_a_node_that_answers_nothing_sound_gives_way_to_the_next(
 def test_an_allowance_is_what_the_token_says(local_chain: LocalChain, client: EvmClient) -> None:
     spender = strangers(1)[0]
     assert client.allowance(local_chain.usdc, local_chain.payer, spender) == 0
-    data = evm_calls.encode_approval(spender, 12_345)
+    data = calls.encode_approval(spender, 12_345)
     deploy.send(local_chain.url, local_chain.payer_key, to=local_chain.usdc, data=data)
     assert client.allowance(local_chain.usdc, local_chain.payer, spender) == 12_345
     assert client.allowance("", local_chain.payer, spender) == LARGEST, "native coin needs nobody's leave"

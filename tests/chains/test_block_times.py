@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.clients.base import ChainError, NodeState
-from chains.clients.block_times import CLOSE_ENOUGH, BlockTime, KeptHeights, last_block_until
-from chains.clients.evm import EvmClient
+from chains.client import ChainError, NodeState
+from chains.families.evm.block_times import CLOSE_ENOUGH, BlockTime, KeptHeights, last_block_until
+from chains.families.evm.client import EvmClient
 from tests.chains.faulty_node import CHAIN_ID, Exchange, serving
 
 

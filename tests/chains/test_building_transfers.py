@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from chains.clients.base import ChainError, Refusal, TransferRefused
-from chains.clients.evm import EvmClient
+from chains.client import ChainError, Refusal, TransferRefused
+from chains.families.evm.client import EvmClient
 from demo.contracts import deploy
 from tests.chain import LocalChain
 from tests.chains.faulty_node import Exchange, serving

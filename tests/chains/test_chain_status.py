@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chains.clients.base import ChainClient
-from chains.clients.evm import EvmClient
-from chains.health import STALE_AFTER, Health, judge, longest_pause, look_at_chains
+from chains.client import ChainClient
+from chains.families.evm.client import EvmClient
+from chains.health import STALE_AFTER, Health, evaluate, longest_pause, look_at_chains
 from chains.models import Chain, ChainStatus
 from tests import fault_proxy
 from tests.chain import LocalChain
@@ -33,7 +33,7 @@ def look(nodes: list[FaultProxy], at: datetime = NOON) -> None:
 
 
 def health(chain: Chain, at: datetime = NOON) -> Health:
-    return judge(chain, ChainStatus.objects.filter(chain=chain).first(), at)
+    return evaluate(chain, ChainStatus.objects.filter(chain=chain).first(), at)
 
 
 def test_each_node_is_asked_for_its_head_and_its_host_alone_is_kept(

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from chains.clients import rpc
-from chains.clients.base import ChainError
-from chains.clients.evm import EvmClient
-from chains.clients.rpc import Identity, JsonRpc, RpcFault
+from chains.client import ChainError
+from chains.families.evm.client import EvmClient
+from chains.rpc import json_rpc
+from chains.rpc.json_rpc import Identity, JsonRpc, RpcFault
 from demo.services.process import free_port
 from tests.chain import LocalChain
 from tests.chains.faulty_node import Behaviour, Exchange, Node, serving
@@ -19,10 +19,10 @@ UNKNOWN = "0x" + "ab" * 32
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rpc, "CONNECT_SECONDS", 0.5)
-    monkeypatch.setattr(rpc, "READ_SECONDS", 0.3)
-    monkeypatch.setattr(rpc, "WHOLE_ANSWER_SECONDS", 0.5)
-    monkeypatch.setattr(rpc, "MAX_ANSWER_BYTES", 256 * 1024)
+    monkeypatch.setattr(json_rpc, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(json_rpc, "READ_SECONDS", 0.3)
+    monkeypatch.setattr(json_rpc, "WHOLE_ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(json_rpc, "MAX_ANSWER_BYTES", 256 * 1024)
 
 
 def with_answers(change: Callable[[list[dict[str, object]]], object]) -> Behaviour:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from chains.clients.base import ChainError
-from chains.clients.evm import EvmClient
-from chains.clients.evm_nonces import REFUSED_FOR_SECONDS, NonceLookup
-from chains.clients.rpc import RpcFault
+from chains.client import ChainError
+from chains.families.evm.client import EvmClient
+from chains.families.evm.nonces import REFUSED_FOR_SECONDS, NonceLookup
+from chains.rpc.json_rpc import RpcFault
 from tests.chain import LocalChain
 
 SENDER = "0x" + "11" * 20

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from chains.clients.base import Transfer
-from chains.clients.evm import EvmClient
-from chains.clients.evm_intended import effect, intended
-from chains.clients.quantities import to_hex
+from chains.client import Transfer
+from chains.families.evm.client import EvmClient
+from chains.families.evm.quantities import to_hex
+from chains.families.evm.transactions.intended import effect, intended
 from tests.chain import LocalChain
 from tests.threats.real_accounts import call_data
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
-from chains.clients import node_urls
+from chains.families import node_urls
 from chains.models import Chain, Token
 from tests.chains.catalogue_files import USDC_ON_BASE, chain, everything, load, token, write
 from tests.conftest import Api

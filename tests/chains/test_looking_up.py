@@ -3,8 +3,8 @@
 import pytest
 from eth_account import Account
 
-from chains.clients.base import Block, ChainError
-from chains.clients.evm import EvmClient
+from chains.client import Block, ChainError
+from chains.families.evm.client import EvmClient
 from tests.chain import LocalChain
 from tests.chains.faulty_node import Exchange, serving
 from tests.chains.mining import mined as in_a_block

@@ -7,8 +7,8 @@ import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from chains.clients.base import Mention, TransactionFacts
-from chains.clients.evm import EvmClient
+from chains.client import Mention, TransactionFacts
+from chains.families.evm.client import EvmClient
 from demo.contracts import deploy
 from tests import fault_proxy
 from tests.chain import LocalChain

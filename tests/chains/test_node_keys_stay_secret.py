@@ -5,9 +5,9 @@ import traceback
 
 import pytest
 
-from chains.clients import rpc
-from chains.clients.base import ChainError
-from chains.clients.evm import EvmClient
+from chains.client import ChainError
+from chains.families.evm.client import EvmClient
+from chains.rpc import json_rpc
 from demo.services.process import free_port
 from tests.chains.faulty_node import Exchange, serving
 from tests.chains.test_failing_nodes import FAULTS
@@ -17,9 +17,9 @@ KEY = "k3y-0f-th3-n0de"
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rpc, "READ_SECONDS", 0.2)
-    monkeypatch.setattr(rpc, "WHOLE_ANSWER_SECONDS", 0.3)
-    monkeypatch.setattr(rpc, "MAX_ANSWER_BYTES", 64 * 1024)
+    monkeypatch.setattr(json_rpc, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(json_rpc, "WHOLE_ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(json_rpc, "MAX_ANSWER_BYTES", 64 * 1024)
 
 
 def broken_headers(exchange: Exchange) -> None:

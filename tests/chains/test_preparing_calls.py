@@ -8,9 +8,9 @@ from eth_abi.abi import encode
 from eth_account import Account
 from eth_utils.crypto import keccak
 
-from chains.clients.base import ChainError, EvmCall, Refusal, SolanaTransaction, Spending, TransferRefused
-from chains.clients.evm import EvmClient
-from chains.clients.evm_calls import encode_approval
+from chains.client import ChainError, EvmCall, Refusal, SolanaTransaction, Spending, TransferRefused
+from chains.families.evm.calls import encode_approval
+from chains.families.evm.client import EvmClient
 from demo.contracts import deploy
 from tests import fault_proxy
 from tests.chain import LocalChain

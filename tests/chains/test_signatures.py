@@ -10,10 +10,10 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from solders.keypair import Keypair
 
-from chains.clients.base import ChainError
-from chains.clients.evm_signatures import is_signed_by_contract, is_signed_by_key
-from chains.clients.rpc import Call, RpcFault
+from chains.client import ChainError
+from chains.families.evm.signatures import is_signed_by_contract, is_signed_by_key
 from chains.models import ChainType
+from chains.rpc.json_rpc import Call, RpcFault
 from chains.signatures import LONGEST, SignatureError, normalise_signature
 
 TEXT = "I will pay."

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from chains.clients import evm_transfers
-from chains.clients.base import ChainError, Transfer
-from chains.clients.evm import EvmClient
+from chains.client import ChainError, Transfer
+from chains.families.evm.client import EvmClient
+from chains.families.evm.transactions import transfers
 from tests.chain import LocalChain
 from tests.chains.mining import mined
 
@@ -100,7 +100,7 @@ def log(**different: Any) -> dict[str, Any]:
 def read(*logs: Any, **transaction: Any) -> tuple[Transfer, ...]:
     data = "0xa9059cbb" + word(int(RECIPIENT, 16)) + word(7) + REFERENCE.hex()
     sent = {"from": PAYER, "to": TOKEN, "value": "0x0", "input": data, **transaction}
-    return evm_transfers.transfers(sent, {"logs": list(logs)})
+    return transfers.transfers(sent, {"logs": list(logs)})
 
 
 def test_a_log_of_the_right_shape_is_a_transfer() -> None:

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from chains.models import Chain
 from merchants.models import Merchant
-from payments.acceptance import accept_payment
 from payments.models import Payment, PaymentRequest
+from payments.submission.merchant_acceptance import accept_payment
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.payments.world import Clock, look_until_decided

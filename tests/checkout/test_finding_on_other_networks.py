@@ -10,8 +10,8 @@ from limits import parse
 from solders.keypair import Keypair
 
 from chains.models import Chain, Token
-from checkout import whereabouts
-from checkout.all_at_once import THREADS_PER_CHAIN
+from checkout.fan_out import THREADS_PER_CHAIN
+from checkout.pages import locate_transaction
 from payments.models import Payment
 from tests.chain import LocalChain
 from tests.chains.faulty_node import Exchange, serving
@@ -80,7 +80,7 @@ def test_another_network_that_does_not_answer_holds_nothing_up(
 def test_networks_that_hang_hold_nobody_up_however_many_ask(
     checkout: Checkout, second: Chain, local_chain: LocalChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(whereabouts, "DEADLINE_SECONDS", 0.2)
+    monkeypatch.setattr(locate_transaction, "DEADLINE_SECONDS", 0.2)
 
     def hang(exchange: Exchange) -> None:
         node.released.wait(10)

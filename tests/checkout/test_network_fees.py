@@ -7,7 +7,7 @@ import pytest
 from django.core.cache import cache
 
 from chains.models import Chain, Token
-from checkout.network_fees import usual_fee
+from checkout.api.network_fees import usual_fee
 from tests.chain import LocalChain
 from tests.checkout.test_paying_by_script import route_for
 from tests.conftest import Api

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from chains.models import Token
-from payments.verification import verify_due
 from tests.chain import LocalChain
 from tests.conftest import Api
+from tests.verifying import verify_due
 
 Checkout = Callable[..., dict[str, Any]]
 

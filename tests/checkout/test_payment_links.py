@@ -6,9 +6,9 @@ from urllib.parse import parse_qsl
 import pytest
 from solders.pubkey import Pubkey
 
-from chains.clients.solana_references import reference_key
+from chains.families.solana.references import reference_key
 from chains.models import Chain, Token
-from checkout.payment_links import payment_link
+from checkout.api.payment_links import payment_link
 from merchants.models import Merchant
 from payments.models import PaymentRequest
 from tests.payments.world import make_request

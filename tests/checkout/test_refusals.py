@@ -10,10 +10,10 @@ from eth_account import Account
 
 from chains.models import Chain, Token
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Route
-from payments.verification import verify_due
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.payments.world import ON_ITS_WAY, Clock, look_until_decided, pay, submit
+from tests.verifying import verify_due
 
 Checkout = Callable[..., dict[str, Any]]
 UNKNOWN = "0x" + "77" * 32

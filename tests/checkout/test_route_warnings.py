@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chains.clients import get_client
-from chains.clients.evm import EvmClient
+from chains.families import get_client
+from chains.families.evm.client import EvmClient
 from chains.models import Chain
 from tests.chain import LocalChain
 from tests.conftest import Api

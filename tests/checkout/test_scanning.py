@@ -11,7 +11,7 @@ from solders.pubkey import Pubkey
 
 from chains.models import Token
 from merchants.models import Merchant
-from payments.discovery import discover_due
+from payments.discovery.search import discover_due
 from payments.models import Payment, PaymentRequest
 from tests.conftest import Api
 from tests.payments.world import ON_ITS_WAY, Clock, look_until_decided, make_request, submit

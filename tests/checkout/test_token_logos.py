@@ -9,8 +9,8 @@ from django.test import Client
 from chains.models import LISTED, Token
 from checkout.logos import token_logo_url
 from checkout.tasks import fetch_tokens_logo
-from payments.routing import token_list
-from payments.routing.base import ListedToken
+from payments.providers import token_list
+from payments.providers.base import ListedToken
 from tests.checkout.test_logos import PNG
 from tests.webhooks.receiver import Receiver, answer, running_receiver
 

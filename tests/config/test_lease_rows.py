@@ -15,10 +15,10 @@ from chains.models import Chain, Token
 from config import leases
 from config.leases import DURATION, Heartbeat, Lease
 from merchants.models import Merchant
-from payments import outcomes
-from payments.discovery import discover_due
+from payments.discovery.search import discover_due
 from payments.models import DiscoveryCursor, FailureCode, MerchantCursor, Payment
-from payments.verification import claim_due
+from payments.verification import outcomes
+from payments.verification.leasing import claim_due
 from tests.leases import end_leases
 from tests.payments.fake_search import FakeChain, model_token, watch_many
 from tests.payments.world import Clock, make_request, submit

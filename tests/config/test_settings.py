@@ -8,7 +8,7 @@ import pytest
 from config.environment import SettingsError
 from config.environment.checking import check
 from config.environment.declared import Environment, declared
-from payments.routing.providers import get_provider
+from payments.providers.registry import get_provider
 
 KEY = urlsafe_b64encode(b"0123456789abcdef" * 2).decode()
 RIGHT = {

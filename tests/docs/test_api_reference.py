@@ -7,15 +7,15 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 from rest_framework.serializers import BaseSerializer
 
-from checkout.serializers import BuildTransactionSerializer, RoutesSerializer, SubmitPaymentSerializer
+from checkout.api.serializers import BuildTransactionSerializer, RoutesSerializer, SubmitPaymentSerializer
 from config.api.errors import ErrorCode, status_of, type_of
 from merchants.models import Permission
+from payments.api.representations import PaymentRequestDetailSerializer, PaymentSerializer
+from payments.api.serializers import CreateRequestSerializer
 from payments.models import FailureCode, Payment, PaymentRequest
 from payments.models.payment import RETRYABLE_FAILURES
-from payments.representations import PaymentRequestDetailSerializer, PaymentSerializer
-from payments.serializers import CreateRequestSerializer
 from tests.docs.pages import API, rows_by_code
-from webhooks import serializers as webhooks
+from webhooks.api import serializers as webhooks
 from webhooks.models import EventType
 
 PAGE = API.read_text()

@@ -25,9 +25,9 @@ from tests.chain import LocalChain
 from tests.docs.pages import README, sample_with
 from tests.loopback import serving
 from tests.payments.world import Clock, look_until_decided, make_request, pay, submit
-from webhooks.delivery import deliver_next
+from webhooks.dispatch.delivery import deliver_next
+from webhooks.dispatch.signing import sign
 from webhooks.models import Delivery, Event
-from webhooks.signing import sign
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

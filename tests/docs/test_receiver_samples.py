@@ -21,10 +21,10 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import REPOSITORY, samples
+from webhooks.dispatch.signing import sign
+from webhooks.dispatch.test_events import sample_object
 from webhooks.events import envelope
 from webhooks.models import EventType
-from webhooks.samples import sample_object
-from webhooks.signing import sign
 
 PAGE = REPOSITORY / "docs" / "receiving-webhooks.md"
 SAMPLES = REPOSITORY / "docs" / "receiving-webhooks"

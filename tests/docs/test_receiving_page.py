@@ -24,14 +24,14 @@ from merchants.models import ApiKey, Merchant
 from tests.docs.pages import REPOSITORY, sample_with, samples, table_rows
 from tests.loopback import serving
 from tests.webhooks.receiver import running_receiver
-from webhooks.endpoints import ROTATION_OVERLAP, Change, configure
+from webhooks.dispatch.http_client import DEADLINE_SECONDS
+from webhooks.dispatch.retry_schedule import DELAYS, JITTER, MAX_ATTEMPTS
+from webhooks.dispatch.signing import sign
+from webhooks.dispatch.test_events import sample_object, send_sample
+from webhooks.endpoints.configuration import ROTATION_OVERLAP, Change, configure
+from webhooks.endpoints.health import DISABLE_AFTER, WARN_AFTER
 from webhooks.events import record_event
-from webhooks.failing import DISABLE_AFTER, WARN_AFTER
 from webhooks.models import EventType
-from webhooks.outbound import DEADLINE_SECONDS
-from webhooks.samples import sample_object, send_sample
-from webhooks.schedule import DELAYS, JITTER, MAX_ATTEMPTS
-from webhooks.signing import sign
 
 PAGE = REPOSITORY / "docs" / "receiving-webhooks.md"
 TEXT = PAGE.read_text()

@@ -14,16 +14,16 @@ from chains.models import Token
 from config.celery import app
 from config.environment.declared import declared
 from merchants.models import AuditEntry, Merchant
-from payments import transitions
 from payments.models import PaymentRequest
+from payments.requests import transitions
 from tests.conftest import Api
 from tests.docs.pages import API, ARCHITECTURE, REPOSITORY, rows_by_code, table_rows
 from tests.webhooks.receiver import running_receiver
-from webhooks.claims import MAX_IN_FLIGHT_PER_MERCHANT, MAX_SLOW_IN_FLIGHT_PER_MERCHANT
-from webhooks.courier import CONCURRENCY, SLOW_SHARE, SLUGGISH_MS
-from webhooks.endpoints import Change, configure
+from webhooks.dispatch.dispatcher import CONCURRENCY, SLOW_SHARE, SLUGGISH_MS
+from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, MAX_SLOW_IN_FLIGHT_PER_MERCHANT
+from webhooks.dispatch.test_events import send_sample
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import EventType
-from webhooks.samples import send_sample
 
 DOCS = REPOSITORY / "docs"
 NUMBERS = {"one": 1, "two": 2, "five": 5, "nine": 9, "ten": 10}

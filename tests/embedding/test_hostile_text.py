@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
-from payments.submission import submit_hash
+from payments.submission.hashes import submit_hash
 from tests.embedding.wallets import announce
 
 Create = Callable[..., dict[str, Any]]

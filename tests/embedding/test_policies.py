@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.test import Client
 from limits import parse
 
-from checkout import views
+from checkout.api import views
 from tests.conftest import Api
 
 Create = Callable[..., dict[str, Any]]
@@ -83,7 +83,7 @@ def test_without_its_database_it_asks_for_patience(
 
 
 def test_elsewhere_a_page_that_breaks_is_as_guarded(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checkout.front.page_policy", _raise(RuntimeError("secret of the house")))
+    monkeypatch.setattr("checkout.pages.front.page_policy", _raise(RuntimeError("secret of the house")))
     answer = visitor.get("/")
     assert answer.status_code == 500
     assert_guarded(answer)

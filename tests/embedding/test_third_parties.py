@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from chains.models import Chain
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
-from payments.submission import submit_hash
+from payments.submission.hashes import submit_hash
 from tests.embedding.shop import Shop
 from tests.embedding.wallets import announce
 

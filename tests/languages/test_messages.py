@@ -11,7 +11,7 @@ from checkout.languages import Message, language, read_messages
 from config.api.errors import ErrorCode
 from merchants.languages import ENGLISH, LANGUAGES
 from payments.models import FailureCode
-from payments.routing.base import NoOfferCode
+from payments.providers.base import NoOfferCode
 from tests.processes import REPOSITORY
 
 OTHERS = [tag for tag in LANGUAGES if tag != ENGLISH]

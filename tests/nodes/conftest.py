@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from chains.clients.evm import EvmClient
+from chains.families.evm.client import EvmClient
 from tests.chain import LocalChain
 from tests.chains.conftest import own_chain
 from tests.fault_proxy import FaultProxy, proxying

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chains.clients import rpc
-from chains.clients.evm import EvmClient
+from chains.families.evm.client import EvmClient
+from chains.rpc import json_rpc
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy, proxying
 
@@ -30,9 +30,9 @@ def client_of(nodes: Sequence[FaultProxy], chain_id: int, now: Callable[[], date
 
 def be_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for a silent node as shortly as a busy machine's healthy nodes allow."""
-    monkeypatch.setattr(rpc, "CONNECT_SECONDS", 0.5)
-    monkeypatch.setattr(rpc, "READ_SECONDS", 0.5)
-    monkeypatch.setattr(rpc, "HEAD_READ_SECONDS", 0.5)
+    monkeypatch.setattr(json_rpc, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(json_rpc, "READ_SECONDS", 0.5)
+    monkeypatch.setattr(json_rpc, "HEAD_READ_SECONDS", 0.5)
 
 
 def changed(**fields: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chains.clients import get_client
+from chains.families import get_client
 from chains.models import Chain
 from payments.models import Payment, PaymentRequest
 from tests.chain import LocalChain

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chains.clients import node_urls
-from chains.clients.agreement import _both, _not_mined
-from chains.clients.base import Block, ChainError, Mention, TransactionFacts, Transfer
-from chains.clients.evm import EvmClient
+from chains.client import Block, ChainError, Mention, TransactionFacts, Transfer
+from chains.families import node_urls
+from chains.families.evm.client import EvmClient
 from chains.models import Chain
+from chains.rpc.quorum import _both, _not_mined
 from tests import fault_proxy
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy

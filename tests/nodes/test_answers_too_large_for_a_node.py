@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from chains.clients.base import ChainError, Snapshot
-from chains.clients.evm import EvmClient
+from chains.client import ChainError, Snapshot
+from chains.families.evm.client import EvmClient
 from tests.chain import LocalChain
 from tests.fault_proxy import Exchange, Fault, FaultProxy
 from tests.nodes.limits import TOO_LARGE, by_one_error, by_words, small_answers

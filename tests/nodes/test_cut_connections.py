@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from eth_utils.address import to_checksum_address
 
-from chains.clients import get_client
-from chains.clients.base import ChainError
-from chains.clients.evm import EvmClient
+from chains.client import ChainError
+from chains.families import get_client
+from chains.families.evm.client import EvmClient
 from chains.models import Chain
 from tests import fault_proxy
 from tests.chain import LocalChain

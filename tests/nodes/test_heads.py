@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chains.clients.base import ChainError
-from chains.clients.evm import EvmClient
+from chains.client import ChainError
+from chains.families.evm.client import EvmClient
 from tests import fault_proxy
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chains.clients.base import ChainError, NodeHealth
-from chains.clients.evm import EvmClient
-from chains.clients.nodes import Limiting, Node
+from chains.client import ChainError, NodeHealth
+from chains.families.evm.client import EvmClient
+from chains.rpc.nodes import Limiting, Node
 from tests import fault_proxy
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy

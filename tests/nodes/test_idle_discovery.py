@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from chains.clients import get_client
+from chains.families import get_client
 from chains.models import Chain, Token
 from demo.services import anvil
 from merchants.models import Merchant
-from payments.discovery import discover_due
+from payments.discovery.search import discover_due
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest, Route
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy, proxying

@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chains.clients import evm_loud, evm_trace_answers, rpc, rpc_transport
-from chains.clients.base import Block, Mention, Snapshot, TransactionFacts, Watch
-from chains.clients.evm import EvmClient
+from chains.client import Block, Mention, Snapshot, TransactionFacts, Watch
+from chains.families.evm.client import EvmClient
+from chains.families.evm.transactions import loud, trace_answers
 from chains.models import Chain, Token
+from chains.rpc import json_rpc, transport
 from merchants.models import Merchant
-from payments.finality import check_finality
 from payments.models import Payment
+from payments.verification.finality import check_finality
 from tests.chain import LocalChain
 from tests.fault_proxy import Exchange, FaultProxy
 from tests.nodes.conftest import NodeTime
@@ -36,7 +37,7 @@ def shouter(local_chain: LocalChain) -> Shouter:
 @pytest.fixture
 def small_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer of 64 kB is as much as is read of transactions together: about 160 logs."""
-    monkeypatch.setattr(rpc, "MAX_ORDINARY_BYTES", 64 * 1024)
+    monkeypatch.setattr(json_rpc, "MAX_ORDINARY_BYTES", 64 * 1024)
 
 
 def until_read(client: EvmClient, *hashes: str, **more: bool) -> Snapshot:
@@ -139,7 +140,7 @@ def test_the_others_do_not_wait_while_a_loud_one_is_read(
     plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
     [node] = nodes_of(1)
     client = client_for([node])
-    with evm_loud._one_at_a_time:  # as while another is read
+    with loud._one_at_a_time:  # as while another is read
         for _ in range(3):
             snapshot = client.look_up([loud, plain], with_finality=False)
             assert only(snapshot, plain).block is not None
@@ -166,7 +167,7 @@ def test_what_is_too_large_even_alone_is_not_readable_and_says_its_block(
     shouter: Shouter,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rpc, "MAX_STREAMED_BYTES", 100 * 1024)
+    monkeypatch.setattr(json_rpc, "MAX_STREAMED_BYTES", 100 * 1024)
     loud = shouter.pay(400, local_chain.recipient, 5, REFERENCE)
     plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
     receipt = local_chain.rpc(RECEIPT, loud)
@@ -190,7 +191,7 @@ def test_a_trace_that_exists_and_is_too_large_is_not_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Who sends the transaction must not choose by its size which rules apply to it."""
-    monkeypatch.setattr(evm_trace_answers, "MOST_FRAMES", 100)
+    monkeypatch.setattr(trace_answers, "MOST_FRAMES", 100)
     loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
     [node] = nodes_of(1)
     facts = only(until_read(client_for([node]), loud), loud)
@@ -284,7 +285,7 @@ def test_what_breaks_off_is_tried_again_before_it_counts_as_unreadable(
     time: NodeTime,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rpc_transport, "_LARGE_BYTES", 10_000)
+    monkeypatch.setattr(transport, "_LARGE_BYTES", 10_000)
     loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
     [node] = nodes_of(1)
     receipts: list[int] = []
@@ -383,7 +384,7 @@ def test_one_loud_transaction_is_read_at_a_time() -> None:
         with lock:
             running[0] -= 1
 
-    readers = [evm_loud.LoudReader() for _ in range(3)]
+    readers = [loud.LoudReader() for _ in range(3)]
     for reader in readers:
         reader.facts({f"0x{n}": "0xb" for n in range(20)}, (), read, is_waiting=False)
     eventually(lambda: not any(reader._waiting for reader in readers), "all were read", 30)
@@ -397,7 +398,7 @@ def test_what_is_kept_is_bounded_by_what_it_says_and_not_only_by_its_parts() -> 
         block = Block(1, "0xb", datetime(2026, 1, 1, tzinfo=UTC))
         return TransactionFacts(hash_, "0xS", failures, block, True, (), mentions=(long,) * 8)
 
-    reader = evm_loud.LoudReader()
+    reader = loud.LoudReader()
     for n in range(20):
         assert reader.facts({f"0x{n}": "0xb"}, (), read, is_waiting=True)
     kept = sum(len(mention.data) for facts in reader._read.values() for mention in facts.mentions)

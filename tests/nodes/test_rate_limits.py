@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from chains.clients.base import ChainError
-from chains.clients.evm import EvmClient
+from chains.client import ChainError
+from chains.families.evm.client import EvmClient
 from chains.models import Token
 from merchants.models import Merchant
 from payments.models import Payment

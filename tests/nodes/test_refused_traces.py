@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from itertools import count
 
-from chains.clients import evm_tracing
-from chains.clients.evm import EvmClient
+from chains.families.evm.client import EvmClient
+from chains.families.evm.transactions import tracing
 from tests import fault_proxy
 from tests.chain import LocalChain
 from tests.chains.mining import mined
@@ -51,7 +51,7 @@ def test_a_trace_that_is_refused_beside_others_concerns_its_own_transaction_alon
     assert told(client, refused) == {refused: None}
     assert told(client, later) == {later: True}
     node.heal()
-    time.now += evm_tracing.LONGEST_PAUSE_SECONDS
+    time.now += tracing.LONGEST_PAUSE_SECONDS
     assert told(client, refused) == {refused: True}
 
 
@@ -65,7 +65,7 @@ def test_a_stranger_whose_trace_is_refused_takes_no_traces_from_the_others(
     client = client_for([node])
     for _ in range(10):
         assert told(client, strangers) == {strangers: None}
-        time.now += evm_tracing.PRESUMED_UNABLE_AFTER_SECONDS
+        time.now += tracing.PRESUMED_UNABLE_AFTER_SECONDS
     assert told(client, other) == {other: True}
 
 
@@ -100,10 +100,10 @@ def test_a_node_that_no_longer_traces_is_believed_after_some_minutes(
     assert told(client, before) == {before: True}
     node.break_with(call_by_call(untraced))
     assert told(client, after) == {after: None}
-    time.now += evm_tracing.PRESUMED_UNABLE_AFTER_SECONDS
+    time.now += tracing.PRESUMED_UNABLE_AFTER_SECONDS
     assert told(client, after) == {after: False}
     node.heal()
-    time.now += evm_tracing.UNABLE_SECONDS
+    time.now += tracing.UNABLE_SECONDS
     assert told(client, after) == {after: True}
 
 
@@ -132,7 +132,7 @@ def test_a_stranger_at_whose_trace_the_node_fails_for_long_takes_no_traces_from_
 
     node.break_with(fail)
     client = client_for([node])
-    for _ in range(2 * evm_tracing.PRESUMED_UNABLE_AFTER_FAILURES):
+    for _ in range(2 * tracing.PRESUMED_UNABLE_AFTER_FAILURES):
         assert told(client, strangers) == {strangers: None}
-        time.now += evm_tracing.PRESUMED_UNABLE_AFTER_SECONDS
+        time.now += tracing.PRESUMED_UNABLE_AFTER_SECONDS
     assert told(client, other) == {other: True}

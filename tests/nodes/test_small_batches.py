@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from chains.clients import get_client
-from chains.clients.base import ChainClient, ChainError
-from chains.clients.evm import EvmClient
+from chains.client import ChainClient, ChainError
+from chains.families import get_client
+from chains.families.evm.client import EvmClient
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.discovery import discover_due
+from payments.discovery.search import discover_due
 from payments.models import DiscoveryCursor, Payment, PaymentRequest
 from tests import fault_proxy
 from tests.chain import LocalChain

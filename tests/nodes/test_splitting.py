@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from chains.clients import rpc_batches
-from chains.clients.base import ChainError
-from chains.clients.nodes import FIRST_LIMIT_SECONDS, Limiting, Node
-from chains.clients.rpc_batches import Batches, Unread, Why
-from chains.clients.rpc_transport import Call, Refused, RpcFault, Silent, TooLarge
+from chains.client import ChainError
+from chains.rpc import batches
+from chains.rpc.batches import Batches, Unread, Why
+from chains.rpc.nodes import FIRST_LIMIT_SECONDS, Limiting, Node
+from chains.rpc.transport import Call, Refused, RpcFault, Silent, TooLarge
 
 SIZES = {"plain": 10, "loud": 10_000}
 ROOM = 1000
@@ -158,7 +158,7 @@ def test_what_is_not_found_in_time_to_be_too_large_is_left_to_be_read_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Over a slow line every look would begin from the start again, and none would ever find it."""
-    monkeypatch.setattr(rpc_batches, "SPLITTING_SECONDS", -1.0)
+    monkeypatch.setattr(batches, "SPLITTING_SECONDS", -1.0)
 
     def answer(part: Sequence[Call], room: int) -> list[Any]:
         return by_size(part, room)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from chains.clients import evm_tracing
-from chains.clients.evm import EvmClient
+from chains.families.evm.client import EvmClient
+from chains.families.evm.transactions import tracing
 from tests import fault_proxy
 from tests.chain import LocalChain
 from tests.chains.mining import mined
@@ -36,7 +36,7 @@ def test_a_node_that_traces_is_asked_once_in_ten_minutes(
     assert client.tells_inner_calls()
     assert client.tells_inner_calls()
     assert probes(node) == 1
-    time.now += evm_tracing.PROBED_SECONDS
+    time.now += tracing.PROBED_SECONDS
     node.break_with(UNABLE)
     assert not client.tells_inner_calls()
 
@@ -64,7 +64,7 @@ def test_a_node_that_does_not_is_asked_again_later(
     assert probes(node) == 1
     node.heal()
     assert not client.tells_inner_calls()
-    time.now += evm_tracing.PROBED_SECONDS
+    time.now += tracing.PROBED_SECONDS
     assert client.tells_inner_calls()
 
 
@@ -80,7 +80,7 @@ def test_what_could_not_be_found_out_counts_as_no_for_half_a_minute(
     assert not client.tells_inner_calls()
     node.heal()
     assert not client.tells_inner_calls()
-    time.now += evm_tracing.UNKNOWN_SECONDS
+    time.now += tracing.UNKNOWN_SECONDS
     assert client.tells_inner_calls()
 
 
@@ -150,6 +150,6 @@ def test_an_account_with_code_may_be_unverifiable_only_where_no_node_traces(
     client = client_for([node])
     assert not client.may_be_unverifiable(local_chain.usdc)
     node.break_with(UNABLE)
-    time.now += evm_tracing.PROBED_SECONDS
+    time.now += tracing.PROBED_SECONDS
     assert client.may_be_unverifiable(local_chain.usdc)
     assert not client.may_be_unverifiable(local_chain.payer)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chains.clients.base import TransactionFacts, Watch
-from chains.clients.evm import EvmClient
+from chains.client import TransactionFacts, Watch
+from chains.families.evm.client import EvmClient
 from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy, Json
 from tests.nodes.limits import call_by_call, untraced

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from chains.clients import get_client
-from chains.clients.base import ChainError, Discovery, SearchLimits, Watch
+from chains.client import ChainError, Discovery, SearchLimits, Watch
+from chains.families import get_client
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import PaymentRequest

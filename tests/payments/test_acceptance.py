@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from config.api.errors import ApiError
-from payments.acceptance import accept_payment
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
+from payments.submission.merchant_acceptance import accept_payment
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.payments.world import Clock, look, pay, submit

@@ -17,16 +17,16 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chains.clients.base import Block, Head, Snapshot, TransactionFacts, Transfer
+from chains.client import Block, Head, Snapshot, TransactionFacts, Transfer
 from chains.models import Chain, Token
 from config.api.errors import ApiError
 from merchants.models import Merchant
-from payments.finality import LOOKS_BEFORE_ALARM, check_finality
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from payments.requests import cancel_request, expire_due
-from payments.submission import retry_payment
-from payments.verification import verify_due
+from payments.requests.lifecycle import cancel_request, expire_due
+from payments.submission.hashes import retry_payment
+from payments.verification.finality import LOOKS_BEFORE_ALARM, check_finality
 from tests.payments.world import Clock, make_request, submit
+from tests.verifying import verify_due
 from webhooks.models import Event
 
 DEPTH = 2

@@ -14,7 +14,7 @@ from merchants.models import AllowedRecipient, Merchant
 from merchants.recipients import allow_recipients, disallow_recipients, recipient_problem
 from merchants.services import issue_key
 from payments.models import PaymentRequest
-from payments.requests import NewRequest, create_request
+from payments.requests.lifecycle import NewRequest, create_request
 from tests.chain import LocalChain
 from tests.conftest import Api
 
@@ -112,7 +112,7 @@ def test_a_recipient_that_is_not_allowed_is_not_looked_up_on_the_chain(
     api: Api, order: Order, merchant: Merchant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     allow(merchant, OTHER)
-    monkeypatch.setattr("payments.serializers.get_client", lambda chain: pytest.fail("a node was asked"))
+    monkeypatch.setattr("payments.api.serializers.get_client", lambda chain: pytest.fail("a node was asked"))
     assert api.post(PATH, order()).json()["error"]["code"] == "recipient_not_allowed"
 
 

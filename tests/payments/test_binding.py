@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from chains.clients.base import Block, Head, TransactionFacts, Transfer
-from payments.binding import Bound, Claims, Delivery, Taken, Unbound, bind
-from payments.judging import Finality, NotYet, Paid, Refused, Terms, judge
+from chains.client import Block, Head, TransactionFacts, Transfer
+from payments.evaluation.binding import Bound, Claims, Delivery, Taken, Unbound, bind
+from payments.evaluation.proof_windows import Proof
+from payments.evaluation.verdicts import Finality, NotYet, Paid, Refused, Terms, evaluate
 from payments.models import FailureCode, Payment
-from payments.proof_windows import Proof
 
 OURS, THEIRS = bytes(range(16)), bytes(range(16, 32))
 TOKEN, MERCHANT = "0xToken", "0xMerchant"
@@ -43,7 +43,7 @@ def mined(*transfers: Transfer, **different: Any) -> TransactionFacts:
 
 
 def verdict(claims: Claims, facts: TransactionFacts, head: Head = DEEP) -> Any:
-    return judge(terms(claims), 1, facts, head, Finality(confirmations=3))
+    return evaluate(terms(claims), 1, facts, head, Finality(confirmations=3))
 
 
 def credited(claims: Claims, *transfers: Transfer) -> tuple[int, str] | FailureCode:
@@ -277,7 +277,7 @@ def test_the_price_of_what_the_recipient_gave_away_pays_nothing(
     given = Transfer("1", token, MERCHANT, STRANGER, 7)
     known = replace(terms(Claims(OURS)), known_tokens={"0xDai": "DAI"})
     facts = mined(moved(references=(OURS,)), given, sender=signer)
-    answer = judge(known, 1, facts, DEEP, Finality(confirmations=3))
+    answer = evaluate(known, 1, facts, DEEP, Finality(confirmations=3))
     assert isinstance(answer, Paid if is_paid else Refused)
 
 

@@ -4,15 +4,16 @@ import uuid
 from collections.abc import Callable
 from typing import Any, cast
 
-from chains.clients import get_client
-from chains.clients.base import ChainClient
+from chains.client import ChainClient
+from chains.families import get_client
 from chains.models import Chain, Token
-from payments import outcomes
 from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest
-from payments.verification import claim_due, verify_on_chain
+from payments.verification import outcomes
+from payments.verification.leasing import claim_due
 from tests.chain import LocalChain
 from tests.leases import end_leases
 from tests.payments.world import Clock, look, pay, submit
+from tests.verifying import verify_on_chain
 
 
 def test_a_claimed_payment_is_left_alone_until_its_lease_runs_out(

@@ -14,12 +14,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from chains.clients.base import Block, Head, Mention, Snapshot, TransactionFacts, Transfer
+from chains.client import Block, Head, Mention, Snapshot, TransactionFacts, Transfer
 from chains.models import ChainType
-from payments.binding import Claims, Delivery, Taken, Unbound, bind
-from payments.judging import Finality, Refused, Terms, judge
+from payments.evaluation.binding import Claims, Delivery, Taken, Unbound, bind
+from payments.evaluation.verdicts import Finality, Refused, Terms, evaluate
 from payments.models import PaymentRequest, Quote, Route
-from payments.swaps.claims import quotes_named_in
+from payments.verification.quote_evidence import quotes_named_in
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 BLOCK = Block(10, "block", NOW)
@@ -43,7 +43,7 @@ def test_money_that_goes_to_and_fro_a_thousand_times() -> None:
     terms = Terms(
         1, "token", "T", 0, "merchant", NOW - timedelta(hours=1), Claims(secrets.token_bytes(16)), {}, NOW
     )
-    seconds, verdict = seconds_of(lambda: judge(terms, 1, facts, Head(20), Finality(2)))
+    seconds, verdict = seconds_of(lambda: evaluate(terms, 1, facts, Head(20), Finality(2)))
     assert isinstance(verdict, Refused)
     assert seconds < LONGEST
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from chains.clients import get_client
-from chains.clients.base import Discovery, SearchLimits, Watch
+from chains.client import Discovery, SearchLimits, Watch
+from chains.families import get_client
 from chains.models import Chain, Token
 from demo.services import anvil
 from merchants.models import Merchant
-from payments.discovery import discover_due
+from payments.discovery.search import discover_due
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest, Route
 from tests.chain import LocalChain
 from tests.payments.fake_search import BY_BLOCK, Limited, watch_many

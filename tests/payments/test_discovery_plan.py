@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from chains.clients.base import SearchLimits
-from payments.discovery_plan import Place, Position, Range, advance, is_finished, next_group
-from payments.discovery_starts import restarted
+from chains.client import SearchLimits
+from payments.discovery.plan import Place, Position, Range, advance, is_finished, next_group
+from payments.discovery.starts import restarted
 
 LIMITS = SearchLimits(by_block=True, watches=10, searches=20)
 EARLIER = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from chains.clients.base import Block, Head, Snapshot, TransactionFacts, Transfer
-from payments.finality import check_finality
+from chains.client import Block, Head, Snapshot, TransactionFacts, Transfer
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from payments.submission import retry_payment, submit_hash
+from payments.submission.hashes import retry_payment, submit_hash
+from payments.verification.finality import check_finality
 from tests.payments.world import Clock, look
 from tests.threads import at_once
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from chains.models import Chain
 from config.api.errors import ApiError
 from payments.models import PaymentRequest, Transition
-from payments.requests import cancel_request, expire_due
+from payments.requests.lifecycle import cancel_request, expire_due
 from tests.chain import LocalChain
 from tests.payments.world import Clock, look, look_until_decided, pay, submit
 from webhooks.models import Event

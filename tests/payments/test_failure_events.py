@@ -6,7 +6,7 @@ import pytest
 
 from chains.models import Chain
 from payments.models import Payment, PaymentRequest
-from payments.submission import record_found, retry_payment, submit_for_merchant
+from payments.submission.hashes import record_found, retry_payment, submit_for_merchant
 from tests.chain import LocalChain
 from tests.payments.world import Clock, look, look_until_decided, pay, submit
 from webhooks.models import Event

@@ -18,9 +18,9 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chains.clients.base import ChainError, SearchLimits, Watch
+from chains.client import ChainError, SearchLimits, Watch
 from merchants.models import Merchant
-from payments.discovery import discover_due
+from payments.discovery.search import discover_due
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
 from tests.payments.fake_search import BY_BLOCK, BY_WATCH, FakeChain, down, model_token, watch_many
 from tests.payments.world import Clock

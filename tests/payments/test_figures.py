@@ -10,9 +10,9 @@ from django.db import transaction
 
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.durations import BOUNDS_MS, percentile, total
-from payments.figures import DELIVERIES_ARE_WHOLE, keep_up
 from payments.models import DailyFigures, DailyVolume, FiguresProgress, Payment, Transition
+from payments.stats.daily import DELIVERIES_ARE_WHOLE, keep_up
+from payments.stats.histogram import BOUNDS_MS, percentile, total
 from tests.payments.days import DAY, NOON, a_delivery, a_request, note, paid
 from tests.threads import at_once
 

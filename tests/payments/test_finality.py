@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from payments import finality
-from payments.finality import LOOKS_BEFORE_ALARM, check_finality
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from payments.verification import finality
+from payments.verification.finality import LOOKS_BEFORE_ALARM, check_finality
 from tests.chain import LocalChain
 from tests.payments.world import Clock, look_until_decided, pay, submit
 from webhooks.models import Event

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from config.api.errors import ApiError
 from payments.models import Payment, PaymentRequest
-from payments.requests import (
+from payments.requests.lifecycle import (
     HELD_EXPIRY_PAUSE,
     cancel_request,
     covering_payment,

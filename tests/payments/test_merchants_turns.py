@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from chains.clients.base import ChainError, Snapshot
+from chains.client import ChainError, Snapshot
 from chains.models import Token
 from merchants.models import Merchant
-from payments import finality, requests, verification
-from payments.finality import check_finality
 from payments.models import Payment, PaymentRequest
-from payments.requests import expire_due
-from payments.verification import claim_due
+from payments.requests import lifecycle
+from payments.requests.lifecycle import expire_due
+from payments.verification import finality, leasing
+from payments.verification.finality import check_finality
+from payments.verification.leasing import claim_due
 from tests.payments.world import make_request, submit
 
 Make = Callable[..., PaymentRequest]
@@ -34,7 +35,7 @@ def anothers(other_merchant: Merchant, usdc: Token, request_for: Make) -> Paymen
 def test_anothers_payment_is_looked_at_in_the_next_batch(
     request_for: Make, anothers: PaymentRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verification, "BATCH", BATCH)
+    monkeypatch.setattr(leasing, "BATCH", BATCH)
     many = request_for()
     for number in range(10):
         Payment.objects.create(request=many, chain=many.chain, transaction_hash=a_hash(number))
@@ -50,7 +51,7 @@ def test_anothers_payment_is_looked_at_in_the_next_batch(
 def test_a_new_payment_goes_before_its_merchants_missing_ones(
     request_for: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(verification, "BATCH", BATCH)
+    monkeypatch.setattr(leasing, "BATCH", BATCH)
     request = request_for()
     for number in range(10):
         hash_ = a_hash(number)
@@ -60,7 +61,7 @@ def test_a_new_payment_goes_before_its_merchants_missing_ones(
 
 
 def test_a_batch_that_takes_all_goes_by_time(request_for: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verification, "BATCH", BATCH)
+    monkeypatch.setattr(leasing, "BATCH", BATCH)
     request = request_for()
     made = [
         Payment.objects.create(request=request, chain=request.chain, transaction_hash=a_hash(number))
@@ -72,7 +73,7 @@ def test_a_batch_that_takes_all_goes_by_time(request_for: Make, monkeypatch: pyt
 def test_anothers_request_expires_in_the_next_batch(
     request_for: Make, anothers: PaymentRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "EXPIRY_BATCH", BATCH)
+    monkeypatch.setattr(lifecycle, "EXPIRY_BATCH", BATCH)
     for minutes in range(1, 11):
         request_for(lifetime=timedelta(minutes=minutes))
     now = timezone.now() + timedelta(hours=2)

@@ -6,9 +6,9 @@ import pytest
 from eth_utils.crypto import keccak
 
 from config.api.errors import ApiError
-from payments.finality import check_finality
 from payments.models import Payment, PaymentRequest
-from payments.submission import retry_payment
+from payments.submission.hashes import retry_payment
+from payments.verification.finality import check_finality
 from tests.chain import LocalChain
 from tests.payments.world import Clock, look, look_until_decided, submit, unsigned
 from webhooks.models import Event

@@ -7,10 +7,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from config.api.errors import ApiError
-from payments.acceptance import accept_payment
 from payments.models import PayerProof, Payment, PaymentRequest
-from payments.submission import MAX_OPEN_PAYMENTS, record_found, retry_payment
-from payments.transitions import move_payment
+from payments.requests.transitions import move_payment
+from payments.submission.hashes import MAX_OPEN_PAYMENTS, record_found, retry_payment
+from payments.submission.merchant_acceptance import accept_payment
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.payments.test_payer_proof import build, prove, sign

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from payments.models import Payment, PaymentRequest
-from payments.requests import cancel_request, expire_due
+from payments.requests.lifecycle import cancel_request, expire_due
 from tests.chain import LocalChain
 from tests.payments.world import Clock, look_until_decided, pay, submit
 from webhooks.models import Event

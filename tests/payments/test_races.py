@@ -12,11 +12,11 @@ from django.utils import timezone
 from chains.models import Chain
 from config.api.errors import ApiError
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
-from payments.requests import cancel_request, expire_due
-from payments.verification import verify_due
+from payments.requests.lifecycle import cancel_request, expire_due
 from tests.chain import LocalChain
 from tests.payments.world import pay, submit
 from tests.threads import at_once
+from tests.verifying import verify_due
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db(transaction=True)

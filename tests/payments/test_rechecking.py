@@ -7,10 +7,10 @@ import pytest
 from django.utils import timezone
 
 from config.api.errors import ApiError
-from payments.finality import check_finality
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
-from payments.rechecking import Recheck, look_now
-from payments.verification import claim_due
+from payments.submission.rechecking import Recheck, look_now
+from payments.verification.finality import check_finality
+from payments.verification.leasing import claim_due
 from tests.chain import LocalChain
 from tests.payments.world import Clock, look, look_until_decided, pay, submit
 

@@ -9,11 +9,11 @@ from chains.models import Chain
 from config.api.errors import ApiError
 from demo.contracts import deploy
 from demo.services import anvil
-from payments.acceptance import accept_payment
-from payments.finality import LOOKS_BEFORE_ALARM, check_finality
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
-from payments.requests import cancel_request, covering_payment
-from payments.submission import retry_payment
+from payments.requests.lifecycle import cancel_request, covering_payment
+from payments.submission.hashes import retry_payment
+from payments.submission.merchant_acceptance import accept_payment
+from payments.verification.finality import LOOKS_BEFORE_ALARM, check_finality
 from tests.chain import USDC_UNIT, LocalChain
 from tests.payments.world import Clock, look, look_until_decided, submit, unsigned
 from webhooks.models import Event

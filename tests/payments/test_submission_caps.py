@@ -8,14 +8,14 @@ import pytest
 from django.test import RequestFactory
 from django.utils import timezone
 
-from chains.clients.base import ChainError, Snapshot
+from chains.client import ChainError, Snapshot
 from chains.models import Chain, Token
-from config.api.client_address import client_digest, client_identity
 from config.api.errors import ApiError, ErrorCode
+from config.api.limits.client_address import client_digest, client_identity
 from merchants.models import Merchant
-from payments.caps import MAX_OPEN_PAYMENTS, MAX_PUBLIC_PAYMENTS, MAX_PUBLIC_ROWS
 from payments.models import Payment, PaymentRequest
-from payments.submission import submit_for_merchant, submit_hash
+from payments.submission.caps import MAX_OPEN_PAYMENTS, MAX_PUBLIC_PAYMENTS, MAX_PUBLIC_ROWS
+from payments.submission.hashes import submit_for_merchant, submit_hash
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.payments.world import Clock, look, look_until_decided, make_request, pay, submit

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from chains.clients.base import ChainError, TransactionFacts
+from chains.client import ChainError, TransactionFacts
 from payments.models import Payment, PaymentRequest
-from payments.replacements import MOST_SEARCHED
+from payments.verification.replacements import MOST_SEARCHED
 from tests.payments.test_stuck_payments import FAST, SLOW, Scripted, look_again, mined, submitted, waiting
 from tests.payments.world import Clock
 from webhooks.models import Event

@@ -15,7 +15,7 @@ from tests.leases import end_leases
 from tests.payments.world import pay, submit
 from tests.processes import beat, eventually, worker
 from tests.webhooks.receiver import running_receiver
-from webhooks.endpoints import Change, configure
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery, Event
 
 PAYMENTS = 50

@@ -19,7 +19,7 @@ from tests.fault_proxy import Exchange, Fault, FaultProxy, proxying
 from tests.payments.world import pay, submit
 from tests.processes import Process, beat, eventually, worker
 from tests.webhooks.receiver import Receiver, running_receiver
-from webhooks.endpoints import Change, configure
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Attempt, Delivery, Event
 
 pytestmark = pytest.mark.django_db(transaction=True)

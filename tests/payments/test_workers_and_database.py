@@ -26,7 +26,7 @@ from tests.payments.test_worker_lost import (
 from tests.payments.world import pay, submit
 from tests.processes import Process, eventually
 from tests.webhooks.receiver import Receiver, answer
-from webhooks.endpoints import Change, configure
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Attempt, Delivery
 
 __all__ = ["node", "slow_receiver", "start"]

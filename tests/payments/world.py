@@ -7,14 +7,14 @@ from typing import Any
 from django.utils import timezone
 
 from chains.amounts import parse_amount
-from chains.clients import get_client
+from chains.families import get_client
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
-from payments.requests import NewRequest, create_request
-from payments.submission import submit_hash
-from payments.verification import verify_due
+from payments.requests.lifecycle import NewRequest, create_request
+from payments.submission.hashes import submit_hash
 from tests.chain import LocalChain
+from tests.verifying import verify_due
 
 ON_ITS_WAY: dict[str, Any] = {"seen_at": timezone.now(), "is_in_flight": True}
 """The columns of a payment that a node has seen and that is bound to its request."""

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from solders.signature import Signature
 
-from chains.clients.base import (
+from chains.client import (
     Block,
     ChainError,
     Discovery,

@@ -6,10 +6,10 @@ from datetime import timedelta
 from uuid import UUID
 
 from config.api.errors import ApiError
-from payments.acceptance import accept_payment
 from payments.models import Payment
-from payments.requests import cancel_request
-from payments.submission import retry_payment
+from payments.requests.lifecycle import cancel_request
+from payments.submission.hashes import retry_payment
+from payments.submission.merchant_acceptance import accept_payment
 from tests.properties.ledger import (
     BRIDGE,
     GONE,

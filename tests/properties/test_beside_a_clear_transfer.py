@@ -2,8 +2,17 @@
 
 from datetime import UTC, datetime
 
-from chains.clients.base import Block, Transfer
-from payments.binding import AMBIGUOUS_DELIVERY, Bound, BoundBy, Claims, Delivery, Taken, Unbound, bind
+from chains.client import Block, Transfer
+from payments.evaluation.binding import (
+    AMBIGUOUS_DELIVERY,
+    Bound,
+    BoundBy,
+    Claims,
+    Delivery,
+    Taken,
+    Unbound,
+    bind,
+)
 
 BLOCK = Block(10, "block", datetime(2026, 11, 22, tzinfo=UTC))
 OURS, THEIRS = b"o" * 16, b"t" * 16

@@ -17,7 +17,7 @@ from chains.models import Chain
 from config.api.errors import ApiError
 from merchants.models import Merchant
 from payments.models import Payment
-from payments.submission import retry_payment
+from payments.submission.hashes import retry_payment
 from tests.properties.actions import ACTIONS, ONLY_ON_THE_CHAIN, take
 from tests.properties.ledger import FINALITY, GONE, POOL, TOKEN, Noise
 from tests.properties.oracle import Oracle

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chains.clients.base import Block, Head, TransactionFacts, Transfer
-from payments.binding import Claims, Delivery, Taken
-from payments.judging import Finality, Paid, Terms, Verdict, judge
+from chains.client import Block, Head, TransactionFacts, Transfer
+from payments.evaluation.binding import Claims, Delivery, Taken
+from payments.evaluation.verdicts import Finality, Paid, Terms, Verdict, evaluate
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 OURS = b"r" * 16
@@ -22,7 +22,7 @@ DELIVERED = Delivery(10, Taken())
 def evaluated(moves: tuple[Transfer, ...], claims: Claims) -> Verdict:
     facts = TransactionFacts("hash", "thief", 0, Block(10, "block", NOW), True, moves)
     terms = Terms(1, "token", "T", 0, "merchant", NOW - timedelta(hours=1), claims, {}, NOW)
-    return judge(terms, 1, facts, Head(20), Finality(2))
+    return evaluate(terms, 1, facts, Head(20), Finality(2))
 
 
 def credited(moves: tuple[Transfer, ...], claims: Claims) -> list[tuple[str, int]]:

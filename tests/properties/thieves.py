@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from chains.clients.base import Mention
+from chains.client import Mention
 from tests.properties.ledger import MERCHANT, OTHER_TOKEN, ROUTER, THE_THIEFS, UNOWNED, Move, Noise
 from tests.properties.people import (
     Step,

@@ -11,20 +11,20 @@ from uuid import UUID
 from django.db.models import Field
 from django.utils import timezone
 
-from chains.clients.base import Mention
+from chains.client import Mention
 from chains.models import Chain, Token
 from config.api.errors import ApiError
 from merchants.models import Merchant
-from payments.finality import check_finality
 from payments.models import PayerProof, Payment, PaymentRequest, Quote, Route
-from payments.proofs import take_proof
-from payments.requests import expire_due
-from payments.routing.base import ProviderDown, SwapState, SwapStatus
-from payments.submission import submit_for_merchant, submit_hash
+from payments.proofs.storing import take_proof
+from payments.providers.base import ProviderDown, SwapState, SwapStatus
+from payments.requests.lifecycle import expire_due
+from payments.submission.hashes import submit_for_merchant, submit_hash
 from payments.swaps.following import follow_swaps
-from payments.verification import verify_due
+from payments.verification.finality import check_finality
 from tests.payments.world import make_request
 from tests.properties.ledger import BLOCK_TIME, DEPTH, FINALITY, GONE, MERCHANT, ROUTER, Ledger, Owners, Sent
+from tests.verifying import verify_due
 
 START = datetime(2026, 11, 22, 12, tzinfo=timezone.get_default_timezone())
 PROOF_WINDOW = timedelta(minutes=60)

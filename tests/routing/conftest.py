@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import responses
 
-from payments.routing.relay import RelayProvider
+from payments.providers.relay.client import RelayProvider
 from tests.routing.relay_asking import relay_at
 
 

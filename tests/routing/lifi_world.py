@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 
-from payments.routing.base import Side, Wanted
-from payments.routing.lifi import LifiProvider
+from payments.providers.base import Side, Wanted
+from payments.providers.lifi.client import LifiProvider
 from tests.routing.provider_server import Exchange, Provider, serving
 
 KEY = "only-for-these-tests-51c2"

@@ -6,11 +6,11 @@ from typing import Any
 
 from eth_abi.abi import encode
 
-from chains.clients.base import EvmCall
+from chains.client import EvmCall
 from chains.models import ChainType
-from payments.routing.acceptance import Price, Rules
-from payments.routing.base import Fee, Offer, Side, Wanted
-from payments.routing.calldata import NOT_EVM
+from payments.providers.base import Fee, Offer, Side, Wanted
+from payments.providers.calldata import NOT_EVM
+from payments.providers.offer_checks import Price, Rules
 
 ROUTER = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"
 DEPOSITORY = "0x4cD00E387622C35bDDB9b4c962C136462338BC31"

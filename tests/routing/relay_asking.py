@@ -6,9 +6,9 @@ from typing import Any
 import responses
 
 from chains.models import ChainType
-from payments.routing.acceptance import Rules
-from payments.routing.base import Offer, Wanted
-from payments.routing.relay import RelayProvider
+from payments.providers.base import Offer, Wanted
+from payments.providers.offer_checks import Rules
+from payments.providers.relay.client import RelayProvider
 from tests.routing.offers import (
     DEPOSITORY,
     RULES,

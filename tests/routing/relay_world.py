@@ -7,8 +7,8 @@ from typing import Any
 from eth_abi.abi import encode
 from solders.pubkey import Pubkey
 
-from payments.routing import reading
-from payments.routing.base import Side, Wanted
+from payments.providers import reading
+from payments.providers.base import Side, Wanted
 from tests.routing.offers import (
     DEPOSITORY,
     HERE,

@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from chains.clients.base import SolanaTransaction
-from payments.routing.acceptance import OfferRefused, Price, Rules, accept
-from payments.routing.base import Fee, Offer, Side, Wanted
-from payments.routing.calldata import NOT_EVM, account_bytes
+from chains.client import SolanaTransaction
+from payments.providers.base import Fee, Offer, Side, Wanted
+from payments.providers.calldata import NOT_EVM, account_bytes
+from payments.providers.offer_checks import OfferRefused, Price, Rules, accept
 from tests.routing.offers import (
     BRIDGE,
     DAI_HERE,

@@ -7,10 +7,9 @@ from decimal import Decimal
 
 import pytest
 
-from payments.routing import asking
-from payments.routing.acceptance import OfferRefused
-from payments.routing.asking import Choice, ask
-from payments.routing.base import (
+from payments.providers import asking
+from payments.providers.asking import Choice, ask
+from payments.providers.base import (
     Fee,
     ListedToken,
     NoOffer,
@@ -22,6 +21,7 @@ from payments.routing.base import (
     Tool,
     Wanted,
 )
+from payments.providers.offer_checks import OfferRefused
 from tests.routing.offers import BRIDGE, HERE, PAYER, WANTED
 
 CHEAP = replace(BRIDGE, amount_in=10_050_000, duration_seconds=60, tools=(Tool("across", "Across"),))

@@ -6,10 +6,10 @@ import pytest
 from django.test import override_settings
 from limits import parse
 
-from config.api import fair_shares, rate_limits
-from config.api.fair_shares import Shares
-from payments.routing.base import ProviderDown, ShareSpent
-from payments.routing.budget import Circuit, spend_quote
+from config.api.limits import fair_shares, rate_limits
+from config.api.limits.fair_shares import Shares
+from payments.providers.base import ProviderDown, ShareSpent
+from payments.providers.budget import Circuit, spend_quote
 
 ATTACKER, CUSTOMER = "2001:db8:1:2::/64", "192.0.2.2"
 

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from chains.clients.base import Action, EvmCall, SolanaInstruction, SolanaInstructions, SolanaTransaction
-from payments.routing import actions
-from payments.routing.calldata import (
+from chains.client import Action, EvmCall, SolanaInstruction, SolanaInstructions, SolanaTransaction
+from payments.providers import actions
+from payments.providers.calldata import (
     BridgeCall,
     DepositCall,
     SwapCall,

@@ -10,8 +10,8 @@ from decimal import Decimal
 
 import pytest
 
-from payments.routing.base import ProviderDown
-from payments.routing.http import Answer, JsonApi
+from payments.providers.base import ProviderDown
+from payments.providers.http import Answer, JsonApi
 from tests.routing.provider_server import Behaviour, Exchange, Provider, serving
 
 KEY = "a-key-that-nobody-else-may-read"
@@ -291,7 +291,7 @@ def test_neither_the_key_nor_the_customers_wallet_gets_into_urls_and_logs(
 
 
 def test_the_id_that_the_providers_support_asks_for_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="payments.routing.http")
+    caplog.set_level(logging.INFO, logger="payments.providers.http")
     answer_to(lambda exchange: exchange.reply({}, x_lifi_requestid="4b4adc22-e815-4b8d-aea9-6068f7f2099b"))
     assert "lifi answered 200 to /quote" in caplog.text
     assert "4b4adc22-e815-4b8d-aea9-6068f7f2099b" in caplog.text

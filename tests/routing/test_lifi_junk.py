@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from payments.routing.base import Offer, ProviderDown, SwapState
-from payments.routing.http import parse
-from payments.routing.lifi_lists import tokens_from
-from payments.routing.lifi_quotes import no_offer_from, offer_from
-from payments.routing.lifi_status import status_from
+from payments.providers.base import Offer, ProviderDown, SwapState
+from payments.providers.http import parse
+from payments.providers.lifi.lists import tokens_from
+from payments.providers.lifi.quotes import no_offer_from, offer_from
+from payments.providers.lifi.status import status_from
 from tests.routing.lifi_world import (
     ARBITRUM,
     SOURCE_HASH,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from payments.routing.base import ListedToken, ProviderDown
-from payments.routing.lifi import LifiProvider
+from payments.providers.base import ListedToken, ProviderDown
+from payments.providers.lifi.client import LifiProvider
 from tests.routing.lifi_world import ARBITRUM, BASE, KEY, NATIVE, SOLANA, USDC, USDT, token
 from tests.routing.provider_server import Exchange, Provider, serving
 

@@ -9,8 +9,8 @@ import pytest
 from django.test import override_settings
 from limits import parse
 
-from chains.clients.base import EvmCall, SolanaTransaction
-from payments.routing.base import Fee, Offer, Order, ProviderDown, Side, Tool, Wanted
+from chains.client import EvmCall, SolanaTransaction
+from payments.providers.base import Fee, Offer, Order, ProviderDown, Side, Tool, Wanted
 from tests.routing.lifi_world import (
     ARBITRUM,
     BASE,

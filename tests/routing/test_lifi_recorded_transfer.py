@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from payments.routing.base import SwapState, SwapStatus
-from payments.routing.calldata import carries_id
+from payments.providers.base import SwapState, SwapStatus
+from payments.providers.calldata import carries_id
 from tests.routing.lifi_world import answering
 
 RECORDED = json.loads((Path(__file__).parent / "recordings" / "lifi_gnosis_to_base.json").read_text())

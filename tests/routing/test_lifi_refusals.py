@@ -8,9 +8,9 @@ import pytest
 from django.test import override_settings
 from limits import parse
 
-from payments.routing import lifi as lifi_module
-from payments.routing.base import NoOffer, NoOfferCode, ProviderDown
-from payments.routing.lifi import LifiProvider
+from payments.providers.base import NoOffer, NoOfferCode, ProviderDown
+from payments.providers.lifi import client as lifi_module
+from payments.providers.lifi.client import LifiProvider
 from tests.routing.lifi_world import (
     ARBITRUM,
     BASE,

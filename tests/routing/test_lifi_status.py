@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from payments.routing.base import ProviderDown, SwapState, SwapStatus
+from payments.providers.base import ProviderDown, SwapState, SwapStatus
 from tests.routing.lifi_world import (
     ARBITRUM,
     BASE,

@@ -3,10 +3,10 @@
 import pytest
 from django.test import override_settings
 
-from payments.routing.base import RoutingProvider
-from payments.routing.lifi import LifiProvider
-from payments.routing.providers import get_provider, providers_in_order
-from payments.routing.relay import RelayProvider
+from payments.providers.base import RoutingProvider
+from payments.providers.lifi.client import LifiProvider
+from payments.providers.registry import get_provider, providers_in_order
+from payments.providers.relay.client import RelayProvider
 
 
 def test_the_first_named_is_asked_first() -> None:

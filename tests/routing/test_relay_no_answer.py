@@ -8,10 +8,10 @@ import pytest
 import requests
 import responses
 
-from chains.clients.base import EvmCall
-from payments.routing.acceptance import OfferRefused, accept
-from payments.routing.base import NoOffer, NoOfferCode, ProviderDown
-from payments.routing.relay_answers import _NO_OFFERS, offer_from
+from chains.client import EvmCall
+from payments.providers.base import NoOffer, NoOfferCode, ProviderDown
+from payments.providers.offer_checks import OfferRefused, accept
+from payments.providers.relay.quotes import _NO_OFFERS, offer_from
 from tests.routing.offers import (
     WANTED,
 )

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from payments.routing.base import ProviderDown
-from payments.routing.relay_order import SOLVERS, OrderUnknown, bytes_of, read_order
+from payments.providers.base import ProviderDown
+from payments.providers.relay.orders import SOLVERS, OrderUnknown, bytes_of, read_order
 from tests.routing.offers import MERCHANT, PAYER, USDC_HERE, USDC_THERE, WANTED
 from tests.routing.relay_ids import VECTORS, order_id
 from tests.routing.relay_world import AMOUNT_IN, AMOUNT_OUT, NOW, WAYS, order_data

@@ -8,9 +8,9 @@ import pytest
 import responses
 from limits import parse
 
-from payments.routing import relay
-from payments.routing.base import NoOffer, NoOfferCode, Order, ProviderDown, Side, Wanted
-from payments.routing.relay import RelayProvider
+from payments.providers.base import NoOffer, NoOfferCode, Order, ProviderDown, Side, Wanted
+from payments.providers.relay import client
+from payments.providers.relay.client import RelayProvider
 from tests.routing.offers import (
     DAI_HERE,
     HERE,
@@ -76,7 +76,7 @@ def test_the_native_coin_and_solana_are_asked_for_by_relays_own_names(
     assert native["originCurrency"] == "0x" + "0" * 40
     assert (solana["originChainId"], solana["originCurrency"]) == (792703809, FROM_SOLANA.source.token)
     sol = replace(FROM_SOLANA, source=replace(FROM_SOLANA.source, token=""))
-    assert relay._question(sol)["originCurrency"] == "1" * 32
+    assert client._question(sol)["originCurrency"] == "1" * 32
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,4 @@ def test_each_quote_counts_against_the_quota_and_none_is_asked_beyond_it(
 
 def test_an_order_of_preference_changes_nothing_here(provider: RelayProvider) -> None:
     assert provider.has_orders is False
-    assert relay._question(WANTED) == relay._question(replace(WANTED, order=Order.FASTEST))
+    assert client._question(WANTED) == client._question(replace(WANTED, order=Order.FASTEST))

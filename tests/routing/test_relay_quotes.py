@@ -10,9 +10,9 @@ import pytest
 import responses
 from eth_utils.address import to_checksum_address
 
-from chains.clients.base import EvmCall, SolanaInstructions
-from payments.routing.acceptance import OfferRefused, accept
-from payments.routing.base import NoOffer, NoOfferCode, Side, Tool, Wanted
+from chains.client import EvmCall, SolanaInstructions
+from payments.providers.base import NoOffer, NoOfferCode, Side, Tool, Wanted
+from payments.providers.offer_checks import OfferRefused, accept
 from tests.routing.offers import (
     DEPOSITORY,
     HERE,

@@ -8,8 +8,8 @@ import pytest
 import responses
 from eth_abi.abi import encode
 
-from payments.routing.acceptance import OfferRefused, accept
-from payments.routing.base import NoOffer, NoOfferCode, ProviderDown
+from payments.providers.base import NoOffer, NoOfferCode, ProviderDown
+from payments.providers.offer_checks import OfferRefused, accept
 from tests.routing.offers import (
     DAI_HERE,
     DEPOSITORY,

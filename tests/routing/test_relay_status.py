@@ -8,8 +8,8 @@ import pytest
 import responses
 from solders.signature import Signature
 
-from payments.routing.base import ListedToken, ProviderDown, SwapState, SwapStatus
-from payments.routing.relay import RelayProvider
+from payments.providers.base import ListedToken, ProviderDown, SwapState, SwapStatus
+from payments.providers.relay.client import RelayProvider
 from tests.routing.offers import DAI_HERE, HERE, SOLANA, THERE, USDC_HERE, USDC_ON_SOLANA, USDC_THERE
 from tests.routing.relay_world import API, KEY, REQUEST_ID
 

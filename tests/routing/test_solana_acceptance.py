@@ -21,10 +21,10 @@ from spl.token.constants import TOKEN_PROGRAM_ID
 from spl.token.models import ApproveParams, TransferCheckedParams
 from spl.token.models import TransferParams as TokenTransferParams
 
-from chains.clients.base import Action, SolanaTransaction
+from chains.client import Action, SolanaTransaction
 from chains.models import ChainType
-from payments.routing.acceptance import OfferRefused, accept
-from payments.routing.base import Offer, Side
+from payments.providers.base import Offer, Side
+from payments.providers.offer_checks import OfferRefused, accept
 from tests.routing.offers import BRIDGE, ID, MERCHANT, NATIVE_FEE, RULES, SOLANA, USDC_ON_SOLANA, WANTED
 from tests.solana.actions import bare, whole
 

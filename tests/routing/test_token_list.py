@@ -11,8 +11,8 @@ import pytest
 from django.core.cache import cache, caches
 
 from chains.models import Chain
-from payments.routing import token_list
-from payments.routing.base import ListedToken, ProviderDown
+from payments.providers import token_list
+from payments.providers.base import ListedToken, ProviderDown
 
 HERE, THERE = 42161, 8453
 USDC = "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"

@@ -11,7 +11,7 @@ from django.utils import timezone
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import PaymentRequest
-from payments.requests import cancel_request
+from payments.requests.lifecycle import cancel_request
 from payments.sandbox import Outcome, simulate
 from tests.payments.world import make_request
 from webhooks.models import Delivery, Event

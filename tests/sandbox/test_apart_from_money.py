@@ -12,14 +12,14 @@ from chains.addresses import normalise_transaction_hash
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from merchants.services import issue_key
-from payments.finality import check_finality
 from payments.models import Payment, PaymentRequest
 from payments.sandbox import HASH_PREFIX, Outcome, simulate
-from payments.verification import verify_due
+from payments.verification.finality import check_finality
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.payments.world import Clock, look_until_decided, make_request, pay, submit
 from tests.sandbox.conftest import path
+from tests.verifying import verify_due
 from webhooks.models import Event
 
 

@@ -83,7 +83,7 @@ def test_a_payment_undone_is_flagged_once_and_calls_the_operator(
     api: Api, request_in: Callable[[str], PaymentRequest], caplog: pytest.LogCaptureFixture
 ) -> None:
     request = request_in("completed")
-    with caplog.at_level(logging.ERROR, logger="payments.finality"):
+    with caplog.at_level(logging.ERROR, logger="payments.verification.finality"):
         (payment,) = api.post(path(request), {"outcome": "reorged"}).json()["payments"]
     assert (payment["status"], payment["reorged"]) == ("completed", True)
     assert [record.message for record in caplog.records] == [

@@ -17,7 +17,7 @@ from solders.system_program import (
 )
 from solders.transaction import VersionedTransaction
 
-from chains.clients.base import SolanaInstruction, SolanaInstructions, SolanaTransaction
+from chains.client import SolanaInstruction, SolanaInstructions, SolanaTransaction
 from demo.solana.ledger import LedgerRefusal
 from tests.processes import eventually
 from tests.solana.ledger import LocalLedger

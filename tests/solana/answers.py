@@ -8,11 +8,11 @@ from typing import Any
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from chains.clients.solana_accounts import SYSTEM, TOKEN, TOKEN_2022
-from chains.clients.solana_fees import Fees
-from chains.clients.solana_payments import token_account
-from chains.clients.solana_references import reference_key
-from chains.clients.solana_transfers import Transfer, read_entry, transfers
+from chains.families.solana.accounts import SYSTEM, TOKEN, TOKEN_2022
+from chains.families.solana.references import reference_key
+from chains.families.solana.transactions.fees import Fees
+from chains.families.solana.transactions.transfers import Transfer, read_entry, transfers
+from chains.families.solana.unsigned_transfers import token_account
 
 _ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 FEE = 5_000

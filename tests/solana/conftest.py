@@ -2,8 +2,8 @@
 
 import pytest
 
-from chains.clients import get_client
-from chains.clients.base import ChainClient
+from chains.client import ChainClient
+from chains.families import get_client
 from chains.models import Chain
 from tests.solana.ledger import LocalLedger
 from tests.solana.scene import Mints, Scene, make_mints, make_scene

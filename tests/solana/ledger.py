@@ -17,7 +17,7 @@ from spl.token import instructions as spl
 from spl.token.constants import TOKEN_PROGRAM_ID
 from spl.token.models import TransferCheckedParams
 
-from chains.clients.solana_references import reference_key
+from chains.families.solana.references import reference_key
 from demo.solana import ledger, mint
 
 USDC_UNIT = 10**6

@@ -1,6 +1,6 @@
 """What a wallet holds is told in one round trip, for each token that is asked for."""
 
-from chains.clients.solana import SolanaClient
+from chains.families.solana.client import SolanaClient
 from demo.services import surfnet
 from tests.fault_proxy import proxying
 from tests.solana.accounts import make_fee_mint, open_account

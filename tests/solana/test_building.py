@@ -7,9 +7,9 @@ import pytest
 from solders.keypair import Keypair
 from solders.transaction import VersionedTransaction
 
-from chains.clients import get_client
-from chains.clients.base import ChainClient, ChainError, Refusal, TransferRefused
-from chains.clients.solana_payments import Budget
+from chains.client import ChainClient, ChainError, Refusal, TransferRefused
+from chains.families import get_client
+from chains.families.solana.unsigned_transfers import Budget
 from chains.models import Chain, Token
 from demo.solana import ledger as node_of
 from tests.solana.accounts import give_away, open_account

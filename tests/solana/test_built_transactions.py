@@ -19,7 +19,8 @@ from spl.token import instructions as spl
 from spl.token.constants import MINT_LEN, TOKEN_2022_PROGRAM_ID, TOKEN_PROGRAM_ID
 from spl.token.models import InitializeMintParams, MintToParams
 
-from chains.clients.solana_payments import (
+from chains.families.solana.references import reference_key
+from chains.families.solana.unsigned_transfers import (
     Budget,
     TokenSource,
     coin_transfer,
@@ -27,7 +28,6 @@ from chains.clients.solana_payments import (
     token_transfer,
     unsigned,
 )
-from chains.clients.solana_references import reference_key
 
 REFERENCE = bytes(range(16))
 BUDGET = Budget(units=60_000, price=1_000)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from chains.clients.base import Transfer
-from chains.clients.solana_accounts import SYSTEM, TOKEN, WRAPPED_SOL
+from chains.client import Transfer
+from chains.families.solana.accounts import SYSTEM, TOKEN, WRAPPED_SOL
 from tests.solana.answers import (
     Call,
     Ledger,

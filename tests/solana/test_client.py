@@ -6,9 +6,9 @@ import pytest
 from solders.keypair import Keypair
 
 from chains.catalogue import CatalogueError, read_catalogue, verify_catalogue
-from chains.clients import get_client
-from chains.clients.base import ChainError
-from chains.clients.solana import SolanaClient
+from chains.client import ChainError
+from chains.families import get_client
+from chains.families.solana.client import SolanaClient
 from chains.models import Chain
 from demo.services import surfnet
 from demo.services.process import REPOSITORY

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from chains.clients.base import Watch
-from chains.clients.solana import SolanaClient
-from chains.clients.solana_answers import base58_data
-from chains.clients.solana_discovery import pays
-from chains.clients.solana_entries import read_entry
-from chains.clients.solana_moves import MOST_MOVES, is_crowded
+from chains.client import Watch
+from chains.families.solana.answers import base58_data
+from chains.families.solana.client import SolanaClient
+from chains.families.solana.discovery import pays
+from chains.families.solana.transactions.entries import read_entry
+from chains.families.solana.transactions.moves import MOST_MOVES, is_crowded
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest

@@ -13,8 +13,8 @@ from spl.token import instructions as spl
 from spl.token.constants import ACCOUNT_LEN, ASSOCIATED_TOKEN_PROGRAM_ID, TOKEN_PROGRAM_ID
 from spl.token.models import CloseAccountParams, InitializeAccountParams
 
-from chains.clients.base import ChainClient, Mention, TransactionFacts, Transfer
-from chains.clients.solana_accounts import WRAPPED_SOL
+from chains.client import ChainClient, Mention, TransactionFacts, Transfer
+from chains.families.solana.accounts import WRAPPED_SOL
 from demo.solana import ledger as node_of
 from demo.solana import mint
 from tests.solana.actions import MEMO, make_table, memo

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.signature import Signature
 
-from chains.clients import get_client
-from chains.clients.base import Block, ChainError, Head, Snapshot, TransactionFacts, Transfer, Watch
-from chains.clients.rpc import Call, JsonRpc
-from chains.clients.solana_discovery import ReferenceSearch
-from chains.clients.solana_references import reference_key
+from chains.client import Block, ChainError, Head, Snapshot, TransactionFacts, Transfer, Watch
+from chains.families import get_client
+from chains.families.solana.discovery import ReferenceSearch
+from chains.families.solana.references import reference_key
 from chains.models import Chain, Token
+from chains.rpc.json_rpc import Call, JsonRpc
 from merchants.models import Merchant
-from payments.discovery import discover_due
+from payments.discovery.search import discover_due
 from payments.models import Payment, PaymentRequest
 from tests.payments.world import Clock, look_until_decided, make_request
 from tests.solana.ledger import LocalLedger, new_address, with_references

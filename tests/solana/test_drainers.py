@@ -18,9 +18,9 @@ from spl.token.models import (
     SetAuthorityParams,
 )
 
-from chains.clients.base import Action, ChainClient, Refusal, Spending, TransferRefused
-from chains.clients.solana_messages import read_message
-from chains.clients.solana_takings import takings
+from chains.client import Action, ChainClient, Refusal, Spending, TransferRefused
+from chains.families.solana.vetting.debits import takings
+from chains.families.solana.vetting.messages import read_message
 from tests.solana.accounts import give_away
 from tests.solana.actions import bare, whole
 from tests.solana.scene import PRICE, Scene

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 import pytest
 from solders.pubkey import Pubkey
 
-from chains.clients.base import Spending
-from chains.clients.solana_accounts import SYSTEM, TOKEN, WRAPPED_SOL, Account
-from chains.clients.solana_effects import RENT_ALLOWANCE, Accounts, excess
+from chains.client import Spending
+from chains.families.solana.accounts import SYSTEM, TOKEN, WRAPPED_SOL, Account
+from chains.families.solana.vetting.balance_changes import RENT_ALLOWANCE, Accounts, excess
 from demo.solana.ledger import known_key
 
 # The same in each process: tests are named by them.

@@ -12,9 +12,9 @@ from spl.token import instructions as spl
 from spl.token.constants import TOKEN_PROGRAM_ID
 from spl.token.models import ApproveParams, CloseAccountParams
 
-from chains.clients.base import ChainClient, Refusal, Spending, TransferRefused
-from chains.clients.solana_messages import programs_called, read_message
-from chains.clients.solana_takings import TakingKind, takings
+from chains.client import ChainClient, Refusal, Spending, TransferRefused
+from chains.families.solana.vetting.debits import TakingKind, takings
+from chains.families.solana.vetting.messages import programs_called, read_message
 from demo.solana import mint
 from tests.solana.accounts import open_account
 from tests.solana.actions import bare, whole

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chains.clients.base import Transfer
-from chains.clients.solana_references import reference_key
-from chains.clients.solana_transfers import read_entry, transfers
+from chains.client import Transfer
+from chains.families.solana.references import reference_key
+from chains.families.solana.transactions.transfers import read_entry, transfers
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, Payment

@@ -7,9 +7,9 @@ from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from chains.clients.base import ChainClient, Refusal, Spending, TransferRefused
-from chains.clients.solana_accounts import Account
-from chains.clients.solana_tables import read_table
+from chains.client import ChainClient, Refusal, Spending, TransferRefused
+from chains.families.solana.accounts import Account
+from chains.families.solana.vetting.tables import read_table
 from tests.solana.actions import bare, make_table, whole
 from tests.solana.scene import PRICE, Scene
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chains.clients.base import ChainError, Transfer
-from chains.clients.solana_transfers import Entry, read_entry, transfers
+from chains.client import ChainError, Transfer
+from chains.families.solana.transactions.transfers import Entry, read_entry, transfers
 from tests.solana.ledger import LocalLedger, new_address
 
 JUNK: list[Any] = [

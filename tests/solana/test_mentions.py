@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from spl.token.constants import ASSOCIATED_TOKEN_PROGRAM_ID, TOKEN_PROGRAM_ID
 
-from chains.clients import get_client
-from chains.clients.base import ChainError, Mention
-from chains.clients.solana_transfers import mentions, read_entry
+from chains.client import ChainError, Mention
+from chains.families import get_client
+from chains.families.solana.transactions.transfers import mentions, read_entry
 from chains.models import Chain
 from tests.solana.actions import MEMO, memo
 from tests.solana.ledger import LocalLedger, new_address

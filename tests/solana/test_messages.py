@@ -14,8 +14,9 @@ from solders.signature import Signature
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
-from chains.clients.base import SolanaInstruction, SolanaInstructions
-from chains.clients.solana_messages import (
+from chains.client import SolanaInstruction, SolanaInstructions
+from chains.families.solana.vetting.debits import takings
+from chains.families.solana.vetting.messages import (
     AccountUse,
     TableUse,
     highest_fee,
@@ -24,8 +25,7 @@ from chains.clients.solana_messages import (
     read_message,
     unsigned_copy,
 )
-from chains.clients.solana_tables import writable_accounts
-from chains.clients.solana_takings import takings
+from chains.families.solana.vetting.tables import writable_accounts
 from tests.solana.actions import MEMO, bare, memo, whole
 
 PAYER, OTHER, STRANGER = Keypair(), Keypair(), Keypair().pubkey()

@@ -7,7 +7,7 @@ from solders.keypair import Keypair
 
 from chains.models import Token
 from merchants.models import Merchant
-from payments.discovery import discover_due
+from payments.discovery.search import discover_due
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from tests.conftest import Api
 from tests.payments.world import Clock, look_until_decided, make_request, submit

@@ -17,7 +17,7 @@ from spl.token import instructions as spl
 from spl.token.constants import TOKEN_PROGRAM_ID
 from spl.token.models import CloseAccountParams, SyncNativeParams, TransferCheckedParams
 
-from chains.clients.base import (
+from chains.client import (
     Action,
     ChainClient,
     EvmCall,
@@ -27,7 +27,7 @@ from chains.clients.base import (
     Spending,
     TransferRefused,
 )
-from chains.clients.solana_accounts import WRAPPED_SOL
+from chains.families.solana.accounts import WRAPPED_SOL
 from demo.solana import ledger as node_of
 from tests.solana.actions import bare, make_table, memo, whole
 from tests.solana.ledger import LocalLedger, new_address, token_account

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from solders.keypair import Keypair
 
-from chains.clients import get_client
-from chains.clients.base import Watch
-from chains.clients.solana_references import reference_key, reference_of
+from chains.client import Watch
+from chains.families import get_client
+from chains.families.solana.references import reference_key, reference_of
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, PaymentRequest

@@ -5,9 +5,9 @@ import pytest
 from chains.models import Token
 from config.api.errors import ApiError
 from merchants.models import Merchant
-from payments.acceptance import accept_payment
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from payments.submission import submit_for_merchant
+from payments.submission.hashes import submit_for_merchant
+from payments.submission.merchant_acceptance import accept_payment
 from tests.payments.world import Clock, look_until_decided, make_request, submit
 from tests.solana.ledger import LocalLedger, new_address
 from tests.solana.world import decide

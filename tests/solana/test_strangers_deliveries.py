@@ -20,8 +20,8 @@ from spl.token.models import (
     MintToParams,
 )
 
-from chains.clients.base import ChainClient, Transfer
-from chains.clients.solana_wallet_programs import SQUADS_V4, anchor_code
+from chains.client import ChainClient, Transfer
+from chains.families.solana.transactions.wallet_programs import SQUADS_V4, anchor_code
 from chains.models import Token
 from demo.solana import mint
 from merchants.models import Merchant

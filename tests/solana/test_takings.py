@@ -28,8 +28,8 @@ from spl.token.models import (
     TransferParams as TokenTransferParams,
 )
 
-from chains.clients.solana_messages import COMPUTE_BUDGET, message_of
-from chains.clients.solana_takings import ASSOCIATED_TOKEN, Taking, TakingKind, takings
+from chains.families.solana.vetting.debits import ASSOCIATED_TOKEN, Taking, TakingKind, takings
+from chains.families.solana.vetting.messages import COMPUTE_BUDGET, message_of
 from tests.solana.actions import bare, memo
 
 OWNER, THIEF, MINT, SOURCE, TARGET = (Keypair().pubkey() for _ in range(5))

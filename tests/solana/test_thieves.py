@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chains.clients.base import Transfer
+from chains.client import Transfer
 from tests.solana.answers import Call, Ledger, address, minted, move, program
 
 START = 100

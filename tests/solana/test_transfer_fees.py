@@ -10,12 +10,20 @@ import pytest
 from solders.pubkey import Pubkey
 from spl.token.constants import TOKEN_2022_PROGRAM_ID
 
-from chains.clients.base import ChainError
-from chains.clients.solana import SolanaClient
-from chains.clients.solana_accounts import TOKEN, TOKEN_2022, Account
-from chains.clients.solana_entries import Entry, read_entry
-from chains.clients.solana_fees import FREE, GONE, EpochSchedule, Fees, MintFee, Rate, read_mint_fee
-from chains.clients.solana_transfers import fee_mints
+from chains.client import ChainError
+from chains.families.solana.accounts import TOKEN, TOKEN_2022, Account
+from chains.families.solana.client import SolanaClient
+from chains.families.solana.transactions.entries import Entry, read_entry
+from chains.families.solana.transactions.fees import (
+    FREE,
+    GONE,
+    EpochSchedule,
+    Fees,
+    MintFee,
+    Rate,
+    read_mint_fee,
+)
+from chains.families.solana.transactions.transfers import fee_mints
 from chains.models import Chain
 from tests.fault_proxy import Exchange, Fault, forged, proxying
 from tests.solana.accounts import make_fee_mint

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chains.clients.base import ChainError, Spending
-from chains.clients.solana import SolanaClient
+from chains.client import ChainError, Spending
+from chains.families.solana.client import SolanaClient
 from demo.services import surfnet
 from tests.fault_proxy import FaultProxy, forged, lacking, proxying
 from tests.solana.actions import bare, whole

@@ -15,7 +15,7 @@ from spl.token import instructions as spl
 from spl.token.constants import TOKEN_PROGRAM_ID
 from spl.token.models import ApproveParams, CloseAccountParams
 
-from chains.clients.base import (
+from chains.client import (
     Action,
     ChainClient,
     Refusal,
@@ -24,9 +24,9 @@ from chains.clients.base import (
     Spending,
     TransferRefused,
 )
-from chains.clients.solana_messages import read_action
-from chains.clients.solana_preparing import MOST_FEE
-from chains.clients.solana_takings import Taking, TakingKind, takings
+from chains.families.solana.vetting.debits import Taking, TakingKind, takings
+from chains.families.solana.vetting.messages import read_action
+from chains.families.solana.vetting.preparing import MOST_FEE
 from demo.solana import ledger as node_of
 from tests.solana.accounts import open_account
 from tests.solana.actions import bare, make_table, whole

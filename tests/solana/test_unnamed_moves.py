@@ -14,14 +14,14 @@ from solders.system_program import TransferParams, transfer
 from spl.token import instructions as spl
 from spl.token.constants import TOKEN_PROGRAM_ID
 
-from chains.clients.base import ChainClient, Transfer
-from chains.clients.solana_accounts import WRAPPED_SOL
-from chains.clients.solana_entries import read_entry
-from chains.clients.solana_transfers import transfers
+from chains.client import ChainClient, Transfer
+from chains.families.solana.accounts import WRAPPED_SOL
+from chains.families.solana.transactions.entries import read_entry
+from chains.families.solana.transactions.transfers import transfers
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.acceptance import accept_payment
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from payments.submission.merchant_acceptance import accept_payment
 from tests.payments.world import Clock, look_until_decided, make_request
 from tests.solana.answers import TOKEN, Call, Ledger, address, closed, coins, program
 from tests.solana.ledger import LocalLedger, new_address, token_account, with_references

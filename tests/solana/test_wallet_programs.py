@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pytest
 from solders.pubkey import Pubkey
 
-from chains.clients.base import Transfer
-from chains.clients.solana_wallet_programs import SQUADS_V3, SQUADS_V4, anchor_code, is_vault
+from chains.client import Transfer
+from chains.families.solana.transactions.wallet_programs import SQUADS_V3, SQUADS_V4, anchor_code, is_vault
 from tests.solana.answers import Call, Ledger, address, coins, minted, move, program
 
 EXECUTE = {

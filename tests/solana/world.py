@@ -1,7 +1,7 @@
 """What tests on Solana share: transactions as the checkout gets them, and payments looked at to their end."""
 
 from payments.models import Payment, PaymentRequest
-from payments.routes import build_transaction, find_routes
+from payments.routes.routes import build_transaction, find_routes
 from tests.payments.world import Clock, look_until_decided, submit
 from tests.solana.ledger import LocalLedger
 

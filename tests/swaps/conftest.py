@@ -8,7 +8,7 @@ import pytest
 from chains.models import Token
 from demo.aggregator.contracts import ROUTER
 from merchants.models import Merchant
-from payments.routing import providers
+from payments.providers import registry
 from tests.chain import RECIPIENT
 from tests.conftest import Api
 from tests.payments.world import Clock
@@ -22,8 +22,8 @@ NewCustomer = Callable[..., Customer]
 @pytest.fixture(autouse=True)
 def _providers_at_their_best() -> None:
     """No test meets a provider that rests after what another test made it do."""
-    providers._made_lifi.cache_clear()
-    providers._made_relay.cache_clear()
+    registry._made_lifi.cache_clear()
+    registry._made_relay.cache_clear()
 
 
 @pytest.fixture

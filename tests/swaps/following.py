@@ -4,15 +4,15 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from chains.clients import get_client
+from chains.families import get_client
 from chains.models import Token
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from payments.routing.providers import get_provider
+from payments.providers.registry import get_provider
 from payments.swaps.following import follow_swaps
-from payments.verification import verify_due
 from tests.payments.world import Clock
 from tests.swaps.paying import Customer
 from tests.swaps.world import SwapWorld
+from tests.verifying import verify_due
 from webhooks.models import Event
 
 

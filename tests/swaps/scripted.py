@@ -11,7 +11,7 @@ from django.utils import timezone
 from demo.aggregator.contracts import Move, deliver
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest, Quote, Route
-from payments.routing.base import ListedToken, Offer, SwapState, SwapStatus, Wanted
+from payments.providers.base import ListedToken, Offer, SwapState, SwapStatus, Wanted
 from tests.chain import LocalChain
 from tests.payments.world import Clock, make_request, submit
 from tests.swaps.following import step

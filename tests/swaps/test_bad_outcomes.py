@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from payments.routing import providers
+from payments.providers import registry
 from tests.payments.world import Clock
 from tests.swaps.conftest import NewCustomer
 from tests.swaps.following import assert_nothing_counted, follow_until_decided, pay_by_swap, step
@@ -106,7 +106,7 @@ def test_what_is_no_end_burns_no_retry_and_the_truth_completes_it(paid: Paid, st
     assert payment.status_detail
     assert not ConsumedTransfer.objects.exists()
     paid.world.aggregator.set(status="honest")
-    providers._made_lifi.cache_clear()  # as another worker, which was not turned away just now
+    registry._made_lifi.cache_clear()  # as another worker, which was not turned away just now
     assert paid.decide(payment).status == "completed"
 
 

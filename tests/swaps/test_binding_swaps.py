@@ -12,9 +12,9 @@ from eth_utils.crypto import keccak
 from chains.models import Chain
 from config.api.errors import ApiError
 from demo.contracts import deploy
-from payments.acceptance import accept_payment
 from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Route
-from payments.routing.base import SwapState
+from payments.providers.base import SwapState
+from payments.submission.merchant_acceptance import accept_payment
 from tests.payments.world import look, make_request, submit
 from tests.swaps.following import assert_nothing_counted
 from tests.swaps.scripted import SELECTOR, USDC_UNIT, Scripted, delivered, under_way

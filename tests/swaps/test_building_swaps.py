@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from eth_account import Account
 
-from chains.clients.evm import EvmClient
+from chains.families.evm.client import EvmClient
 from chains.models import Chain, Token
 from demo.aggregator.contracts import ROUTER
 from payments.models import PaymentRequest, Quote, Route

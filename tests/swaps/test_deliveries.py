@@ -7,10 +7,10 @@ import pytest
 from django.utils import timezone
 
 from chains.models import Chain
-from payments.acceptance import accept_payment
-from payments.finality import LOOKS_BEFORE_ALARM, check_finality
 from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Route
-from payments.submission import submit_hash
+from payments.submission.hashes import submit_hash
+from payments.submission.merchant_acceptance import accept_payment
+from payments.verification.finality import LOOKS_BEFORE_ALARM, check_finality
 from tests import fault_proxy
 from tests.fault_proxy import proxying
 from tests.payments.world import look_until_decided, pay, submit

@@ -9,11 +9,11 @@ import pytest
 from chains.models import Token
 from demo.aggregator.contracts import ROUTER
 from payments.swaps.following import follow_swaps
-from payments.verification import verify_due
 from tests.payments.world import Clock
 from tests.swaps.conftest import NewCustomer
 from tests.swaps.paying import Customer, quotes_asked
 from tests.swaps.world import EURC, SwapWorld
+from tests.verifying import verify_due
 from webhooks.models import Event
 
 Send = Callable[[Any], str]

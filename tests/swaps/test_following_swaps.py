@@ -6,8 +6,8 @@ import pytest
 
 from demo.aggregator.contracts import ROUTER
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from payments.routing.base import ProviderDown, SwapState, SwapStatus
-from payments.submission import retry_payment
+from payments.providers.base import ProviderDown, SwapState, SwapStatus
+from payments.submission.hashes import retry_payment
 from tests.payments.world import submit
 from tests.swaps.following import assert_nothing_counted
 from tests.swaps.scripted import USDC_UNIT, Scripted, delivered, under_way

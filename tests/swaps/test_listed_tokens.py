@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
-from chains.clients.base import TokenMetadata
-from chains.clients.evm import EvmClient
+from chains.client import TokenMetadata
+from chains.families.evm.client import EvmClient
 from chains.models import LISTED, Chain, Token
 from demo.services.anvil import CHAIN_ID
 from payments.models import Quote, Route

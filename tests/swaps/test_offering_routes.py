@@ -11,10 +11,10 @@ from chains.models import Chain, Token
 from demo.aggregator.contracts import ROUTER
 from demo.aggregator.switches import QUOTES
 from payments.models import Quote, Route
-from payments.routing.actions import from_json
-from payments.routing.asking import Choice
-from payments.routing.base import Offer
-from payments.swaps.quotes import keep_route, wanted_from
+from payments.providers.actions import from_json
+from payments.providers.asking import Choice
+from payments.providers.base import Offer
+from payments.routes.quotes import keep_route, wanted_from
 from tests.conftest import Api
 from tests.swaps.conftest import NewCustomer
 from tests.swaps.paying import code, quotes_asked
@@ -276,7 +276,7 @@ def test_a_chain_without_pinned_routers_costs_no_quote(
 def test_native_coin_that_nobody_could_prove_is_not_offered(
     new_customer: NewCustomer, dai_here: Token, swap_world: SwapWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from chains.clients.evm import EvmClient
+    from chains.families.evm.client import EvmClient
 
     customer = new_customer(swap_world.token(swap_world.second_row, "ETH"), amount="0.01")
     assert customer.routes(dai_here)

@@ -5,9 +5,9 @@ from decimal import Decimal
 import pytest
 
 from chains.models import ChainType
-from payments.routing.acceptance import OfferRefused, Rules, accept
-from payments.routing.base import NoOffer, Offer, Order, ProviderDown, Side, Wanted
-from payments.routing.lifi import LifiProvider
+from payments.providers.base import NoOffer, Offer, Order, ProviderDown, Side, Wanted
+from payments.providers.lifi.client import LifiProvider
+from payments.providers.offer_checks import OfferRefused, Rules, accept
 from tests.swaps.world import EVM_ROUTERS, SOLANA_ROUTERS, SwapWorld
 
 ASKED = 12_500_000
@@ -45,7 +45,7 @@ def offered(world: SwapWorld, wanted: Wanted) -> Offer:
     return LifiProvider(world.aggregator.url, "", "quittance").quote(wanted)
 
 
-def judge(offer: Offer, wanted: Wanted, *, from_solana: bool = False, to_solana: bool = False) -> None:
+def evaluate(offer: Offer, wanted: Wanted, *, from_solana: bool = False, to_solana: bool = False) -> None:
     routers = SOLANA_ROUTERS if from_solana else EVM_ROUTERS
     kinds = [ChainType.SOLANA if flag else ChainType.EVM for flag in (from_solana, to_solana)]
     accept(offer, wanted, Rules(*kinds, frozenset(routers["lifi"]), Decimal("0.1"), True, {}))
@@ -57,7 +57,7 @@ def test_an_honest_bridge_is_accepted(swap_world: SwapWorld, token: str, packed:
     swap_world.aggregator.set(packed=packed)
     wanted = asked(swap_world, token)
     offer = offered(swap_world, wanted)
-    judge(offer, wanted)
+    evaluate(offer, wanted)
     assert offer.must_reset_approval == (token == "USDT")
     assert (offer.spender is None) == (token == "ETH")
 
@@ -65,7 +65,7 @@ def test_an_honest_bridge_is_accepted(swap_world: SwapWorld, token: str, packed:
 @pytest.mark.parametrize("token", ["ETH", "DAI"])
 def test_an_honest_swap_on_one_chain_is_accepted(swap_world: SwapWorld, token: str) -> None:
     wanted = asked(swap_world, token, on_one_chain=True)
-    judge(offered(swap_world, wanted), wanted)
+    evaluate(offered(swap_world, wanted), wanted)
 
 
 def test_the_fast_way_is_another_than_the_cheap_one(swap_world: SwapWorld) -> None:
@@ -82,10 +82,10 @@ def test_honest_ways_to_and_from_solana_are_accepted(swap_world: SwapWorld) -> N
     here = asked(swap_world).source
     there = Side(swap_world.solana_row.pk, swap_world.solana.usdc, swap_world.solana.payer)
     outward = Wanted(here, there, ASKED)
-    judge(offered(swap_world, outward), outward, to_solana=True)
+    evaluate(offered(swap_world, outward), outward, to_solana=True)
     for paid in (there, Side(there.chain_id, "", there.account)):
         inward = Wanted(paid, asked(swap_world).target, ASKED)
-        judge(offered(swap_world, inward), inward, from_solana=True)
+        evaluate(offered(swap_world, inward), inward, from_solana=True)
 
 
 @pytest.mark.parametrize("fault", CROOKED)
@@ -93,7 +93,7 @@ def test_no_crooked_quote_is_accepted(swap_world: SwapWorld, fault: str) -> None
     swap_world.aggregator.set(quote=fault)
     wanted = asked(swap_world)
     with pytest.raises((OfferRefused, ProviderDown)):
-        judge(offered(swap_world, wanted), wanted)
+        evaluate(offered(swap_world, wanted), wanted)
 
 
 @pytest.mark.parametrize("fault", ["other_receiver_in_call", "other_minimum_in_call"])
@@ -101,7 +101,7 @@ def test_no_crooked_call_of_a_swap_on_one_chain_is_accepted(swap_world: SwapWorl
     swap_world.aggregator.set(quote=fault)
     wanted = asked(swap_world, on_one_chain=True)
     with pytest.raises(OfferRefused):
-        judge(offered(swap_world, wanted), wanted)
+        evaluate(offered(swap_world, wanted), wanted)
 
 
 @pytest.mark.parametrize("fault", ["no_quote", "filtered_out"])

@@ -18,16 +18,16 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chains.clients.base import Block, Head, Mention, Snapshot, TransactionFacts, Transfer
+from chains.client import Block, Head, Mention, Snapshot, TransactionFacts, Transfer
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Route
-from payments.requests import expire_due
-from payments.routing.base import ProviderDown, SwapState, SwapStatus
-from payments.submission import submit_hash
+from payments.providers.base import ProviderDown, SwapState, SwapStatus
+from payments.requests.lifecycle import expire_due
+from payments.submission.hashes import submit_hash
 from payments.swaps.following import follow_swaps
-from payments.verification import verify_due
 from tests.payments.world import Clock, make_request
+from tests.verifying import verify_due
 from webhooks.models import Event
 
 ROUTER = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"

@@ -7,12 +7,12 @@ from django.utils import timezone
 
 from chains.models import Chain
 from config.api.errors import ApiError
-from payments.finality import check_finality
 from payments.models import Payment, PaymentRequest
-from payments.rechecking import Recheck, look_now
-from payments.requests import cancel_request, covering_payment, expire_due
-from payments.routing.base import SwapState, SwapStatus
-from payments.submission import retry_payment, submit_hash
+from payments.providers.base import SwapState, SwapStatus
+from payments.requests.lifecycle import cancel_request, covering_payment, expire_due
+from payments.submission.hashes import retry_payment, submit_hash
+from payments.submission.rechecking import Recheck, look_now
+from payments.verification.finality import check_finality
 from tests.conftest import Api
 from tests.swaps.scripted import USDC_UNIT, Scripted, delivered, under_way
 from webhooks.models import Event

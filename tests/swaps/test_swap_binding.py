@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.clients.base import Block, Mention, TransactionFacts
-from payments.swaps import binding
-from payments.swaps.binding import BuiltQuote, Naming, names, possible_ids, quotes_named, seen_from
+from chains.client import Block, Mention, TransactionFacts
+from payments.evaluation import named_quotes
+from payments.evaluation.named_quotes import BuiltQuote, Naming, names, possible_ids, quotes_named, seen_from
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ID = bytes(range(1, 33))
@@ -187,7 +187,7 @@ def test_quotes_whose_ids_occur_nowhere_cost_one_search_each(monkeypatch: pytest
         compared.append(bound_by)
         return names(mention, bound_by, is_solana=is_solana)
 
-    monkeypatch.setattr(binding, "names", compare)
+    monkeypatch.setattr(named_quotes, "names", compare)
     mentions = [call(n.to_bytes(2) * 50) for n in range(1000)]
     mentions[500] = call(SELECTOR + ID)
     others = [quote(sha256(n.to_bytes(2)).digest(), ANOTHERS, n) for n in range(2, 300)]

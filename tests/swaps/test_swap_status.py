@@ -3,7 +3,7 @@
 import pytest
 
 from payments.models import FailureCode
-from payments.routing.base import SwapState, SwapStatus
+from payments.providers.base import SwapState, SwapStatus
 from payments.swaps.status import (
     Delivered,
     Ended,

@@ -10,17 +10,18 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from chains.clients import get_client
+from chains.families import get_client
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Transition
-from payments.routing.base import ProviderDown, SwapStatus
+from payments.providers.base import ProviderDown, SwapStatus
 from payments.swaps.followers import Followers
 from payments.swaps.following import BATCH, follow_provider, follow_swaps
-from payments.verification import claim, due_payments, verify_due, verify_on_chain
+from payments.verification.leasing import claim, due_payments
 from tests.leases import end_leases
 from tests.payments.world import look_until_decided, pay, submit
 from tests.processes import eventually
 from tests.swaps.scripted import PINNED, USDC_UNIT, Script, Scripted, delivered, under_way
 from tests.threads import at_once
+from tests.verifying import verify_due, verify_on_chain
 from webhooks.models import Event
 
 ASKED = 10 * USDC_UNIT

@@ -12,12 +12,12 @@ from django.utils import timezone
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from chains.clients.base import Block, Transfer
+from chains.client import Block, Transfer
 from demo.aggregator.contracts import ROUTER
 from demo.contracts import deploy
-from payments.acceptance import accept_payment
-from payments.binding import Bound, Claims, Delivery, Taken, Unbound, bind
+from payments.evaluation.binding import Bound, Claims, Delivery, Taken, Unbound, bind
 from payments.models import ConsumedTransfer, FailureCode, PayerProof, Payment, PaymentRequest, Route
+from payments.submission.merchant_acceptance import accept_payment
 from tests.payments.world import look_until_decided, make_request, submit
 from tests.swaps.following import assert_nothing_counted
 from tests.swaps.scripted import NATIVE, USDC_UNIT, Scripted, delivered, under_way

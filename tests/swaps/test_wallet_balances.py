@@ -9,7 +9,7 @@ from eth_account import Account
 from limits import parse
 
 from chains.models import Chain, Token
-from checkout import holdings
+from checkout.wallets import holdings
 from payments.models import PaymentRequest
 from tests.chains.faulty_node import Exchange, serving
 from tests.conftest import Api

@@ -1,7 +1,7 @@
 """What one node, or several, prove of a transaction."""
 
-from chains.clients.base import TransactionFacts, Transfer
-from chains.clients.evm import EvmClient
+from chains.client import TransactionFacts, Transfer
+from chains.families.evm.client import EvmClient
 from tests.chain import LocalChain
 
 REFERENCE, OTHER = b"r" * 16, b"o" * 16

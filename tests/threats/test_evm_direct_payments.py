@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from chains.clients.evm_signed_calls import USER_OPERATION_EVENT
-from chains.clients.evm_transfers import needs_trace, transfers
-from chains.clients.quantities import to_hex
+from chains.families.evm.quantities import to_hex
+from chains.families.evm.transactions.signed_calls import USER_OPERATION_EVENT
+from chains.families.evm.transactions.transfers import needs_trace, transfers
 from tests.threats.evm_world import call_data, transfer_data
 
 PAYER, VICTIM, PAYEE, TOKEN, OTHER = ("0x" + digits * 20 for digits in ("11", "22", "33", "44", "55"))

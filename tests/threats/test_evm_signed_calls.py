@@ -10,10 +10,11 @@ from eth_utils.address import to_checksum_address
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chains.clients import evm_transfers
-from chains.clients.evm_calls import token_call
-from chains.clients.evm_evidence import Evidence
-from chains.clients.evm_signed_calls import (
+from chains.families.evm.calls import token_call
+from chains.families.evm.quantities import to_hex
+from chains.families.evm.transactions import transfers
+from chains.families.evm.transactions.evidence import Evidence
+from chains.families.evm.transactions.signed_calls import (
     BEFORE_EXECUTION,
     EXECUTION_SUCCESS,
     MOST_CALLS,
@@ -22,8 +23,7 @@ from chains.clients.evm_signed_calls import (
     Log,
     executions,
 )
-from chains.clients.evm_transfers import TRANSFER_TOPIC
-from chains.clients.quantities import to_hex
+from chains.families.evm.transactions.transfers import TRANSFER_TOPIC
 from tests.threats.evm_world import ENTRY_POINT, NOBODY, call_data, execute, handle_ops, transfer_data
 from tests.threats.real_accounts import MULTI_SENDS, execute_batch, execute_by_mode
 
@@ -192,9 +192,9 @@ def test_a_log_of_another_operation_is_not_bound() -> None:
         logs = [BEGUN, ended(SAFE), ended(OTHER_SAFE, 1)]
         logs.insert(place, paid)
         receipt = {"logs": [raw(log) for log in logs]}
-        [transfer] = evm_transfers.transfers(transaction, receipt, evidence=known)
+        [transfer] = transfers.transfers(transaction, receipt, evidence=known)
         assert transfer.references == bound
-        [transfer] = evm_transfers.transfers(transaction, receipt)
+        [transfer] = transfers.transfers(transaction, receipt)
         assert transfer.references == (), "nothing is known of the accounts' code"
 
 
@@ -220,7 +220,7 @@ def test_calls_and_logs_have_to_match_one_for_one_with_nothing_else_called(
     batch = execute_batch(*calls)
     transaction = {"from": SAFE, "to": SAFE, "value": "0x0", "input": to_hex(batch)}
     receipt = {"logs": [raw(log) for log in paid]}
-    moved = evm_transfers.transfers(transaction, receipt, evidence=Evidence(frozenset({SAFE})))
+    moved = transfers.transfers(transaction, receipt, evidence=Evidence(frozenset({SAFE})))
     expected = ((REFERENCE,), SAFE) if is_bound else ((), "")
     assert [(t.references, t.made_by) for t in moved] == [expected] * len(amounts)
 

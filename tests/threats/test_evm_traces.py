@@ -7,22 +7,23 @@ import pytest
 import requests
 from eth_utils.address import to_checksum_address
 
-from chains.clients import evm_facts, evm_trace, evm_transfers
-from chains.clients.base import ChainError, Discovery, TransactionFacts, Transfer, Watch
-from chains.clients.evm import EvmClient
-from chains.clients.evm_facts import Found
-from chains.clients.evm_mentions import mentions
-from chains.clients.evm_trace import Trace, Untraceable, read_trace
-from chains.clients.evm_tracing import (
+from chains.client import ChainError, Discovery, TransactionFacts, Transfer, Watch
+from chains.families.evm.client import EvmClient
+from chains.families.evm.transactions import facts, transfers
+from chains.families.evm.transactions import trace as trace_reading
+from chains.families.evm.transactions.facts import Found
+from chains.families.evm.transactions.mentions import mentions
+from chains.families.evm.transactions.trace import Trace, Untraceable, read_trace
+from chains.families.evm.transactions.tracing import (
     CONFIRMATIONS,
     PRESUMED_UNABLE_AFTER_FAILURES,
     PRESUMED_UNABLE_AFTER_SECONDS,
     Mined,
     Tracer,
 )
-from chains.clients.evm_tracing import Traces as Traces_
-from chains.clients.rpc import Identity, JsonRpc
+from chains.families.evm.transactions.tracing import Traces as Traces_
 from chains.models import Token
+from chains.rpc.json_rpc import Identity, JsonRpc
 from payments.models import Payment
 from tests.chain import LocalChain
 from tests.chains.faulty_node import Exchange, Node, serving
@@ -77,7 +78,7 @@ def test_what_failed_and_what_only_borrows_code_moves_nothing() -> None:
     ]
     transaction = {"from": A, "to": B, "value": "0x0", "input": "0x"}
     trace = read_trace(frame(A, B, calls=calls))
-    moved = evm_transfers.transfers(transaction, {"logs": []}, trace)
+    moved = transfers.transfers(transaction, {"logs": []}, trace)
     assert [(t.slot, t.amount) for t in moved] == [("0.0", 7), ("0.1.0", 9)]
 
 
@@ -87,7 +88,7 @@ def test_a_trace_as_deep_as_the_chain_allows_is_read() -> None:
         tree = frame(A, B, calls=[tree])
     [(slot, value)] = values(read_trace(tree))
     assert value == 1
-    assert len(slot) <= evm_trace.LONGEST_SLOT
+    assert len(slot) <= trace_reading.LONGEST_SLOT
 
 
 def test_a_trace_of_as_many_calls_and_logs_as_a_block_pays_for_is_read() -> None:
@@ -102,11 +103,11 @@ def test_a_trace_of_as_many_calls_and_logs_as_a_block_pays_for_is_read() -> None
 def test_a_trace_that_is_too_wide_or_of_an_unknown_kind_exists_and_is_not_readable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(evm_trace, "MOST_FRAMES", 1000)
+    monkeypatch.setattr(trace_reading, "MOST_FRAMES", 1000)
     with pytest.raises(Untraceable):
-        read_trace(frame(A, B, calls=[frame(B, C, 1)] * evm_trace.MOST_FRAMES))
+        read_trace(frame(A, B, calls=[frame(B, C, 1)] * trace_reading.MOST_FRAMES))
     with pytest.raises(Untraceable):
-        read_trace(frame(A, B, logs=[log(A, B, 1)] * evm_trace.MOST_FRAMES))
+        read_trace(frame(A, B, logs=[log(A, B, 1)] * trace_reading.MOST_FRAMES))
     with pytest.raises(Untraceable):
         read_trace(frame(A, B, calls=[{**frame(B, C, 1), "type": "AUTHCALL"}]))
 
@@ -151,7 +152,7 @@ def pulling(owner: str, recipient: str, amount: int, reference: bytes = b"") -> 
 def transfers_in(tree: dict[str, Any], *logs: dict[str, Any]) -> tuple[Transfer, ...]:
     receipt = {"logs": [{**log, "logIndex": hex(place)} for place, log in enumerate(logs)]}
     transaction = {"from": A, "to": tree["to"], "value": "0x0", "input": tree["input"]}
-    return evm_transfers.transfers(transaction, receipt, read_trace(tree))
+    return transfers.transfers(transaction, receipt, read_trace(tree))
 
 
 def references(tree: dict[str, Any], *logs: dict[str, Any]) -> list[tuple[bytes, ...]]:
@@ -227,7 +228,7 @@ def test_a_log_belongs_to_the_call_that_moves_its_own_senders_tokens(
 def checked(tree: dict[str, Any], *logs: dict[str, Any]) -> Traces_:
     """Return what is left of a trace beside a receipt with these logs."""
     found = Found({"0x1": ({}, {"logs": list(logs)})}, frozenset())
-    return evm_facts.checked(found, Traces_({"0x1": read_trace(tree)}, frozenset(), frozenset()))
+    return facts.checked(found, Traces_({"0x1": read_trace(tree)}, frozenset(), frozenset()))
 
 
 def test_a_trace_whose_logs_are_not_the_receipts_can_not_be_read() -> None:
@@ -457,7 +458,7 @@ def test_long_calls_to_a_watched_contract_make_no_payment_beside_them_unreadable
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whoever relays a signed payment can put any number of such calls before it."""
-    monkeypatch.setattr(evm_trace, "_MOST_KEPT_WHOLE", 2000)
+    monkeypatch.setattr(trace_reading, "_MOST_KEPT_WHOLE", 2000)
     long = [frame(B, C, 0, "0x" + "ab" * 1000)] * 5
     payment, callback = frame(B, A, 7, "0x" + REFERENCE.hex()), frame(B, A, 8)
     calls = [*long, payment, {**frame(B, C, 0), "calls": [callback]}]
@@ -466,14 +467,14 @@ def test_long_calls_to_a_watched_contract_make_no_payment_beside_them_unreadable
     assert not trace.is_whole
     transaction = {"from": A, "to": B, "value": "0x0", "input": "0x"}
     named = mentions(transaction, (), trace, {to_checksum_address(C)})
-    direct, enclosed = evm_transfers.transfers(transaction, {"logs": []}, trace, mentions=named)
+    direct, enclosed = transfers.transfers(transaction, {"logs": []}, trace, mentions=named)
     assert (direct.references, direct.made_by) == ((REFERENCE,), to_checksum_address(B))
     assert (enclosed.amount, enclosed.made_by) == (8, "")
 
 
 def test_the_traces_that_are_kept_are_bounded_by_the_input_that_they_hold() -> None:
     tracer = Tracer(JsonRpc(["http://127.0.0.1:1"], Identity(("eth_chainId", []), lambda _: True)))
-    frame = evm_trace.Call("CALL", "0xS", "0xRouter", 0, bytes(8 * 2**20))
+    frame = trace_reading.Call("CALL", "0xS", "0xRouter", 0, bytes(8 * 2**20))
     for n in range(20):
         mined = {f"0x{n}": Mined({}, {}, "0xb")}
         tracer._keep(mined, {f"0x{n}": Trace((frame,), ())}, frozenset())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from chains.clients.evm_accounts import IMPLEMENTATION_SLOT
+from chains.families.evm.transactions.accounts import IMPLEMENTATION_SLOT
 from payments.models import PaymentRequest
 from tests.threats.evm_facts import REFERENCE, claims, facts_by, paid, unclaimed
 from tests.threats.evm_world import (

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chains.clients.evm import EvmClient
+from chains.families.evm.client import EvmClient
 from tests.fault_proxy import proxying
 from tests.threats.evm_facts import OTHER, REFERENCE, claims, facts_by, paid
 from tests.threats.evm_world import USDC_UNIT, World, call_data, transfer_data

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chains.clients.base import Snapshot
-from chains.clients.evm import EvmClient
+from chains.client import Snapshot
+from chains.families.evm.client import EvmClient
 from tests.fault_proxy import Exchange, FaultProxy, proxying
 from tests.threats.evm_facts import REFERENCE, claims, paid, unclaimed
 from tests.threats.evm_world import USDC_UNIT, World, transfer_data

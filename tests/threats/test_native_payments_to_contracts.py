@@ -3,7 +3,7 @@
 import pytest
 import requests
 
-from chains.clients.base import Transfer
+from chains.client import Transfer
 from tests.chains.faulty_node import Exchange, serving
 from tests.threats.evm_facts import REFERENCE, facts_by
 from tests.threats.evm_world import World, call_data

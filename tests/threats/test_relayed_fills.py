@@ -10,8 +10,8 @@ from contextlib import contextmanager
 import pytest
 from eth_account import Account
 
-from chains.clients.base import Transfer
-from chains.clients.evm import EvmClient
+from chains.client import Transfer
+from chains.families.evm.client import EvmClient
 from tests.fault_proxy import proxying
 from tests.threats.evm_facts import REFERENCE, claims, facts_by, paid, unclaimed
 from tests.threats.evm_world import ENTRY_POINT, USDC_UNIT, World, call_data, transfer_data

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from chains.clients.base import Mention, TransactionFacts
-from chains.clients.evm import EvmClient
+from chains.client import Mention, TransactionFacts
+from chains.families.evm.client import EvmClient
 from tests.threats.evm_world import USDC_UNIT, World, call_data, transfer_data
 from tests.threats.real_accounts import execute_batch
 

@@ -6,10 +6,10 @@ import pytest
 
 from chains.addresses import normalise_transaction_hash
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from payments.verification import verify_due
 from tests.chain import LocalChain
 from tests.payments.world import pay, submit
 from tests.threads import at_once
+from tests.verifying import verify_due
 from webhooks.models import Event
 
 THREADS = 200

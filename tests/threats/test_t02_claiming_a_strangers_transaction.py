@@ -6,9 +6,9 @@ import pytest
 
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
-from payments.verification import verify_due
 from tests.chain import LocalChain
 from tests.payments.world import Clock, look, make_request, pay, submit
+from tests.verifying import verify_due
 
 Make = Callable[..., PaymentRequest]
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from chains.clients import evm_transfers
-from chains.clients.evm_trace import read_trace
-from chains.clients.evm_transfers import SYSTEM_ADDRESS
+from chains.families.evm.transactions import transfers
+from chains.families.evm.transactions.trace import read_trace
+from chains.families.evm.transactions.transfers import SYSTEM_ADDRESS
 
 PAYER, RECIPIENT, WALLET = "0x" + "22" * 20, "0x" + "33" * 20, "0x" + "44" * 20
 REFERENCE = bytes(range(16))
@@ -27,10 +27,10 @@ def native_log(sender: str, recipient: str, amount: int) -> dict[str, Any]:
 def test_a_payment_of_native_coin_is_one_transfer() -> None:
     transaction = {"from": PAYER, "to": RECIPIENT, "value": "0x7", "input": "0x" + REFERENCE.hex()}
     receipt = {"logs": [native_log(PAYER, RECIPIENT, 7)], "gasUsed": hex(21_000 + 4 + 15 * 16)}
-    [transfer] = evm_transfers.transfers(transaction, receipt)
+    [transfer] = transfers.transfers(transaction, receipt)
     assert (transfer.slot, transfer.token, transfer.amount) == ("value", "", 7)
     assert transfer.references == (REFERENCE,)
-    assert not evm_transfers.needs_trace(transaction, receipt)
+    assert not transfers.needs_trace(transaction, receipt)
 
 
 def test_native_coin_of_an_inner_call_is_one_transfer() -> None:
@@ -39,7 +39,7 @@ def test_native_coin_of_an_inner_call_is_one_transfer() -> None:
     inner = {"type": "CALL", "from": WALLET, "to": RECIPIENT, "value": "0x7", "input": "0x" + REFERENCE.hex()}
     outer = {"type": "CALL", "from": PAYER, "to": WALLET, "value": "0x0", "input": "0x12345678"}
     trace = read_trace({**outer, "calls": [inner]})
-    [transfer] = evm_transfers.transfers(transaction, receipt, trace)
+    [transfer] = transfers.transfers(transaction, receipt, trace)
     assert (transfer.slot, transfer.token, transfer.amount) == ("0.0", "", 7)
     assert transfer.references == (REFERENCE,)
-    assert evm_transfers.needs_trace(transaction, receipt)
+    assert transfers.needs_trace(transaction, receipt)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chains.clients.evm import EvmClient
+from chains.families.evm.client import EvmClient
 from chains.models import Chain, Token
 from payments.models import ConsumedTransfer, PaymentRequest
 from tests.threats.evm_world import World, call_data, is_paid, refusal, submit_all

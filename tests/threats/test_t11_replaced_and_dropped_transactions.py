@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from chains.clients import get_client
+from chains.families import get_client
 from chains.models import Chain, Token
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
-from payments.submission import sight_for_merchant, submit_for_merchant, submit_hash
+from payments.submission.hashes import sight_for_merchant, submit_for_merchant, submit_hash
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.payments.world import Clock, look, look_until_decided, submit, unsigned

@@ -4,12 +4,12 @@ import secrets
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from chains.clients import get_client
-from chains.clients.base import Snapshot
+from chains.client import Snapshot
+from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError
 from payments.models import Payment, PaymentRequest
-from payments.submission import MAX_OPEN_PAYMENTS
+from payments.submission.hashes import MAX_OPEN_PAYMENTS
 from tests.payments.world import Clock, look, submit
 
 

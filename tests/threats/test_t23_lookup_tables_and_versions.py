@@ -9,8 +9,8 @@ from solders.instruction import Instruction
 from solders.message import MessageV0
 from solders.transaction import VersionedTransaction
 
-from chains.clients import get_client
-from chains.clients.solana_references import reference_key
+from chains.families import get_client
+from chains.families.solana.references import reference_key
 from chains.models import Chain, Token
 from demo.solana import ledger as node_of
 from merchants.models import Merchant

@@ -7,8 +7,8 @@ import pytest
 from solders.pubkey import Pubkey
 
 from chains.addresses import AddressError, normalise_address
-from chains.clients import get_client
-from chains.clients.base import Refusal, TransferRefused
+from chains.client import Refusal, TransferRefused
+from chains.families import get_client
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, PaymentRequest

@@ -1,6 +1,6 @@
 """T-25: a Token-2022 mint that keeps a part of each transfer pays with what arrives, whatever the instruction says."""
 
-from chains.clients import get_client
+from chains.families import get_client
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest

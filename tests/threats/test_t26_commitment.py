@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chains.clients import get_client
+from chains.families import get_client
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, Payment, PaymentRequest

@@ -8,7 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from chains.models import Chain, Token
-from payments.discovery import discover_due
+from payments.discovery.search import discover_due
 from payments.models import Payment, PaymentRequest
 from tests.accessibility.page_rules import assert_accessible
 from tests.chain import LocalChain

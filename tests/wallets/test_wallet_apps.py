@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from checkout.wallet_apps import wallet_apps
+from checkout.wallets.apps import wallet_apps
 from tests.pictures import picture
 from tests.wallets.conftest import TOUCHED, AddWallet, Create
 from tests.wallets.stub import NAME

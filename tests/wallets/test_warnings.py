@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from chains.clients.evm import EvmClient
+from chains.families.evm.client import EvmClient
 from tests.accessibility.page_rules import assert_accessible
 from tests.chain import LocalChain
 from tests.pictures import picture

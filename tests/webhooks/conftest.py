@@ -17,10 +17,10 @@ from django.db import transaction
 
 from merchants.models import Merchant
 from tests.webhooks.receiver import Receiver, running_receiver
-from webhooks.endpoints import Change, configure
+from webhooks.endpoints.configuration import Change, configure
+from webhooks.endpoints.secrets_at_rest import decrypt
 from webhooks.events import record_event
 from webhooks.models import Endpoint, Event
-from webhooks.secrets_at_rest import decrypt
 
 
 class Clock:

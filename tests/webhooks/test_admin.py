@@ -8,7 +8,7 @@ from django.contrib.admin.utils import quote
 from django.test import Client
 
 from tests.webhooks.receiver import Receiver, answer
-from webhooks.delivery import deliver_next
+from webhooks.dispatch.delivery import deliver_next
 from webhooks.models import Delivery, Endpoint, Event
 
 

@@ -10,11 +10,11 @@ from django.test.utils import CaptureQueriesContext
 
 from merchants.models import Merchant
 from tests.webhooks.conftest import Clock
-from webhooks.claims import MAX_IN_FLIGHT_PER_MERCHANT, claim_due, release
-from webhooks.endpoints import Change, configure
+from webhooks.dispatch.attempts import Outcome, settle, settle_all
+from webhooks.dispatch.http_client import Answer
+from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, claim_due, release
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Attempt, Delivery, Endpoint, Event
-from webhooks.outbound import Answer
-from webhooks.settlement import Outcome, settle, settle_all
 
 pytestmark = pytest.mark.django_db
 Record = Callable[..., Event]

@@ -12,13 +12,13 @@ from django.utils import timezone
 from merchants.models import Merchant
 from tests.processes import eventually
 from tests.webhooks.receiver import Receiver, answer, running_receiver
-from webhooks.claims import MAX_IN_FLIGHT_PER_MERCHANT, Claim
-from webhooks.courier import SLUGGISH_MS, Courier
-from webhooks.endpoints import Change, configure
+from webhooks.dispatch.attempts import Outcome
+from webhooks.dispatch.dispatcher import SLUGGISH_MS, Courier
+from webhooks.dispatch.http_client import Answer
+from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, Claim
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.events import record_event
 from webhooks.models import Attempt, Delivery, Endpoint, Event
-from webhooks.outbound import Answer
-from webhooks.settlement import Outcome
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Record = Callable[..., Event]

@@ -11,8 +11,8 @@ from merchants.services import issue_key
 from tests.conftest import Api
 from tests.webhooks.conftest import Clock
 from tests.webhooks.receiver import Receiver, answer
-from webhooks.delivery import deliver_next
-from webhooks.endpoints import Change, configure
+from webhooks.dispatch.delivery import deliver_next
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery, Endpoint, Event
 
 Record = Callable[..., Event]

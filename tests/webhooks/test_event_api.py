@@ -14,8 +14,8 @@ from merchants.services import issue_key
 from tests.conftest import Api
 from tests.webhooks.conftest import Clock
 from tests.webhooks.receiver import Receiver
-from webhooks.delivery import deliver_next
-from webhooks.endpoints import Change, configure
+from webhooks.dispatch.delivery import deliver_next
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.events import record_event
 from webhooks.models import Endpoint, Event
 

@@ -8,7 +8,7 @@ import pytest
 from django.db import transaction
 
 from merchants.models import Merchant
-from webhooks.endpoints import Change, configure
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.events import record_event
 from webhooks.models import Delivery, Endpoint, Event
 

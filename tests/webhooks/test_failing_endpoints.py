@@ -9,12 +9,12 @@ from django.core import mail
 
 from merchants.models import Merchant
 from tests.webhooks.conftest import Clock
-from webhooks.claims import claim_due
-from webhooks.endpoints import Change, configure
-from webhooks.failing import DISABLE_AFTER, WARN_AFTER, tell_merchants
+from webhooks.dispatch.attempts import settle
+from webhooks.dispatch.http_client import Answer
+from webhooks.dispatch.leasing import claim_due
+from webhooks.endpoints.configuration import Change, configure
+from webhooks.endpoints.health import DISABLE_AFTER, WARN_AFTER, tell_merchants
 from webhooks.models import Delivery, Endpoint, Event
-from webhooks.outbound import Answer
-from webhooks.settlement import settle
 
 pytestmark = pytest.mark.django_db
 Record = Callable[..., Event]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import REPOSITORY
-from webhooks.outbound import Answer, Rules, post
+from webhooks.dispatch.http_client import Answer, Rules, post
 
 RULES = Rules(allow_http=True, allow_private=True)
 BODY = b'{"id":"evt_1"}' + b" " * 4096

@@ -8,8 +8,8 @@ from threading import Thread
 import pytest
 
 from tests.webhooks.raw_server import RawServer, raw_server, read_request
-from webhooks.connections import MAX_IDLE_PER_RECEIVER, Connection, Kept, PlainSocket
-from webhooks.outbound import Rules, post
+from webhooks.dispatch.connections import MAX_IDLE_PER_RECEIVER, Connection, Kept, PlainSocket
+from webhooks.dispatch.http_client import Rules, post
 
 RULES = Rules(allow_http=True, allow_private=True)
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -11,12 +11,12 @@ from django.utils import timezone
 from merchants.models import Merchant
 from tests.leases import end_leases
 from tests.webhooks.conftest import Clock
-from webhooks.claims import MAX_IN_FLIGHT_PER_MERCHANT, Claim, claim_due
-from webhooks.endpoints import Change, configure
+from webhooks.dispatch.attempts import settle
+from webhooks.dispatch.http_client import Answer
+from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, Claim, claim_due
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.events import record_event
 from webhooks.models import Delivery, Endpoint, Event
-from webhooks.outbound import Answer
-from webhooks.settlement import settle
 
 Record = Callable[..., Event]
 DELIVERED = Answer(200, "", "", 12)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.webhooks.raw_server import RawServer, dribble, raw_server, read_request
 from tests.webhooks.receiver import Receiver, answer
-from webhooks.outbound import Answer, Rules, post
+from webhooks.dispatch.http_client import Answer, Rules, post
 
 OPEN = Rules(allow_http=True, allow_private=True)
 DEADLINE = 0.6

@@ -8,8 +8,8 @@ from pytest_django import Settings
 
 from config.api.errors import ApiError
 from tests.webhooks.raw_server import RawServer, raw_server
-from webhooks.outbound import Rules, check_url, post
-from webhooks.public_addresses import is_public
+from webhooks.dispatch.http_client import Rules, check_url, post
+from webhooks.dispatch.public_addresses import is_public
 
 PRODUCTION = Rules(allow_http=True, allow_private=False)
 

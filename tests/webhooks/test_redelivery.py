@@ -11,15 +11,15 @@ from merchants.models import Merchant
 from tests.leases import end_leases
 from tests.webhooks.conftest import Clock
 from tests.webhooks.receiver import Receiver, answer
-from webhooks.claims import claim_due
-from webhooks.delivery import deliver_next
-from webhooks.endpoints import Change, configure
+from webhooks.dispatch.attempts import settle
+from webhooks.dispatch.delivery import deliver_next
+from webhooks.dispatch.http_client import Answer
+from webhooks.dispatch.leasing import claim_due
+from webhooks.dispatch.redelivery import MOST_ATTEMPTS, redeliver, redeliver_failed
+from webhooks.dispatch.retry_schedule import DELAYS
+from webhooks.dispatch.test_events import record_sample, send_sample
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery, Endpoint, Event, EventType
-from webhooks.outbound import Answer
-from webhooks.redelivery import MOST_ATTEMPTS, redeliver, redeliver_failed
-from webhooks.samples import record_sample, send_sample
-from webhooks.schedule import DELAYS
-from webhooks.settlement import settle
 
 Record = Callable[..., Event]
 FAILED = Answer(500, "Answered 500.", "", 12)

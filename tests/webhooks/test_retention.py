@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from webhooks.claims import claim_due
+from webhooks.dispatch.leasing import claim_due
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.retention import KEPT, purge
 

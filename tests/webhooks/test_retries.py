@@ -9,10 +9,10 @@ import stripe
 from merchants.models import Merchant
 from tests.webhooks.conftest import Clock
 from tests.webhooks.receiver import Receiver, answer
-from webhooks.delivery import deliver_next
-from webhooks.endpoints import Change, configure
+from webhooks.dispatch.delivery import deliver_next
+from webhooks.dispatch.retry_schedule import DELAYS, JITTER, next_due
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery, Endpoint, Event
-from webhooks.schedule import DELAYS, JITTER, next_due
 
 Record = Callable[..., Event]
 MOMENT = timedelta(microseconds=1)

@@ -11,7 +11,7 @@ from merchants.models import Merchant
 from merchants.services import issue_key
 from tests.conftest import Api
 from tests.webhooks.receiver import Receiver, answer
-from webhooks.delivery import deliver_next
+from webhooks.dispatch.delivery import deliver_next
 from webhooks.models import Delivery, Endpoint, Event, EventType
 
 

@@ -8,8 +8,8 @@ from django.db import connection
 
 from merchants.models import Merchant
 from tests.conftest import Api
+from webhooks.endpoints.secrets_at_rest import decrypt, encrypt
 from webhooks.models import Endpoint
-from webhooks.secrets_at_rest import decrypt, encrypt
 
 
 def test_no_table_holds_a_secret(api: Api, merchant: Merchant) -> None:

@@ -10,11 +10,11 @@ import stripe
 from merchants.models import Merchant
 from tests.webhooks.conftest import Clock
 from tests.webhooks.receiver import Received, Receiver
-from webhooks.delivery import deliver_next
-from webhooks.endpoints import ROTATION_OVERLAP, Change, configure
+from webhooks.dispatch.delivery import deliver_next
+from webhooks.dispatch.signing import sign
+from webhooks.endpoints.configuration import ROTATION_OVERLAP, Change, configure
+from webhooks.endpoints.secrets_at_rest import decrypt
 from webhooks.models import Endpoint, Event
-from webhooks.secrets_at_rest import decrypt
-from webhooks.signing import sign
 
 Record = Callable[..., Event]
 

@@ -15,8 +15,8 @@ import pytest
 from merchants.web_addresses import WebAddress
 from tests.webhooks.name_server import NameServer, running_name_server
 from tests.webhooks.raw_server import RawServer, raw_server
-from webhooks import outbound
-from webhooks.outbound import Rules, post
+from webhooks.dispatch import http_client
+from webhooks.dispatch.http_client import Rules, post
 
 PRODUCTION = Rules(allow_http=False, allow_private=False)
 WITH_HTTP = Rules(allow_http=True, allow_private=False)
@@ -189,7 +189,7 @@ def test_a_name_that_changes_its_address_is_looked_up_once_and_called_where_it_w
         called.append(checked)
         raise ConnectionRefusedError  # tests call nobody on the Internet
 
-    monkeypatch.setattr(outbound, "connect", connect)
+    monkeypatch.setattr(http_client, "connect", connect)
     name = names.say("rebinding.hostile.example", {"A": [PUBLIC]}, {"A": ["127.0.0.1"]})
     names.asked.clear()
     answer = post(f"http://{name}/", b"{}", {}, rules=WITH_HTTP, deadline=2, resolve=names.resolve)

@@ -12,7 +12,7 @@ from merchants.models import Merchant
 from tests.leases import end_leases
 from tests.processes import beat, eventually, worker
 from tests.webhooks.receiver import running_receiver
-from webhooks.endpoints import Change, configure
+from webhooks.endpoints.configuration import Change, configure
 from webhooks.events import record_event
 from webhooks.models import Delivery, Event
 

@@ -3,8 +3,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from merchants import audit
 from merchants.services import create_merchant
+from merchants.staff import audit
 
 
 class Command(BaseCommand):

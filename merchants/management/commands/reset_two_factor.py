@@ -7,7 +7,8 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from merchants import audit, two_factor
+from merchants.sign_in import two_factor
+from merchants.staff import audit
 
 
 class Command(BaseCommand):

@@ -8,11 +8,11 @@ from django.forms import modelform_factory
 
 from chains.addresses import AddressError
 from chains.models import ChainType
-from merchants import audit
-from merchants.forms import MerchantForm
+from merchants.admin.forms import MerchantForm
 from merchants.models import Merchant
 from merchants.recipients import allow_recipients, disallow_recipients, parse_recipient
 from merchants.services import MerchantNotFound, find_merchant
+from merchants.staff import audit
 from merchants.web_addresses import parse_origin
 
 _THEME = {

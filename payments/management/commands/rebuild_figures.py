@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from payments.figures import first_day, rebuild
+from payments.stats.daily import first_day, rebuild
 
 
 class Command(BaseCommand):

@@ -13,7 +13,7 @@ from payments.models import PaymentRequest
 from tests.clients.python.conftest import RECIPIENT
 from tests.webhooks.conftest import receiver
 from tests.webhooks.receiver import Receiver
-from webhooks.delivery import deliver_next
+from webhooks.dispatch.delivery import deliver_next
 
 __all__ = ["receiver"]
 

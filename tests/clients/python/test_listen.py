@@ -14,7 +14,7 @@ from tests.clients.python.middleman import Middleman, answering, cut, cut_after_
 from tests.clients.python.running import Command, running
 from tests.webhooks.conftest import receiver
 from tests.webhooks.receiver import Received, Receiver, answer, running_receiver
-from webhooks.delivery import deliver_next
+from webhooks.dispatch.delivery import deliver_next
 from webhooks.models import Event
 
 __all__ = ["receiver"]

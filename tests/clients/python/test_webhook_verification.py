@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from quittance import SignatureVerificationError
 from quittance.webhooks import sign, verify
 
-from webhooks import signing
+from webhooks.dispatch import signing
+from webhooks.dispatch.test_events import sample_object
 from webhooks.models import EventType
-from webhooks.samples import sample_object
 
 SECRET = "whsec_" + "a" * 32
 OTHER = "whsec_" + "b" * 32

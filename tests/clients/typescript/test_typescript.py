@@ -13,9 +13,9 @@ from payments.models import PaymentRequest
 from tests.clients.typescript.conftest import PACKAGE, Program, Run
 from tests.docs.pages import samples
 from tests.processes import eventually
-from webhooks.delivery import deliver_next
-from webhooks.endpoints import Change, configure
-from webhooks.secrets_at_rest import decrypt
+from webhooks.dispatch.delivery import deliver_next
+from webhooks.endpoints.configuration import Change, configure
+from webhooks.endpoints.secrets_at_rest import decrypt
 
 README = PACKAGE / "README.md"
 

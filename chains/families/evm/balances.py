@@ -1,0 +1,153 @@
+"""What a wallet has of very many tokens, in one call that needs no contract on the chain.
+
+The call (`eth_call`) creates a contract that never comes to be: its creation code asks each token for the owner's
+balance and returns what they said as if it were the new contract's code. Each token answers within a limit of gas of
+its own and into 32 bytes of memory, so that one that reverts, loops or answers a megabyte spoils itself alone.
+
+What limits a part: creation code holds 49,152 bytes at most (EIP-3860), a contract's code 24,576 (EIP-170), which does
+not begin with 0xEF (EIP-3541) and costs 200 gas for each byte.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from chains.client import ChainError
+from chains.families.evm.calls import WORD, address_word
+from chains.families.evm.quantities import data_bytes, quantity, to_hex
+from chains.families.evm.tokens import BALANCE_OF, balance_call
+from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc, RpcFault, is_execution_failure, sound
+
+MOST_IN_A_PART = 700
+GAS_FOR_EACH = 150_000
+# How many requests it may take to ask for one token at a time, where the node will not run the call for all.
+MOST_SINGLE_ROUNDS = 3
+# In the code addresses stand one after the other: one of another length would shift all that follow.
+_ADDRESS = re.compile("0x[0-9a-fA-F]{40}")
+_ANSWER = 1 + WORD
+_DEPOSIT_GAS = 200
+_GAS_TO_END = 50_000
+_GAS_FOR_ONE = GAS_FOR_EACH + 50_000  # what a transaction costs of itself included
+# The codes with which nodes say that we ask too much of them.
+_LIMITED = {-32005, 429}
+
+_PROGRAM = """
+    60 24 60 4d 60 00 39    ; CODECOPY(0, 0x4d, 36): balanceOf(owner), as each token is called
+    60 71                   ; place: where in this code the next token's address stands
+    60 81                   ; out: where its answer goes; the byte before all answers, at 0x80, stays zero
+    5b                      ; 0x0b: JUMPDEST, with out and place on the stack
+    38 82 10                ; place < CODESIZE
+    63 %08x 5a 11     ; GAS > what has to be left
+    16 15 60 45 57          ; unless both, JUMP 0x45
+    60 14 82 60 4c 39       ; CODECOPY(0x4c, place, 20): the word at 0x40 is the address
+    60 20 81 60 01 01       ; the answer's 32 bytes go to out + 1
+    60 24 60 00             ; the call's 36 bytes are at 0
+    60 40 51                ; the address
+    62 %06x fa          ; STATICCALL, with the gas for each
+    3d 60 20 14 16          ; it succeeded, and returned 32 bytes exactly
+    81 53                   ; MSTORE8(out, that)
+    60 21 01                ; out + 33
+    90 60 14 01 90          ; place + 20
+    60 0b 56                ; JUMP 0x0b
+    5b                      ; 0x45: JUMPDEST
+    60 80 80 91 03 90 f3    ; RETURN(0x80, out - 0x80)
+"""
+
+
+def balances(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int]:
+    """Return what `owner` has of each token ("" the native coin), as this node says; unsound answers are left out.
+
+    One request for all; MOST_SINGLE_ROUNDS more where the node would not run the call, or its gas did not suffice for
+    all. Raises ChainError.
+    """
+    contracts = [token for token in dict.fromkeys(tokens) if _ADDRESS.fullmatch(token)]
+    parts = list(_parts(contracts))
+    calls: list[Call] = [("eth_getBalance", [owner, "latest"]), *(_question(owner, part) for part in parts)]
+
+    def read(answers: list[Any]) -> tuple[int, list[list[int | None]]]:
+        coins, *said = answers
+        return quantity(sound(coins)), [
+            _read(answer, len(part)) for part, answer in zip(parts, said, strict=True)
+        ]
+
+    coins, told = node.batch(calls, read)
+    found: dict[str, int | None] = {"": coins} if "" in tokens else {}
+    unasked: list[str] = []
+    for part, said in zip(parts, told, strict=True):
+        found |= zip(part, said, strict=False)
+        unasked += part[len(said) :]
+    try:
+        found |= _one_by_one(node, owner, unasked)
+    except ChainError:
+        if not any(told):
+            raise
+    return {token: balance for token, balance in found.items() if balance is not None}
+
+
+def creation_code(owner: str, tokens: Sequence[str]) -> bytes:
+    """Return the code that asks each of these tokens for the owner's balance."""
+    return (
+        _program(len(tokens))
+        + BALANCE_OF
+        + address_word(owner)
+        + b"".join(bytes.fromhex(token[2:]) for token in tokens)
+    )
+
+
+def _program(tokens: int) -> bytes:
+    """Return the assembled program; it stops while enough gas is left to pay for so many answers."""
+    to_go_on = tokens * _ANSWER * _DEPOSIT_GAS + GAS_FOR_EACH * 65 // 64 + _GAS_TO_END
+    lines = (_PROGRAM % (to_go_on, GAS_FOR_EACH)).strip().splitlines()
+    return bytes.fromhex("".join(line.partition(";")[0] for line in lines))
+
+
+def _parts(tokens: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (tokens[start : start + MOST_IN_A_PART] for start in range(0, len(tokens), MOST_IN_A_PART))
+
+
+def _question(owner: str, part: Sequence[str]) -> Call:
+    return "eth_call", [{"data": to_hex(creation_code(owner, part))}, "latest"]
+
+
+def _read(answer: Any, asked: int) -> list[int | None]:
+    """Return what the first tokens of a part said, None for no balance; none at all where the node ran no such call.
+
+    Where the gas did not suffice the last tokens were not asked.
+    """
+    if isinstance(answer, RpcFault):
+        if answer.code in _LIMITED:
+            raise ChainError(f"the node refused a call: {answer.message}")
+        return []
+    data = data_bytes(answer)
+    told, rest = divmod(len(data) - 1, _ANSWER)
+    if rest or not data or data[0] or told > asked:
+        return []
+    answers = [data[at : at + _ANSWER] for at in range(1, len(data), _ANSWER)]
+    if any(said[0] > 1 for said in answers):
+        return []
+    return [int.from_bytes(said[1:]) if said[0] == 1 else None for said in answers]
+
+
+def _one_by_one(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int | None]:
+    """Return the balances of tokens that are each asked by itself, in few requests. Raises ChainError."""
+    calls = [_single_question(owner, token) for token in tokens]
+    answers = node.batch(calls, list, at_once=max(MAX_BATCH, -(-len(calls) // MOST_SINGLE_ROUNDS)))
+    if answers and all(
+        isinstance(answer, RpcFault) and not is_execution_failure(answer) for answer in answers
+    ):
+        sound(answers[0])
+    return {token: _word(answer) for token, answer in zip(tokens, answers, strict=True)}
+
+
+def _single_question(owner: str, token: str) -> Call:
+    method, (call, block) = balance_call(token, owner)
+    return method, [{**call, "gas": hex(_GAS_FOR_ONE)}, block]
+
+
+def _word(answer: Any) -> int | None:
+    """Return the one number that a contract answered with, or None for anything else."""
+    try:
+        data = data_bytes(answer)
+    except ChainError:
+        return None
+    return int.from_bytes(data) if len(data) == WORD else None

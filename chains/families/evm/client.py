@@ -1,0 +1,333 @@
+"""The client for EVM chains: one chain asked through its nodes.
+
+Which nodes have to agree is decided in `agreement`; what is asked and how the answers are read, in the `evm_` files.
+Sources: the Ethereum execution API, ERC-20.
+"""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from eth_utils.address import to_checksum_address
+
+from chains.client import (
+    Action,
+    ChainError,
+    Discovery,
+    EvmCall,
+    NodeHealth,
+    SearchLimits,
+    Snapshot,
+    Spending,
+    TokenMetadata,
+    TransactionFacts,
+    Watch,
+)
+from chains.families.evm import balances, building, discovery, signatures, tokens
+from chains.families.evm.block_times import BlockTime, KeptHeights, last_block_until, read_block_time
+from chains.families.evm.nonces import NonceLookup
+from chains.families.evm.quantities import data_bytes, quantity
+from chains.families.evm.simulation import Simulator
+from chains.families.evm.transactions import accounts, facts, transfers
+from chains.families.evm.transactions.evidence import Doubtful, EvidenceReader, Evidences
+from chains.families.evm.transactions.loud import LoudReader
+from chains.families.evm.transactions.tracing import Alone, Mined, Tracer, Traces, traces_of
+from chains.rpc import quorum
+from chains.rpc.json_rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, sound
+from chains.rpc.nodes import WrongChain
+
+_CHAIN_ID: Call = ("eth_chainId", [])
+_HEAD: Call = ("eth_blockNumber", [])
+_MOST_SIMULATIONS = 2
+_MOST_TRIES_ALONE = 3
+_UNLIMITED = 2**256 - 1
+
+
+class EvmClient:
+    """One EVM chain, asked through its nodes. See `ChainClient` for what each method promises."""
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        chain_id: int,
+        *,
+        head_allowance: int = HEAD_ALLOWANCE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._chain_id = chain_id
+        identity = Identity(_CHAIN_ID, self._is_right_chain, (_HEAD, quantity))
+        self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
+        alone = Identity(_CHAIN_ID, self._is_right_chain)
+        self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
+        self._loud = {url: LoudReader(clock=clock) for url in urls}
+        self._heights = KeptHeights()
+        self._nonces = NonceLookup(self._rpc, clock=clock)
+        self._tracers = {url: Tracer(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls}
+        self._readers = {url: EvidenceReader(JsonRpc([url], alone, clock=clock)) for url in urls}
+
+    def health(self) -> list[NodeHealth]:
+        """Return how each node does, in the catalogue's order."""
+        return self._rpc.health()
+
+    def chain_id(self) -> int:
+        """Return the chain id that the node reports."""
+        return self._rpc.batch([_CHAIN_ID], lambda answers: quantity(sound(answers[0])))
+
+    def head(self) -> int:
+        """Return the newest block's number."""
+        return quantity(self._results([_HEAD])[0])
+
+    def look_up(
+        self, transaction_hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
+    ) -> Snapshot:
+        """Return the head and these transactions, by as many nodes as have to agree; see `_look_up`."""
+        asked = partial(
+            self._look_up,
+            with_finality=with_finality,
+            mentioning=frozenset(map(to_checksum_address, mentioning)),
+        )
+        return quorum.look_up(self._rpc, transaction_hashes, asked)
+
+    def _look_up(
+        self,
+        node: JsonRpc,
+        transaction_hashes: Sequence[str],
+        *,
+        with_finality: bool,
+        mentioning: frozenset[str] = frozenset(),
+        alone: Alone | None = None,
+    ) -> Snapshot:
+        """Return what one node says, in two rounds of questions, whatever their number, and one more for traces.
+
+        First the transactions with their receipts, then the traces of those that need one (two rounds about the state
+        for those without a trace, once each), then the head with the blocks that the receipts name, and the chain id
+        once more, since an address may have come to serve another node. A receipt counts only if the block that the
+        node has now at that height is the very block it names: otherwise the chain was reorganised between the answers,
+        and the transaction is reported as not mined. So is one whose trace could not be had now, though it may be at
+        another time.
+
+        What is too large to be read among others is left to the background (see `evm_loud`), where this is called with
+        `alone`, for one transaction.
+        """
+        if alone:
+            found = facts.fetch_alone(node, transaction_hashes[0], is_last_try=alone.is_last_try)
+        else:
+            known = self._loud[node.urls[0]].known(transaction_hashes)
+            found = facts.fetch(node, transaction_hashes, known)
+        mined = facts.mined(found, transfers.needs_trace)
+        traces = facts.checked(found, self._traces(node, mined, mentioning, alone=alone))
+        found = facts.set_apart(found, traces.loud)
+        evidences = self._evidences(node, facts.doubtful(found, traces))
+        read_alone: dict[str, TransactionFacts] = {}
+        if found.loud and not alone:
+            read_alone = self._read_alone(node, found, mentioning)
+            failing = self._loud[node.urls[0]].failing(found.loud, mentioning)
+            found = facts.without(found, failing - read_alone.keys())
+        tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
+        heights = map(hex, facts.heights(found))
+        calls: list[Call] = [("eth_getBlockByNumber", [tag, False]) for tag in [*tags, *heights]]
+
+        def read(answers: list[Any]) -> Snapshot:
+            if not self._is_right_chain(answers[0]):
+                raise WrongChain("the node serves another chain than before")
+            head, blocks = answers[1 : len(tags) + 1], answers[len(tags) + 1 :]
+            return facts.snapshot(found, traces, evidences, head, blocks, mentioning, read_alone)
+
+        return node.batch([_CHAIN_ID, *calls], read, isolating=True)
+
+    def _read_alone(
+        self, node: JsonRpc, found: facts.Found, mentioning: frozenset[str]
+    ) -> dict[str, TransactionFacts]:
+        """Return what is known by now of the loud transactions; the rest is read in the background."""
+        reader, quiet = self._loud[node.urls[0]], node.quietly()
+        reader.remember(found.loud)
+
+        def read(transaction_hash: str, failures: int) -> TransactionFacts | None:
+            alone = Alone(is_last_try=failures + 1 >= _MOST_TRIES_ALONE)
+            snapshot = self._look_up(
+                quiet, [transaction_hash], with_finality=False, mentioning=mentioning, alone=alone
+            )
+            is_usable = transaction_hash not in snapshot.contradicted
+            return snapshot.transactions[transaction_hash] if is_usable else None
+
+        blocks = {hash_: block_hash for hash_, (_, block_hash) in found.places.items()}
+        is_waiting = found.loud == found.pairs.keys()
+        return reader.facts(blocks, mentioning, read, is_waiting=is_waiting)
+
+    def _traces(
+        self, node: JsonRpc, wanted: dict[str, Mined], whole_input_of: frozenset[str], *, alone: Alone | None
+    ) -> Traces:
+        """Return these traces. Where nodes have to agree each speaks for itself; else any may tell."""
+        own = [self._tracers[url] for url in node.urls]
+        if self._rpc.size < quorum.NODES_FOR_AGREEMENT:
+            own += [tracer for tracer in self._tracers.values() if tracer not in own]
+        return traces_of(own, wanted, whole_input_of, alone=alone)
+
+    def _evidences(self, node: JsonRpc, wanted: Sequence[Doubtful]) -> Evidences:
+        """Return what this node's own state proves of these transactions."""
+        (url,) = node.urls
+        return self._readers[url].evidences(wanted) if wanted else Evidences({})
+
+    def build_transfer(
+        self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
+    ) -> dict[str, Any]:
+        """Return the unsigned transfer as hex quantities, ready for `eth_sendTransaction`.
+
+        A wallet with code is not refused for lack of coin for gas, since another account may pay for that.
+        """
+        to, value, data = transfers.encode_transfer(token, recipient, amount, reference)
+        return self._simulated(EvmCall(to, data, value), sender, token, amount, may_be_sponsored=True)
+
+    def prepare(
+        self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
+    ) -> dict[str, Any]:
+        """Return the unsigned call as hex quantities. Raises ValueError unless its value is what is to be spent."""
+        if not isinstance(action, EvmCall):
+            raise TypeError(f"{type(action).__name__} is not for an EVM chain")
+        building.check_value(action, spending)
+        if simulate:
+            transaction = self._simulated(action, sender, spending.token, spending.amount)
+            self._check_taking(action, sender, spending)
+            return transaction
+        fees = self._rpc.batch(building.fee_questions(), building.fees)
+        return building.unsigned(action, sender=sender, chain_id=self._chain_id, gas=action.gas, fees=fees)
+
+    def _simulated(
+        self, call: EvmCall, sender: str, token: str, amount: int, *, may_be_sponsored: bool = False
+    ) -> dict[str, Any]:
+        """Return the unsigned call if the wallet can make it now; raises TransferRefused."""
+        questions = building.funding_questions(call, sender, token, asks_for_code=may_be_sponsored)
+        funding = self._rpc.batch(questions, partial(building.funding, token))
+        limit = building.gas_limit(funding, amount, call)
+        return building.unsigned(call, sender=sender, chain_id=self._chain_id, gas=limit, fees=funding.fees)
+
+    def _check_taking(self, call: EvmCall, sender: str, spending: Spending) -> None:
+        """Raise TransferRefused if a node's simulation shows that the call takes more than `spending`."""
+        worth_asking = (simulator for simulator in self._simulators if simulator.is_worth_asking())
+        any(simulator.check(call, sender, spending) for simulator in islice(worth_asking, _MOST_SIMULATIONS))
+
+    def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
+        """Return what `owner` has of each token, as the first node says that can; see `evm_balances`."""
+        failure: ChainError | None = None
+        for node in self._rpc.each():
+            try:
+                return balances.balances(node, owner, tokens)
+            except ChainError as error:
+                failure = error
+        raise failure or ChainError("no node gave an answer")
+
+    def allowance(self, token: str, owner: str, spender: str) -> int:
+        """Return how many base units `spender` may move of the owner's, as the token's contract says."""
+        if token == "":
+            return _UNLIMITED
+        question = tokens.allowance_call(token, owner, spender)
+        return self._rpc.batch([question], lambda answers: tokens.word(answers[0]))
+
+    def tells_inner_calls(self) -> bool:
+        """Return whether an inner call's value can be proved: by two nodes' traces where two have to agree."""
+        needed = 2 if self._rpc.size >= quorum.NODES_FOR_AGREEMENT else 1
+        offering = (tracer for tracer in self._tracers.values() if tracer.is_offered())
+        return sum(1 for _ in islice(offering, needed)) == needed
+
+    def usual_fee(self, token: str) -> int:
+        """Return what a transfer with its reference costs in wei, by the latest block's base fee and the usual tip."""
+        return self._rpc.batch(building.fee_questions(), lambda answers: building.usual_fee(token, answers))
+
+    def may_be_unverifiable(self, sender: str) -> bool:
+        """Return whether `sender` has code of no known kind, on a chain whose nodes trace no calls."""
+        if self.tells_inner_calls():
+            return False
+        code = data_bytes(self._results([("eth_getCode", [sender, "latest"])])[0])
+        return code != b"" and not accounts.is_listed(code)
+
+    def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
+        """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
+        calls = [call for contract in addresses for call in tokens.metadata_calls(contract)]
+        # Read outside the batch: a contract that is no token is not the node's fault.
+        return tokens.metadata(self._answers(calls))
+
+    def recipient_problem(self, recipient: str) -> str | None:  # noqa: ARG002 - the interface
+        """Return None: any address can hold coins and tokens, and what can't was refused by its form."""
+        return None
+
+    def transaction_counts(self, senders: Sequence[str]) -> dict[str, int]:
+        """Return each sender's next nonce in mined blocks; the lower where two nodes have to agree and do not."""
+        calls: list[Call] = [("eth_getTransactionCount", [sender, "latest"]) for sender in senders]
+
+        def counts(answers: list[Any]) -> list[int]:
+            return [quantity(sound(answer)) for answer in answers]
+
+        said = quorum.ask_enough(self._rpc, lambda node: node.batch(calls, counts))
+        return dict(zip(senders, map(min, zip(*said, strict=True)), strict=True))
+
+    def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
+        """Return the hash of the sender's transaction with this nonce, as the first node says that can tell."""
+        return self._nonces.transaction(sender, nonce)
+
+    def is_signed_by(self, address: str, message: str, signature: str) -> bool:
+        """Return whether `address` signed `message` (EIP-191), or as a contract says that it did (EIP-1271).
+
+        A contract is asked through as many nodes as have to agree: one alone could give its payments to a stranger.
+        """
+
+        def as_one_node_says(node: JsonRpc) -> bool:
+            return signatures.is_signed_by_contract(
+                address, message, signature, lambda calls: node.batch(calls, list)
+            )
+
+        return signatures.is_signed_by_key(address, message, signature) or quorum.ask_until_agreed(
+            self._rpc, as_one_node_says
+        )
+
+    def block_at(self, moment: datetime) -> int:
+        """Return a height at or before `moment`; the lower of two where nodes have to agree."""
+        time = int(moment.timestamp())
+
+        def find(node: JsonRpc) -> int:
+            def block(tag: str) -> BlockTime:
+                question: Call = ("eth_getBlockByNumber", [tag, False])
+                # Read outside the batch: a node without old blocks is healthy.
+                return read_block_time(sound(node.batch([question], list)[0]))
+
+            return last_block_until(time, block("latest"), lambda height: block(hex(height)))
+
+        return self._heights.get(time, lambda: min(quorum.ask_enough(self._rpc, find)))
+
+    def search_limits(self) -> SearchLimits:
+        """Return how much is searched at once: by ranges of blocks."""
+        return discovery.LIMITS
+
+    def discover(
+        self, watches: Sequence[Watch], *, since_block: int | None, until_block: int | None = None
+    ) -> Discovery:
+        """Return transactions that carry a watched reference, by the recipients' `Transfer` logs in a bounded range."""
+        latest = self.head() if until_block is None else until_block
+        blocks = discovery.block_range(since_block, latest)
+        if blocks is None:
+            return Discovery((), since_block or 0)
+        search = discovery.Search(watches)
+        search.run(self._rpc, *blocks)
+        candidates = search.candidates(self._rpc)
+        if not candidates:
+            return Discovery((), search.next_block, search.unreadable)
+        asked = partial(self._look_up, with_finality=False)
+        looked_up = quorum.look_up(self._rpc, sorted(candidates), asked)
+        found = discovery.matches(candidates, looked_up)
+        return Discovery(found, search.next_block, search.unreadable)
+
+    def _answers(self, calls: Sequence[Call]) -> list[Any]:
+        """Return what a node answered to each call, its own errors included."""
+        return self._rpc.batch(calls, list)
+
+    def _results(self, calls: Sequence[Call]) -> list[Any]:
+        """Return the results of calls none of which may fail."""
+        return self._rpc.batch(calls, lambda answers: [sound(answer) for answer in answers])
+
+    def _is_right_chain(self, answer: Any) -> bool:
+        try:
+            return quantity(answer) == self._chain_id
+        except ChainError:
+            return False

@@ -1,0 +1,171 @@
+"""Queries for logs that adapt to what a node answers: a range of blocks, some recipients, some tokens.
+
+Nodes limit the range, the number of results, the size of the answer or the number of topics, each in words and codes of
+its own. So whatever a query failed of, it is halved, and the size that worked is remembered of the node. A query that
+can't be halved any further is unreadable, if the node answers another about the same block: who sends dust can make it
+so, and must not stop the search for others.
+"""
+
+import re
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chains.client import ChainError
+from chains.families.evm.quantities import address, data_bytes, hash32, quantity, to_hex
+from chains.families.evm.transactions.transfers import TRANSFER_TOPIC
+from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, Unread
+from chains.rpc.nodes import Limiting
+
+_IS_RATE = re.compile(r"rate.?limit|too many requests|request limit|compute unit|throttl", re.IGNORECASE)
+_NOTHING = "0x" + "00" * 31 + "01"  # a topic that no event has
+
+
+@dataclass(frozen=True)
+class Region:
+    """Part of the chain's transfers: blocks from `first` to `last`, the recipients and the tokens."""
+
+    first: int
+    last: int
+    recipients: tuple[str, ...]
+    tokens: tuple[str, ...]
+
+    def halves(self) -> list["Region"]:
+        """Return a single block's region in two, by recipients or else by tokens; itself if it can't be halved."""
+        if len(self.recipients) > 1:
+            return self.by_recipients((len(self.recipients) + 1) // 2)
+        middle = len(self.tokens) // 2
+        parts = [self.tokens[:middle], self.tokens[middle:]] if middle else [self.tokens]
+        return [replace(self, tokens=part) for part in parts]
+
+    def by_recipients(self, most: int) -> list["Region"]:
+        """Return the region in parts of at most so many recipients."""
+        return [
+            replace(self, recipients=self.recipients[start : start + most])
+            for start in range(0, len(self.recipients), most)
+        ]
+
+
+@dataclass(frozen=True)
+class FoundLog:
+    """A log that has the shape of a token's transfer of more than nothing."""
+
+    block: int
+    transaction_hash: str
+    token: str
+    recipient: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The logs of a region up to the block `last`, but for the parts of it that are `unreadable`."""
+
+    last: int
+    logs: tuple[FoundLog, ...]
+    unreadable: tuple[Region, ...]
+
+
+class _TooWide(Exception):
+    """The node does not answer for so many blocks."""
+
+
+def query(node: JsonRpc, region: Region) -> Answer:
+    """Return the logs of a region, or of its first blocks, as one node has them.
+
+    Raises ChainError where the node answers no query at all.
+    """
+    limits = node.log_limits
+    region = replace(region, last=min(region.last, region.first + limits.blocks.size - 1))
+    checked = False
+    while True:
+        try:
+            answer = _query(node, region, is_checked=checked)
+        except _TooWide:
+            checked = True
+            blocks = region.last - region.first + 1
+            limits.blocks.failed(blocks)
+            region = replace(region, last=region.first + blocks // 2 - 1)
+        else:
+            limits.blocks.worked(region.last - region.first + 1)
+            return answer
+
+
+def _query(node: JsonRpc, region: Region, *, is_checked: bool) -> Answer:
+    limits = node.log_limits
+    pending = deque([region])
+    logs: list[FoundLog] = []
+    unreadable: list[Region] = []
+    while pending:
+        part = pending.popleft()
+        if len(part.recipients) > limits.recipients.size:
+            pending.extendleft(reversed(part.by_recipients(limits.recipients.size)))
+            continue
+        result = _result(node, part)
+        if isinstance(result, list):
+            logs += [log for entry in result if (log := _read(entry, part)) is not None]
+            limits.recipients.worked(len(part.recipients))
+            continue
+        if not is_checked:
+            _check(node, part.first)
+            is_checked = True
+        if part.last > part.first:
+            raise _TooWide
+        if len(part.recipients) > 1:
+            limits.recipients.failed(len(part.recipients))
+        smaller = part.halves()
+        if len(smaller) > 1:
+            pending.extendleft(reversed(smaller))
+        else:
+            unreadable.append(part)
+    return Answer(region.last, tuple(logs), tuple(unreadable))
+
+
+def _result(node: JsonRpc, part: Region) -> list[Any] | None:
+    """Return the logs, None where the node refuses this query. Raises ChainError where the node itself is at fault."""
+    topics = [to_hex(TRANSFER_TOPIC), None, [_topic(recipient) for recipient in part.recipients]]
+    return _logs(node, _call(part.first, part.last, topics, part.tokens))
+
+
+def _check(node: JsonRpc, block: int) -> None:
+    """Raise ChainError unless the node answers a query about this block that has no results.
+
+    Otherwise it is the node that fails, and neither is its limit learned nor a block passed over.
+    """
+    if _logs(node, _call(block, block, [_NOTHING], ())) is None:
+        raise ChainError("the node answers no query for logs")
+
+
+def _logs(node: JsonRpc, call: Call) -> list[Any] | None:
+    (result,) = node.batch([call], list, isolating=True)
+    if isinstance(result, RpcFault):
+        if _IS_RATE.search(result.message):
+            raise Limiting("the node is limiting our rate")
+        return None
+    if isinstance(result, Unread):
+        return None
+    if not isinstance(result, list):
+        raise ChainError("the node's answer is not a list of logs")
+    return result
+
+
+def _call(first: int, last: int, topics: list[Any], tokens: Sequence[str]) -> Call:
+    wanted = {"fromBlock": hex(first), "toBlock": hex(last), "topics": topics}
+    return ("eth_getLogs", [{**wanted, "address": list(tokens)} if tokens else wanted])
+
+
+def _read(entry: Any, part: Region) -> FoundLog | None:
+    """Return the log, None where it moved nothing or has another shape. Raises ChainError."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("topics"), list):
+        raise ChainError("the node's answer is not a list of logs")
+    topics, amount = [data_bytes(topic) for topic in entry["topics"]], data_bytes(entry.get("data"))
+    block, transaction_hash = quantity(entry.get("blockNumber")), hash32(entry.get("transactionHash"))
+    if len(topics) != 3 or len(topics[2]) != 32 or len(amount) != 32 or not any(amount):
+        return None
+    if not part.first <= block <= part.last:
+        raise ChainError("the node's answer has logs of other blocks")
+    return FoundLog(block, transaction_hash, address(entry.get("address")), address(to_hex(topics[2][12:])))
+
+
+def _topic(address: str) -> str:
+    return "0x" + address[2:].lower().rjust(64, "0")

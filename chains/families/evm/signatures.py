@@ -1,0 +1,73 @@
+"""Whether an EVM account signed a message: by its key (EIP-191), or by its contract's own word (EIP-1271)."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from eth_abi.abi import encode
+from eth_account import Account
+from eth_account.messages import encode_defunct
+from eth_keys.exceptions import BadSignature
+from eth_utils.crypto import keccak
+from eth_utils.exceptions import ValidationError
+
+from chains.client import ChainError
+from chains.families.evm.quantities import data_bytes, to_hex
+from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure
+
+_REVERTED = re.compile(r"revert|out of gas|invalid opcode|EVM error", re.IGNORECASE)
+# isValidSignature(bytes32,bytes) answers with its own selector where the signature is right.
+_IS_VALID_SIGNATURE = bytes.fromhex("1626ba7e")
+_WORD = 32
+_YES = _IS_VALID_SIGNATURE.ljust(_WORD, b"\0")
+_LONGEST_SIGNATURE = 4096
+# EIP-1271 sets no limit, and the wallets in use need far less. Without one, a contract that only burns gas would keep a
+# node busy for longer than its answer is waited for.
+_MOST_GAS = 10_000_000
+
+
+def is_signed_by_key(address: str, message: str, signature: str) -> bool:
+    """Return whether the key of `address` signed `message` (EIP-191). No node is asked."""
+    raw = _read(signature)
+    if raw is None or len(raw) != 65:
+        return False
+    try:
+        return bool(Account.recover_message(encode_defunct(text=message), signature=raw) == address)
+    except (BadSignature, ValidationError, ValueError):
+        return False
+
+
+def is_signed_by_contract(
+    address: str, message: str, signature: str, answers: Callable[[Sequence[Call]], list[Any]]
+) -> bool:
+    """Return whether the contract at `address` says that it signed `message` (EIP-1271); `answers` asks the chain."""
+    raw = _read(signature)
+    if raw is None:
+        return False
+    (code,) = answers([("eth_getCode", [address, "latest"])])
+    if isinstance(code, RpcFault):
+        raise ChainError(f"the node refused a call: {code.message}")
+    if code in ("0x", "0x0"):
+        return False
+    body = message.encode()
+    digest = keccak(b"\x19Ethereum Signed Message:\n" + str(len(body)).encode() + body)
+    data = _IS_VALID_SIGNATURE + encode(["bytes32", "bytes"], [digest, raw])
+    (answer,) = answers(
+        [("eth_call", [{"to": address, "data": to_hex(data), "gas": hex(_MOST_GAS)}, "latest"])]
+    )
+    if (
+        isinstance(answer, RpcFault)
+        and not is_execution_failure(answer)
+        and not _REVERTED.search(answer.message)
+    ):
+        raise ChainError(f"the node refused a call: {answer.message}")
+    # A contract that reverts says no. One that answers with what it was asked begins with the selector too.
+    return not isinstance(answer, RpcFault) and data_bytes(answer)[:_WORD] == _YES
+
+
+def _read(signature: str) -> bytes | None:
+    try:
+        raw = data_bytes(signature)
+    except ChainError:
+        return None
+    return raw if len(raw) <= _LONGEST_SIGNATURE else None

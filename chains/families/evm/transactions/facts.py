@@ -1,0 +1,360 @@
+"""What one node says of transactions, made facts: which block each is in, what it moved, which contracts it called.
+
+An answer that makes no sense is no answer (ChainError). One transaction's answers never spoil another's.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from chains.client import Block, ChainError, Head, Snapshot, TransactionFacts
+from chains.families.evm.quantities import address, hash32, json_object, quantity
+from chains.families.evm.transactions import binding, transfers
+from chains.families.evm.transactions.evidence import NO_EVIDENCE, Doubtful, Evidences
+from chains.families.evm.transactions.intended import effect, intended
+from chains.families.evm.transactions.mentions import mentions
+from chains.families.evm.transactions.tracing import Mined, Traces
+from chains.rpc.json_rpc import BrokenOff, Call, JsonRpc, RpcFault, TooLarge, Unread, Why, is_too_large, sound
+
+# Receipts from before Byzantium tell no status; what is not said to have succeeded has not.
+_NO_STATUS = "0x0"
+
+NeedsTrace = Callable[[dict[str, Any], dict[str, Any]], bool]
+# A transaction with its receipt, if it has one; None where the node knows no such transaction.
+Pair = tuple[dict[str, Any], dict[str, Any] | None] | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a node says of each transaction; `odd` are those that it could say nothing sound of.
+
+    The receipts of `loud` ones have to be read alone: their pairs hold no receipt, and `places` the heights and hashes
+    of the blocks that the node puts them in. Those of `unreadable` ones can't be read even so.
+    """
+
+    pairs: dict[str, Pair]
+    odd: frozenset[str] = frozenset()
+    loud: frozenset[str] = frozenset()
+    places: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    unreadable: frozenset[str] = frozenset()
+
+
+def fetch(node: JsonRpc, transaction_hashes: Sequence[str], loud: Collection[str]) -> Found:
+    """Ask a node for these transactions with their receipts, of the `loud` ones without. Raises ChainError.
+
+    One odd answer spoils its own transaction alone; nothing but odd ones, the node.
+    """
+    calls: list[Call] = []
+    for transaction_hash in transaction_hashes:
+        calls.append(("eth_getTransactionByHash", [transaction_hash]))
+        if transaction_hash not in loud:
+            calls.append(("eth_getTransactionReceipt", [transaction_hash]))
+
+    def read(answers: list[Any]) -> Found:
+        given = iter(answers)
+        both = {
+            wanted: (next(given), None if wanted in loud else next(given)) for wanted in transaction_hashes
+        }
+        return _found(both, frozenset(loud))
+
+    return node.batch(calls, read, isolating=True)
+
+
+def fetch_alone(node: JsonRpc, transaction_hash: str, *, is_last_try: bool) -> Found:
+    """Ask a node for one transaction, whatever the size of its receipt. Raises ChainError.
+
+    On the last try a receipt that breaks off counts as unreadable.
+    """
+    found = fetch(node, [transaction_hash], {transaction_hash})
+    pair = found.pairs.get(transaction_hash)
+    if not pair or transaction_hash not in found.places:
+        return found
+    try:
+        receipt = node.stream(("eth_getTransactionReceipt", [transaction_hash]), _compact)
+        if is_too_large(receipt):
+            raise TooLarge("the node does not send a receipt of this size")
+    except TooLarge as error:
+        if isinstance(error, BrokenOff) and not is_last_try:
+            raise
+        return replace(found, unreadable=frozenset({transaction_hash}))
+    return Found({transaction_hash: _pair(transaction_hash, pair[0], receipt)})
+
+
+def _compact(part: dict[str, Any]) -> Any:
+    """Return what is kept of one object of a receipt: of a log only what it says."""
+    return transfers.read_log(part) if "topics" in part else part
+
+
+def _found(answers: Mapping[str, tuple[Any, Any]], loud: frozenset[str]) -> Found:
+    pairs: dict[str, Pair] = {}
+    places: dict[str, tuple[int, str]] = {}
+    alone: set[str] = set()
+    failure: ChainError | None = None
+    for wanted, (transaction, receipt) in answers.items():
+        is_loud = wanted in loud or (isinstance(receipt, Unread) and receipt.why is not Why.UNASKED)
+        try:
+            pairs[wanted] = pair = _pair(wanted, transaction, None if is_loud else receipt)
+            if is_loud and pair and (place := _place(pair[0])):
+                places[wanted] = place
+        except ChainError as error:
+            failure = error
+            pairs.pop(wanted, None)
+            continue
+        if is_loud:
+            alone.add(wanted)
+            failure = failure or (receipt.error if isinstance(receipt, Unread) else None)
+    receipts = [receipt for _, receipt in answers.values()]
+    is_any_large = any(isinstance(receipt, Unread) and receipt.may_be_large for receipt in receipts)
+    is_any_read = any(not isinstance(receipt, Unread) for receipt in receipts)
+    if failure is not None and (not pairs or not (is_any_large or is_any_read)):
+        raise failure
+    odd = frozenset(wanted for wanted in answers if wanted not in pairs)
+    return Found(pairs, odd, frozenset(alone), places)
+
+
+def _place(transaction: dict[str, Any]) -> tuple[int, str] | None:
+    """Return the height and the hash of the block that the node puts the transaction in; None while it is not mined."""
+    if transaction.get("blockHash") is None or transaction.get("blockNumber") is None:
+        return None
+    return quantity(transaction["blockNumber"]), hash32(transaction["blockHash"])
+
+
+def _pair(wanted: str, transaction: Any, receipt: Any) -> Pair:
+    transaction, receipt = sound(transaction), sound(receipt)
+    if transaction is None:
+        if receipt is not None:
+            raise ChainError("the node has a receipt for a transaction that it does not know")
+        return None
+    transaction = json_object(transaction)
+    if hash32(transaction.get("hash")) != wanted:
+        raise ChainError("the node answered with another transaction")
+    if receipt is None or json_object(receipt).get("blockNumber") is None:
+        return transaction, None
+    if hash32(receipt.get("transactionHash")) != wanted:
+        raise ChainError("the node answered with another transaction's receipt")
+    quantity(receipt["blockNumber"])
+    hash32(receipt.get("blockHash"))
+    quantity(receipt.get("status", _NO_STATUS))
+    return transaction, receipt
+
+
+def set_apart(found: Found, loud: Collection[str]) -> Found:
+    """Return the same with these mined transactions among the loud ones: their traces have to be read alone."""
+    if not loud:
+        return found
+    places, pairs = dict(found.places), dict(found.pairs)
+    for hash_ in loud:
+        if (pair := found.pairs.get(hash_)) and pair[1]:
+            pairs[hash_] = (pair[0], None)
+            places[hash_] = quantity(pair[1]["blockNumber"]), hash32(pair[1].get("blockHash"))
+    return replace(found, pairs=pairs, places=places, loud=found.loud | frozenset(loud))
+
+
+def without(found: Found, failing: Collection[str]) -> Found:
+    """Return the same without these: this node shows nothing of them, so that another is to be asked."""
+    pairs = {hash_: pair for hash_, pair in found.pairs.items() if hash_ not in failing}
+    places = {hash_: place for hash_, place in found.places.items() if hash_ not in failing}
+    return replace(found, pairs=pairs, places=places, odd=found.odd | frozenset(failing))
+
+
+def mined(found: Found, is_wanted: NeedsTrace) -> dict[str, Mined]:
+    """Return the successful transactions among them of which a trace is wanted."""
+    return {
+        hash_: Mined(pair[0], pair[1], hash32(pair[1].get("blockHash")))
+        for hash_, pair in found.pairs.items()
+        if pair and pair[1] and _succeeded(pair[1]) and is_wanted(pair[0], pair[1])
+    }
+
+
+def heights(found: Found) -> list[int]:
+    """Return the heights that the receipts name, and those of the transactions whose receipts are read alone."""
+    named = {quantity(pair[1]["blockNumber"]) for pair in found.pairs.values() if pair and pair[1]}
+    return sorted(named | {height for height, _ in found.places.values()})
+
+
+def checked(found: Found, traces: Traces) -> Traces:
+    """Return the traces without those that are not complete.
+
+    A trace that does not report logs counts as missing; one whose logs are not the receipt's can't be read.
+    """
+    told = dict(traces.told)
+    missing, unreadable = set(traces.missing), set(traces.unreadable)
+    for hash_, trace in traces.told.items():
+        pair = found.pairs.get(hash_)
+        if pair is None or pair[1] is None:
+            continue
+        with suppress(ChainError):  # reading the receipt will raise it again
+            logs = transfers.logs_of(pair[1])
+            if not binding.is_complete(transfers.token_transfers(logs), logs, trace):
+                (missing if trace.logs is None else unreadable).add(hash_)
+                del told[hash_]
+    return replace(traces, told=told, missing=frozenset(missing), unreadable=frozenset(unreadable))
+
+
+def doubtful(found: Found, traces: Traces) -> list[Doubtful]:
+    """Return the transactions without a trace of which a node's state may prove more."""
+    questions: list[Doubtful] = []
+    for hash_ in sorted(traces.missing | traces.unreadable):
+        transaction, receipt = found.pairs.get(hash_) or (None, None)
+        if transaction is None or receipt is None:
+            continue
+        with suppress(ChainError):
+            is_unreadable = hash_ in traces.unreadable
+            question = transfers.doubtful(transaction, receipt, is_trace_unreadable=is_unreadable)
+            questions += [question] if question else []
+    return questions
+
+
+def snapshot(
+    found: Found,
+    traces: Traces,
+    evidences: Evidences,
+    head: Sequence[Any],
+    blocks: Sequence[Any],
+    mentioning: Collection[str] = (),
+    read_alone: Mapping[str, TransactionFacts] | None = None,
+) -> Snapshot:
+    """Return the facts, given the head's blocks and the blocks at `heights(found)`, as the node has them now.
+
+    `read_alone` holds the facts of loud transactions. Those of which nothing is known yet are `contradicted`, as is
+    every other of which there is no usable answer.
+    """
+    now, unknown = _blocks(heights(found), blocks)
+    alone = read_alone or {}
+    odd = set(found.odd) | {wanted for wanted, (height, _) in found.places.items() if height in unknown}
+    facts: dict[str, TransactionFacts | None] = dict.fromkeys(found.odd)
+    for wanted, pair in found.pairs.items():
+        try:
+            if pair and pair[1] and quantity(pair[1]["blockNumber"]) in unknown:
+                raise ChainError("the node does not show the block")
+            facts[wanted] = _facts(wanted, pair, now, traces, evidences, mentioning)
+        except ChainError:
+            facts[wanted] = None
+            odd.add(wanted)
+            continue
+        if pair and wanted in found.places and now.get(found.places[wanted][0]):
+            block = now[found.places[wanted][0]]
+            if block.hash != found.places[wanted][1]:
+                continue
+            if wanted in found.unreadable:
+                facts[wanted] = _unreadable(wanted, pair[0], block)
+            elif wanted in alone:
+                facts[wanted] = replace(alone[wanted], block=block)
+            else:
+                odd.add(wanted)
+    return Snapshot(_head(head), facts, ((traces.unanswered | evidences.unanswered) - found.loud) | odd)
+
+
+def _blocks(heights: Sequence[int], answers: Sequence[Any]) -> tuple[dict[int, Block], set[int]]:
+    """Return the blocks at these heights, and the heights of which there is no usable answer.
+
+    Raises ChainError where there is none at all.
+    """
+    blocks: dict[int, Block] = {}
+    unknown: set[int] = set()
+    failure: ChainError | None = None
+    for height, answer in zip(heights, answers, strict=True):
+        if answer is None:
+            continue
+        try:
+            block = _block(sound(answer))
+        except ChainError as error:
+            unknown.add(height)
+            failure = error
+        else:
+            blocks[block.number] = block
+    if failure is not None and not blocks:
+        raise failure
+    return blocks, unknown
+
+
+def _unreadable(wanted: str, transaction: dict[str, Any], block: Block) -> TransactionFacts:
+    sender, nonce = address(transaction.get("from")), quantity(transaction.get("nonce"))
+    return TransactionFacts(
+        wanted,
+        sender,
+        nonce,
+        block,
+        succeeded=False,
+        transfers=(),
+        is_complete=False,
+        effect=effect(transaction),
+        is_readable=False,
+    )
+
+
+def _facts(
+    wanted: str,
+    pair: Pair,
+    blocks: dict[int, Block],
+    traces: Traces,
+    evidences: Evidences,
+    mentioning: Collection[str],
+) -> TransactionFacts | None:
+    if pair is None:
+        return None
+    transaction, receipt = pair
+    block = blocks.get(quantity(receipt["blockNumber"])) if receipt else None
+    is_there = receipt is not None and block is not None and hash32(receipt.get("blockHash")) == block.hash
+    waiting = TransactionFacts(
+        wanted,
+        address(transaction.get("from")),
+        quantity(transaction.get("nonce")),
+        None,
+        succeeded=False,
+        transfers=(),
+        effect=effect(transaction),
+    )
+    if receipt is None or not is_there or wanted in traces.unanswered | evidences.unanswered:
+        own_call = mentions(transaction, (), None, mentioning).all
+        return replace(waiting, intended=intended(transaction), mentions=own_call)
+    trace, is_unreadable = traces.told.get(wanted), wanted in traces.unreadable
+    found = mentions(transaction, transfers.logs_of(receipt), trace, mentioning)
+    mined = replace(waiting, block=block, succeeded=_succeeded(receipt), mentions=found.all)
+    if not mined.succeeded:
+        return mined
+    evidence = evidences.found.get(wanted, NO_EVIDENCE)
+    moved = transfers.transfers(
+        transaction,
+        receipt,
+        trace,
+        is_trace_unreadable=is_unreadable,
+        evidence=evidence,
+        mentions=found,
+    )
+    is_shown = trace is None or trace.is_whole
+    is_complete = (
+        is_shown
+        and not is_unreadable
+        and (
+            wanted not in traces.missing
+            or transfers.is_complete_without_trace(transaction, receipt, evidence)
+        )
+    )
+    return replace(mined, transfers=moved, is_complete=is_complete)
+
+
+def _succeeded(receipt: dict[str, Any]) -> bool:
+    return quantity(receipt.get("status", _NO_STATUS)) == 1
+
+
+def _head(answers: Sequence[Any]) -> Head:
+    """Return the head; a node that does not know a tag leaves it unknown rather than guessed."""
+    latest = _block(json_object(sound(answers[0])))
+    numbers = [
+        None if isinstance(answer, RpcFault) or answer is None else _block(json_object(answer)).number
+        for answer in answers[1:]
+    ]
+    safe, finalized = numbers if numbers else (None, None)
+    return Head(latest.number, safe, finalized)
+
+
+def _block(answer: Any) -> Block:
+    block = json_object(answer)
+    try:
+        time = datetime.fromtimestamp(quantity(block.get("timestamp")), UTC)
+    except (OverflowError, ValueError, OSError) as error:
+        raise ChainError("the node's block has an impossible time") from error
+    return Block(quantity(block.get("number")), hash32(block.get("hash")), time)

@@ -1,0 +1,61 @@
+"""What a transaction asks for by its own bytes, before or after it is mined."""
+
+from typing import Any
+
+from eth_utils.crypto import keccak
+
+from chains.client import Transfer
+from chains.families.evm.calls import WORD, reference_at, token_call
+from chains.families.evm.quantities import address, data_bytes, quantity
+
+_NO_ADDRESS = bytes(20)
+
+
+def intended(transaction: dict[str, Any]) -> tuple[Transfer, ...]:
+    """Return what the transaction would move if it succeeds: its value, or its own call of a token's transfer.
+
+    It is a promise: the token may move less or nothing. Raises ChainError for a malformed transaction.
+    """
+    to = transaction.get("to")
+    if to is None:
+        return ()
+    sender, recipient, value = (
+        address(transaction.get("from")),
+        address(to),
+        quantity(transaction.get("value")),
+    )
+    data = data_bytes(transaction.get("input"))
+    found: list[Transfer] = []
+    if value:
+        references = _references(reference_at(data, 0))
+        found.append(Transfer("value", "", sender, recipient, value, references, made_by=sender))
+    if call := token_call(sender, recipient, data):
+        found.append(
+            Transfer(
+                "call",
+                call.token,
+                call.sender,
+                call.recipient,
+                call.amount,
+                _references(call.reference),
+                made_by=sender if call.is_own else "",
+            )
+        )
+    return tuple(found)
+
+
+def effect(transaction: dict[str, Any]) -> str:
+    """Return a digest of the transaction's recipient, value and data, without its fees. Raises ChainError."""
+    to = transaction.get("to")
+    asked = b"".join(
+        (
+            b"\0" + _NO_ADDRESS if to is None else b"\1" + bytes.fromhex(address(to)[2:]),
+            quantity(transaction.get("value")).to_bytes(WORD),
+            data_bytes(transaction.get("input")),
+        )
+    )
+    return "0x" + keccak(asked).hex()
+
+
+def _references(reference: bytes | None) -> tuple[bytes, ...]:
+    return () if reference is None else (reference,)

@@ -1,0 +1,57 @@
+"""The calls and logs of watched contracts in a transaction, and which transfers lie within which of those calls."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chains.client import Mention
+from chains.families.evm.quantities import address, data_bytes
+from chains.families.evm.transactions.signed_calls import Log
+from chains.families.evm.transactions.trace import Trace
+
+
+@dataclass(frozen=True)
+class Mentions:
+    """The mentions of a transaction; `by_call` has the place of each call's mention by the call's own in the trace.
+
+    Without a trace only the transaction's own call is known, which is call 0.
+    """
+
+    all: tuple[Mention, ...] = ()
+    by_call: Mapping[int, int] = field(default_factory=dict)
+
+    def around(self, trace: Trace, call: int) -> tuple[int, ...]:
+        """Return the places of the mentions that enclose a call of the trace, from the outside in."""
+        return tuple(sorted(self.by_call[place] for place in trace.enclosing(call) if place in self.by_call))
+
+    def of_own_call(self, sender: str) -> tuple[int, ...]:
+        """Return the place of the transaction's own call if it goes to `sender`: it encloses what `sender` paid."""
+        return tuple(place for place in self.by_call.values() if self.all[place].contract == sender)
+
+
+def mentions(
+    transaction: dict[str, Any], logs: Sequence[Log], trace: Trace | None, watched: Collection[str]
+) -> Mentions:
+    """Return the calls to the `watched` contracts, with their whole input, and then the logs that they wrote.
+
+    Inner calls are known by a trace alone. Raises ChainError for a malformed transaction.
+    """
+    if not watched:
+        return Mentions()
+    found: list[Mention] = []
+    by_call: dict[int, int] = {}
+    to = transaction.get("to")
+    own = address(to) if to is not None else ""
+    if own in watched:
+        by_call[0] = 0
+        found.append(Mention(own, data_bytes(transaction.get("input"))))
+    for place, call in enumerate(trace.calls if trace is not None else ()):
+        if place and call.kind == "CALL" and call.to in watched:
+            by_call[place] = len(found)
+            found.append(Mention(call.to, call.data))
+    found += [
+        Mention(log.address, b"".join(log.topics) + log.data, is_log=True)
+        for log in logs
+        if log.address in watched
+    ]
+    return Mentions(tuple(found), by_call)

@@ -1,0 +1,317 @@
+"""What smart accounts were asked to execute, decoded from the transaction itself, for nodes that offer no traces.
+
+Known are a Safe's `execTransaction` (also through MultiSend), what the user operations of an ERC-4337 bundle execute,
+and a batch that an EIP-7702 account sends to itself. Only what is signed is read: never the bytes around it, a
+signature, or another operation. What is laid out otherwise than its ABI says is passed over.
+
+This is what the bytes say. Whether the account's code does what they say is checked in `evm_evidence`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from eth_utils.address import to_checksum_address
+
+from chains.families.evm.calls import WORD
+from chains.families.evm.transactions.accounts import ENTRY_POINTS, EXEC_TRANSACTION, MULTI_SENDS
+
+MOST_CALLS = 1000
+# keccak256 of UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256), BeforeExecution(),
+# ExecutionSuccess(bytes32,uint256), SafeMultiSigTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,
+# address,address,bytes,bytes) and SentPrefund(address,uint256,bool)
+USER_OPERATION_EVENT = bytes.fromhex("49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f")
+BEFORE_EXECUTION = bytes.fromhex("bb47ee3e183a558b1a2ff0874b079f3fc5478b7454eacf2bfc5af2ff5878f972")
+EXECUTION_SUCCESS = bytes.fromhex("442e715f626346e8c54381002da614f62bee8d27386535b2521ec8540898556e")
+SAFE_TRANSACTION = bytes.fromhex("66753cd2356569ee081232e3be8909b950e0a76c1f8460c3a5e3c2be32b11bed")
+SENT_PREFUND = bytes.fromhex("a427c7d47f24d01b170779a7600b1d4c0d7cdbabaa0f19c4f0e6182053ffc931")
+
+_MULTI_SEND = bytes.fromhex("8d80ff0a")  # multiSend(bytes)
+# handleOps of v0.6, of v0.7 and later; the place of `paymasterAndData` in an operation of each
+_HANDLE_OPS = {bytes.fromhex("1fad948c"): 9, bytes.fromhex("765e827f"): 7}
+_MARKER_7702 = bytes.fromhex("7702")  # stands for no code, where the account is an EIP-7702 account
+_CALL, _DELEGATE_CALL = 0, 1
+
+
+class Way(StrEnum):
+    """How an account came to execute calls."""
+
+    SAFE = "safe"
+    OPERATION = "operation"
+    BATCH = "batch"
+
+
+# What an account of known code may log while it executes calls. Anything else says that something else ran: an
+# upgrade, a module, another operation.
+_EXPECTED_LOGS = {
+    Way.SAFE: {EXECUTION_SUCCESS, SAFE_TRANSACTION},
+    Way.OPERATION: {SENT_PREFUND},
+    Way.BATCH: set[bytes](),
+}
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log of the receipt, of any event."""
+
+    address: str
+    topics: tuple[bytes, ...]
+    data: bytes
+
+
+@dataclass(frozen=True)
+class SignedCall:
+    """A call that an account was asked to make; `value` in wei. Nothing is copied until it is looked at."""
+
+    to: str
+    value: int
+    data: memoryview
+
+
+@dataclass(frozen=True)
+class Execution:
+    """All calls that one account was asked to make, and the logs (from `first` up to `end`) that can be theirs.
+
+    `selector` is that of the account's function: it is for the account's code to say whether it knows it.
+    """
+
+    account: str
+    way: Way
+    selector: bytes
+    calls: tuple[SignedCall, ...]
+    first: int
+    end: int
+
+
+class _Malformed(Exception):
+    """The bytes are no such call."""
+
+
+def executions(sender: str, to: str | None, data: bytes, logs: Sequence[Log]) -> tuple[Execution, ...]:
+    """Return what accounts were asked to execute within this transaction, as far as its shape is known."""
+    if to is None:
+        return ()
+    try:
+        if is_bundle(logs):
+            found = list(_of_bundle(to, data, logs)) if to in ENTRY_POINTS else []
+        elif data[:4] == EXEC_TRANSACTION:
+            found = [_of_safe(to, data, logs)]
+        else:
+            found = [_of_batch(to, data, logs)] if to == sender else []
+    except _Malformed:
+        return ()
+    return tuple(execution for execution in found if _logged_nothing_else(execution, logs))
+
+
+def is_bundle(logs: Sequence[Log]) -> bool:
+    """Whether user operations ran in the transaction, which their events show and not the address it called."""
+    return any(log.topics[:1] == (USER_OPERATION_EVENT,) for log in logs)
+
+
+def _logged_nothing_else(execution: Execution, logs: Sequence[Log]) -> bool:
+    own = [log.topics[0] if log.topics else b"" for log in logs if log.address == execution.account]
+    is_safe = execution.way == Way.SAFE
+    return set(own) <= _EXPECTED_LOGS[execution.way] and (not is_safe or own.count(EXECUTION_SUCCESS) == 1)
+
+
+class _Arguments:
+    """ABI-encoded arguments. Nothing is copied, so that many pointers to the same bytes cost nothing."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._data = data
+
+    def word(self, place: int) -> int:
+        word = self._data[place * WORD : (place + 1) * WORD]
+        if len(word) != WORD:
+            raise _Malformed
+        return int.from_bytes(word)
+
+    def address(self, place: int) -> str:
+        number = self.word(place)
+        if number >> 160:
+            raise _Malformed
+        return to_checksum_address(number.to_bytes(20))
+
+    def behind(self, place: int) -> "_Arguments":
+        """Return what the pointer at `place` points to."""
+        offset = self.word(place)
+        if offset >= len(self._data):
+            raise _Malformed
+        return _Arguments(self._data[offset:])
+
+    def bytes_at(self, place: int) -> memoryview:
+        value = self.behind(place)
+        length = value.word(0)
+        if length > len(value._data) - WORD:
+            raise _Malformed
+        return value._data[WORD : WORD + length]
+
+    def array(self, place: int) -> tuple[int, "_Arguments"]:
+        """Return how many elements the array has, and the elements (or the pointers to them)."""
+        value = self.behind(place)
+        length = value.word(0)
+        if length > MOST_CALLS:
+            raise _Malformed
+        return length, _Arguments(value._data[WORD:])
+
+
+def _of_safe(safe: str, data: bytes, logs: Sequence[Log]) -> Execution:
+    """Return what `execTransaction(to, value, data, operation, safeTxGas, baseGas, gasPrice, …)` executes.
+
+    A refund of the gas (gasPrice) pays an address of the relayer's choice in the middle of it, so there may be none.
+    """
+    arguments = _Arguments(memoryview(data)[4:])
+    to, value, inner, operation = (
+        arguments.address(0),
+        arguments.word(1),
+        arguments.bytes_at(2),
+        arguments.word(3),
+    )
+    if arguments.word(6):
+        raise _Malformed
+    calls: tuple[SignedCall, ...]
+    if operation == _CALL:
+        calls = (SignedCall(to, value, inner),)
+    elif operation == _DELEGATE_CALL and to in MULTI_SENDS and bytes(inner[:4]) == _MULTI_SEND:
+        calls = tuple(_of_multi_send(_Arguments(inner[4:]).bytes_at(0)))
+    else:
+        raise _Malformed
+    return Execution(safe, Way.SAFE, EXEC_TRANSACTION, calls, 0, len(logs))
+
+
+def _of_multi_send(packed: memoryview) -> Iterator[SignedCall]:
+    """Yield the calls of a MultiSend: operation, address, value, length and data of each, without padding."""
+    at = 0
+    for _ in range(MOST_CALLS):
+        if at == len(packed):
+            return
+        operation, to = packed[at], packed[at + 1 : at + 21]
+        value, length = (int.from_bytes(packed[at + start : at + start + WORD]) for start in (21, 53))
+        data = packed[at + 85 : at + 85 + length]
+        if len(packed) < at + 85 or len(data) != length or operation != _CALL:
+            raise _Malformed
+        yield SignedCall(to_checksum_address(bytes(to)), value, data)
+        at += 85 + length
+    raise _Malformed
+
+
+def _of_batch(account: str, data: bytes, logs: Sequence[Log]) -> Execution:
+    """Return what an account's call to itself executes: its own code (EIP-7702) runs it."""
+    return Execution(
+        account, Way.BATCH, data[:4], tuple(_of_account(memoryview(data))), first=0, end=len(logs)
+    )
+
+
+def _of_bundle(entry_point: str, data: bytes, logs: Sequence[Log]) -> Iterator[Execution]:
+    """Yield what each operation of `handleOps(ops, beneficiary)` executed, with the logs between its bounds.
+
+    The EntryPoint logs BeforeExecution when all are validated, then each operation's own logs and, at its end, its
+    UserOperationEvent. If these are not of exactly the operations in the call, nothing is certain.
+    """
+    if data[:4] not in _HANDLE_OPS:
+        raise _Malformed
+    count, pointers = _Arguments(memoryview(data)[4:]).array(0)
+    operations = [pointers.behind(place) for place in range(count)]
+    ends = [place for place, log in enumerate(logs) if log.topics[:1] == (USER_OPERATION_EVENT,)]
+    starts = [place for place, log in enumerate(logs) if log.topics[:1] == (BEFORE_EXECUTION,)]
+    bounds = [*starts, *ends]
+    if any(logs[place].address != entry_point for place in bounds) or len(starts) != 1:
+        raise _Malformed
+    if len(ends) != count or bounds != sorted(bounds):
+        raise _Malformed
+    accounts = Counter(operation.address(0) for operation in operations)
+    total = 0
+    for operation, first, end in zip(operations, bounds, ends, strict=False):
+        account = operation.address(0)
+        has_succeeded = _succeeded(account, operation.word(1), logs[end])
+        # A paymaster's code runs within the bounds; another operation may change the account's code for this one.
+        is_plain = _is_without_code_of_others(operation, _HANDLE_OPS[data[:4]]) and accounts[account] == 1
+        if has_succeeded and is_plain:
+            call_data = operation.bytes_at(3)
+            try:
+                calls = tuple(_of_account(call_data))
+            except _Malformed:
+                continue
+            total += len(calls)
+            if total > MOST_CALLS:
+                raise _Malformed
+            yield Execution(account, Way.OPERATION, bytes(call_data[:4]), calls, first, end)
+
+
+def _is_without_code_of_others(operation: _Arguments, paymaster_at: int) -> bool:
+    """Whether the operation has no paymaster, and no code to run before the account is asked."""
+    init_code = bytes(operation.bytes_at(2))
+    has_no_code = not init_code or (len(init_code) <= 20 and init_code.rstrip(b"\0") == _MARKER_7702)
+    return has_no_code and not operation.bytes_at(paymaster_at)
+
+
+def _succeeded(account: str, nonce: int, event: Log) -> bool:
+    """Whether the event says that this operation succeeded. Raises _Malformed if it is another operation's."""
+    arguments = _Arguments(memoryview(event.data))
+    if len(event.topics) != 4 or event.topics[2] != bytes.fromhex(account[2:]).rjust(WORD, b"\0"):
+        raise _Malformed
+    if arguments.word(0) != nonce:
+        raise _Malformed
+    return arguments.word(1) == 1
+
+
+def _of_account(data: memoryview) -> Iterator[SignedCall]:
+    """Yield what an account executes when it is called with `data`. Raises _Malformed if that is not known."""
+    known = _EXECUTIONS.get(bytes(data[:4]))
+    if known is None:
+        raise _Malformed
+    yield from known(_Arguments(data[4:]))
+
+
+def _call(arguments: _Arguments) -> SignedCall:
+    return SignedCall(arguments.address(0), arguments.word(1), arguments.bytes_at(2))
+
+
+def _execute(arguments: _Arguments) -> Iterator[SignedCall]:
+    yield _call(arguments)
+
+
+def _execute_struct(arguments: _Arguments) -> Iterator[SignedCall]:
+    yield _call(arguments.behind(0))
+
+
+def _execute_arrays(*, with_values: bool) -> Callable[[_Arguments], Iterator[SignedCall]]:
+    def read(arguments: _Arguments) -> Iterator[SignedCall]:
+        count, targets = arguments.array(0)
+        value_count, values = arguments.array(1) if with_values else (0, targets)
+        data_count, data = arguments.array(2 if with_values else 1)
+        if count != data_count or value_count not in (0, count):
+            raise _Malformed
+        for place in range(count):
+            value = values.word(place) if value_count else 0
+            yield SignedCall(targets.address(place), value, data.bytes_at(place))
+
+    return read
+
+
+def _execute_calls(arguments: _Arguments) -> Iterator[SignedCall]:
+    count, pointers = arguments.array(0)
+    for place in range(count):
+        yield _call(pointers.behind(place))
+
+
+def _execute_by_mode(arguments: _Arguments) -> Iterator[SignedCall]:
+    """Yield the calls of ERC-7579's `execute(mode, executionCalldata)`, of the two modes that revert on failure."""
+    mode, data = arguments.word(0), arguments.bytes_at(1)
+    if mode == 1 << 248:  # a batch
+        yield from _execute_calls(_Arguments(data))
+    elif mode == 0 and len(data) >= 52:  # a single call: address, value and data, packed
+        yield SignedCall(to_checksum_address(bytes(data[:20])), int.from_bytes(data[20:52]), data[52:])
+    else:
+        raise _Malformed
+
+
+_EXECUTIONS: dict[bytes, Callable[[_Arguments], Iterator[SignedCall]]] = {
+    bytes.fromhex("b61d27f6"): _execute,  # execute(address,uint256,bytes)
+    bytes.fromhex("5c1c6dcd"): _execute_struct,  # execute((address,uint256,bytes))
+    bytes.fromhex("e9ae5c53"): _execute_by_mode,  # execute(bytes32,bytes)
+    bytes.fromhex("18dfb3c7"): _execute_arrays(with_values=False),  # executeBatch(address[],bytes[])
+    bytes.fromhex("47e1da2a"): _execute_arrays(with_values=True),  # executeBatch(address[],uint256[],bytes[])
+    bytes.fromhex("34fcd5be"): _execute_calls,  # executeBatch((address,uint256,bytes)[])
+}

@@ -1,0 +1,270 @@
+"""Reading a call trace: which calls took effect, what each carried, and which of them wrote which log.
+
+The trace is that of `debug_traceTransaction` with `callTracer`: a tree of frames. A frame that failed takes everything
+under it back. Value moves with CALL, CREATE and SELFDESTRUCT alone: the code that DELEGATECALL and CALLCODE run acts
+for the account that runs it, and its logs are that account's. So each log belongs to the nearest CALL around it.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from chains.client import ChainError
+from chains.families.evm.quantities import address, data_bytes, quantity
+
+# More than a block's gas pays for on any chain in use; bounds memory, whatever the node sends.
+MOST_FRAMES = 1_500_000
+LONGEST_SLOT = 160
+_ROOT = "0"
+# Beyond this many bytes no argument and no reference is looked for, so no more is kept.
+_KEPT_INPUT = 256
+# Of a transaction's calls that are kept whole, so many bytes beyond that; of any further ones the beginning alone.
+_MOST_KEPT_WHOLE = 2 * 1024 * 1024
+_MOVING = {"CALL", "CREATE", "CREATE2", "SELFDESTRUCT"}
+_ACTING_FOR_THE_CALLER = {"DELEGATECALL", "CALLCODE"}
+_HARMLESS = {"STATICCALL"}
+
+
+class Untraceable(Exception):
+    """The trace exists and can't be read: it is too large, or has calls of an unknown kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that took effect: `data` is the beginning of its input, `slot` its place, for those that move value.
+
+    `data` is the whole input where the call goes to an address in `whole_input_of` (see `read_trace`). `answer` is the
+    beginning of what it returned. `parent` is the place of the enclosing call in `Trace.calls`; the first has none.
+    """
+
+    kind: str
+    sender: str
+    to: str
+    value: int
+    data: bytes
+    answer: bytes = b""
+    slot: str = ""
+    parent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmittedLog:
+    """A log that took effect, and the call (by its place in `Trace.calls`) in which its emitter wrote it."""
+
+    address: str
+    topics: tuple[bytes, ...]
+    data: bytes
+    call: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What took effect; the first call is the transaction itself.
+
+    `logs` come in the order in which they were written. They are None where the node does not report them, or not where
+    among a frame's calls each was written. Without `is_whole` some input that was to be whole was too long to keep.
+    """
+
+    calls: tuple[Call, ...]
+    logs: tuple[EmittedLog, ...] | None
+    is_whole: bool = True
+
+    def enclosing(self, place: int | None) -> Iterator[int]:
+        """Yield `place` and the places of the calls around it, from the inside out."""
+        while place is not None:
+            yield place
+            place = self.calls[place].parent
+
+
+@dataclass(slots=True)
+class RawLog:
+    """A log as the trace has it; `position` is the number of its frame's calls before it, None where not reported."""
+
+    address: str
+    topics: tuple[bytes, ...]
+    data: bytes
+    position: int | None
+
+    @classmethod
+    def read(cls, raw: Any) -> "RawLog":
+        """Return the log. Raises ChainError."""
+        if isinstance(raw, RawLog):
+            return raw
+        if not isinstance(raw, dict):
+            raise ChainError("the node's trace is malformed")
+        return cls(
+            address(raw.get("address")),
+            tuple(data_bytes(topic) for topic in _list(raw.get("topics"))),
+            data_bytes(raw.get("data", "0x")),
+            quantity(raw["position"]) if "position" in raw else None,
+        )
+
+
+class RawFrame:
+    """One frame of the tree, as small as can be: the trace of one transaction may have hundreds of thousands.
+
+    `inner` and `logs` hold frames and logs, or what is still to be read as such. `call` is the place of the CALL that
+    the frame belongs to; it and what follows are known only on the way through the tree.
+    """
+
+    __slots__ = (
+        "answer", "call", "data", "inner", "is_undone", "kind", "logs", "moves_value", "parent", "seen", "sender", "to",
+        "value", "written",
+    )  # fmt: skip
+
+    def __init__(self, raw: dict[str, Any], whole_input_of: Collection[str]) -> None:
+        kind = raw.get("type")
+        if not isinstance(kind, str):
+            raise ChainError("the node's trace is malformed")
+        self.kind = kind.upper()
+        self.is_undone = bool(raw.get("error")) or self.kind in _HARMLESS
+        self.parent: RawFrame | None = None
+        self.call = self.seen = self.written = 0
+        self.moves_value = False
+        self.inner: list[Any] = []
+        self.logs: list[Any] = []
+        if self.is_undone:
+            return
+        self.inner, self.logs = list(_list(raw.get("calls"))), _list(raw.get("logs"))
+        if self.kind in _MOVING:
+            self.sender, self.to = address(raw.get("from")), address(raw.get("to"))
+            self.value = quantity(raw.get("value", "0x0"))
+            data = data_bytes(raw.get("input", "0x"))
+            self.data = data if self.to in whole_input_of else data[:_KEPT_INPUT]
+            self.answer = data_bytes(raw.get("output", "0x"))[:32]
+
+
+def read_trace(answer: Any, whole_input_of: Collection[str] = ()) -> Trace:
+    """Return what took effect in a transaction, from its trace.
+
+    Of calls to the addresses `whole_input_of` (checksummed) the whole input is kept. Raises ChainError for a trace that
+    makes no sense, and Untraceable for one that exists and can't be read.
+    """
+    reader = _Reader(whole_input_of)
+    root = reader.walk(answer)
+    logs = tuple(reader.logs) if reader.tells_logs else None
+    return Trace(tuple(reader.numbered(root)), logs, reader.is_whole)
+
+
+class _Reader:
+    """One reading; without recursion, since who made the transaction decides how deep it nests."""
+
+    def __init__(self, whole_input_of: Collection[str]) -> None:
+        self.frames: list[RawFrame] = []  # those that are calls
+        self.logs: list[EmittedLog] = []
+        self.is_whole = True
+        self._whole_input_of = whole_input_of
+        self._has_logs = False
+        self._has_order = True
+        self._count = 0
+        self._kept = 0
+
+    @property
+    def tells_logs(self) -> bool:
+        """Whether the node reported logs, and the order in which all of them were written."""
+        return self._has_logs and self._has_order
+
+    def walk(self, answer: Any) -> RawFrame | None:
+        """Go through all frames in the order of execution and note the calls and logs that took effect."""
+        root = self._enter(answer, None)
+        stack = [root] if root else []
+        while stack:
+            frame = stack[-1]
+            at_its_end = frame.seen == len(frame.inner)
+            self._write_logs(frame, at_its_end)
+            if at_its_end:
+                stack.pop()
+                continue
+            child = self._enter(frame.inner[frame.seen], frame)
+            frame.inner[frame.seen] = child
+            frame.seen += 1
+            if child:
+                stack.append(child)
+        return root
+
+    def numbered(self, root: RawFrame | None) -> Iterator[Call]:
+        """Yield the calls, those that move value with their slots.
+
+        A slot is the path through the frames in which value moves, counted among such alone: nodes differ in which
+        others they show (precompiled contracts, for instance), and one transfer may never have two names.
+        """
+        slots = dict(_slots(root)) if root and root.moves_value else {}
+        for frame in self.frames:
+            slot = slots.get(id(frame), "")
+            parent = frame.parent.call if frame.parent else None
+            yield Call(
+                frame.kind, frame.sender, frame.to, frame.value, frame.data, frame.answer, slot, parent
+            )
+
+    def _enter(self, raw: Any, parent: RawFrame | None) -> RawFrame | None:
+        """Return the frame to go into, or None where nothing in it took effect or could move anything."""
+        self._count_one()
+        frame = raw if isinstance(raw, RawFrame) else self._read(raw)
+        if frame.is_undone:
+            return None
+        frame.parent = parent
+        if frame.kind in _ACTING_FOR_THE_CALLER and parent is not None:
+            frame.call = parent.call
+        elif frame.kind in _MOVING:
+            self._note_call(frame)
+        else:
+            raise Untraceable(f"a call of an unknown kind: {frame.kind[:20]}")
+        return frame
+
+    def _read(self, raw: Any) -> RawFrame:
+        if not isinstance(raw, dict):
+            raise ChainError("the node's trace is malformed")
+        return RawFrame(raw, self._whole_input_of)
+
+    def _note_call(self, frame: RawFrame) -> None:
+        frame.call = len(self.frames)
+        self.frames.append(frame)
+        beyond = max(len(frame.data) - _KEPT_INPUT, 0)
+        if self._kept + beyond > _MOST_KEPT_WHOLE:
+            frame.data, beyond, self.is_whole = frame.data[:_KEPT_INPUT], 0, False
+        self._kept += beyond
+        around: RawFrame | None = frame if frame.value and frame.sender != frame.to else None
+        while around is not None and not around.moves_value:
+            around.moves_value = True
+            around = around.parent
+
+    def _write_logs(self, frame: RawFrame, at_its_end: bool) -> None:
+        """Note the logs that the frame wrote before its next call."""
+        while frame.written < len(frame.logs):
+            log = RawLog.read(frame.logs[frame.written])
+            if frame.inner and log.position is None:
+                self._has_order = False
+            if not at_its_end and (log.position or 0) > frame.seen:
+                return
+            self._count_one()
+            self._has_logs = True
+            self.logs.append(EmittedLog(log.address, log.topics, log.data, frame.call))
+            frame.written += 1
+
+    def _count_one(self) -> None:
+        self._count += 1
+        if self._count > MOST_FRAMES:
+            raise Untraceable(f"more than {MOST_FRAMES} calls and logs")
+
+
+def _slots(root: RawFrame) -> Iterator[tuple[int, str]]:
+    stack = [(root, _ROOT)]
+    while stack:
+        frame, path = stack.pop()
+        yield id(frame), _short(path)
+        moving = [child for child in frame.inner if child is not None and child.moves_value]
+        stack += [(child, f"{path}.{place}") for place, child in enumerate(moving)]
+
+
+def _short(path: str) -> str:
+    """Return the path, or a digest of one that is too long to be kept."""
+    return path if len(path) <= LONGEST_SLOT else f"{_ROOT}.{hashlib.sha256(path.encode()).hexdigest()}"
+
+
+def _list(answer: Any) -> list[Any]:
+    if answer is None:
+        return []
+    if not isinstance(answer, list):
+        raise ChainError("the node's trace is malformed")
+    return answer

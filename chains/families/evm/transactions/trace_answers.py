@@ -1,0 +1,152 @@
+"""Reading what a node answers when it is asked for a trace: a trace, one that can't be read, none, or no answer."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from chains.client import ChainError
+from chains.families.evm.quantities import address, data_bytes, hash32, json_object, quantity
+from chains.families.evm.transactions.trace import (
+    MOST_FRAMES,
+    RawFrame,
+    RawLog,
+    Trace,
+    Untraceable,
+    read_trace,
+)
+from chains.families.evm.transactions.transfers import logs_of, token_transfers
+from chains.rpc.json_rpc import RpcFault, TooLarge, sound
+
+_METHOD_NOT_FOUND = -32601
+_METHOD_NOT_SUPPORTED = -32004
+_IS_NOT_OFFERED = re.compile(
+    r"(method|debug_|namespace|module|tracer).*(not |n't |unsupported|disabled|unavailable)"
+    r"|(unsupported|unknown|invalid) (method|tracer)",
+    re.IGNORECASE | re.DOTALL,
+)
+_IS_NO_TRANSACTION = re.compile(r"transaction.* not found|(unknown|no such) transaction", re.IGNORECASE)
+_IS_LOST = re.compile(
+    r"historical state|missing trie node|state .*(pruned|not available)|reexec", re.IGNORECASE
+)
+_IS_TOO_MUCH = re.compile(
+    r"(execution|tracing|trace).*(timeout|timed out)|response.*(too (large|big)|size|exceed)|context deadline",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Mined:
+    """A mined transaction as the node gives it, its receipt, and the hash of its block."""
+
+    transaction: dict[str, Any]
+    receipt: dict[str, Any]
+    block_hash: str
+
+
+# Takes the place of a trace that exists and can't be read.
+UNREADABLE = Trace((), None)
+
+
+class Unable(Exception):
+    """The node says that it does not offer traces."""
+
+
+def trace_of(answer: Any, mined: Mined, whole_input_of: frozenset[str], has_traced: bool) -> Trace | None:
+    """Return the trace, None where there is none to be had, or UNREADABLE.
+
+    Raises Unable where the node offers no traces, and ChainError for no usable answer.
+    """
+    if isinstance(answer, RpcFault):
+        if _is_no_method(answer) or (not has_traced and is_refusal(answer)):
+            raise Unable
+        if _IS_LOST.search(answer.message):
+            return None
+        raise ChainError(f"the node could not trace: {answer.message}")
+    try:
+        trace = read_trace(answer, whole_input_of)
+    except Untraceable:
+        return UNREADABLE
+    if not _is_of(trace, mined.transaction):
+        raise ChainError("the node traced another transaction")
+    return trace if _shows_transfers(trace, mined.receipt) else UNREADABLE
+
+
+def is_too_much(answer: Any) -> bool:
+    """Return whether the node gave up on a trace that it was asked for alone."""
+    return isinstance(answer, RpcFault) and bool(_IS_TOO_MUCH.search(answer.message))
+
+
+def is_able(answer: Any) -> bool:
+    """Return whether the answer is a trace, or the word that there is no such transaction to trace."""
+    if isinstance(answer, RpcFault):
+        return bool(_IS_NO_TRANSACTION.search(answer.message))
+    return isinstance(answer, dict)
+
+
+def is_refusal(answer: Any) -> bool:
+    """Return whether the node says that it offers no traces at all."""
+    return isinstance(answer, RpcFault) and (
+        _is_no_method(answer) or bool(_IS_NOT_OFFERED.search(answer.message))
+    )
+
+
+def _is_no_method(fault: RpcFault) -> bool:
+    return fault.code in (_METHOD_NOT_FOUND, _METHOD_NOT_SUPPORTED)
+
+
+def transactions(answers: list[Any]) -> list[str]:
+    """Return the hashes of the transactions in a block."""
+    transactions = json_object(sound(answers[0])).get("transactions")
+    if not isinstance(transactions, list):
+        raise ChainError("the node's block has no list of transactions")
+    return [hash32(transaction) for transaction in transactions]
+
+
+class Compact:
+    """Make of each object of a trace, innermost first, what is kept of it."""
+
+    def __init__(self, whole_input_of: frozenset[str]) -> None:
+        self._whole_input_of = whole_input_of
+        self._count = 0
+
+    def __call__(self, part: dict[str, Any]) -> Any:
+        self._count += 1
+        if self._count > MOST_FRAMES:
+            raise TooLarge(f"more than {MOST_FRAMES} calls and logs")
+        if "topics" in part:
+            return RawLog.read(part)
+        return RawFrame(part, self._whole_input_of) if "type" in part else part
+
+
+def _shows_transfers(trace: Trace, receipt: dict[str, Any]) -> bool:
+    """Whether the trace has every log of each token that moved, and in which call it was written.
+
+    One that has not is incomplete: what it doesn't show can't be called missing. Some chains put logs of their own into
+    receipts, so each contract's logs are compared by themselves.
+    """
+    logs = logs_of(receipt)
+    tokens = {transfer.token for transfer in token_transfers(logs).values()}
+    if not tokens:
+        return True
+    if trace.logs is None:
+        return False
+    written: dict[str, list[tuple[tuple[bytes, ...], bytes]]] = {token: [] for token in tokens}
+    traced: dict[str, list[tuple[tuple[bytes, ...], bytes]]] = {token: [] for token in tokens}
+    for kept, those in ((written, logs), (traced, trace.logs)):
+        for log in those:
+            if log.address in tokens:
+                kept[log.address].append((log.topics, log.data))
+    return written == traced
+
+
+def _is_of(trace: Trace, transaction: dict[str, Any]) -> bool:
+    """Whether the trace begins with this very transaction."""
+    if not trace.calls:
+        return False
+    call, to = trace.calls[0], transaction.get("to")
+    return (
+        call.sender == address(transaction.get("from"))
+        and (to is None or call.to == address(to))
+        and call.value == quantity(transaction.get("value"))
+        and data_bytes(transaction.get("input")).startswith(call.data)
+    )

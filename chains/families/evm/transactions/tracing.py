@@ -1,0 +1,357 @@
+"""Asking nodes for traces: which node offers them, which are known already, and which have to be asked for alone.
+
+A node that does not offer traces is no fault, and the transaction is then judged by what else is known of it. A node
+that fails to answer proves nothing: the transaction is looked at again. A trace that exists and can't be read is
+something else again: who made the transaction decides how large its trace is, and must not choose by that which rules
+apply to it. One whose trace could not be had is asked for alone from then on, so that it holds up no other.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from chains.client import ChainError
+from chains.families.evm.transactions.trace import Trace
+from chains.families.evm.transactions.trace_answers import (
+    UNREADABLE,
+    Compact,
+    Mined,
+    Unable,
+    is_able,
+    is_refusal,
+    is_too_much,
+    trace_of,
+    transactions,
+)
+from chains.rpc.json_rpc import BrokenOff, Call, JsonRpc, TooLarge, Unread
+
+__all__ = ["Alone", "Mined", "Tracer", "Traces", "traces_of"]
+
+MOST_KEPT = 1000
+MOST_KEPT_CALLS = 200_000  # with their logs, and every 256 bytes of input and of what the logs say
+_PART_BYTES = 256
+MOST_SUSPECTS = 1000
+SUSPECTS_PER_LOOK = 2
+LONGEST_PAUSE_SECONDS = 300.0
+UNABLE_SECONDS = 3600.0
+PRESUMED_UNABLE_AFTER_SECONDS = 600.0
+PRESUMED_UNABLE_AFTER_FAILURES = 5
+# A node may be many behind one address, of which some trace: one refusal says little.
+CONFIRMATIONS = 3
+PROBED_SECONDS = 600.0
+UNKNOWN_SECONDS = 30.0
+_NO_HASH = "0x" + "0" * 64
+_TOP_OPTIONS = {"tracer": "callTracer", "tracerConfig": {"onlyTopCall": True}, "timeout": "5s"}
+_OPTIONS = {"tracer": "callTracer", "tracerConfig": {"withLog": True}, "timeout": "5s"}
+_OPTIONS_ALONE = {**_OPTIONS, "timeout": "30s"}
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A trace, and the contracts of which it holds the whole input."""
+
+    trace: Trace
+    whole_input_of: frozenset[str]
+
+
+@dataclass
+class _Suspect:
+    failures: int
+    not_before: float
+
+
+@dataclass(frozen=True)
+class Alone:
+    """How a loud transaction is read alone: on the last try, what breaks off counts as unreadable."""
+
+    is_last_try: bool
+
+
+@dataclass(frozen=True)
+class Traces:
+    """What came of asking for the traces of some transactions: each is in one of the four.
+
+    `missing` are those of which no node offers one; of `unanswered` there was no usable answer now. The traces of
+    `unreadable` exist and can't be read (too large, incomplete, calls of unknown kinds): what such a transaction did in
+    inner calls can't be proved, nor guessed from its call data. Those among the unanswered that have to be read alone,
+    for their size, are `loud`.
+    """
+
+    told: Mapping[str, Trace]
+    missing: frozenset[str]
+    unanswered: frozenset[str]
+    unreadable: frozenset[str] = frozenset()
+    loud: frozenset[str] = frozenset()
+
+
+class Tracer:
+    """The traces that one node offers, if it does; what it told is kept, as long as there is room.
+
+    It has connections of its own: a trace that can't be had says nothing of the node's other answers.
+    """
+
+    def __init__(self, node: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._node = node
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
+        self._weight = 0
+        self._suspects: OrderedDict[str, _Suspect] = OrderedDict()
+        self._loud: OrderedDict[str, None] = OrderedDict()
+        self._has_traced = False
+        self._failures = 0
+        self._failing_since: float | None = None
+        self._refusing_since: float | None = None
+        self._unable_until = 0.0
+        self._is_presumed_able = False
+        self._ask_again_at = 0.0
+
+    def traces(
+        self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str] = frozenset()
+    ) -> dict[str, Trace | None]:
+        """Return the traces of these transactions by their hashes: None where the node offers none.
+
+        Where a trace exists and can't be read, it is UNREADABLE. A transaction of which there is no usable answer now
+        is left out. One round of questions, and one more for each of the few that are asked for alone.
+        """
+        found: dict[str, Trace | None] = {**self.remembered(wanted, whole_input_of)}
+        for part in self._parts([hash_ for hash_ in wanted if hash_ not in found]):
+            if self._is_unable:
+                break
+            told = self._ask({hash_: wanted[hash_] for hash_ in part}, whole_input_of)
+            self._keep({hash_: wanted[hash_] for hash_ in part}, told, whole_input_of)
+            found |= told
+        if self._is_unable:
+            found = dict.fromkeys(wanted) | found
+        return found
+
+    def trace_alone(
+        self, hash_: str, mined: Mined, whole_input_of: frozenset[str], *, is_last_try: bool
+    ) -> dict[str, Trace | None]:
+        """Return the trace of one transaction as `traces` does, read as it arrives, however large it is.
+
+        On the last try one that breaks off counts as unreadable.
+        """
+        if self._is_unable:
+            return {hash_: None}
+        convert = Compact(whole_input_of)
+        try:
+            answer = self._node.stream(("debug_traceTransaction", [hash_, _OPTIONS_ALONE]), convert)
+            trace: Trace | None = UNREADABLE
+            if not is_too_much(answer):
+                trace = trace_of(answer, mined, whole_input_of, self._has_traced)
+        except TooLarge as error:
+            if isinstance(error, BrokenOff) and not is_last_try:
+                return {}
+            trace = UNREADABLE
+        except Unable:
+            return {hash_: None} if self._refused() else {}
+        except ChainError:
+            return {}
+        self._keep({hash_: mined}, {hash_: trace}, whole_input_of)
+        return {hash_: trace}
+
+    def is_offered(self) -> bool:
+        """Return whether the node offers traces: what it showed of late, or else one question tells.
+
+        What could not be found out counts as no, for a short time.
+        """
+        now = self._clock()
+        if self._is_unable:
+            return False
+        if not self._has_traced and now >= self._ask_again_at:
+            self._is_presumed_able, seconds = self._probe()
+            self._ask_again_at = now + seconds
+        return self._has_traced or self._is_presumed_able
+
+    def _probe(self) -> tuple[bool, float]:
+        """Return whether a trace of a recent transaction can be had, and for how many seconds that may be believed."""
+        try:
+            (answer,) = self._node.batch([self._question()], list)
+        except ChainError:
+            return False, UNKNOWN_SECONDS
+        return is_able(answer), PROBED_SECONDS
+
+    def _question(self) -> Call:
+        """Return the question for the trace of a recent transaction. Raises ChainError."""
+        hashes = self._node.batch([("eth_getBlockByNumber", ["latest", False])], transactions)
+        return "debug_traceTransaction", [hashes[0] if hashes else _NO_HASH, _TOP_OPTIONS]
+
+    @property
+    def _is_unable(self) -> bool:
+        return self._unable_until > self._clock()
+
+    def _parts(self, hashes: Sequence[str]) -> Iterator[list[str]]:
+        """Yield what to ask for together: first all that are above suspicion, then a few of the others, alone."""
+        with self._lock:
+            suspects = {hash_: self._suspects[hash_] for hash_ in hashes if hash_ in self._suspects}
+        if above_suspicion := [hash_ for hash_ in hashes if hash_ not in suspects]:
+            yield above_suspicion
+        now = self._clock()
+        due = sorted((s.failures, hash_) for hash_, s in suspects.items() if s.not_before <= now)
+        yield from ([hash_] for _, hash_ in due[:SUSPECTS_PER_LOOK])
+
+    def loud(self, hashes: Iterable[str]) -> frozenset[str]:
+        """Return those of the transactions whose traces were too large to be read among others."""
+        with self._lock:
+            return frozenset(hash_ for hash_ in hashes if hash_ in self._loud)
+
+    def _ask(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace | None]:
+        questions: list[Call] = [("debug_traceTransaction", [hash_, _OPTIONS]) for hash_ in wanted]
+        told: dict[str, Trace | None] = {}
+        is_any_refused = False
+        try:
+            answers = self._node.batch(questions, list, isolating=True)
+        except ChainError:
+            return self._failed(wanted)
+        unread = {h: answer for h, answer in zip(wanted, answers, strict=True) if isinstance(answer, Unread)}
+        self._note_loud({hash_ for hash_, answer in unread.items() if answer.may_be_large})
+        for (hash_, mined), answer in zip(wanted.items(), answers, strict=True):
+            try:
+                told[hash_] = trace_of(answer, mined, whole_input_of, self._has_traced)
+            except Unable:
+                is_any_refused = True
+            except ChainError:
+                pass  # it is left out
+        if is_any_refused and not any(told.values()) and self._refused():
+            return dict.fromkeys(wanted)
+        if len(unread) == len(wanted) and not any(answer.may_be_large for answer in unread.values()):
+            return self._failed(wanted)
+        self._failures, self._failing_since = 0, None
+        if any(told.values()):
+            self._has_traced, self._refusing_since = True, None
+        return told
+
+    def _refused(self) -> bool:
+        """Note that the node says of a transaction that it offers no traces; return whether that is believed.
+
+        It is when the node refuses a trace of another transaction as well, over connections of its own. A node that has
+        given traces is believed only after it has refused for minutes; until then its refusal is no answer.
+        """
+        now = self._clock()
+        try:
+            question = self._question()
+            for _ in range(CONFIRMATIONS):
+                self._node.disconnect()
+                (answer,) = self._node.batch([question], list)
+                if not is_refusal(answer):
+                    self._refusing_since = None
+                    return False
+        except ChainError:
+            return False
+        self._refusing_since = now if self._refusing_since is None else self._refusing_since
+        if self._has_traced and now - self._refusing_since < PRESUMED_UNABLE_AFTER_SECONDS:
+            return False
+        self._unable_until = now + UNABLE_SECONDS
+        self._has_traced, self._refusing_since = False, None
+        return True
+
+    def _note_loud(self, hashes: Iterable[str]) -> None:
+        with self._lock:
+            self._loud |= dict.fromkeys(hashes)
+            while len(self._loud) > MOST_SUSPECTS:
+                self._loud.popitem(last=False)
+
+    def _failed(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
+        """Note a failure; a node that never gave a trace and fails for long is taken for one that offers none."""
+        now = self._clock()
+        self._failures += 1
+        self._failing_since = now if self._failing_since is None else self._failing_since
+        is_for_long = now - self._failing_since >= PRESUMED_UNABLE_AFTER_SECONDS
+        if self._has_traced or not is_for_long or self._failures < PRESUMED_UNABLE_AFTER_FAILURES:
+            return {}
+        self._failures, self._failing_since = 0, None
+        if self._probe()[0]:  # it fails at these alone
+            return {}
+        self._unable_until = now + UNABLE_SECONDS
+        return dict.fromkeys(wanted)
+
+    def remembered(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace]:
+        """Return those of these traces that are kept."""
+        found: dict[str, Trace] = {}
+        with self._lock:
+            for hash_, mined in wanted.items():
+                kept = self._kept.get((hash_, mined.block_hash))
+                if kept and whole_input_of <= kept.whole_input_of:
+                    self._kept.move_to_end((hash_, mined.block_hash))
+                    found[hash_] = kept.trace
+        return found
+
+    def _keep(
+        self, wanted: Mapping[str, Mined], told: Mapping[str, Trace | None], whole_input_of: frozenset[str]
+    ) -> None:
+        """Keep the traces that were received, and be wary of the transactions without an answer."""
+        now = self._clock()
+        with self._lock:
+            for hash_, mined in wanted.items():
+                trace = told.get(hash_)
+                if trace is not None:
+                    former = self._kept.pop((hash_, mined.block_hash), None)
+                    self._weight += _weight(trace) - (_weight(former.trace) if former else 0)
+                    self._kept[hash_, mined.block_hash] = _Kept(trace, whole_input_of)
+                if hash_ in told:
+                    self._suspects.pop(hash_, None)
+                else:
+                    self._suspect(hash_, now)
+            while len(self._kept) > MOST_KEPT or self._weight > MOST_KEPT_CALLS:
+                _, forgotten = self._kept.popitem(last=False)
+                self._weight -= _weight(forgotten.trace)
+            while len(self._suspects) > MOST_SUSPECTS:
+                self._suspects.popitem(last=False)
+
+    def _suspect(self, hash_: str, now: float) -> None:
+        failures = self._suspects[hash_].failures + 1 if hash_ in self._suspects else 1
+        pause = min(2.0 ** min(failures - 1, 10) - 1, LONGEST_PAUSE_SECONDS)
+        self._suspects[hash_] = _Suspect(failures, now + pause)
+
+
+def traces_of(
+    tracers: Sequence[Tracer],
+    wanted: Mapping[str, Mined],
+    whole_input_of: frozenset[str] = frozenset(),
+    *,
+    alone: Alone | None = None,
+) -> Traces:
+    """Return the trace of each transaction from the first of these nodes that gives a readable one.
+
+    Of calls to the addresses `whole_input_of` (checksummed) the traces hold the whole input. With `alone` each is read
+    by itself, whatever its size.
+    """
+    told: dict[str, Trace] = {}
+    unanswered: set[str] = set()
+    unreadable: set[str] = set()
+    loud: set[str] = set()
+    for tracer in tracers:
+        open_ = {hash_: mined for hash_, mined in wanted.items() if hash_ not in told}
+        if not open_:
+            break
+        if alone:
+            answers: dict[str, Trace | None] = {**tracer.remembered(open_, whole_input_of)}
+            for hash_ in open_.keys() - answers.keys():
+                answers |= tracer.trace_alone(
+                    hash_, open_[hash_], whole_input_of, is_last_try=alone.is_last_try
+                )
+        else:
+            answers = tracer.traces(open_, whole_input_of)
+            loud |= tracer.loud(open_.keys() - answers.keys())
+        unanswered |= open_.keys() - answers.keys()
+        unreadable |= {hash_ for hash_, trace in answers.items() if trace is UNREADABLE}
+        told |= {h: trace for h, trace in answers.items() if trace is not None and trace is not UNREADABLE}
+    unreadable -= told.keys()
+    unanswered -= told.keys() | unreadable
+    missing = wanted.keys() - told.keys() - unanswered - unreadable
+    return Traces(
+        told,
+        frozenset(missing),
+        frozenset(unanswered),
+        frozenset(unreadable),
+        frozenset(loud & unanswered),
+    )
+
+
+def _weight(trace: Trace) -> int:
+    logs = trace.logs or ()
+    said = sum(len(call.data) for call in trace.calls) + sum(len(log.data) for log in logs)
+    return 1 + len(trace.calls) + len(logs) + said // _PART_BYTES

@@ -1,0 +1,313 @@
+"""What moved in an EVM transaction, and who may claim it; pure functions over a node's answers.
+
+For a token what counts is the contract's own `Transfer` log, never the call data (a contract may move less than it was
+asked to, or nothing). Call data is read for one thing alone: who may claim the log that this very call wrote. Native
+coin leaves no log: beyond the transaction's own value it is known by a trace alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from eth_utils.address import to_checksum_address
+
+from chains.client import ChainError, Transfer
+from chains.families.evm.calls import REFERENCE_BYTES, TRANSFER, WORD, address_word, reference_at, token_call
+from chains.families.evm.quantities import address, data_bytes, hash32, quantity
+from chains.families.evm.transactions import binding
+from chains.families.evm.transactions.binding import Claim
+from chains.families.evm.transactions.evidence import NO_EVIDENCE, Doubtful, Evidence
+from chains.families.evm.transactions.mentions import Mentions
+from chains.families.evm.transactions.signed_calls import Execution, Log, Way, executions, is_bundle
+from chains.families.evm.transactions.trace import Trace
+
+__all__ = [
+    "REFERENCE_BYTES",
+    "TRANSFER_TOPIC",
+    "encode_transfer",
+    "logs_of",
+    "needs_trace",
+    "token_transfers",
+    "transfers",
+]
+
+_NO_MENTIONS = Mentions()
+# keccak256("Transfer(address,address,uint256)")
+TRANSFER_TOPIC = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
+# Where EIP-7708 is in force, this address logs native coin as if it were a token. Native coin counts by its value.
+SYSTEM_ADDRESS = "0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE"
+# Transactions whose sender is an account that signed them, and that do what they say: EIP-2718's types of Ethereum, and
+# Celo's with a fee in tokens. On some chains a transaction is run by its sender's own code, which may do as it likes.
+_ORDINARY_TYPES = frozenset({0, 1, 2, 3, 4, 0x7B})
+_PLAIN_GAS = 21_000
+# What the cheapest call that moves value costs is more than this (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
+_IDLE_GAS = 5_000
+
+
+def encode_transfer(
+    token: str, recipient: str, amount: int, reference: bytes | None
+) -> tuple[str, int, bytes]:
+    """Return (to, value in wei, data) of a direct transfer that carries `reference`."""
+    tail = reference or b""
+    if token == "":
+        return recipient, amount, tail
+    return token, 0, TRANSFER + address_word(recipient) + amount.to_bytes(WORD) + tail
+
+
+def transfers(
+    transaction: dict[str, Any],
+    receipt: dict[str, Any],
+    trace: Trace | None = None,
+    *,
+    is_trace_unreadable: bool = False,
+    evidence: Evidence = NO_EVIDENCE,
+    mentions: Mentions = _NO_MENTIONS,
+) -> tuple[Transfer, ...]:
+    """Return every transfer that a successful transaction's receipt, value and trace prove.
+
+    `trace` is complete, or None. `is_trace_unreadable` says that one exists and could not be read: then nothing is
+    decoded from the call data in its place, and no token's transfer has a claim.
+
+    A log's slot is its place in its own receipt: the index in the block changes when the block does, and a transfer
+    must not be counted twice for having been mined twice.
+    """
+    logs = logs_of(receipt)
+    tokens = token_transfers(logs)
+    claims: dict[int, Claim] = {}
+    if trace is not None:
+        claims = binding.by_trace(tokens, logs, trace)
+        emitted = binding.emitted_in(tokens, logs, trace)
+        tokens = binding.less_arrival_fees(tokens, emitted, trace)
+        within = {place: mentions.around(trace, twin.call) for place, twin in emitted.items()}
+    elif is_trace_unreadable:
+        within = {}
+    else:
+        claims = _untraced_claims(transaction, logs, tokens, evidence)
+        within = {place: mentions.of_own_call(transfer.sender) for place, transfer in tokens.items()}
+    claimed = {place: claims[place].on(t) if place in claims else t for place, t in tokens.items()}
+    moved = (
+        *(replace(transfer, within=within.get(place, ())) for place, transfer in claimed.items()),
+        *_own_value(transaction, receipt, trace, evidence),
+        *(_inner_values(trace, mentions) if trace else ()),
+    )
+    if trace is None or trace.is_whole:
+        return moved
+    # What a call to a watched contract carries may not be known, so that what lies within may serve another's swap.
+    return tuple(replace(transfer, made_by="") if transfer.within else transfer for transfer in moved)
+
+
+def token_transfers(logs: Sequence[Log]) -> dict[int, Transfer]:
+    """Return the ERC-20 transfers that these logs record, by their places among them."""
+    return {
+        place: transfer for place, log in enumerate(logs) if (transfer := _token_transfer(log, str(place)))
+    }
+
+
+def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
+    """Return whether a successful transaction may have moved money in calls that only a trace shows.
+
+    It can't if it ran no code, or if it is a token's `transfer` whose single log shows all. What is malformed is not
+    worth a trace: reading it will say so.
+    """
+    try:
+        is_plain = _ran_no_code(transaction, receipt) or _is_direct(transaction, receipt)
+        return not (is_plain and _is_ordinary(transaction))
+    except ChainError:
+        return False
+
+
+def doubtful(
+    transaction: dict[str, Any], receipt: dict[str, Any], *, is_trace_unreadable: bool
+) -> Doubtful | None:
+    """Return what a node's state has to tell about a transaction without a trace, or None if nothing would help.
+
+    Raises ChainError for a malformed answer.
+    """
+    to, value = transaction.get("to"), quantity(transaction.get("value"))
+    if not _is_ordinary(transaction):
+        return None
+    logs = logs_of(receipt)
+    asked = () if is_trace_unreadable else _claiming(transaction, logs, token_transfers(logs))
+    recipient = address(to) if value and to is not None and not _ran_no_code(transaction, receipt) else ""
+    if not asked and not recipient:
+        return None
+    return Doubtful(
+        hash32(transaction.get("hash")),
+        address(transaction.get("from")),
+        quantity(receipt.get("blockNumber")),
+        hash32(receipt.get("blockHash")),
+        asked,
+        recipient,
+    )
+
+
+def is_complete_without_trace(
+    transaction: dict[str, Any], receipt: dict[str, Any], evidence: Evidence
+) -> bool:
+    """Return whether a transaction that ran code, or may have, shows all that it moved even without a trace.
+
+    It does if its recipient has no code, or if an account of known code made nothing but transfers of one token, each
+    with a reference. A bundle never does: its beneficiary is paid by a call.
+    """
+    if not _is_ordinary(transaction):
+        return False
+    logs = logs_of(receipt)
+    tokens = token_transfers(logs)
+    if evidence.has_code is False:
+        return not tokens
+    sender, asked = address(transaction.get("from")), _executions(transaction, logs)
+    claims = binding.by_executions(asked, evidence.known, sender, tokens)
+    return (
+        bool(claims)
+        and claims.keys() == tokens.keys()
+        and all(claim.reference is not None for claim in claims.values())
+        and all(execution.way != Way.OPERATION for execution in asked)
+        and not quantity(transaction.get("value"))
+    )
+
+
+def _untraced_claims(
+    transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer], evidence: Evidence
+) -> dict[int, Claim]:
+    """Return the claims of the transaction's own call, and of the accounts whose code is known."""
+    if not tokens:
+        return {}
+    sender, to = address(transaction.get("from")), transaction.get("to")
+    claims = binding.by_executions(_executions(transaction, logs), evidence.known, sender, tokens)
+    if not claims and not is_bundle(logs) and _is_ordinary(transaction):
+        data = data_bytes(transaction.get("input"))
+        claims = binding.by_own_call(sender, address(to) if to else None, data, tokens)
+    return claims
+
+
+def _executions(transaction: dict[str, Any], logs: list[Log]) -> tuple[Execution, ...]:
+    sender, to = address(transaction.get("from")), transaction.get("to")
+    return executions(sender, address(to) if to else None, data_bytes(transaction.get("input")), logs)
+
+
+def _claiming(
+    transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer]
+) -> tuple[Execution, ...]:
+    """Return those executions that would give a transfer a reference or a maker if the account's code were known."""
+    sender = address(transaction.get("from"))
+    return tuple(
+        execution
+        for execution in _executions(transaction, logs)
+        if any(
+            claim.reference is not None or claim.made_by
+            for claim in binding.by_execution(execution, sender, tokens).values()
+        )
+    )
+
+
+def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
+    """Whether the transaction is a token's transfer, and the one log of it, from payer to payee, is the token's own.
+
+    Where anyone else's tokens moved as well, a hook or the token's own code made calls of which a trace may tell more.
+    """
+    to = transaction.get("to")
+    if to is None or quantity(transaction.get("value")):
+        return False
+    sender, data = address(transaction.get("from")), data_bytes(transaction.get("input"))
+    call = token_call(sender, address(to), data)
+    logs = logs_of(receipt)
+    if call is None or is_bundle(logs):
+        return False
+    moved = [transfer for log in logs if (transfer := _token_transfer(log, ""))]
+    reached = [transfer for transfer in moved if transfer.recipient == call.recipient]
+    return (
+        all((transfer.token, transfer.sender) == (call.token, call.sender) for transfer in moved)
+        and [transfer.sender for transfer in reached] == [call.sender]
+        and reached[0].amount <= call.amount
+    )
+
+
+def _is_ordinary(transaction: dict[str, Any]) -> bool:
+    kind = transaction.get("type")
+    return kind is None or quantity(kind) in _ORDINARY_TYPES
+
+
+def _ran_no_code(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
+    """Whether the gas used is what a transaction costs of itself (EIP-2028, EIP-7623): nothing was left for code."""
+    if transaction.get("to") is None or not isinstance(receipt.get("gasUsed"), str):
+        return False
+    data, used = data_bytes(transaction.get("input")), quantity(receipt.get("gasUsed"))
+    zeros = data.count(0)
+    others = len(data) - zeros
+    cost, floor = _PLAIN_GAS + 4 * zeros + 16 * others, _PLAIN_GAS + 10 * zeros + 40 * others
+    return used == cost or (used == floor and floor - cost < _IDLE_GAS)
+
+
+def logs_of(receipt: dict[str, Any]) -> list[Log]:
+    """Return the logs of a receipt, in the order in which they were written. Raises ChainError."""
+    logs = receipt.get("logs")
+    if not isinstance(logs, list) or not all(isinstance(log, dict | Log) for log in logs):
+        raise ChainError("the node's receipt has no logs")
+    return [log if isinstance(log, Log) else read_log(log) for log in logs]
+
+
+def read_log(log: dict[str, Any]) -> Log:
+    """Return a receipt's log. Raises ChainError."""
+    topics = log.get("topics")
+    if not isinstance(topics, list):
+        raise ChainError("the node's log is malformed")
+    return Log(
+        address(log.get("address")), tuple(data_bytes(topic) for topic in topics), data_bytes(log.get("data"))
+    )
+
+
+def _token_transfer(log: Log, slot: str) -> Transfer | None:
+    """Return the ERC-20 transfer that `log` records, if it is one: three topics and one word of data, exactly.
+
+    Any contract may log what it likes, so a log of another shape is passed over and spoils nothing.
+    """
+    if len(log.topics) != 3 or log.topics[0] != TRANSFER_TOPIC or len(log.data) != WORD:
+        return None
+    if any(len(topic) != WORD or topic[:12] != bytes(12) for topic in log.topics[1:]):
+        return None
+    if log.address == SYSTEM_ADDRESS:
+        return None
+    sender, recipient = (to_checksum_address(topic[12:]) for topic in log.topics[1:])
+    return Transfer(slot, log.address, sender, recipient, int.from_bytes(log.data))
+
+
+def _own_value(
+    transaction: dict[str, Any], receipt: dict[str, Any], trace: Trace | None, evidence: Evidence
+) -> tuple[Transfer, ...]:
+    """Return the transaction's own value.
+
+    Its data is its reference where the recipient ran no code, or where a trace shows all that code moved. Of what a
+    contract received without a trace, only what its balance gained in the block can be claimed: its code may have sent
+    the money on, or back.
+    """
+    value, to = quantity(transaction.get("value")), transaction.get("to")
+    if value == 0 or to is None:
+        return ()
+    sender, data = address(transaction.get("from")), data_bytes(transaction.get("input"))
+    own = Transfer("value", "", sender, address(to), value, made_by=sender)
+    is_plain = _ran_no_code(transaction, receipt) or evidence.has_code is False
+    if trace is not None or (is_plain and _is_ordinary(transaction)):
+        return (_carrying(own, reference_at(data, 0)),)
+    gain = max(evidence.gain, 0) if _is_ordinary(transaction) else 0
+    return (replace(own, claimable=None if gain >= value else gain),)
+
+
+def _inner_values(trace: Trace, mentions: Mentions) -> tuple[Transfer, ...]:
+    """Return what moved in inner calls; the first call is the transaction itself, whose value is returned apart."""
+    found: list[Transfer] = []
+    for place, call in enumerate(trace.calls):
+        if place == 0 or not call.value or call.sender == call.to:
+            continue
+        moved = Transfer(
+            call.slot, "", call.sender, call.to, call.value, within=mentions.around(trace, place)
+        )
+        if (
+            call.kind == "CALL"
+        ):  # what a contract leaves behind when it is destroyed, or creates another with, is not
+            moved = _carrying(replace(moved, made_by=call.sender), reference_at(call.data, 0))
+        found.append(moved)
+    return tuple(found)
+
+
+def _carrying(transfer: Transfer, reference: bytes | None) -> Transfer:
+    return transfer if reference is None else replace(transfer, references=(reference,))

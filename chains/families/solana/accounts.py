@@ -1,0 +1,148 @@
+"""What stands at a Solana address: wallets, mints, token accounts and programs (SPL Token and Token-2022 layouts)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from solders.pubkey import Pubkey
+
+from chains.client import ChainError
+from chains.families.solana.answers import base64_data, key, mapping, whole
+
+SYSTEM = "11111111111111111111111111111111"
+TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"  # noqa: S105 - a program's address
+TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"  # noqa: S105 - a program's address
+TOKEN_PROGRAMS = (TOKEN, TOKEN_2022)
+WRAPPED_SOL = "So11111111111111111111111111111111111111112"
+_SYSVARS = "Sysvar1111111111111111111111111111111111111"
+_LOADERS = {
+    "NativeLoader1111111111111111111111111111111",
+    "BPFLoader1111111111111111111111111111111111",
+    "BPFLoader2111111111111111111111111111111111",
+    "BPFLoaderUpgradeab1e11111111111111111111111",
+    "LoaderV411111111111111111111111111111111111",
+}
+_MINT_BYTES = 82
+_TOKEN_ACCOUNT_BYTES = 165
+_EXTENDED_MINT, _EXTENDED_TOKEN_ACCOUNT = (
+    1,
+    2,
+)  # Token-2022 tells them apart by the byte after a token account's fields
+_FROZEN = 2
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account as the node holds it; `lamports` is its balance of the native coin."""
+
+    lamports: int
+    owner: str
+    data: bytes
+    executable: bool
+
+    @property
+    def is_mint(self) -> bool:
+        return self._is(_MINT_BYTES, _EXTENDED_MINT)
+
+    @property
+    def is_token_account(self) -> bool:
+        return self._is(_TOKEN_ACCOUNT_BYTES, _EXTENDED_TOKEN_ACCOUNT)
+
+    def _is(self, plain_bytes: int, extended_kind: int) -> bool:
+        if self.owner not in TOKEN_PROGRAMS:
+            return False
+        size = len(self.data)
+        extended = size > _TOKEN_ACCOUNT_BYTES and self.data[_TOKEN_ACCOUNT_BYTES] == extended_kind
+        return size == plain_bytes or (self.owner == TOKEN_2022 and extended)
+
+
+@dataclass(frozen=True)
+class Holding:
+    """A token account of a wallet: its address, its mint and its base units."""
+
+    address: str
+    amount: int
+    is_frozen: bool
+    mint: str
+
+
+@dataclass(frozen=True)
+class TokenAccount:
+    """What a token account says: whose it is, and who else may do something with it."""
+
+    mint: str
+    owner: str
+    amount: int
+    is_frozen: bool
+    delegate: str | None
+    delegated: int
+    """Base units that the delegate may move."""
+    close_authority: str | None
+
+
+def read_account(answer: Any) -> Account | None:
+    """Return the account, None where there is none. Raises ChainError."""
+    if answer is None:
+        return None
+    fields = mapping(answer)
+    executable = fields.get("executable")
+    if not isinstance(executable, bool):
+        raise ChainError("the node's account does not say whether it is a program")
+    return Account(
+        whole(fields.get("lamports")), key(fields.get("owner")), base64_data(fields.get("data")), executable
+    )
+
+
+def read_holding(answer: Any) -> Holding:
+    """Return one entry of a wallet's token accounts. Raises ChainError."""
+    entry = mapping(answer)
+    account = read_account(entry.get("account"))
+    if account is None or not account.is_token_account:
+        raise ChainError("the node's answer is not a token account")
+    told = read_token_account(account)
+    return Holding(key(entry.get("pubkey")), told.amount, told.is_frozen, told.mint)
+
+
+def read_token_account(account: Account) -> TokenAccount:
+    """Return the fields that SPL Token's accounts and Token-2022's share. Raises ChainError for anything else."""
+    data = account.data
+    if not account.is_token_account:
+        raise ChainError("there is no token account at this address")
+    return TokenAccount(
+        mint=str(Pubkey(data[:32])),
+        owner=str(Pubkey(data[32:64])),
+        amount=int.from_bytes(data[64:72], "little"),
+        is_frozen=data[108] == _FROZEN,
+        delegate=_optional_key(data[72:108]),
+        delegated=int.from_bytes(data[121:129], "little"),
+        close_authority=_optional_key(data[129:165]),
+    )
+
+
+def mint_decimals(account: Account | None) -> int:
+    """Return a mint's decimals. Raises ChainError for anything but an initialised mint."""
+    if account is None or not account.is_mint or account.data[45] != 1:
+        raise ChainError("there is no token mint at this address: is the token's address right?")
+    return account.data[44]
+
+
+def why_not_payable(account: Account | None) -> str | None:
+    """Return why money must not be sent to what stands at an address, in a sentence, or None if it may.
+
+    An address where nothing stands is a wallet that was not used yet; an off-curve one may be a vault.
+    """
+    if account is None:
+        return None
+    if account.executable or account.owner in _LOADERS:
+        return "This is the address of a program; money sent there can't be moved again."
+    if account.owner == _SYSVARS:
+        return "This is one of the network's own accounts (a sysvar); it is nobody's wallet."
+    if account.is_mint:
+        return "This is the address of a token itself (its mint), not of a wallet."
+    if account.is_token_account:
+        return "This is a token account; give the address of the wallet that owns it."
+    return None
+
+
+def _optional_key(data: bytes) -> str | None:
+    """Return the key behind four bytes that tell whether there is one."""
+    return str(Pubkey(data[4:36])) if any(data[:4]) else None

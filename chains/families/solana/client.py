@@ -1,0 +1,248 @@
+"""The client for Solana clusters: instructions turned into facts, and unsigned transfers.
+
+Sources: Solana's RPC HTTP methods, SPL Token and Token-2022, Solana Pay (reference keys), RFC 8032 (ed25519).
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from solders.pubkey import Pubkey
+
+from chains.client import (
+    Action,
+    ChainError,
+    Discovery,
+    EvmCall,
+    NodeHealth,
+    Refusal,
+    SearchLimits,
+    Snapshot,
+    Spending,
+    TokenMetadata,
+    TransferRefused,
+    Watch,
+)
+from chains.families.solana import building
+from chains.families.solana.accounts import (
+    TOKEN_PROGRAMS,
+    mint_decimals,
+    read_account,
+    read_holding,
+    why_not_payable,
+)
+from chains.families.solana.answers import blockhash, sequence, sound, value_of, whole
+from chains.families.solana.discovery import ReferenceSearch
+from chains.families.solana.transactions import lookup
+from chains.families.solana.transactions.fees import FeeBook
+from chains.families.solana.transactions.lookup import CONFIRMED
+from chains.families.solana.unsigned_transfers import SIGNATURE_FEE
+from chains.families.solana.vetting import preparing
+from chains.rpc import quorum
+from chains.rpc.json_rpc import HEAD_ALLOWANCE, Call, Failing, Identity, JsonRpc
+from chains.rpc.nodes import WrongChain
+from chains.signatures import solana_signature
+
+_GENESIS: Call = ("getGenesisHash", [])
+_ACCOUNTS = {"encoding": "base64", **CONFIRMED}
+_MOST_ACCOUNTS = 100
+_MOST_WATCHES = 1000
+_NO_LIMIT = 2**256 - 1
+
+# A cluster's first hash names it: (the catalogue's network, the genesis hash, LI.FI's number for the cluster).
+_CLUSTERS = (
+    ("", "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d", 1151111081099710),
+    ("devnet", "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG", 1151111081099712),
+)
+
+
+class SolanaClient:
+    """One Solana cluster, asked through its nodes. See `ChainClient` for what each method promises.
+
+    `network` is the catalogue's: empty for mainnet, `devnet`, or the name of a cluster of one's own, whose nodes are
+    taken at their word.
+    """
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        chain_id: int,
+        network: str,
+        *,
+        head_allowance: int = HEAD_ALLOWANCE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._chain_id = chain_id
+        self._genesis = next((genesis for name, genesis, _ in _CLUSTERS if name == network), None)
+        identity = Identity(_GENESIS, self._is_right_cluster, (("getSlot", [CONFIRMED]), whole))
+        self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
+        self._fees = FeeBook(clock)
+        self._failing = Failing()
+        self._search = ReferenceSearch(self._rpc, lambda hashes: self.look_up(hashes, with_finality=False))
+
+    def health(self) -> list[NodeHealth]:
+        """Return how each node does, in the catalogue's order."""
+        return self._rpc.health()
+
+    def chain_id(self) -> int:
+        """Return the catalogue's number of the cluster that the node serves."""
+        genesis = self._rpc.batch([_GENESIS], lambda answers: blockhash(sound(answers[0])))
+        return next((number for _, known, number in _CLUSTERS if known == genesis), self._chain_id)
+
+    def look_up(
+        self,
+        transaction_hashes: Sequence[str],
+        *,
+        with_finality: bool,
+        mentioning: Collection[str] = (),
+    ) -> Snapshot:
+        """Return the head and these transactions, by as many nodes as have to agree; see `solana_lookup.look_up`.
+
+        A transaction that no node can show to this service is `contradicted`.
+        """
+        unreadable: set[str] = set()
+
+        def look(node: JsonRpc, hashes: Sequence[str]) -> Snapshot:
+            node.batch([_GENESIS], self._demand_right_cluster)
+            snapshot = lookup.look_up(
+                node,
+                hashes,
+                with_finality=with_finality,
+                mentioning=mentioning,
+                fees=self._fees,
+                failing=self._failing,
+            )
+            unreadable.update(snapshot.contradicted)
+            return snapshot
+
+        snapshot = quorum.look_up(self._rpc, transaction_hashes, look)
+        known = {name for name, facts in snapshot.transactions.items() if facts and facts.block}
+        return replace(snapshot, contradicted=snapshot.contradicted | (unreadable - known))
+
+    def build_transfer(
+        self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
+    ) -> str:
+        """Return the unsigned v0 transfer in base64, good for as long as its blockhash lives (about a minute)."""
+        order = building.Order(token, sender, recipient, amount, reference)
+        return building.build(self._rpc, order)
+
+    def prepare(self, action: Action, *, sender: str, spending: Spending, simulate: bool = True) -> str:
+        """Return the unsigned transaction in base64; see `solana_preparing`. Refused if it would take more, too."""
+        if isinstance(action, EvmCall):
+            raise TransferRefused(
+                Refusal.WOULD_FAIL, note="a call to a contract is nothing to a Solana cluster"
+            )
+        return preparing.prepare(self._rpc, action, sender, spending, simulate=simulate)
+
+    def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
+        """Return what `owner` has of each token, over all its token accounts that are not frozen; one round trip."""
+        calls: list[Call] = [("getBalance", [owner, CONFIRMED])]
+        calls += [
+            ("getTokenAccountsByOwner", [owner, {"programId": program}, _ACCOUNTS])
+            for program in TOKEN_PROGRAMS
+        ]
+        held = self._rpc.batch(calls, _holdings)
+        return {token: held[token] for token in tokens}
+
+    def allowance(self, token: str, owner: str, spender: str) -> int:  # noqa: ARG002 - the interface
+        """Return all there can be: on Solana the transaction that spends is itself the leave to."""
+        return _NO_LIMIT
+
+    def tells_inner_calls(self) -> bool:
+        """Return True: nodes record the instructions that programs call."""
+        return True
+
+    def usual_fee(self, token: str) -> int:  # noqa: ARG002 - the interface
+        """Return the fee of the one signature that a transfer has, in lamports."""
+        return SIGNATURE_FEE
+
+    def may_be_unverifiable(self, sender: str) -> bool:  # noqa: ARG002 - the interface
+        """Return False: a transaction shows all of its instructions, inner ones included."""
+        return False
+
+    def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
+        """Return the decimals of each mint; a mint has no symbol of its own. ChainError for what is no mint."""
+        chunks = [
+            list(addresses[start : start + _MOST_ACCOUNTS])
+            for start in range(0, len(addresses), _MOST_ACCOUNTS)
+        ]
+        calls: list[Call] = [("getMultipleAccounts", [chunk, _ACCOUNTS]) for chunk in chunks]
+        return self._rpc.batch(calls, lambda answers: _metadata(chunks, answers)) if calls else []
+
+    def recipient_problem(self, recipient: str) -> str | None:
+        """Return what makes this address nobody's wallet, by what stands there now; unused addresses are fine."""
+        call: Call = ("getAccountInfo", [recipient, _ACCOUNTS])
+        return self._rpc.batch([call], lambda answers: why_not_payable(read_account(value_of(answers[0]))))
+
+    def transaction_counts(self, senders: Sequence[str]) -> dict[str, int]:  # noqa: ARG002 - the interface
+        """Return nothing: Solana's transactions have no nonces."""
+        return {}
+
+    def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:  # noqa: ARG002 - the interface
+        """Return None: Solana's transactions have no nonces."""
+        return None
+
+    def is_signed_by(self, address: str, message: str, signature: str) -> bool:
+        """Return whether the key `address` signed the UTF-8 of `message` (ed25519, 64 bytes in base58 or base64)."""
+        signed = solana_signature(signature)
+        try:
+            return signed is not None and signed.verify(Pubkey.from_string(address), message.encode())
+        except ValueError:
+            return False
+
+    def head(self) -> int:
+        """Return the newest confirmed slot."""
+        return self._rpc.batch([("getSlot", [CONFIRMED])], lambda answers: whole(sound(answers[0])))
+
+    def block_at(self, moment: datetime) -> int:  # noqa: ARG002 - the interface
+        """Return 0: references are looked up by themselves, so no search starts at a height."""
+        return 0
+
+    def search_limits(self) -> SearchLimits:
+        """Return how much is searched at once: each watch costs a question."""
+        return SearchLimits(by_block=False, watches=_MOST_WATCHES, searches=1)
+
+    def discover(
+        self,
+        watches: Sequence[Watch],
+        *,
+        since_block: int | None,
+        until_block: int | None = None,  # noqa: ARG002 - the interface
+    ) -> Discovery:
+        """Return the transactions that pay something by a watched reference; see `solana_discovery`.
+
+        No range of blocks is looked through here: of more than 1,000 watches each call takes the next 1,000 in turn,
+        and `next_block` counts watches.
+        """
+        start = since_block if since_block and since_block < len(watches) else 0
+        end = min(start + _MOST_WATCHES, len(watches))
+        return Discovery(self._search.run(watches[start:end]), end if end < len(watches) else 0)
+
+    def _demand_right_cluster(self, answers: Sequence[Any]) -> None:
+        if not self._is_right_cluster(answers[0]):
+            raise WrongChain("the node serves another cluster than before")
+
+    def _is_right_cluster(self, answer: Any) -> bool:
+        genesis = blockhash(sound(answer))
+        return self._genesis is None or genesis == self._genesis
+
+
+def _metadata(chunks: Sequence[Sequence[str]], answers: Sequence[Any]) -> list[TokenMetadata]:
+    accounts: list[Any] = []
+    for chunk, answer in zip(chunks, answers, strict=True):
+        entries = sequence(value_of(answer))
+        if len(entries) != len(chunk):
+            raise ChainError("the node did not answer for every account")
+        accounts += entries
+    return [TokenMetadata(None, mint_decimals(read_account(account))) for account in accounts]
+
+
+def _holdings(answers: Sequence[Any]) -> Counter[str]:
+    coins, *accounts = answers
+    held = Counter({"": whole(value_of(coins))})
+    for holding in (read_holding(entry) for answer in accounts for entry in sequence(value_of(answer))):
+        held[holding.mint] += 0 if holding.is_frozen else holding.amount
+    return held

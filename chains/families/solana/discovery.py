@@ -1,0 +1,330 @@
+"""Find payments by their reference's key, and look at each before it is reported.
+
+Anyone may put a reference's key into transactions of their own. What they add is looked at and left out; it neither
+hides a payment behind it nor keeps other references waiting. Source: Solana's RPC method getSignaturesForAddress,
+which lists the newest first and a part at a time.
+"""
+
+import logging
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chains.client import ChainError, Snapshot, TransactionFacts, Watch
+from chains.families.solana.answers import mapping, sequence, sound, value_of
+from chains.families.solana.references import reference_key
+from chains.rpc.json_rpc import Call, JsonRpc
+from chains.signatures import solana_signature
+
+logger = logging.getLogger(__name__)
+
+_PAGE = 50
+_MOST_PAGES = 50  # of what was left over before, in one round
+_MOST_ROUNDS = 8
+_MOST_LOOKS = 200  # transactions looked at in one search
+_MOST_LOOKS_AGAIN = 50  # and of those that could not be read before
+_MOST_AT_ONCE = 100
+_MOST_FAILURES = 3
+_MOST_GAPS = 16
+_MOST_POSTPONED = 200
+_MOST_FOUND = 500
+_MOST_TRAILS = 20_000
+
+
+@dataclass
+class _Gap:
+    """Transactions that were not looked at yet: those older than `before` and newer than `until`."""
+
+    before: str | None
+    until: str | None
+
+
+@dataclass
+class _Trail:
+    """How far one watch was looked through. `gaps` go from the newest to the oldest; what lies between was looked at.
+
+    `postponed` could not be read yet, `found` are its payments. `served` is the search that last looked at something.
+    """
+
+    newest: str | None = None
+    gaps: list[_Gap] = field(default_factory=list)
+    postponed: dict[str, None] = field(default_factory=dict)
+    found: dict[str, None] = field(default_factory=dict)
+    served: int = 0
+
+
+@dataclass
+class _Page:
+    """A part of a watch's list: (signature, whether it succeeded), newest first. `planned` of them are up next."""
+
+    watch: Watch
+    trail: _Trail
+    gap: _Gap
+    entries: Sequence[tuple[str, bool]]
+    planned: int = 0
+
+    def plan_one(self) -> bool:
+        """Plan up to the next transaction that succeeded; return whether there was one. Failed ones need no look."""
+        while self.planned < len(self.entries):
+            _, succeeded = self.entries[self.planned]
+            self.planned += 1
+            if succeeded:
+                return True
+        return False
+
+    def wanted(self) -> list[str]:
+        """Return the signatures that are planned to be looked at."""
+        return [signature for signature, succeeded in self.entries[: self.planned] if succeeded]
+
+
+class ReferenceSearch:
+    """The search for watched references on one cluster; what was looked at is remembered in this process.
+
+    `look_up` returns the facts of transactions. Threads may share it: one search runs at a time.
+    """
+
+    def __init__(self, rpc: JsonRpc, look_up: Callable[[Sequence[str]], Snapshot]) -> None:
+        self._rpc = rpc
+        self._look_up = look_up
+        self._lock = threading.Lock()
+        self._trails: OrderedDict[Watch, _Trail] = OrderedDict()
+        self._searches = 0
+        self._at_once = _MOST_AT_ONCE
+
+    def run(self, watches: Sequence[Watch]) -> tuple[tuple[bytes, str], ...]:
+        """Return (reference, signature) of the payments known by now, after one search of bounded work.
+
+        Those found before are returned again. Raises ChainError where no node lists transactions.
+        """
+        with self._lock:
+            self._searches += 1
+            watched = list(dict.fromkeys(watches))
+            looks = _Looks(self._look_up, self._at_once)
+            self._look(self._newest(watched), looks)
+            for _ in range(_MOST_ROUNDS):
+                waiting = self._with_gaps(watched)
+                if looks.are_over or not waiting:
+                    break
+                self._look(self._older(waiting), looks)
+            self._look_again(watched, looks)
+            self._at_once = looks.at_once
+            while len(self._trails) > _MOST_TRAILS:
+                self._trails.popitem(last=False)
+            return tuple(
+                (watch.reference, signature)
+                for watch in watched
+                if watch in self._trails
+                for signature in self._trails[watch].found
+            )
+
+    def _newest(self, watches: Sequence[Watch]) -> list[_Page]:
+        """Return what is new of each watch, those first whose turn is longest ago."""
+        trails = [self._trails.get(watch) or _Trail() for watch in watches]
+        gaps = [_Gap(None, trail.newest) for trail in trails]
+        calls = [_list_call(watch, gap) for watch, gap in zip(watches, gaps, strict=True)]
+        listed = self._rpc.batch(calls, lambda answers: [_listed(a) for a in answers]) if calls else []
+        pages = [
+            _Page(watch, trail, gap, entries)
+            for watch, trail, gap, entries in zip(watches, trails, gaps, listed, strict=True)
+            if entries
+        ]
+        return sorted(pages, key=lambda page: page.trail.served)
+
+    def _with_gaps(self, watches: Iterable[Watch]) -> list[tuple[Watch, _Trail]]:
+        known = ((watch, self._trails[watch]) for watch in watches if watch in self._trails)
+        waiting = sorted((pair for pair in known if pair[1].gaps), key=lambda pair: pair[1].served)
+        return waiting[:_MOST_PAGES]
+
+    def _older(self, waiting: Sequence[tuple[Watch, _Trail]]) -> list[_Page]:
+        """Return a further part of each watch's oldest gap.
+
+        A gap ends where a node that knows its beginning lists no more.
+        """
+        calls: list[Call] = []
+        for watch, trail in waiting:
+            gap = trail.gaps[-1]
+            calls += [_list_call(watch, gap), _status_call(gap)]
+        answers = self._rpc.batch(calls, _checked)
+        pages = []
+        for (watch, trail), listed, status in zip(waiting, answers[::2], answers[1::2], strict=True):
+            gap, entries = trail.gaps[-1], _listed(listed)
+            if entries:
+                pages.append(_Page(watch, trail, gap, entries))
+                continue
+            trail.served = self._searches
+            if value_of(status)[0] is not None:
+                trail.gaps.remove(gap)
+        return pages
+
+    def _look(self, pages: Sequence[_Page], looks: "_Looks") -> None:
+        """Look at these parts, one transaction of each in turn, as far as the search's budget goes."""
+        turns = deque(pages)
+        left = looks.left
+        while turns and left > 0:
+            page = turns.popleft()
+            if page.plan_one():
+                left -= 1
+                turns.append(page)
+        looks.look(signature for page in pages for signature in page.wanted())
+        for page in pages:
+            self._advance(page, looks)
+
+    def _advance(self, page: _Page, looks: "_Looks") -> None:
+        """Note what was looked at, up to the first of which no answer came."""
+        done = 0
+        for signature, succeeded in page.entries[: page.planned]:
+            if succeeded and not looks.has(signature):
+                break
+            if succeeded:
+                self._note(page.watch, page.trail, signature, looks)
+            done += 1
+        if page.planned:
+            page.trail.served = self._searches
+        if done == 0:
+            return
+        trail, gap = page.trail, page.gap
+        if gap.before is None:
+            trail.newest = page.entries[0][0]
+            trail.gaps.insert(0, gap)
+            if len(trail.gaps) > _MOST_GAPS:
+                oldest = trail.gaps.pop()
+                trail.gaps[-1].until = oldest.until
+        gap.before = page.entries[done - 1][0]
+        self._trails[page.watch] = trail
+        self._trails.move_to_end(page.watch)
+
+    def _look_again(self, watches: Iterable[Watch], looks: "_Looks") -> None:
+        """Look once more at some of what could not be read before; each search goes on where the last one ended."""
+        known = [(watch, self._trails[watch]) for watch in watches if watch in self._trails]
+        waiting = deque((watch, trail, signature) for watch, trail in known for signature in trail.postponed)
+        waiting.rotate(-self._searches * _MOST_LOOKS_AGAIN)
+        share = list(waiting)[:_MOST_LOOKS_AGAIN]
+        looks.allow(_MOST_LOOKS_AGAIN)
+        looks.look(signature for _, _, signature in share)
+        for watch, trail, signature in share:
+            if looks.has(signature):
+                del trail.postponed[signature]
+                self._note(watch, trail, signature, looks)
+
+    def _note(self, watch: Watch, trail: _Trail, signature: str, looks: "_Looks") -> None:
+        """File a transaction that was looked at.
+
+        Of too many that can't be read the oldest is reported, to be judged like any other.
+        """
+        facts = looks.facts_of(signature)
+        if facts is None:
+            trail.postponed[signature] = None
+            if len(trail.postponed) > _MOST_POSTPONED:
+                oldest = next(iter(trail.postponed))
+                del trail.postponed[oldest]
+                _keep_found(trail, oldest)
+        elif pays(facts, watch):
+            _keep_found(trail, signature)
+
+
+class _Looks:
+    """The look-ups of one search, each transaction once. `at_once` adapts to what the nodes answer."""
+
+    def __init__(self, look_up: Callable[[Sequence[str]], Snapshot], at_once: int) -> None:
+        self._look_up = look_up
+        self._facts: dict[str, TransactionFacts | None] = {}
+        self._failures = 0
+        self.at_once = at_once
+        self.left = _MOST_LOOKS
+
+    @property
+    def are_over(self) -> bool:
+        """Whether the search has done its share of work."""
+        return self.left <= 0 or self._failures >= _MOST_FAILURES
+
+    def allow(self, looks: int) -> None:
+        """Grant a further budget, whatever became of the last."""
+        self.left, self._failures = looks, 0
+
+    def has(self, signature: str) -> bool:
+        """Whether the transaction was looked at."""
+        return signature in self._facts
+
+    def facts_of(self, signature: str) -> TransactionFacts | None:
+        """Return the facts of a transaction that was looked at, None where they are not known yet."""
+        return self._facts[signature]
+
+    def look(self, signatures: Iterable[str]) -> None:
+        """Look at these, in order, until the nodes fail for the third time."""
+        wanted = [signature for signature in dict.fromkeys(signatures) if signature not in self._facts]
+        while wanted and not self.are_over:
+            part, rest = wanted[: self.at_once], wanted[self.at_once :]
+            self.left -= len(part)
+            try:
+                snapshot = self._look_up(part)
+            except ChainError as error:
+                logger.warning("%d transactions could not be looked up: %s", len(part), error)
+                self._failures += 1
+                self.at_once = max(1, self.at_once // 8)
+                if len(part) == 1:  # it alone is not answered for: the others go on without it
+                    self._facts[part[0]] = None
+                    wanted = rest
+                continue
+            self.at_once = min(_MOST_AT_ONCE, self.at_once * 2)
+            self._facts |= {signature: _settled(snapshot, signature) for signature in part}
+            wanted = rest
+
+
+def pays(facts: TransactionFacts, watch: Watch) -> bool:
+    """Whether the transaction has something that the watch's reference can claim; also in a format that is not known.
+
+    One of a known format (its sender is known) that is too large to be read was made by a stranger as junk.
+    """
+    if not facts.is_readable:
+        return not facts.sender
+    return facts.succeeded and any(
+        watch.reference in transfer.references
+        and (transfer.token, transfer.recipient) == (watch.token, watch.recipient)
+        and (transfer.amount if transfer.claimable is None else transfer.claimable) > 0
+        for transfer in facts.transfers
+    )
+
+
+def _settled(snapshot: Snapshot, signature: str) -> TransactionFacts | None:
+    facts = snapshot.transactions.get(signature)
+    is_known = facts is not None and facts.block is not None and signature not in snapshot.contradicted
+    return facts if is_known else None
+
+
+def _keep_found(trail: _Trail, signature: str) -> None:
+    trail.found[signature] = None
+    if len(trail.found) > _MOST_FOUND:
+        del trail.found[next(iter(trail.found))]
+
+
+def _list_call(watch: Watch, gap: _Gap) -> Call:
+    bounds = {name: at for name, at in (("before", gap.before), ("until", gap.until)) if at is not None}
+    options = {"limit": _PAGE, "commitment": "confirmed", **bounds}
+    return "getSignaturesForAddress", [reference_key(watch.reference), options]
+
+
+def _status_call(gap: _Gap) -> Call:
+    return "getSignatureStatuses", [[gap.before], {"searchTransactionHistory": True}]
+
+
+def _checked(answers: list[Any]) -> list[Any]:
+    """Return the answers to pairs of questions, where they can be read. Raises ChainError."""
+    for listed, status in zip(answers[::2], answers[1::2], strict=True):
+        _listed(listed)
+        if len(sequence(value_of(status))) != 1:
+            raise ChainError("the node left out a transaction's status")
+    return answers
+
+
+def _listed(answer: Any) -> list[tuple[str, bool]]:
+    """Return (signature, whether it succeeded) of a list of transactions. Raises ChainError."""
+    entries = []
+    for entry in map(mapping, sequence(sound(answer))):
+        given = entry.get("signature")
+        signed = solana_signature(given) if isinstance(given, str) else None
+        if signed is None or "err" not in entry:
+            raise ChainError("the node's list of transactions is malformed")
+        entries.append((str(signed), entry["err"] is None))
+    return entries

@@ -1,0 +1,165 @@
+"""Read one Solana transaction as a node reports it (`getTransaction` in the `json` encoding). Pure.
+
+Source: Solana's RPC documentation, Transaction Structures.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from chains.client import ChainError
+from chains.families.solana.answers import base58_data, key, listed, mapping, sequence, whole, whole_text
+
+MOST_TEXT = 1_700
+"""The base58 text of an instruction's data is at most this long: a whole transaction has 1,232 bytes."""
+
+
+@dataclass(frozen=True)
+class TokenBalance:
+    """What a token account held at one moment, in base units."""
+
+    mint: str
+    owner: str
+    amount: int
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction. `program` and `accounts` are indices into the transaction's keys.
+
+    `path` is its place: `2` for a top-level instruction, `2.5` for number 5 in the flat list of those that it caused.
+    `top` is the index of the top-level instruction. `height` is the depth of the call where the node reports it: 2 for
+    what a top-level instruction's own program called.
+    """
+
+    path: str
+    top: int
+    is_inner: bool
+    height: int | None
+    program: int
+    accounts: tuple[int, ...]
+    text: str
+
+    @cached_property
+    def data(self) -> bytes | None:
+        """The instruction's data, or None where it is longer than a transaction or not base58."""
+        return base58_data(self.text) if len(self.text) <= MOST_TEXT else None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A transaction as the ledger has it. Keys are the static ones, then those loaded from lookup tables."""
+
+    slot: int
+    signature: str
+    keys: tuple[str, ...]
+    plain_keys: frozenset[int]
+    """The keys that neither sign nor can be written to."""
+    succeeded: bool
+    fee: int
+    lamports: tuple[tuple[int, int], ...]
+    """Each key's balance before and after."""
+    tokens_before: Mapping[int, TokenBalance]
+    tokens_after: Mapping[int, TokenBalance]
+    """Token accounts by the index of their key."""
+    instructions: tuple[Instruction, ...]
+    has_inner: bool
+    """Whether the node recorded the instructions that programs called."""
+
+    @property
+    def fee_payer(self) -> str:
+        """Return who paid the fee: the first key."""
+        return self.keys[0]
+
+    def program_of(self, instruction: Instruction) -> str:
+        """Return the address of the program that an instruction calls."""
+        return self.keys[instruction.program]
+
+
+def read_entry(answer: Any) -> Entry:
+    """Return the transaction that a node reports. Raises ChainError for anything that does not fit together."""
+    fields = mapping(answer)
+    meta, transaction = mapping(fields.get("meta")), mapping(fields.get("transaction"))
+    message = mapping(transaction.get("message"))
+    static = [key(text) for text in listed(message.get("accountKeys"))]
+    loaded = mapping(meta.get("loadedAddresses") or {})
+    writable = [key(text) for text in sequence(loaded.get("writable"))]
+    readonly = [key(text) for text in sequence(loaded.get("readonly"))]
+    keys = (*static, *writable, *readonly)
+    before, after = (_balances(meta.get(name), len(keys)) for name in ("preBalances", "postBalances"))
+    signatures = listed(transaction.get("signatures"))
+    if not keys or not signatures or "err" not in meta:
+        raise ChainError("the node's transaction is not whole")
+    if meta["err"] is None and len(set(keys)) != len(keys):
+        raise ChainError("the node's transaction names an account twice")
+    return Entry(
+        slot=whole(fields.get("slot")),
+        signature=str(signatures[0]),
+        keys=keys,
+        plain_keys=_plain_keys(mapping(message.get("header")), len(static), len(writable), len(keys)),
+        succeeded=meta["err"] is None,
+        fee=whole(meta.get("fee")),
+        lamports=tuple(zip(before, after, strict=True)),
+        tokens_before=_token_balances(meta.get("preTokenBalances"), len(keys)),
+        tokens_after=_token_balances(meta.get("postTokenBalances"), len(keys)),
+        instructions=tuple(_instructions(message, meta, len(keys))),
+        has_inner=meta.get("innerInstructions") is not None,
+    )
+
+
+def _balances(answer: Any, count: int) -> list[int]:
+    balances = [whole(balance) for balance in listed(answer)]
+    if len(balances) != count:
+        raise ChainError("the node's balances do not fit the transaction's accounts")
+    return balances
+
+
+def _token_balances(answer: Any, count: int) -> dict[int, TokenBalance]:
+    balances: dict[int, TokenBalance] = {}
+    for entry in map(mapping, listed(answer)):
+        index = _index(entry.get("accountIndex"), count)
+        if index in balances:
+            raise ChainError("the node names an account's token balance twice")
+        amount = whole_text(mapping(entry.get("uiTokenAmount")).get("amount"))
+        balances[index] = TokenBalance(key(entry.get("mint")), key(entry.get("owner")), amount)
+    return balances
+
+
+def _plain_keys(header: dict[str, Any], static: int, loaded_writable: int, count: int) -> frozenset[int]:
+    """Return the read-only keys that do not sign: the last of the static ones, and those loaded so."""
+    plain = whole(header.get("numReadonlyUnsignedAccounts"))
+    if plain + whole(header.get("numRequiredSignatures")) > static:
+        raise ChainError("the node's transaction has more signers than accounts")
+    return frozenset((*range(static - plain, static), *range(static + loaded_writable, count)))
+
+
+def _instructions(message: dict[str, Any], meta: dict[str, Any], count: int) -> Iterator[Instruction]:
+    """Yield the message's instructions, each followed by those that its program called."""
+    instructions = listed(message.get("instructions"))
+    inner: dict[int, list[Any]] = defaultdict(list)
+    for group in map(mapping, sequence(meta.get("innerInstructions"))):
+        inner[_index(group.get("index"), len(instructions))] += listed(group.get("instructions"))
+    for place, outer in enumerate(instructions):
+        yield _instruction(mapping(outer), count, str(place), place, is_inner=False)
+        for number, answer in enumerate(inner[place]):
+            yield _instruction(mapping(answer), count, f"{place}.{number}", place, is_inner=True)
+
+
+def _instruction(answer: dict[str, Any], count: int, path: str, top: int, *, is_inner: bool) -> Instruction:
+    accounts = tuple(_index(account, count) for account in listed(answer.get("accounts")))
+    text, height = answer.get("data"), answer.get("stackHeight")
+    if not isinstance(text, str):
+        raise ChainError("the node's instruction has no data")
+    program = _index(answer.get("programIdIndex"), count)
+    return Instruction(
+        path, top, is_inner, None if height is None else whole(height), program, accounts, text
+    )
+
+
+def _index(answer: Any, count: int) -> int:
+    index = whole(answer)
+    if index >= count:
+        raise ChainError("the node's transaction names an account that it does not have")
+    return index

@@ -1,0 +1,203 @@
+"""The fee that a Token-2022 mint keeps of each transfer, as it was when a transaction was executed.
+
+What arrives can't be read from balances alone: another delivery in the same transaction would make up for the fee.
+Sources: Token-2022's transfer fee extension (`TransferFeeConfig`, `calculate_epoch_fee`), Solana's epoch schedule.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chains.client import ChainError
+from chains.families.solana.accounts import TOKEN_2022, Account, read_account
+from chains.families.solana.answers import mapping, sequence, sound, value_of, whole
+from chains.rpc.json_rpc import Call, JsonRpc
+
+_ALL = 10_000  # basis points
+_EXTENSIONS_AT = 166  # after a token account's length and the byte for the kind of account
+_TRANSFER_FEE_CONFIG = 1
+_CONFIG_BYTES = 108
+_OLDER_AT = 72
+_RATE_BYTES = 18
+# The extensions of fixed length come before a mint's metadata, and are shorter than this together.
+_MINT_BYTES = 2_048
+_MOST_ACCOUNTS = 100
+_KEPT_SECONDS = 60.0
+_MOST_KEPT = 10_000
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A fee in force from `epoch` on: so many basis points, rounded up, at most `maximum` base units."""
+
+    epoch: int
+    maximum: int
+    basis_points: int
+
+    def of(self, amount: int) -> int:
+        """Return the fee on `amount` base units."""
+        return min(-(-amount * self.basis_points // _ALL), self.maximum)
+
+
+@dataclass(frozen=True)
+class MintFee:
+    """The fee of a mint: `newer` holds from its epoch on, `older` before."""
+
+    older: Rate
+    newer: Rate
+
+    def of(self, amount: int, epoch: int | None) -> int:
+        """Return the fee on a transfer in this epoch; the larger one where the epoch's own fee is not known."""
+        if epoch is None or epoch < min(self.older.epoch, self.newer.epoch):
+            return max(self.older.of(amount), self.newer.of(amount))
+        return (self.newer if epoch >= self.newer.epoch else self.older).of(amount)
+
+
+_NOTHING = Rate(0, 0, 0)
+_EVERYTHING = Rate(0, 2**64 - 1, _ALL)
+FREE = MintFee(_NOTHING, _NOTHING)
+GONE = MintFee(_EVERYTHING, _EVERYTHING)
+"""For a mint that does not exist any more: how much its transfers brought is unknown."""
+
+
+@dataclass(frozen=True)
+class Fees:
+    """The fees of the Token-2022 mints that a transaction moves, in its epoch."""
+
+    by_mint: Mapping[str, MintFee] = field(default_factory=dict)
+    epoch: int | None = None
+
+    def of(self, mint: str, amount: int) -> int:
+        """Return the fee on a transfer; all of it for a mint that nothing is known of."""
+        return self.by_mint.get(mint, GONE).of(amount, self.epoch)
+
+
+@dataclass(frozen=True)
+class EpochSchedule:
+    """How slots are counted to epochs."""
+
+    slots: int
+    first_slot: int
+    first_epoch: int
+
+    def epoch_of(self, slot: int) -> int | None:
+        """Return the slot's epoch; None in a young cluster's first, shorter ones."""
+        if slot < self.first_slot:
+            return None
+        return self.first_epoch + (slot - self.first_slot) // self.slots
+
+
+class FeeBook:
+    """The fees of mints as each node reports them, kept for a minute. Threads may share it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[tuple[str, ...], str], tuple[float, MintFee]] = OrderedDict()
+        self._schedules: dict[tuple[str, ...], EpochSchedule] = {}
+
+    def ask(
+        self, node: JsonRpc, mints: Collection[str]
+    ) -> tuple[Mapping[str, MintFee], EpochSchedule | None]:
+        """Return the fees of these mints and the node's epoch schedule, with at most one round trip for 100 mints.
+
+        A mint whose account the node can't show is left out. Raises ChainError where the node does not answer.
+        """
+        if not mints:
+            return {}, None
+        fees, schedule = self._remembered(node, mints)
+        unknown = sorted(set(mints) - fees.keys())
+        chunks = [unknown[at : at + _MOST_ACCOUNTS] for at in range(0, len(unknown), _MOST_ACCOUNTS)]
+        options = {"encoding": "base64", "dataSlice": {"offset": 0, "length": _MINT_BYTES}}
+        calls: list[Call] = [
+            ("getMultipleAccounts", [chunk, {**options, "commitment": "confirmed"}]) for chunk in chunks
+        ]
+        if schedule is None:
+            calls.append(("getEpochSchedule", []))
+        if not calls:
+            return fees, schedule
+        answers = node.batch(calls, list)
+        asked = {
+            mint: fee
+            for chunk, answer in zip(chunks, answers, strict=False)
+            for mint, fee in _fees(chunk, answer)
+        }
+        schedule = schedule or _schedule(answers[-1])
+        self._remember(node, asked, schedule)
+        return {**fees, **asked}, schedule
+
+    def _remembered(
+        self, node: JsonRpc, mints: Collection[str]
+    ) -> tuple[dict[str, MintFee], EpochSchedule | None]:
+        now = self._clock()
+        with self._lock:
+            kept = {mint: self._kept.get((node.urls, mint)) for mint in mints}
+            schedule = self._schedules.get(node.urls)
+        return {mint: known[1] for mint, known in kept.items() if known and known[0] > now}, schedule
+
+    def _remember(self, node: JsonRpc, fees: Mapping[str, MintFee], schedule: EpochSchedule | None) -> None:
+        until = self._clock() + _KEPT_SECONDS
+        with self._lock:
+            if schedule is not None:
+                self._schedules[node.urls] = schedule
+            for mint, fee in fees.items():
+                self._kept[node.urls, mint] = until, fee
+                self._kept.move_to_end((node.urls, mint))
+            while len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+
+
+def read_mint_fee(account: Account | None) -> MintFee:
+    """Return the fee of a Token-2022 mint, from the beginning of its account's data."""
+    if account is None or account.owner != TOKEN_2022:
+        return GONE
+    data, at = account.data, _EXTENSIONS_AT
+    while at + 4 <= len(data):
+        kind, length = (int.from_bytes(data[place : place + 2], "little") for place in (at, at + 2))
+        config = data[at + 4 : at + 4 + length]
+        if kind == _TRANSFER_FEE_CONFIG:
+            return _config(config)
+        at += 4 + length
+    return FREE
+
+
+def _config(config: bytes) -> MintFee:
+    if len(config) != _CONFIG_BYTES:
+        raise ChainError("the node's mint has a malformed transfer fee")
+    return MintFee(_rate(config[_OLDER_AT:]), _rate(config[_OLDER_AT + _RATE_BYTES :]))
+
+
+def _rate(data: bytes) -> Rate:
+    epoch, maximum, points = (
+        int.from_bytes(data[at:end], "little") for at, end in ((0, 8), (8, 16), (16, 18))
+    )
+    return Rate(epoch, maximum, points)
+
+
+def _fees(mints: Sequence[str], answer: Any) -> list[tuple[str, MintFee]]:
+    try:
+        entries = sequence(value_of(answer))
+        if len(entries) != len(mints):
+            raise ChainError("the node did not answer for every mint")
+    except ChainError:
+        return []
+    fees = []
+    for mint, entry in zip(mints, entries, strict=True):
+        try:
+            fees.append((mint, read_mint_fee(read_account(entry))))
+        except ChainError:
+            continue
+    return fees
+
+
+def _schedule(answer: Any) -> EpochSchedule | None:
+    try:
+        fields = mapping(sound(answer))
+        names = ("slotsPerEpoch", "firstNormalSlot", "firstNormalEpoch")
+        slots, first_slot, first_epoch = (whole(fields.get(name)) for name in names)
+    except ChainError:
+        return None
+    return EpochSchedule(slots, first_slot, first_epoch) if slots else None

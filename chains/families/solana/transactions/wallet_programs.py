@@ -1,0 +1,91 @@
+"""Wallet programs: programs that execute only what their members approved, in the name of a vault.
+
+A transfer that such a program itself makes, signed for by the vault, counts like a top-level instruction with the vault
+as its authority. All others forward whatever accounts they are handed, and so do not.
+
+Sources: Squads-Protocol/v4, `vault_transaction_execute.rs`, `batch_execute_transaction.rs` and `state/seeds.rs`;
+Squads-Protocol/squads-mpl (v3), `execute_transaction` and `execute_instruction` in `programs/squads-mpl/src/lib.rs`.
+The first 8 bytes of an Anchor instruction's data are those of SHA-256 over `global:` and its name.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+
+from solders.pubkey import Pubkey
+
+from chains.families.solana.transactions.entries import Entry, Instruction
+
+SQUADS_V3 = "SMPLecH534NA9acpos4G6x7uf3LWbCAwZQE9e8ZekMu"
+SQUADS_V4 = "SQDS4ep65T869zMMBKyuUq6aD6EgTu8psMjkvj52pCf"
+_CALLED_DIRECTLY = 2  # the stack height of what a top-level instruction's program calls
+_DISCRIMINATOR_BYTES = 8
+_VAULTS = 256
+
+
+def anchor_code(name: str) -> bytes:
+    """Return the bytes that an Anchor program's instruction of this name begins with."""
+    return sha256(f"global:{name}".encode()).digest()[:_DISCRIMINATOR_BYTES]
+
+
+@dataclass(frozen=True)
+class _WalletProgram:
+    """The instructions that execute what was approved; each names the multisig first among its accounts."""
+
+    codes: frozenset[bytes]
+    seed: bytes
+    index_bytes: int
+    before_index: bytes = b""
+    after_index: bytes = b""
+
+    def seeds(self, multisig: bytes) -> Iterator[list[bytes]]:
+        """Yield the seeds of each of the multisig's vaults. v3's numbers go on, but no more than these are in use."""
+        for index in range(_VAULTS):
+            parts = (self.before_index, index.to_bytes(self.index_bytes, "little"), self.after_index)
+            yield [self.seed, multisig, *(part for part in parts if part)]
+
+
+_PROGRAMS = {
+    SQUADS_V3: _WalletProgram(
+        frozenset(map(anchor_code, ("execute_transaction", "execute_instruction"))),
+        b"squad",
+        4,
+        after_index=b"authority",
+    ),
+    SQUADS_V4: _WalletProgram(
+        frozenset(map(anchor_code, ("vault_transaction_execute", "batch_execute_transaction"))),
+        b"multisig",
+        1,
+        before_index=b"vault",
+    ),
+}
+
+
+def executing_multisigs(entry: Entry) -> dict[int, tuple[str, str]]:
+    """Return the top-level instructions that execute what was approved: by index, (wallet program, multisig)."""
+    executing = {}
+    for instruction in entry.instructions:
+        program = entry.program_of(instruction)
+        if instruction.is_inner or program not in _PROGRAMS or not instruction.accounts:
+            continue
+        data = instruction.data or b""
+        if data[:_DISCRIMINATOR_BYTES] in _PROGRAMS[program].codes:
+            executing[instruction.top] = program, entry.keys[instruction.accounts[0]]
+    return executing
+
+
+def is_called_by_wallet(instruction: Instruction) -> bool:
+    """Whether a top-level instruction's own program made this call, as far as the node reports the depth."""
+    return instruction.is_inner and instruction.height == _CALLED_DIRECTLY
+
+
+@lru_cache(maxsize=4096)
+def is_vault(program: str, multisig: str, address: str) -> bool:
+    """Whether the address is a vault of this multisig."""
+    account = Pubkey.from_string(address)
+    if account.is_on_curve():
+        return False
+    wallet, deriving = _PROGRAMS[program], Pubkey.from_string(program)
+    seeds = wallet.seeds(bytes(Pubkey.from_string(multisig)))
+    return any(Pubkey.find_program_address(some, deriving)[0] == account for some in seeds)

@@ -1,0 +1,107 @@
+"""Unsigned Solana transfers: v0 messages with a compute budget, and the reference as a read-only key (Solana Pay)."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from solders.address_lookup_table_account import AddressLookupTableAccount
+from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
+from solders.hash import Hash
+from solders.instruction import AccountMeta, Instruction
+from solders.message import MessageV0
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.system_program import TransferParams, transfer
+from solders.transaction import VersionedTransaction
+from spl.token.instructions import (
+    create_idempotent_associated_token_account,
+    get_associated_token_address,
+    transfer_checked,
+)
+from spl.token.models import TransferCheckedParams
+
+from chains.families.solana.references import reference_key
+
+SIGNATURE_FEE = 5_000
+"""Lamports for each signature."""
+_MICRO = 10**6
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The compute units that a transaction may use, and what it offers for each, in millionths of a lamport."""
+
+    units: int
+    price: int
+
+    @property
+    def fee(self) -> int:
+        """What the transaction costs in lamports, with its one signature."""
+        return SIGNATURE_FEE + -(-self.units * self.price // _MICRO)
+
+
+@dataclass(frozen=True)
+class TokenSource:
+    """Where tokens are taken from: the payer's token account, and what the mint says of itself."""
+
+    account: str
+    mint: str
+    program: str
+    decimals: int
+
+
+def token_account(owner: str, mint: str, program: str) -> str:
+    """Return the associated token account of `owner` under this token program."""
+    keys = (Pubkey.from_string(text) for text in (owner, mint, program))
+    return str(get_associated_token_address(*keys))
+
+
+def coin_transfer(sender: str, recipient: str, amount: int, reference: bytes | None) -> list[Instruction]:
+    """Return the instruction that moves `amount` lamports."""
+    source, target = Pubkey.from_string(sender), Pubkey.from_string(recipient)
+    move = transfer(TransferParams(from_pubkey=source, to_pubkey=target, lamports=amount))
+    return [_with_reference(move, reference)]
+
+
+def token_transfer(
+    source: TokenSource, sender: str, recipient: str, amount: int, reference: bytes | None
+) -> list[Instruction]:
+    """Return the instructions that make the recipient's token account where it has none, and move `amount` there."""
+    payer, owner = Pubkey.from_string(sender), Pubkey.from_string(recipient)
+    mint, program = Pubkey.from_string(source.mint), Pubkey.from_string(source.program)
+    move = transfer_checked(
+        TransferCheckedParams(
+            program_id=program,
+            source=Pubkey.from_string(source.account),
+            mint=mint,
+            dest=get_associated_token_address(owner, mint, program),
+            owner=payer,
+            amount=amount,
+            decimals=source.decimals,
+        )
+    )
+    create = create_idempotent_associated_token_account(payer, owner, mint, program)
+    return [create, _with_reference(move, reference)]
+
+
+def unsigned(
+    payer: str,
+    instructions: Sequence[Instruction],
+    budget: Budget,
+    blockhash: str,
+    tables: Sequence[AddressLookupTableAccount] = (),
+) -> str:
+    """Return the v0 transaction in base64, with zeros where the payer's signature goes."""
+    limits = [set_compute_unit_limit(budget.units), set_compute_unit_price(budget.price)]
+    message = MessageV0.try_compile(
+        Pubkey.from_string(payer), [*limits, *instructions], tables, Hash.from_string(blockhash)
+    )
+    transaction = VersionedTransaction.populate(message, [Signature.default()])
+    return base64.b64encode(bytes(transaction)).decode("ascii")
+
+
+def _with_reference(move: Instruction, reference: bytes | None) -> Instruction:
+    if reference is None:
+        return move
+    key = AccountMeta(Pubkey.from_string(reference_key(reference)), is_signer=False, is_writable=False)
+    return Instruction(move.program_id, move.data, [*move.accounts, key])

@@ -1,0 +1,269 @@
+"""Reading a Solana transaction that somebody else made, before anybody is asked to sign it.
+
+Pure, and made for hostile input. Sources: Solana's transaction format (legacy and version 0), the Compute Budget
+program. Newer formats are refused: what is not read must not be signed.
+"""
+
+from dataclasses import dataclass
+
+from solders.hash import Hash
+from solders.instruction import CompiledInstruction
+from solders.message import Message, MessageV0, to_bytes_versioned
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
+
+from chains.client import SolanaInstructions, SolanaTransaction
+from chains.families.solana.accounts import SYSTEM
+
+MOST_BYTES = 1232
+"""The largest transaction that the network carries."""
+COMPUTE_BUDGET = "ComputeBudget111111111111111111111111111111"
+_VERIFIERS = {
+    "Ed25519SigVerify111111111111111111111111111",
+    "KeccakSecp256k11111111111111111111111111111",
+    "Secp256r1SigVerify1111111111111111111111111",
+}
+_SIGNATURE_FEE = 5_000
+MOST_UNITS = 1_400_000
+"""The compute units that any transaction may use."""
+_MICRO = 10**6
+_UNIT_LIMIT, _UNIT_PRICE = 2, 3
+_ADVANCE_NONCE = b"\x04\0\0\0"
+
+
+@dataclass(frozen=True)
+class AccountUse:
+    """An account as an instruction names it; `key` is None where a lookup table holds it (such a one never signs)."""
+
+    key: str | None
+    is_signer: bool
+    is_writable: bool
+
+
+@dataclass(frozen=True)
+class MessageInstruction:
+    """One instruction; its program always stands in the message itself."""
+
+    program: str
+    accounts: tuple[AccountUse, ...]
+    data: bytes
+
+    def names(self, key: str) -> bool:
+        """Return whether this account is handed to the program."""
+        return any(account.key == key for account in self.accounts)
+
+
+@dataclass(frozen=True)
+class TableUse:
+    """A lookup table that a message loads accounts from, by their places in it."""
+
+    table: str
+    writable: tuple[int, ...]
+    readonly: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SolanaMessage:
+    """What a transaction would do, and who has to sign it. `signatures` are those present and right, by signer."""
+
+    fee_payer: str
+    signers: tuple[str, ...]
+    signatures: frozenset[str]
+    writable: tuple[str, ...]
+    """The writable accounts that the message itself names."""
+    instructions: tuple[MessageInstruction, ...]
+    lookup_tables: tuple[TableUse, ...] = ()
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Who still has to sign."""
+        return tuple(signer for signer in self.signers if signer not in self.signatures)
+
+
+def read_message(serialized: bytes) -> SolanaMessage:
+    """Return what a serialised transaction says. Raises ValueError for anything malformed, and nothing else.
+
+    A signature that is present but wrong is malformed too.
+    """
+    transaction = _parsed(serialized)
+    message = transaction.message
+    if not isinstance(message, Message | MessageV0):
+        raise ValueError("the transaction is of a version that is not known here")
+    keys = [str(key) for key in message.account_keys]
+    header, count = message.header, len(keys)
+    signing, plain = header.num_required_signatures, header.num_readonly_unsigned_accounts
+    fixed_signers = header.num_readonly_signed_accounts
+    if not 0 < signing <= count - plain or fixed_signers >= signing or len(set(keys)) != count:
+        raise ValueError("the transaction's accounts do not fit together")
+    tables = _tables(message)
+    loaded_writable = sum(len(table.writable) for table in tables)
+    total = count + loaded_writable + sum(len(table.readonly) for table in tables)
+    uses = [
+        AccountUse(key, place < signing, place < signing - fixed_signers or signing <= place < count - plain)
+        for place, key in enumerate(keys)
+    ]
+    uses += [AccountUse(None, False, place < count + loaded_writable) for place in range(count, total)]
+    return SolanaMessage(
+        fee_payer=keys[0],
+        signers=tuple(keys[:signing]),
+        signatures=_signatures(transaction, message, signing),
+        writable=tuple(use.key for use in uses if use.is_writable and use.key is not None),
+        instructions=tuple(_instruction(instruction, keys, uses) for instruction in message.instructions),
+        lookup_tables=tables,
+    )
+
+
+def read_action(action: SolanaTransaction | SolanaInstructions, payer: str) -> SolanaMessage:
+    """Return what an action says, whichever form it has; bare instructions are to be paid for by `payer`.
+
+    Raises ValueError for anything malformed, and nothing else.
+    """
+    return (
+        read_message(action.serialized)
+        if isinstance(action, SolanaTransaction)
+        else message_of(action, payer)
+    )
+
+
+def message_of(action: SolanaInstructions, payer: str) -> SolanaMessage:
+    """Return what a transaction of these instructions, paid for by `payer`, would say, nobody having signed.
+
+    Raises ValueError for keys that are none.
+    """
+    signers: dict[str, None] = {payer: None}
+    writable: dict[str, None] = {payer: None}
+    Pubkey.from_string(payer)
+    for instruction in action.instructions:
+        Pubkey.from_string(instruction.program)
+        for key, signs, is_written in instruction.accounts:
+            Pubkey.from_string(key)
+            signers |= {key: None} if signs else {}
+            writable |= {key: None} if is_written else {}
+    return SolanaMessage(
+        fee_payer=payer,
+        signers=tuple(signers),
+        signatures=frozenset(),
+        writable=tuple(writable),
+        instructions=tuple(
+            MessageInstruction(
+                instruction.program,
+                tuple(AccountUse(key, key in signers, key in writable) for key, _, _ in instruction.accounts),
+                instruction.data,
+            )
+            for instruction in action.instructions
+        ),
+    )
+
+
+def programs_called(message: SolanaMessage) -> frozenset[str]:
+    """Return the programs that the transaction itself calls; what these call in turn is not told."""
+    return frozenset(instruction.program for instruction in message.instructions)
+
+
+def highest_fee(message: SolanaMessage) -> int:
+    """Return what the network charges at most, in lamports: for the signatures, and the price of compute units.
+
+    Signatures that the network's own programs are told to verify cost as much as the signers'.
+    """
+    signatures, units, price = len(message.signers), MOST_UNITS, 0
+    for instruction in message.instructions:
+        if instruction.program in _VERIFIERS:
+            signatures += sum(instruction.data[:1])
+        elif instruction.program == COMPUTE_BUDGET and instruction.data:
+            value = int.from_bytes(instruction.data[1:], "little")
+            if instruction.data[0] == _UNIT_LIMIT:
+                units = min(value, MOST_UNITS)
+            elif instruction.data[0] == _UNIT_PRICE:
+                price = value
+    return signatures * _SIGNATURE_FEE + -(-units * price // _MICRO)
+
+
+def rests_on_nonce(message: SolanaMessage) -> bool:
+    """Return whether it rests on a durable nonce in place of a blockhash: it could then be sent at any later time."""
+    return any(
+        instruction.program == SYSTEM and instruction.data[:4] == _ADVANCE_NONCE
+        for instruction in message.instructions
+    )
+
+
+def unsigned_copy(serialized: bytes, blockhash: str) -> bytes:
+    """Return the transaction with another blockhash, and nobody's signature. Raises ValueError."""
+    transaction = _parsed(serialized)
+    message, latest = transaction.message, Hash.from_string(blockhash)
+    fresh: Message | MessageV0
+    if isinstance(message, MessageV0):
+        fresh = MessageV0(
+            message.header,
+            message.account_keys,
+            latest,
+            message.instructions,
+            message.address_table_lookups,
+        )
+    elif isinstance(message, Message):
+        header = message.header
+        fresh = Message.new_with_compiled_instructions(
+            header.num_required_signatures,
+            header.num_readonly_signed_accounts,
+            header.num_readonly_unsigned_accounts,
+            message.account_keys,
+            latest,
+            message.instructions,
+        )
+    else:
+        raise ValueError("the transaction is of a version that is not known here")
+    empty = [Signature.default()] * len(transaction.signatures)
+    return bytes(VersionedTransaction.populate(fresh, empty))
+
+
+def _parsed(serialized: bytes) -> VersionedTransaction:
+    """Return the parsed transaction. Whatever solders raises is a ValueError, its panics (no Exceptions) included."""
+    if not 0 < len(serialized) <= MOST_BYTES:
+        raise ValueError("the transaction is empty or too large")
+    try:
+        transaction = VersionedTransaction.from_bytes(serialized)
+        is_whole = bytes(transaction) == serialized
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise ValueError("the transaction is malformed") from None
+    if not is_whole:
+        raise ValueError("bytes follow the transaction that are no part of it")
+    return transaction
+
+
+def _signatures(
+    transaction: VersionedTransaction, message: Message | MessageV0, signing: int
+) -> frozenset[str]:
+    """Return who has signed. Raises ValueError for a signature that is not theirs."""
+    if len(transaction.signatures) != signing:
+        raise ValueError("the transaction has another number of signatures than of signers")
+    signed = to_bytes_versioned(message)
+    present = set()
+    for key, signature in zip(message.account_keys[:signing], transaction.signatures, strict=True):
+        if signature == Signature.default():
+            continue
+        if not signature.verify(key, signed):
+            raise ValueError("the transaction carries a signature that is not its signer's")
+        present.add(str(key))
+    return frozenset(present)
+
+
+def _tables(message: Message | MessageV0) -> tuple[TableUse, ...]:
+    if isinstance(message, Message):
+        return ()
+    return tuple(
+        TableUse(str(lookup.account_key), tuple(lookup.writable_indexes), tuple(lookup.readonly_indexes))
+        for lookup in message.address_table_lookups
+    )
+
+
+def _instruction(
+    instruction: CompiledInstruction, keys: list[str], uses: list[AccountUse]
+) -> MessageInstruction:
+    program, accounts = instruction.program_id_index, bytes(instruction.accounts)
+    if not 0 < program < len(keys) or any(place >= len(uses) for place in accounts):
+        raise ValueError("an instruction names an account that the transaction does not have")
+    return MessageInstruction(
+        keys[program], tuple(uses[place] for place in accounts), bytes(instruction.data)
+    )

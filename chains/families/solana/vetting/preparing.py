@@ -1,0 +1,290 @@
+"""Preparing an action that a routing provider made: signable by the sender alone, tried by our node, within bounds.
+
+The wallet gets the very bytes that were tried. A provider's whole transaction is taken as it is, but for the blockhash
+where nobody else has signed; bare instructions become a transaction of ours. A trial is no proof: a program may do
+something else a minute later, so that which programs are called at all is judged before, from the catalogue.
+"""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from solders.address_lookup_table_account import AddressLookupTableAccount
+from solders.instruction import AccountMeta, Instruction
+from solders.message import CompileError
+from solders.pubkey import Pubkey
+
+from chains.client import (
+    ChainError,
+    Refusal,
+    SolanaInstructions,
+    SolanaTransaction,
+    Spending,
+    TransferRefused,
+)
+from chains.families.solana.accounts import TOKEN_PROGRAMS, Account, read_account, read_holding
+from chains.families.solana.answers import blockhash, mapping, sequence, sound, value_of, whole
+from chains.families.solana.building import budget_for, unit_price
+from chains.families.solana.simulation import Trial, read_trial
+from chains.families.solana.unsigned_transfers import Budget, unsigned
+from chains.families.solana.vetting.balance_changes import Accounts, excess
+from chains.families.solana.vetting.messages import (
+    COMPUTE_BUDGET,
+    MOST_BYTES,
+    MOST_UNITS,
+    SolanaMessage,
+    highest_fee,
+    read_action,
+    read_message,
+    rests_on_nonce,
+    unsigned_copy,
+)
+from chains.families.solana.vetting.tables import Tables, read_table, writable_accounts
+from chains.rpc.json_rpc import Call, JsonRpc
+
+MOST_FEE = 10_000_000
+"""Lamports (0.01 SOL): what a provider's transaction may offer the network at most."""
+_CONFIRMED = {"commitment": "confirmed"}
+_ACCOUNTS = {"encoding": "base64", **_CONFIRMED}
+_MOST_ACCOUNTS = 100
+# What we set ourselves where instructions are made a transaction: the limit of compute units and their price.
+_BUDGET_CODES = (b"\x00", b"\x02", b"\x03")
+
+
+@dataclass(frozen=True)
+class _Wallet:
+    """What stands behind an action: lamports and base units that the sender has, and what the chain says now."""
+
+    coins: int
+    tokens: int
+    blockhash: str
+    least: int
+    """Below this an account without data can't be kept (the rent-exempt minimum)."""
+    tables: Tables
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A transaction ready to be tried: its bytes, what they say, and which accounts they may change."""
+
+    serialized: bytes
+    message: SolanaMessage
+    writable: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return base64.b64encode(self.serialized).decode("ascii")
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a trial that succeeded used, in compute units, and what it left the sender, in lamports."""
+
+    units: int | None
+    left: int
+
+
+def prepare(
+    rpc: JsonRpc,
+    action: SolanaTransaction | SolanaInstructions,
+    sender: str,
+    spending: Spending,
+    *,
+    simulate: bool,
+) -> str:
+    """Return the unsigned transaction in base64; see `ChainClient.prepare`. Raises TransferRefused and ChainError."""
+    try:
+        if isinstance(action, SolanaInstructions):
+            action = _without_budget(action)
+        message = _demand_signable(read_action(action, sender), sender)
+        wallet = _ask(rpc, sender, spending, _table_names(action, message))
+        draft = _drafted(action, message, sender, wallet, Budget(MOST_UNITS, 0))
+    except ValueError as error:
+        raise TransferRefused(Refusal.WOULD_FAIL, note=str(error)) from None
+    if not simulate:
+        return draft.text
+    _demand_funds(wallet, spending)
+    outcome = _tried(rpc, draft, sender, spending, wallet)
+    if isinstance(action, SolanaTransaction):
+        return draft.text
+    fees = rpc.batch(
+        [("getRecentPrioritizationFees", [list(draft.writable)])], lambda answers: unit_price(answers[0])
+    )
+    budget = budget_for(MOST_UNITS if outcome.units is None else outcome.units, fees)
+    budget = replace(budget, units=min(budget.units, MOST_UNITS))
+    _demand_fee(outcome.left + highest_fee(draft.message), wallet, budget.fee)
+    return _drafted(action, message, sender, wallet, budget).text
+
+
+def _demand_signable(message: SolanaMessage, sender: str) -> SolanaMessage:
+    """Return the message, if the sender's is the one signature that it lacks. Raises ValueError."""
+    if message.fee_payer != sender:
+        raise ValueError("the transaction is to be paid for by another wallet")
+    if message.missing != (sender,):
+        raise ValueError("the transaction lacks another signature than the wallet's")
+    if rests_on_nonce(message):
+        raise ValueError("the transaction could be sent at any later time")
+    if highest_fee(message) > MOST_FEE:
+        raise ValueError("the transaction offers the network an absurd fee")
+    return message
+
+
+def _table_names(action: SolanaTransaction | SolanaInstructions, message: SolanaMessage) -> list[str]:
+    if isinstance(action, SolanaInstructions):
+        return [str(Pubkey.from_string(table)) for table in dict.fromkeys(action.lookup_tables)]
+    return list(dict.fromkeys(use.table for use in message.lookup_tables))
+
+
+def _ask(rpc: JsonRpc, sender: str, spending: Spending, tables: Sequence[str]) -> _Wallet:
+    if len(tables) >= _MOST_ACCOUNTS:
+        raise ValueError("the transaction names too many lookup tables")
+    calls: list[Call] = [
+        ("getLatestBlockhash", [_CONFIRMED]),
+        ("getMultipleAccounts", [[sender, *tables], _ACCOUNTS]),
+        ("getMinimumBalanceForRentExemption", [0]),
+    ]
+    if spending.token:
+        calls.append(("getTokenAccountsByOwner", [sender, {"mint": spending.token}, _ACCOUNTS]))
+    latest, accounts, least, holdings = rpc.batch(calls, lambda answers: _standing(answers, 1 + len(tables)))
+    own = accounts[0]
+    return _Wallet(
+        coins=own.lamports if own else 0,
+        tokens=holdings,
+        blockhash=latest,
+        least=least,
+        tables={name: read_table(table) for name, table in zip(tables, accounts[1:], strict=True)},
+    )
+
+
+def _standing(answers: Sequence[Any], wanted: int) -> tuple[str, list[Account | None], int, int]:
+    latest, stored, least, *held = answers
+    holdings = [read_holding(entry) for answer in held for entry in sequence(value_of(answer))]
+    return (
+        blockhash(mapping(value_of(latest)).get("blockhash")),
+        _accounts(stored, wanted),
+        whole(sound(least)),
+        sum(holding.amount for holding in holdings if not holding.is_frozen),
+    )
+
+
+def _accounts(answer: Any, wanted: int) -> list[Account | None]:
+    accounts = [read_account(account) for account in sequence(value_of(answer))]
+    if len(accounts) != wanted:
+        raise ChainError("the node did not answer for every account")
+    return accounts
+
+
+def _drafted(
+    action: SolanaTransaction | SolanaInstructions,
+    message: SolanaMessage,
+    sender: str,
+    wallet: _Wallet,
+    budget: Budget,
+) -> _Draft:
+    """Return the transaction's bytes and what they say. Raises ValueError."""
+    if isinstance(action, SolanaInstructions):
+        serialized = _compiled(action, sender, wallet, budget)
+    elif message.signatures:
+        serialized = action.serialized
+    else:
+        serialized = unsigned_copy(action.serialized, wallet.blockhash)
+    says = read_message(serialized)
+    return _Draft(serialized, says, writable_accounts(says, wallet.tables))
+
+
+def _without_budget(action: SolanaInstructions) -> SolanaInstructions:
+    kept = tuple(
+        instruction
+        for instruction in action.instructions
+        if not (instruction.program == COMPUTE_BUDGET and instruction.data[:1] in _BUDGET_CODES)
+    )
+    return replace(action, instructions=kept)
+
+
+def _compiled(action: SolanaInstructions, sender: str, wallet: _Wallet, budget: Budget) -> bytes:
+    instructions = [
+        Instruction(
+            Pubkey.from_string(instruction.program),
+            instruction.data,
+            [AccountMeta(Pubkey.from_string(key), *flags) for key, *flags in instruction.accounts],
+        )
+        for instruction in action.instructions
+    ]
+    tables = [
+        AddressLookupTableAccount(Pubkey.from_string(name), [Pubkey.from_string(key) for key in keys])
+        for name, keys in wallet.tables.items()
+    ]
+    try:
+        compiled = base64.b64decode(unsigned(sender, instructions, budget, wallet.blockhash, tables))
+    except CompileError as error:
+        raise ValueError(f"the instructions do not fit a transaction: {error}") from None
+    if len(compiled) > MOST_BYTES:
+        raise ValueError("the instructions do not fit a transaction")
+    return compiled
+
+
+def _demand_funds(wallet: _Wallet, spending: Spending) -> None:
+    has = wallet.tokens if spending.token else wallet.coins
+    if has < spending.amount:
+        raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=spending.amount - has)
+
+
+def _tried(rpc: JsonRpc, draft: _Draft, sender: str, spending: Spending, wallet: _Wallet) -> _Outcome:
+    """Return what the trial took. Raises TransferRefused if it failed, or did more than it may."""
+    before = _before(rpc, draft.writable)
+    # Only token accounts, what is yet to be made and the wallet itself can matter; others may be large.
+    asked = [key for key in draft.writable if key == sender or _may_be_the_senders(before[key])]
+    options = {
+        "encoding": "base64",
+        "sigVerify": False,
+        "replaceRecentBlockhash": not draft.message.signatures,
+        "accounts": {"encoding": "base64", "addresses": asked},
+        **_CONFIRMED,
+    }
+    call: Call = ("simulateTransaction", [draft.text, options])
+    trial = rpc.batch([call], lambda answers: read_trial(answers[0], asked_back=len(asked)))
+    fee = highest_fee(draft.message)
+    if trial.error is not None:
+        raise _refusal(trial, wallet, spending, fee)
+    after = dict(zip(asked, trial.accounts, strict=True))
+    beyond = excess(sender, {key: before[key] for key in asked}, after, spending=spending, fee=fee)
+    if beyond is not None:
+        raise TransferRefused(Refusal.WOULD_FAIL, note=f"the transaction was refused: {beyond}")
+    own = after[sender]
+    return _Outcome(trial.units, own.lamports if own else 0)
+
+
+def _before(rpc: JsonRpc, keys: Sequence[str]) -> Accounts:
+    chunks = [keys[start : start + _MOST_ACCOUNTS] for start in range(0, len(keys), _MOST_ACCOUNTS)]
+    calls: list[Call] = [("getMultipleAccounts", [list(chunk), _ACCOUNTS]) for chunk in chunks]
+
+    def read(answers: Sequence[Any]) -> dict[str, Account | None]:
+        found: dict[str, Account | None] = {}
+        for chunk, answer in zip(chunks, answers, strict=True):
+            found |= zip(chunk, _accounts(answer, len(chunk)), strict=True)
+        return found
+
+    return rpc.batch(calls, read)
+
+
+def _may_be_the_senders(account: Account | None) -> bool:
+    return account is None or account.owner in TOKEN_PROGRAMS
+
+
+def _refusal(trial: Trial, wallet: _Wallet, spending: Spending, fee: int) -> TransferRefused:
+    """Return why the trial failed: for want of lamports, or by the program's own word."""
+    needed = spending.extra_native + fee + (0 if spending.token else spending.amount)
+    if trial.lacking:
+        return TransferRefused(Refusal.INSUFFICIENT_GAS, missing=trial.lacking)
+    if trial.payer_cannot_pay or wallet.coins < needed:
+        missing = max(needed + wallet.least - wallet.coins, 1)
+        return TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing)
+    return TransferRefused(Refusal.WOULD_FAIL, note=trial.note)
+
+
+def _demand_fee(left: int, wallet: _Wallet, fee: int) -> None:
+    """Raise TransferRefused unless what the trial left pays for the compute units too, for which it offered nothing."""
+    rest = left - fee
+    if rest != 0 and rest < wallet.least:
+        raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=wallet.least - rest)

@@ -1,0 +1,333 @@
+"""Looking transactions up on several nodes, so that no single one is believed where money depends on it.
+
+With three nodes or more, two have to agree before a transaction counts as mined: on its block's hash, its status and
+what it moved. Who may claim what moved is as much as both prove: nodes differ in what they can show (traces, older
+state). With fewer nodes there is only fail-over. In both cases a node that does not know a transaction, or does not
+send one for its size, is not believed before the others were asked.
+
+What this can't do: two nodes that return the same lie are believed. Choose providers that do not share a backend.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TypeVar
+
+from chains.client import ChainError, Head, Mention, Snapshot, TransactionFacts, Transfer
+from chains.rpc.json_rpc import JsonRpc
+from chains.rpc.nodes import Contradicted
+
+NODES_FOR_AGREEMENT = 3
+Look = Callable[[JsonRpc, Sequence[str]], Snapshot]
+_Said = TypeVar("_Said")
+
+
+def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], look: Look) -> Snapshot:
+    """Return what the nodes of `rpc` say of these transactions; `look` asks one node all its questions.
+
+    A transaction on which nodes contradict each other is reported as not mined, and named in `contradicted`. Raises
+    ChainError when no node answered or, where agreement is needed, only one.
+    """
+    needs_agreement = rpc.size >= NODES_FOR_AGREEMENT
+    answers: list[_Answer] = []
+    failure: ChainError | None = None
+    for node in rpc.each():
+        if needs_agreement:
+            wanted = _unsettled(transaction_hashes, answers)
+            is_enough = len(answers) > 1 and not wanted and not _is_head_unsettled(answers)
+        else:
+            wanted = _unknown(transaction_hashes, answers)
+            is_enough = len(answers) > 0 and not wanted
+        if is_enough:
+            break
+        try:
+            snapshot = look(node, wanted)
+            node.note_head(snapshot.head.latest)
+        except ChainError as error:
+            failure = error
+        else:
+            answers.append(_Answer(node, snapshot))
+    if not answers:
+        raise failure or ChainError("no node gave an answer")
+    if not needs_agreement:
+        return _first_known(transaction_hashes, answers)
+    if len(answers) < 2:
+        after = failure.retry_after if failure else rpc.soonest()
+        raise ChainError(f"only one of {rpc.size} nodes answered, and two have to agree", retry_after=after)
+    return _agreed(transaction_hashes, answers)
+
+
+def ask_enough(rpc: JsonRpc, ask: Callable[[JsonRpc], _Said]) -> list[_Said]:
+    """Return what two nodes say, asked one by one, where two have to agree; otherwise what one says.
+
+    Raises ChainError when too few answered.
+    """
+    return _ask_until(rpc, ask, len, "too few of {} nodes could be asked")
+
+
+def ask_until_agreed(rpc: JsonRpc, ask: Callable[[JsonRpc], _Said]) -> _Said:
+    """Return what two nodes say the same, asked one by one, where two have to agree; otherwise what one says.
+
+    Raises ChainError when no two of those that answered agree.
+    """
+    no_two = "no two of {} nodes gave the same answer"
+    return _ask_until(rpc, ask, lambda said: said.count(said[-1]), no_two)[-1]
+
+
+def _ask_until(
+    rpc: JsonRpc, ask: Callable[[JsonRpc], _Said], count: Callable[[list[_Said]], int], too_few: str
+) -> list[_Said]:
+    """Return what nodes say, asked one by one until `count` of the answers is how many have to agree."""
+    needed = 2 if rpc.size >= NODES_FOR_AGREEMENT else 1
+    said: list[_Said] = []
+    failure: ChainError | None = None
+    for node in rpc.each():
+        try:
+            said.append(ask(node))
+        except ChainError as error:
+            failure = error
+        else:
+            if count(said) == needed:
+                return said
+    raise failure or ChainError(too_few.format(rpc.size), retry_after=rpc.soonest())
+
+
+@dataclass(frozen=True)
+class _Answer:
+    node: JsonRpc
+    snapshot: Snapshot
+
+
+def _of(wanted: str, answers: Iterable[_Answer]) -> list[TransactionFacts | None]:
+    """Return what each node that was asked said of one transaction."""
+    return [
+        answer.snapshot.transactions[wanted] for answer in answers if wanted in answer.snapshot.transactions
+    ]
+
+
+def _unknown(hashes: Sequence[str], answers: Sequence[_Answer]) -> list[str]:
+    return [wanted for wanted in hashes if not any(_is_shown(facts) for facts in _of(wanted, answers))]
+
+
+def _is_shown(facts: TransactionFacts | None) -> bool:
+    """Whether no other node has to be asked: what one can't show for its size, another may."""
+    return facts is not None and facts.is_readable
+
+
+def _first_known(hashes: Sequence[str], answers: Sequence[_Answer]) -> Snapshot:
+    """Fail-over: each transaction from the first node that knows it, under the head of the last that was needed."""
+    transactions: dict[str, TransactionFacts | None] = dict.fromkeys(hashes)
+    head = answers[0].snapshot.head
+    open_questions: set[str] = set()
+    for answer in answers:
+        said = answer.snapshot.transactions
+        asked = {wanted for wanted in hashes if not _is_shown(transactions[wanted])}
+        new = {
+            wanted: facts
+            for wanted in asked
+            if (facts := said.get(wanted)) is not None
+            and (transactions[wanted] is None or (facts.is_readable and facts.block is not None))
+        }
+        open_questions = (open_questions - new.keys()) | (asked & answer.snapshot.contradicted)
+        transactions |= dict.fromkeys(asked & answer.snapshot.contradicted)
+        if new:
+            transactions |= new
+            head = answer.snapshot.head
+    return Snapshot(head, transactions, frozenset(open_questions))
+
+
+def _unsettled(hashes: Sequence[str], answers: Sequence[_Answer]) -> list[str]:
+    """Return those on which one more node's word may matter."""
+    return list(hashes) if len(answers) < 2 else [h for h in hashes if not _is_settled(_of(h, answers))]
+
+
+def _is_settled(said: Sequence[TransactionFacts | None]) -> bool:
+    """Whether two agree on all that any of them proves, or none saw the transaction in a block but it is known."""
+    known = [facts for facts in said if facts is not None]
+    agreed = _common(said)
+    if agreed is None:
+        return bool(known) and not any(facts.block for facts in known)
+    return agreed.is_complete or not any(_proves_more(facts, agreed) for facts in known)
+
+
+def _proves_more(facts: TransactionFacts, agreed: TransactionFacts) -> bool:
+    """Whether one node proves what another may confirm, beyond what two agree on."""
+    if facts.is_readable > agreed.is_readable or facts.is_complete > agreed.is_complete:
+        return True
+    agreed_on = {_moved(transfer): transfer for transfer in agreed.transfers}
+    return any(
+        transfer != agreed_on[moved]
+        for transfer in facts.transfers
+        if (moved := _moved(transfer)) in agreed_on
+    )
+
+
+def _is_head_unsettled(answers: Sequence[_Answer]) -> bool:
+    """Whether only one node knows a safe or finalized block: it may be that the other can't tell."""
+    heads = [answer.snapshot.head for answer in answers]
+    return any(
+        sum(number is not None for number in numbers) == 1
+        for numbers in ([head.safe for head in heads], [head.finalized for head in heads])
+    )
+
+
+def _agreed(hashes: Sequence[str], answers: Sequence[_Answer]) -> Snapshot:
+    transactions: dict[str, TransactionFacts | None] = {}
+    contradicted = set()
+    for wanted in hashes:
+        said = _of(wanted, answers)
+        agreed = _common(said)
+        if agreed is not None:
+            _set_liars_aside(wanted, agreed, answers)
+        elif sum(facts is not None and facts.block is not None for facts in said) > 1 or any(
+            wanted in answer.snapshot.contradicted for answer in answers
+        ):
+            contradicted.add(wanted)
+        transactions[wanted] = agreed or _not_mined(said)
+    return Snapshot(_head(answers), transactions, frozenset(contradicted))
+
+
+def _common(said: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
+    """Return what two nodes agree on of a mined transaction, the fullest first."""
+    mined = [facts for facts in said if facts is not None and facts.block is not None]
+    agreed = [both for one, other in combinations(mined, 2) if (both := _both(one, other)) is not None]
+    return max(agreed, key=lambda facts: (facts.is_readable, facts.is_complete), default=None)
+
+
+def _both(one: TransactionFacts, other: TransactionFacts) -> TransactionFacts | None:
+    """Return what both say, or None where they contradict each other.
+
+    A node that can't trace may miss what moved in inner calls, and who may claim what it saw; then only what both prove
+    is agreed on, and it is not complete.
+    """
+    if one.commitment != other.commitment:  # one hears of finality sooner than the other
+        one, other = (replace(facts, commitment="confirmed") for facts in (one, other))
+    if one == other:
+        return one
+    if _without_contents(one) != _without_contents(other):
+        return None
+    if not (one.is_readable and other.is_readable):
+        return one if other.is_readable else other
+    less, more = (other, one) if one.is_complete else (one, other)
+    transfers = _moved_in_both(less, more)
+    if transfers is None or (one.is_complete and other.is_complete and _is_contradicted(less, more)):
+        return None
+    if [mention for mention in less.mentions if mention.is_log] != [m for m in more.mentions if m.is_log]:
+        return None
+    mentions = tuple(mention for mention in less.mentions if mention in more.mentions)
+    return replace(less, transfers=transfers, mentions=mentions, intended=(), is_complete=False)
+
+
+def _without_contents(facts: TransactionFacts) -> TransactionFacts:
+    return replace(facts, transfers=(), mentions=(), intended=(), is_complete=True, is_readable=True)
+
+
+def _moved_in_both(less: TransactionFacts, more: TransactionFacts) -> tuple[Transfer, ...] | None:
+    """Return the transfers that both saw, or None where one saw what the other can't have missed."""
+    seen = {_moved(transfer): transfer for transfer in more.transfers}
+    moved = [_moved(transfer) for transfer in less.transfers]
+    if not all(transfer in seen for transfer in moved):
+        return None
+    if less.is_complete == more.is_complete and len(moved) != len(seen):
+        return None
+    kept = [mention for mention in less.mentions if mention in more.mentions]
+    return tuple(
+        replace(
+            _bound_by_both(transfer, seen[_moved(transfer)]),
+            within=_within_both(transfer, less, seen[_moved(transfer)], more, kept),
+        )
+        for transfer in less.transfers
+    )
+
+
+def _moved(transfer: Transfer) -> Transfer:
+    return replace(transfer, references=(), made_by="", claimable=None, within=())
+
+
+def _bound_by_both(one: Transfer, other: Transfer) -> Transfer:
+    references = tuple(ref for ref in one.references if ref in other.references)
+    made_by = one.made_by if one.made_by == other.made_by else ""
+    claimable = min(_claimable(one), _claimable(other))
+    return replace(
+        one,
+        references=references,
+        made_by=made_by,
+        claimable=None if claimable >= one.amount else claimable,
+    )
+
+
+def _claimable(transfer: Transfer) -> int:
+    return transfer.amount if transfer.claimable is None else transfer.claimable
+
+
+def _within_both(
+    one: Transfer, of_one: TransactionFacts, other: Transfer, of_other: TransactionFacts, kept: list[Mention]
+) -> tuple[int, ...]:
+    """Return the places, among the mentions `kept`, of the calls that enclose the transfer by both nodes' word."""
+    theirs = [of_other.mentions[place] for place in other.within]
+    ours = [of_one.mentions[place] for place in one.within]
+    return tuple(sorted({kept.index(mention) for mention in ours if mention in theirs and mention in kept}))
+
+
+def _is_contradicted(one: TransactionFacts, other: TransactionFacts) -> bool:
+    """Whether two that both claim to know all name different claimants, rather than one of them none."""
+    others = {_moved(transfer): transfer for transfer in other.transfers}
+    pairs = [(transfer, others[_moved(transfer)]) for transfer in one.transfers]
+    return any(
+        (a.references and b.references and a.references != b.references)
+        or (a.made_by and b.made_by and a.made_by != b.made_by)
+        for a, b in pairs
+    )
+
+
+def _not_mined(said: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
+    """Return a transaction that no two nodes place in the same block as one still awaited; None if no node knows it.
+
+    One node's word is enough for what it would move, as it is no payment. By the nonce and the effect a transaction is
+    called replaced, so that two nodes have to agree on them.
+    """
+    known = [facts for facts in said if facts is not None]
+    if not known:
+        return None
+    (sender, nonce), nodes = Counter((facts.sender, facts.nonce) for facts in known).most_common(1)[0]
+    effect, agreeing = Counter(facts.effect for facts in known).most_common(1)[0]
+    of_sender = [facts for facts in known if facts.sender == sender]
+    first = next((facts for facts in of_sender if facts.block is None), None)
+    return replace(
+        first or of_sender[0],
+        nonce=nonce if nodes > 1 else None,
+        effect=effect if agreeing > 1 else "",
+        block=None,
+        succeeded=False,
+        transfers=(),
+        commitment=None,
+        is_complete=True,
+        is_readable=True,
+        mentions=first.mentions if first else (),
+    )
+
+
+def _set_liars_aside(wanted: str, agreed: TransactionFacts, answers: Sequence[_Answer]) -> None:
+    for answer in answers:
+        facts = answer.snapshot.transactions.get(wanted)
+        if facts is None or facts.block is None or facts.is_readable != agreed.is_readable:
+            continue  # a node that can't show so large a transaction does not lie
+        if _both(facts, agreed) is None:
+            answer.node.set_aside(Contradicted("two other nodes agree on another answer"))
+
+
+def _head(answers: Sequence[_Answer]) -> Head:
+    """Return the heights that at least two nodes have reached, so that no depth rests on one node's word."""
+    heads = [answer.snapshot.head for answer in answers]
+    latest = _second([head.latest for head in heads])
+    return Head(
+        0 if latest is None else latest,
+        _second([head.safe for head in heads]),
+        _second([head.finalized for head in heads]),
+    )
+
+
+def _second(numbers: Sequence[int | None]) -> int | None:
+    known = sorted((number for number in numbers if number is not None), reverse=True)
+    return known[1] if len(known) > 1 else None

@@ -1,0 +1,274 @@
+"""One HTTP request of JSON-RPC: what is sent, how the answer is read within its limits, and the ways it can fail.
+
+Sources: JSON-RPC 2.0 (https://www.jsonrpc.org/specification).
+"""
+
+import json
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+from ijson.backends import yajl2_c
+from ijson.common import JSONError
+from urllib3.exceptions import HTTPError
+
+from chains.client import ChainError
+from chains.rpc.nodes import Limiting, Node
+from config.api.nesting import is_deeper_than
+
+Call = tuple[str, list[Any]]
+
+MAX_NESTING = 4096  # a call trace nests two levels for each of at most 1,024 calls
+RATE_LIMITED = 429
+_CHUNK = 64 * 1024
+# An answer that breaks off is called too large from here on: some nodes cut off what exceeds their own limit.
+_LARGE_BYTES = 1024 * 1024
+_IS_TOO_LARGE = re.compile(r"response.*(too (large|big)|size|exceed)", re.IGNORECASE | re.DOTALL)
+# A node that had no time or no quota for a response speaks of it as well.
+_IS_PASSING = re.compile(
+    r"deadline|time(d )?-?out|\brate\b|quota|credits|retr(y|ies)|per (second|minute|day|month)", re.IGNORECASE
+)
+_REASON_BYTES = 4096
+
+
+class Refused(ChainError):
+    """The node refused the whole request: an HTTP status, an error for the batch, or too few answers."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None, code: int | None = None) -> None:
+        super().__init__(message, retry_after=retry_after)
+        self.code = code
+
+
+class TooLarge(ChainError):
+    """The answer is larger than what may be read or what the node sends, or was still arriving after its time."""
+
+
+class BrokenOff(TooLarge):
+    """A large answer broke off, or did not arrive in time: it may arrive another time."""
+
+
+class Unreachable(ChainError):
+    """No connection, or a small answer that went on arriving after its time: that is due to no call."""
+
+
+class Silent(ChainError):
+    """The node did not begin, or stopped, to answer in time."""
+
+
+@dataclass(frozen=True)
+class RpcFault:
+    """The node's own error to one call of a batch (JSON-RPC 2.0, section 5.1)."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a request may take (seconds without a byte, and in all), and how many bytes its answer may have."""
+
+    connect_seconds: float
+    read_seconds: float
+    whole_seconds: float
+    most_bytes: int
+
+
+def ask(node: Node, ids: Sequence[int], calls: Sequence[Call], limits: Limits) -> list[Any]:
+    """Return the results of these calls, in order, by one request. Raises ChainError."""
+    questions = [_question(id_, call) for id_, call in zip(ids, calls, strict=True)]
+    answers = _post(node, questions[0] if len(questions) == 1 else questions, limits, _parsed)
+    if isinstance(answers, dict):
+        if len(questions) > 1:
+            raise _refusal_of_batch(answers)
+        answers = [answers]
+    return _pair(ids, answers)
+
+
+def ask_streamed(
+    node: Node, id_: int, call: Call, limits: Limits, convert: Callable[[dict[str, Any]], Any]
+) -> Any:
+    """Return the result of one call, read as it arrives: `convert` makes of each JSON object what is kept of it.
+
+    The innermost objects come first, as with `object_hook` of the standard library's parser. Raises ChainError,
+    TooLarge where the answer exceeds the limits.
+    """
+    body = _question(id_, call)
+    return _pair([id_], [_post(node, body, limits, lambda response: _streamed(response, convert))])[0]
+
+
+def _question(id_: int, call: Call) -> dict[str, Any]:
+    method, params = call
+    return {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
+
+
+class _Body:
+    """The body of an answer as it arrives: each read waits for one packet at most, so that the limits are checked."""
+
+    def __init__(self, response: requests.Response, limits: Limits) -> None:
+        self._response = response
+        self._limits = limits
+        self._deadline = time.monotonic() + limits.whole_seconds
+        self.received = 0
+
+    def read(self, size: int = _CHUNK) -> bytes:
+        """Return the next bytes, none at the end."""
+        if size == 0:
+            return b""
+        chunk = self._response.raw.read1(size, decode_content=True)
+        self.received += len(chunk)
+        if self.received > self._limits.most_bytes:
+            raise TooLarge("the node's answer is too large")
+        if chunk and time.monotonic() > self._deadline:
+            is_large = self.received > _LARGE_BYTES
+            raise (BrokenOff if is_large else Unreachable)("the node's answer took too long")
+        return bytes(chunk)
+
+
+def _post(node: Node, question: Any, limits: Limits, read: Callable[[_Body], Any]) -> Any:
+    """Send one HTTP request and return what `read` makes of the answer."""
+    body: _Body | None = None
+    try:
+        with node.session.post(
+            node.url,
+            json=question,
+            timeout=(limits.connect_seconds, limits.read_seconds),
+            allow_redirects=False,
+            stream=True,
+        ) as response:
+            if response.status_code != requests.codes.ok:
+                raise _http_error(response, limits, is_single=isinstance(question, dict))
+            body = _Body(response, limits)
+            return read(body)
+    except (requests.RequestException, HTTPError) as error:
+        if body is not None and body.received > _LARGE_BYTES:
+            raise BrokenOff("the node's answer broke off") from None
+        # The exception's text holds the whole address, so only its kind is reported.
+        message = f"the node could not be reached ({type(error).__name__})"
+        if isinstance(error, requests.ConnectTimeout):
+            raise Unreachable(message) from None
+        raise (Silent if isinstance(error, requests.ReadTimeout) else ChainError)(message) from None
+
+
+def _parsed(body: _Body) -> Any:
+    content = bytearray()
+    while chunk := body.read():
+        content += chunk
+    try:
+        text = content.decode("utf-8")
+        if is_deeper_than(MAX_NESTING, text):
+            raise ChainError("the node's answer is nested too deep")
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if len(content) > _LARGE_BYTES:
+            raise BrokenOff("the node's answer broke off") from error
+        raise ChainError("the node's answer is not JSON") from error
+
+
+def _streamed(body: _Body, convert: Callable[[dict[str, Any]], Any]) -> Any:
+    try:
+        return _built(yajl2_c.basic_parse(body, buf_size=_CHUNK), convert)
+    except (JSONError, ValueError, OverflowError) as error:
+        if body.received > _LARGE_BYTES:
+            raise BrokenOff("the node's answer broke off") from error
+        raise ChainError("the node's answer is not JSON") from error
+
+
+def _built(events: Any, convert: Callable[[dict[str, Any]], Any]) -> Any:
+    """Return what the events of a JSON text describe, each object as `convert` returns it."""
+    root: list[Any] = []
+    stack: list[Any] = []
+    keys: list[Any] = []
+    container: Any = root
+    key: Any = None
+    for event, value in events:
+        if event == "map_key":
+            key = value
+            continue
+        if event in ("start_map", "start_array"):
+            if len(stack) > MAX_NESTING:
+                raise ChainError("the node's answer is nested too deep")
+            stack.append(container)
+            keys.append(key)
+            container = {} if event == "start_map" else []
+            continue
+        if event in ("end_map", "end_array"):
+            value = convert(container) if event == "end_map" else container
+            container, key = stack.pop(), keys.pop()
+        if type(container) is dict:
+            container[key] = value
+        else:
+            container.append(value)
+    if len(root) != 1:
+        raise ChainError("the node's answer is not JSON")
+    return root[0]
+
+
+def says_too_large(reason: str) -> bool:
+    """Return whether a node's own words say that it does not send an answer of that size (geth: -32003)."""
+    return bool(_IS_TOO_LARGE.search(reason)) and not _IS_PASSING.search(reason)
+
+
+def _http_error(response: requests.Response, limits: Limits, *, is_single: bool) -> ChainError:
+    seconds = response.headers.get("Retry-After", "")
+    retry_after = float(seconds) if seconds.isascii() and seconds.isdigit() and len(seconds) < 6 else None
+    if response.status_code == RATE_LIMITED:
+        return Limiting("the node is limiting our rate", retry_after=retry_after)
+    # Of a batch, the same status may mean that it has too many calls.
+    is_too_large = is_single and response.status_code == requests.codes.request_entity_too_large
+    if is_too_large or says_too_large(_reason(response, limits)):
+        return TooLarge("the node does not send an answer of this size")
+    message = f"the node answered HTTP {response.status_code}"
+    if 400 <= response.status_code < 600:
+        return Refused(message, retry_after=retry_after)
+    return ChainError(message, retry_after=retry_after)
+
+
+def _reason(response: requests.Response, limits: Limits) -> str:
+    """Return what a node says of an error in JSON; other text, of a gateway whose node is down, proves nothing."""
+    try:
+        answer = json.loads(_Body(response, limits).read(_REASON_BYTES))
+    except (ChainError, requests.RequestException, HTTPError, ValueError, RecursionError):
+        return ""
+    error = answer.get("error", answer) if isinstance(answer, dict) else None
+    return str(error.get("message", "") if isinstance(error, dict) else error)
+
+
+def _refusal_of_batch(answer: dict[str, Any]) -> ChainError:
+    error = answer.get("error")
+    if isinstance(error, dict) and says_too_large(str(error.get("message", ""))):
+        return TooLarge("the node does not send an answer of this size")
+    code = error.get("code") if isinstance(error, dict) else None
+    return Refused(
+        "the node did not answer every call of the batch", code=code if isinstance(code, int) else None
+    )
+
+
+def _pair(ids: Sequence[int], answers: Any) -> list[Any]:
+    """Return the results in the order of `ids`; every question has to have exactly one answer."""
+    if not isinstance(answers, list):
+        raise ChainError("the node's answer is not JSON-RPC")
+    if len(answers) != len(ids):
+        raise Refused("the node did not answer every call of the batch")
+    by_id: dict[int, Any] = {}
+    for answer in answers:
+        if not isinstance(answer, dict) or not isinstance(answer.get("id"), int):
+            raise ChainError("the node's answer is not JSON-RPC")
+        by_id[answer["id"]] = _result(answer)
+    if set(by_id) != set(ids):
+        raise ChainError("the node answered other questions than were asked")
+    return [by_id[id_] for id_ in ids]
+
+
+def _result(answer: dict[str, Any]) -> Any:
+    error = answer.get("error")
+    if error is None:
+        if "result" not in answer:
+            raise ChainError("the node's answer holds neither a result nor an error")
+        return answer["result"]
+    if not isinstance(error, dict) or not isinstance(error.get("code"), int):
+        raise ChainError("the node's error is not JSON-RPC")
+    return RpcFault(error["code"], str(error.get("message", ""))[:300], error.get("data"))

@@ -1,0 +1,39 @@
+"""What the network takes for a direct payment, as an estimate to show before the customer's wallet says it exactly."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from django.core.cache import cache
+from redis.exceptions import RedisError
+
+from chains.client import ChainClient
+from chains.families import get_client
+from chains.models import Chain, Token
+from checkout.fan_out import ask_all
+
+DEADLINE_SECONDS = 1.0
+KEPT_SECONDS = 15
+_UNKNOWN = -1
+
+Client = Callable[[Chain], ChainClient]
+
+
+def usual_fee(token: Token, *, client: Client = get_client) -> int | None:
+    """Return what a transfer of the token usually costs, in base units of its chain's coin; None if that is unknown.
+
+    A node is asked once in KEPT_SECONDS per chain, and for DEADLINE_SECONDS at most: no route waits longer for it.
+    """
+    key = f"network-fee:{token.chain_id}:{'coin' if token.is_native else 'token'}"
+    with suppress(RedisError):
+        if (kept := cache.get(key)) is not None:
+            return None if kept == _UNKNOWN else int(kept)
+    answers = ask_all(
+        [token.chain],
+        lambda chain: client(chain).usual_fee(token.contract_address),
+        within_seconds=DEADLINE_SECONDS,
+        about="what a transfer costs",
+    )
+    fee = answers.get(token.chain)
+    with suppress(RedisError):
+        cache.set(key, _UNKNOWN if fee is None else fee, KEPT_SECONDS)
+    return fee

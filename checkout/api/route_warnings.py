@@ -1,0 +1,34 @@
+"""What a customer should know before paying by a route: such as that the payment may need the merchant's acceptance."""
+
+from collections.abc import Callable
+from typing import Any
+
+from chains.client import ChainClient
+from chains.families import get_client
+from chains.models import Chain
+from checkout.fan_out import ask_all
+
+MAY_NEED_ACCEPTANCE = "may_need_acceptance"
+DEADLINE_SECONDS = 2.0
+
+Client = Callable[[Chain], ChainClient]
+
+
+def route_warnings(chain: Chain, wallet_address: str, *, client: Client = get_client) -> list[dict[str, Any]]:
+    """Return the warnings for payments of this wallet on `chain`, each with a `code` and a `message` for people.
+
+    A chain that gives no answer within DEADLINE_SECONDS warns of nothing: a route never fails because of this.
+    """
+    answers = ask_all(
+        [chain],
+        lambda asked: client(asked).may_be_unverifiable(wallet_address),
+        within_seconds=DEADLINE_SECONDS,
+        about="whether a wallet's payments can be verified",
+    )
+    if not answers.get(chain):
+        return []
+    message = (
+        f"This wallet is a contract account whose payments can't be verified automatically on {chain.name}. The "
+        "merchant may have to accept this one first. To have it credited at once, pay from another wallet."
+    )
+    return [{"code": MAY_NEED_ACCEPTANCE, "message": message}]

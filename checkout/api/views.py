@@ -1,0 +1,265 @@
+"""The checkout's public endpoints. Knowing a request's unguessable id is the capability (contract 8)."""
+
+import hashlib
+import json
+
+from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from rest_framework import status, viewsets
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from chains.addresses import HashError, normalise_transaction_hash
+from chains.client import ChainClient
+from chains.families import get_client
+from chains.models import Chain
+from checkout.api import representations
+from checkout.api.built_reference import BuiltTransactionSerializer, PayerProofAnswerSerializer
+from checkout.api.network_fees import usual_fee
+from checkout.api.reference import CheckoutSerializer
+from checkout.api.route_objects import route_object
+from checkout.api.route_reference import RoutesAnswerSerializer
+from checkout.api.route_warnings import route_warnings
+from checkout.api.serializers import (
+    BuildTransactionSerializer,
+    PayerProofSerializer,
+    RoutesSerializer,
+    SubmitPaymentSerializer,
+)
+from checkout.lookup import chain_of, find_request, find_route, token_of, validated, wallet_of
+from config.api.errors import ApiError, ErrorCode
+from config.api.limits.client_address import client_digest, client_identity
+from config.api.limits.public_limits import count_expensive
+from config.api.schema.operations import operation
+from config.api.serializers import timestamp
+from payments.api.representations import PaymentSerializer
+from payments.models.route import PaymentType
+from payments.proofs.storing import take_proof
+from payments.routes.routes import NoRoute, build_transaction, find_routes, require_binding
+from payments.submission.hashes import submit_hash
+
+_REQUEST = {"id": "The payment request's `id` or its `shortcode`."}
+
+
+class CheckoutViewSet(viewsets.ViewSet):
+    """The endpoints that the widget calls. No credentials are read."""
+
+    authentication_classes = ()
+    permission_classes = ()
+
+    @operation(
+        "checkout.retrieve",
+        tag="Checkout",
+        summary="Retrieve what the checkout shows",
+        description=(
+            "A payment request as its customer may see it. Poll it with `If-None-Match`: `poll_in_ms` says how soon it "
+            "is worth asking again."
+        ),
+        path=_REQUEST,
+        parameters=[
+            OpenApiParameter(
+                "If-None-Match",
+                str,
+                OpenApiParameter.HEADER,
+                description="The `ETag` of an earlier answer; 304 if nothing has changed since.",
+            )
+        ],
+        answers={
+            200: OpenApiResponse(CheckoutSerializer, "The request, with its payments."),
+            304: OpenApiResponse(None, "Nothing has changed since that `ETag`."),
+        },
+        answer_headers={200: ["ETag"], 304: ["ETag"]},
+    )
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
+        """Return what the page shows; 304 when nothing has changed since the ETag."""
+        checkout = representations.checkout_object(find_request(id))
+        etag = '"' + hashlib.sha256(json.dumps(checkout).encode()).hexdigest()[:32] + '"'
+        if etag in (
+            part.strip().removeprefix("W/") for part in request.headers.get("If-None-Match", "").split(",")
+        ):
+            response = HttpResponse(status=status.HTTP_304_NOT_MODIFIED)
+        else:
+            response = Response(representations.with_server_time(checkout))
+        response["ETag"] = etag
+        response["Cache-Control"] = "private, no-cache"
+        return response
+
+    @operation(
+        "checkout.list_routes",
+        tag="Checkout",
+        summary="List the ways to pay",
+        description=(
+            "The ways to pay exactly what remains, from one wallet with one token. The requested token gives one "
+            "`direct` route; no way at all is an answer too, with its `reason`."
+        ),
+        path=_REQUEST,
+        body=RoutesSerializer,
+        errors=[
+            ErrorCode.CHAIN_UNKNOWN,
+            ErrorCode.TOKEN_UNKNOWN,
+            ErrorCode.ADDRESS_INVALID,
+            ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,
+            ErrorCode.PAYMENT_IN_PROGRESS,
+            ErrorCode.NODE_UNAVAILABLE,
+            ErrorCode.ROUTING_UNAVAILABLE,
+        ],
+        answers={200: OpenApiResponse(RoutesAnswerSerializer, "The ways to pay.")},
+    )
+    def routes(self, request: Request, id: str) -> Response:
+        """Return the ways to pay what remains from one wallet with one token."""
+        payment_request = find_request(id)
+        body = validated(RoutesSerializer, request)
+        chain = chain_of(body["chain_id"])
+        wallet_address = wallet_of(chain, body["wallet_address"])
+
+        def counted(chain: Chain) -> ChainClient:
+            count_expensive(request)
+            return get_client(chain)
+
+        token = token_of(chain, body, client=counted)
+        count_expensive(request)
+        found = find_routes(
+            payment_request,
+            wallet_address=wallet_address,
+            token=token,
+            allow_parallel=bool(body.get("allow_parallel")),
+            asked_by=client_identity(request),
+        )
+        if isinstance(found, NoRoute):
+            return Response({"routes": [], "reason": {"code": found.code, "message": found.message}})
+        warnings = route_warnings(chain, wallet_address)
+        fee = usual_fee(token) if any(route.type == PaymentType.DIRECT for route in found) else None
+        return Response({"routes": [route_object(route, warnings, fee) for route in found]})
+
+    @operation(
+        "checkout.build_transaction",
+        tag="Checkout",
+        summary="Build a route's transaction",
+        description=(
+            "The unsigned transaction of a route, for the customer's wallet to sign. It is simulated first: one that "
+            "would fail is refused with the reason."
+        ),
+        body=BuildTransactionSerializer,
+        errors=[
+            ErrorCode.RESOURCE_MISSING,
+            ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,
+            ErrorCode.PAYMENT_IN_PROGRESS,
+            ErrorCode.ROUTE_EXPIRED,
+            ErrorCode.RECIPIENT_INVALID,
+            ErrorCode.INSUFFICIENT_FUNDS,
+            ErrorCode.INSUFFICIENT_GAS,
+            ErrorCode.TRANSACTION_WOULD_FAIL,
+            ErrorCode.NODE_UNAVAILABLE,
+            ErrorCode.ROUTING_UNAVAILABLE,
+        ],
+        answers={200: OpenApiResponse(BuiltTransactionSerializer, "The unsigned transaction.")},
+    )
+    def build(self, request: Request) -> Response:
+        """Return the unsigned transaction of a route."""
+        body = validated(BuildTransactionSerializer, request)
+        route = find_route(body["route_id"])
+        binding = body.get("binding")
+        require_binding(route, binding)
+        count_expensive(request)
+        built = build_transaction(
+            route,
+            binding=binding,
+            allow_parallel=bool(body["allow_parallel"]),
+            asked_by=client_identity(request),
+        )
+        expires_at = timestamp(route.expires_at)
+        proof = {"message": built.proof_message, "expires_at": expires_at} if built.proof_message else None
+        return Response(
+            {
+                "route_id": route.id,
+                "chain_type": route.chain.chain_type,
+                "transaction": built.transaction,
+                "binding": built.binding,
+                "payer_proof": proof,
+                "expires_at": expires_at,
+            }
+        )
+
+    @operation(
+        "checkout.prove_payer",
+        tag="Checkout",
+        summary="Prove who pays",
+        description=(
+            "Takes the wallet's signature where the transaction can't carry a reference. What this wallet then sends, "
+            "mined within 60 minutes of the building of the route, counts for the request."
+        ),
+        path=_REQUEST,
+        body=PayerProofSerializer,
+        errors=[
+            ErrorCode.ADDRESS_INVALID,
+            ErrorCode.SIGNATURE_INVALID,
+            ErrorCode.ROUTE_EXPIRED,
+            ErrorCode.NODE_UNAVAILABLE,
+        ],
+        answers={200: OpenApiResponse(PayerProofAnswerSerializer, "The proof, taken.")},
+    )
+    def prove(self, request: Request, id: str) -> Response:
+        """Take in the payer's proof for a route of this request."""
+        payment_request = find_request(id)
+        body = validated(PayerProofSerializer, request)
+        route = find_route(body["route_id"], of=payment_request)
+        wallet_address = wallet_of(route.chain, body["wallet_address"])
+        count_expensive(request)
+        proof = take_proof(route, wallet_address=wallet_address, signature=body["signature"])
+        return Response(
+            {
+                "route_id": route.id,
+                "wallet_address": proof.address,
+                "verified_at": timestamp(proof.verified_at),
+            }
+        )
+
+    @operation(
+        "checkout.submit_payment",
+        tag="Checkout",
+        summary="Submit a transaction",
+        description=(
+            "Takes the hash that the wallet returned; verification begins within about a second. Submitting it again "
+            "is always fine, and a transaction that speeds up a payment continues that payment. At most 5 payments of "
+            "a request may be open at once for each client address, and 30 be submitted over its life. Hashes that no "
+            "node knows and transactions older than the request don't count toward the 30, and a transaction that is "
+            "bound to the request is never refused by either limit."
+        ),
+        path=_REQUEST,
+        body=SubmitPaymentSerializer,
+        errors=[
+            ErrorCode.CHAIN_UNKNOWN,
+            ErrorCode.TRANSACTION_HASH_INVALID,
+            ErrorCode.TRANSACTION_ALREADY_USED,
+            ErrorCode.TOO_MANY_OPEN_PAYMENTS,
+            ErrorCode.TOO_MANY_PAYMENTS,
+            ErrorCode.NODE_UNAVAILABLE,
+        ],
+        answers={
+            200: OpenApiResponse(
+                PaymentSerializer, "The payment that is known already. `from_address` is null."
+            ),
+            201: OpenApiResponse(PaymentSerializer, "The new payment. `from_address` is null."),
+        },
+    )
+    def submit(self, request: Request, id: str) -> Response:
+        """Store a transaction hash: 201 with the new payment, 200 with the known one."""
+        payment_request = find_request(id)
+        body = validated(SubmitPaymentSerializer, request)
+        chain = chain_of(body["chain_id"], active_only=False)
+        try:
+            transaction_hash = normalise_transaction_hash(chain.chain_type, body["transaction_hash"])
+        except HashError as error:
+            raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
+        payment, is_new = submit_hash(
+            payment_request,
+            chain=chain,
+            transaction_hash=transaction_hash,
+            route_id=body.get("route_id"),
+            actor="checkout",
+            submitter=client_digest(request),
+            before_extra_look=lambda: count_expensive(request),
+        )
+        # Who paid is for the merchant to know: anyone who has the link may submit any hash.
+        answer = {**PaymentSerializer(payment).data, "from_address": None}
+        return Response(answer, status=201 if is_new else 200)

@@ -1,0 +1,55 @@
+"""Asking several chains at once under one deadline: a chain that is dead or slow holds none of the others up."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+from chains.client import ChainError
+from chains.models import Chain
+
+logger = logging.getLogger(__name__)
+
+# Each chain has threads of its own, so that calls that wait for a dead one can't keep another's from being asked.
+THREADS_PER_CHAIN = 8
+
+Told = TypeVar("Told")
+
+
+def ask_all(
+    chains: Iterable[Chain], ask: Callable[[Chain], Told], *, within_seconds: float, about: str
+) -> dict[Chain, Told]:
+    """Return what the chains told in time, in their order; who failed or was too slow is left out, and logged.
+
+    `about` says in the log what was asked, such as "a wallet's balances".
+    """
+    running = {chain: _threads(chain.pk).submit(ask, chain) for chain in chains}
+    wait(running.values(), timeout=within_seconds)
+    results = {chain: _result(chain, answer, about) for chain, answer in running.items()}
+    return {chain: told for chain, told in results.items() if told is not None}
+
+
+def _result(chain: Chain, answer: Future[Told], about: str) -> Told | None:
+    if not answer.done():
+        answer.cancel()
+        logger.warning("%s was too slow to tell %s", chain.name, about)
+        return None
+    try:
+        return answer.result()
+    except ChainError as error:
+        logger.warning("%s could not tell %s: %s", chain.name, about, error)
+    except Exception:
+        logger.exception("%s could not tell %s", chain.name, about)
+    return None
+
+
+_pools: dict[int, ThreadPoolExecutor] = {}
+_making = threading.Lock()
+
+
+def _threads(chain_id: int) -> ThreadPoolExecutor:
+    with _making:
+        if chain_id not in _pools:
+            _pools[chain_id] = ThreadPoolExecutor(THREADS_PER_CHAIN, thread_name_prefix=f"chain-{chain_id}")
+        return _pools[chain_id]

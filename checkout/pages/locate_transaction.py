@@ -1,0 +1,49 @@
+"""On which chain a transaction is: its hash looks alike on all chains of a family, and people mistake the network."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from chains.client import ChainClient, ChainError
+from chains.families import get_client
+from chains.models import Chain
+from checkout.fan_out import ask_all
+
+DEADLINE_SECONDS = 3.0
+
+Client = Callable[[Chain], ChainClient]
+
+
+def chain_with(
+    transaction_hash: str, chosen: Chain, others: Iterable[Chain], *, client: Client = get_client
+) -> Chain:
+    """Return the one of `others` that has the transaction, where `chosen` says that it has not; else `chosen`.
+
+    Each chain of the family is asked once, all at the same time. One that gives no answer within DEADLINE_SECONDS has
+    said nothing: if that is `chosen`, it stays the one.
+    """
+    alike = [chain for chain in others if chain.chain_type == chosen.chain_type and chain != chosen]
+    if not alike:
+        return chosen
+    told = _ask(transaction_hash, [chosen, *alike], client)
+    if told.get(chosen) is not False:
+        return chosen
+    return next((chain for chain, has_it in told.items() if has_it), chosen)
+
+
+def any_chain_with(
+    transaction_hash: str, chains: Sequence[Chain], *, client: Client = get_client
+) -> Chain | None:
+    """Return the one of `chains`, all of one family, that has the transaction; None where no one says so in time."""
+    told = _ask(transaction_hash, chains, client)
+    return next((chain for chain, has_it in told.items() if has_it), None)
+
+
+def _ask(transaction_hash: str, chains: Sequence[Chain], client: Client) -> dict[Chain, bool]:
+    """Return whether the chains have it, as far as they said so in time."""
+
+    def has_it(chain: Chain) -> bool:
+        snapshot = client(chain).look_up([transaction_hash], with_finality=False)
+        if transaction_hash in snapshot.contradicted:
+            raise ChainError("its nodes contradict each other")
+        return snapshot.transactions.get(transaction_hash) is not None
+
+    return ask_all(chains, has_it, within_seconds=DEADLINE_SECONDS, about="whether it has a transaction")

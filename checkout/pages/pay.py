@@ -1,0 +1,46 @@
+"""The payment page, in every state of its request, readable without scripts."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.gzip import gzip_page
+
+from checkout.api.payment_links import binds
+from checkout.lookup import find_request
+from checkout.pages.context import (
+    RENEWED_EVERY_SECONDS,
+    link_context,
+    missing,
+    page_context,
+    preview_image,
+    shown,
+)
+from checkout.pages.qr import qr_code
+from checkout.wallets.walletconnect import offer
+from config.api.methods import only_read
+from payments.api.representations import payment_url
+from payments.models import Payment
+
+
+@only_read
+@gzip_page
+def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
+    """Show the checkout in whatever state the request is in, readable without scripts."""
+    try:
+        found = find_request(shortcode)
+    except Http404:
+        return missing(request)
+    context = {**page_context(found), "qr_svg": qr_code(payment_url(found))}
+    if context["is_payable"] and binds(found):
+        context |= link_context(found)
+    # Without scripts the page renews itself while something may have come in, unless its reader would have it still.
+    is_open = any(payment["status"] in Payment.OPEN for payment in context["checkout"]["payments"])
+    awaits = is_open or "link" in context
+    walletconnect = offer(found)
+    context |= {
+        "awaits": awaits,
+        "is_still": "still" in request.GET,
+        "renewed_every": RENEWED_EVERY_SECONDS,
+        "walletconnect": walletconnect,
+        "preview_image": preview_image(found),
+    }
+    relay = walletconnect.relay_origin if walletconnect else ""
+    return shown(request, found, "checkout/pay.html", context, connects_to=relay)

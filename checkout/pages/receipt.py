@@ -1,0 +1,98 @@
+"""The receipt of a completed request: a page to print, with all that is needed to check it on the chain."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.gzip import gzip_page
+
+from chains.amounts import price_text
+from chains.families.solana.references import reference_key
+from chains.models import ChainType
+from checkout.lookup import find_request
+from checkout.pages.context import missing, page_context, shown
+from checkout.pages.forms import lead_to
+from checkout.pages.qr import qr_code
+from config.api.methods import only_read
+from payments.api.representations import PaymentSerializer
+from payments.models import Payment, PaymentRequest
+
+
+@only_read
+@gzip_page
+def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
+    """Show the receipt; before the request is completed there is none, and its page is shown instead."""
+    try:
+        found = find_request(shortcode)
+    except Http404:
+        return missing(request)
+    if found.status != PaymentRequest.Status.COMPLETED:
+        return lead_to(request, "pay", found.shortcode)
+    context = {**page_context(found), "lines": _lines(_counted(found))}
+    return shown(request, found, "checkout/receipt.html", context)
+
+
+def _counted(found: PaymentRequest) -> list[Payment]:
+    """Return the payments that make up what was paid, oldest first."""
+    payments = found.payments.filter(status=Payment.Status.COMPLETED)
+    return list(
+        payments.select_related("chain", "token", "request__token", "request__chain", "route").order_by("id")
+    )
+
+
+def _lines(payments: list[Payment]) -> list[dict[str, Any]]:
+    """Return the payments as the receipt shows them; who paid only where that is one payer, who may see no other's."""
+    payers = {payment.from_address for payment in payments}
+    return [
+        {**_line(payment), "payer": payment.from_address if len(payers) == 1 else ""} for payment in payments
+    ]
+
+
+def _line(payment: Payment) -> dict[str, Any]:
+    """Return one payment as the receipt shows it; `proof` is the transaction in which the merchant's money arrived."""
+    request = payment.request
+    sent = payment.token or request.token
+    explorer = _explorer(payment)
+    return {
+        "payment": payment,
+        "received": price_text(payment.amount_received or 0, request.token.decimals),
+        "received_raw": payment.amount_received or 0,
+        "sent": None if payment.amount is None else price_text(payment.amount, sent.decimals),
+        "sent_symbol": sent.symbol,
+        **_fees(payment),
+        "proof": payment.counted_hash,
+        "explorer": explorer,
+        "explorer_qr": explorer and qr_code(explorer),
+        "reference": _reference(request) if payment.bound_by == Payment.BoundBy.REFERENCE else "",
+    }
+
+
+def _fees(payment: Payment) -> dict[str, Any]:
+    """Return the fees of a swap and of its network, both as quoted: what each was in the end is not known here."""
+    if payment.type != Payment.Type.SWAP or payment.route is None or not payment.route.details:
+        return {"fees": [], "network_fee": ""}
+    quoted = payment.route.details
+    network = quoted["gas"] if len(quoted["gas"]) == 1 else []
+    return {
+        "fees": [{"name": fee["name"], "amount": _fee_text(fee)} for fee in quoted["fees"]],
+        "network_fee": next((_fee_text(fee) for fee in network), ""),
+    }
+
+
+def _fee_text(fee: dict[str, Any]) -> str:
+    return f"{price_text(int(fee['amount']), fee['decimals'])} {fee['symbol']}"
+
+
+def _explorer(payment: Payment) -> str | None:
+    """Return where anybody sees the transaction in which the money arrived, if the catalogue names an explorer."""
+    as_told = PaymentSerializer()
+    return as_told.get_destination_explorer_url(payment) or (
+        None if payment.has_delivery else as_told.get_explorer_url(payment)
+    )
+
+
+def _reference(request: PaymentRequest) -> str:
+    """Return the reference as it stands on the chain."""
+    reference = bytes(request.reference)
+    if request.chain.chain_type == ChainType.SOLANA:
+        return reference_key(reference)
+    return "0x" + reference.hex()

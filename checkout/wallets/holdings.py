@@ -1,0 +1,33 @@
+"""What a wallet holds, asked of several chains at once."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from chains.client import ChainClient
+from chains.families import get_client
+from chains.models import Chain
+from checkout.fan_out import ask_all
+from config.api.errors import ErrorCode
+
+DEADLINE_SECONDS = 5.0
+
+Client = Callable[[Chain], ChainClient]
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """Balances in base units by chain id and token address (empty for the native coin); `unavailable` says why not."""
+
+    balances: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    unavailable: Mapping[int, ErrorCode] = field(default_factory=dict)
+
+
+def look_at(owner: str, tokens: Mapping[Chain, list[str]], *, client: Client = get_client) -> Holdings:
+    """Return what `owner` holds of these tokens on each chain; what comes after DEADLINE_SECONDS is unavailable."""
+
+    def ask(chain: Chain) -> Mapping[str, int]:
+        return client(chain).balances(owner, tokens[chain])
+
+    told = ask_all(tokens, ask, within_seconds=DEADLINE_SECONDS, about="a wallet's balances")
+    unavailable = {chain.pk: ErrorCode.NODE_UNAVAILABLE for chain in tokens if chain not in told}
+    return Holdings({chain.pk: balances for chain, balances in told.items()}, unavailable)

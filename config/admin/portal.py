@@ -1,0 +1,265 @@
+"""What all admin pages share: the theme's classes, the sections, and read-only records.
+
+The theme is unfold's; to the type checker its classes are Django's own, which they extend.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.admin.utils import quote
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.functional import cached_property
+from django.utils.html import format_html
+
+if TYPE_CHECKING:
+    from django.contrib.admin import ModelAdmin, TabularInline
+    from django.contrib.admin.options import BaseModelAdmin
+    from django.contrib.admin.views.main import ChangeList
+    from django.contrib.auth.forms import AdminPasswordChangeForm as PasswordForm
+    from django.contrib.auth.forms import AdminUserCreationForm as NewUserForm
+    from django.contrib.auth.forms import UserChangeForm as UserForm
+    from django.forms import CheckboxSelectMultiple as Checkboxes
+    from django.forms import EmailInput, PasswordInput, Select, Textarea, TextInput
+    from django.forms import RadioSelect as Radios
+
+    _AdminClass = BaseModelAdmin[Any]
+    _PageClass = ModelAdmin[Any]
+    _Records = Paginator[Any]
+else:  # the classes take parameters for the type checker alone
+    from unfold.admin import ModelAdmin, TabularInline
+    from unfold.forms import AdminPasswordChangeForm as PasswordForm
+    from unfold.forms import UserChangeForm as UserForm
+    from unfold.forms import UserCreationForm as NewUserForm
+    from unfold.views import ChangeList
+    from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget as Checkboxes
+    from unfold.widgets import UnfoldAdminEmailInputWidget as EmailInput
+    from unfold.widgets import UnfoldAdminPasswordWidget as PasswordInput
+    from unfold.widgets import UnfoldAdminRadioSelectWidget as Radios
+    from unfold.widgets import UnfoldAdminSelectWidget as Select
+    from unfold.widgets import UnfoldAdminTextareaWidget as Textarea
+    from unfold.widgets import UnfoldAdminTextInputWidget as TextInput
+
+    _AdminClass = object
+    _PageClass = object
+    _Records = Paginator
+
+__all__ = [
+    "Checkboxes",
+    "EmailInput",
+    "ModelAdmin",
+    "NewUserForm",
+    "PasswordForm",
+    "PasswordInput",
+    "Radios",
+    "Select",
+    "TabularInline",
+    "TextInput",
+    "Textarea",
+    "UserForm",
+]
+
+COUNTED_AT_MOST = 10_000
+
+
+class ShowsMore(_PageClass):
+    """An object's page shows more than its fields: what `beside` returns, for its template."""
+
+    def beside(self, request: HttpRequest, row: Any) -> dict[str, Any]:  # noqa: ARG002 - for those who extend it
+        """Return what the template is given for `row`, which is None on the page that adds one."""
+        return {}
+
+    def render_change_form(
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Any = None,
+    ) -> HttpResponse:
+        """Draw the page with what stands beside its fields."""
+        context = {**context, **self.beside(request, obj)}
+        return super().render_change_form(request, context, add, change, form_url, obj)
+
+
+class NeverDeleted(_AdminClass):
+    """What other records lean on, or what happened: it can be ended, never removed."""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
+        """Disabled."""
+        return False
+
+
+class ReadOnly(NeverDeleted):
+    """What happened is looked at here, not made or changed."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
+        """Disabled."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
+        """Disabled."""
+        return False
+
+
+class BoundedPaginator(_Records):
+    """Counts no further than 10,000 rows: in a table of millions one searches, and counting would take seconds."""
+
+    @cached_property
+    def count(self) -> int:
+        """The number of rows, or 10,000 if there are more."""
+        rows = self.object_list
+        if isinstance(rows, QuerySet):
+            return rows.order_by()[:COUNTED_AT_MOST].count()
+        return len(rows)
+
+
+class RecordList(ChangeList):
+    """A list that does not offer to show all of its rows when no search has hidden any."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Take what was counted as all there is."""
+        super().get_results(request)
+        self.full_result_count = self.result_count
+
+
+class LinesField(forms.CharField):
+    """A list of texts, one per line; `check` returns a line as it is to be kept, or raises ValueError."""
+
+    widget = Textarea
+
+    def __init__(self, *, check: Callable[[str], str], rows: int = 3, **options: Any) -> None:
+        self.check_line = check
+        super().__init__(widget=Textarea(attrs={"rows": rows}), **options)
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the list as lines."""
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def to_python(self, value: Any) -> Any:
+        """Return the checked lines, without blank ones and repetitions."""
+        lines = [line.strip() for line in str(value or "").splitlines() if line.strip()]
+        try:
+            return list(dict.fromkeys(self.check_line(line) for line in lines))
+        except ValueError as error:
+            raise ValidationError(str(error)) from error
+
+
+def badge(word: str, colours: dict[str, str]) -> str:
+    """Return `word` as a coloured label; `colours` says success, info, warning or danger for each word."""
+    return render_to_string("unfold/helpers/label.html", {"text": word, "type": colours.get(word, "")})
+
+
+def moment(time: datetime | None, otherwise: str = "—") -> str:
+    """Return a time as columns show it, in the user's time zone."""
+    return date_format(timezone.localtime(time), "DATETIME_FORMAT") if time else otherwise
+
+
+def link(url: str, text: str) -> str:
+    """Return a link."""
+    return format_html('<a href="{}" class="text-link" rel="noreferrer">{}</a>', url, text)
+
+
+def confirmation(
+    request: HttpRequest,
+    obj: Model,
+    admin: "ModelAdmin[Any]",
+    *,
+    title: str,
+    explanation: str,
+    button: str,
+    form: forms.Form | None = None,
+    dangerous: bool = False,
+) -> TemplateResponse:
+    """Return the page that asks before something is done to `obj`; its button posts to the same address."""
+    context = {
+        **admin.admin_site.each_context(request),
+        "opts": obj._meta,
+        "original": obj,
+        "title": title,
+        "explanation": explanation,
+        "button": button,
+        "form": form,
+        "dangerous": dangerous,
+        "back_url": change_url(obj),
+    }
+    return TemplateResponse(request, "admin/confirmation.html", context)
+
+
+def change_url(obj: Model) -> str:
+    """Return the address of an object's page."""
+    # Quoted as the admin reads it: it takes the "_3A" in "pay_3A…" for an escape.
+    return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=(quote(obj.pk),))
+
+
+def demand(allowed: bool) -> None:
+    """Raise PermissionDenied unless `allowed`."""
+    if not allowed:
+        raise PermissionDenied
+
+
+def sections(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the sidebar: what this member of staff may look at."""
+    home = {"title": "Dashboard", "icon": "monitoring", "link": reverse("admin:index")}
+    shown: list[dict[str, Any]] = [{"items": [home]}]
+    for title, pages in _SECTIONS.items():
+        items = [
+            {"title": name, "icon": icon, "link": reverse(f"admin:{model.replace('.', '_')}_changelist")}
+            for name, icon, model in pages
+            if request.user.has_perm(model.replace(".", ".view_"))
+        ]
+        if items:
+            shown.append({"title": title, "items": items})
+    return shown
+
+
+def environment_label(request: HttpRequest) -> list[str] | None:  # noqa: ARG001 - the theme's interface
+    """Return the mark of a staging deployment and its colour; production has none."""
+    return ["TEST", "warning"] if settings.ENVIRONMENT == "staging" else None
+
+
+def account_links(request: HttpRequest) -> list[dict[str, Any]]:  # noqa: ARG001 - the theme's interface
+    """Return what everybody may do about their own account."""
+    return [
+        {"title": "Two-factor sign-in", "link": reverse("admin:two_factor")},
+        {"title": "Time zone", "link": reverse("admin:time_zone")},
+        {"title": "Change password", "link": reverse("admin:password_change")},
+    ]
+
+
+_SECTIONS = {
+    "Merchants": [
+        ("Merchants", "storefront", "merchants.merchant"),
+        ("API keys", "key", "merchants.apikey"),
+    ],
+    "Payments": [
+        ("Payment requests", "receipt_long", "payments.paymentrequest"),
+        ("Payments", "payments", "payments.payment"),
+        ("Credited transfers", "task_alt", "payments.consumedtransfer"),
+        ("Status changes", "history", "payments.transition"),
+    ],
+    "Webhooks": [
+        ("Endpoints", "webhook", "webhooks.endpoint"),
+        ("Events", "bolt", "webhooks.event"),
+        ("Deliveries", "outgoing_mail", "webhooks.dispatch.delivery"),
+    ],
+    "Catalogue": [
+        ("Chains", "hub", "chains.chain"),
+        ("Tokens", "token", "chains.token"),
+    ],
+    "Staff": [
+        ("Users", "person", "auth.user"),
+        ("Security log", "policy", "merchants.auditentry"),
+    ],
+}

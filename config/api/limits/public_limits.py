@@ -1,0 +1,75 @@
+"""The limits by client address: public calls, failed authentication, and calls of nodes and providers."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from rest_framework.request import Request
+
+from config.api.handler import is_api_path, json_error
+from config.api.limits.client_address import client_identity
+from config.api.limits.rate_limits import Refusal, hit
+
+_PUBLIC = ("/api/public/", "/pay/")
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def never_refused(view: View) -> View:
+    """Take a public view out of the count by address: money that was sent has to be told of, however often one asks."""
+    view.is_never_refused = True  # type: ignore[attr-defined]
+    return view
+
+
+class RateLimitMiddleware:
+    """Count each public call, and each failed authentication, by the client's address."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if response.status_code == 401 and is_api_path(request):
+            refusal = hit("failed-authentication", client_identity(request), settings.RATE_LIMIT_PUBLIC)
+            if refusal is not None:
+                return json_error(refusal.as_error())
+        return response
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], _arguments: Any, _names: Any
+    ) -> HttpResponse | None:
+        """Answer a call over the limit in the view's place."""
+        if not request.path.startswith(_PUBLIC) or getattr(view, "is_never_refused", False):
+            return None
+        refusal = hit("public", client_identity(request), settings.RATE_LIMIT_PUBLIC)
+        if refusal is None:
+            return None
+        return json_error(refusal.as_error()) if is_api_path(request) else _page(request, refusal)
+
+
+def count_expensive(request: HttpRequest | Request) -> None:
+    """Count a call that costs something at nodes or providers, by the client's address; each call once.
+
+    To be called once the input is known to be valid, and before a node or provider is asked. Raises ApiError
+    `rate_limited`. Without Redis this process counts alone.
+
+    Nothing is counted over all addresses: one client could use that up for every other. A count by payment request and
+    address would have the same limit as the count by address, which contains it.
+    """
+    call: Any = getattr(request, "_request", request)  # the one request under REST framework's
+    if getattr(call, "is_counted_as_expensive", False):
+        return
+    identity = client_identity(call)
+    refusal = hit("expensive-address", identity, settings.RATE_LIMIT_EXPENSIVE, without_redis="count here")
+    if refusal is not None:
+        raise refusal.as_error()
+    call.is_counted_as_expensive = True
+
+
+def _page(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    context = {"merchant": {}, "retry_after": refusal.retry_after}
+    response = render(request, "checkout/rate_limited.html", context, status=429)
+    response["Retry-After"] = str(refusal.retry_after)
+    return response

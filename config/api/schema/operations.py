@@ -1,0 +1,252 @@
+"""The API's own description (OpenAPI 3.1): what operations have in common, so that views say only what is theirs.
+
+A view names its operation with `operation`, a serializer its object with `described`, a field its meaning with
+`help_text`. Credentials, permissions, common errors and headers come from the view itself.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from django.conf import settings
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_serializer
+from rest_framework import serializers
+
+from config.api.errors import ErrorCode
+from config.api.schema import errors
+from config.api.schema.components import HEADERS, SECURITY_SCHEMES
+from config.api.schema.samples import add_samples
+from config.api.serializers import StrictSerializer
+
+Described = TypeVar("Described", bound=type[serializers.BaseSerializer[Any]])
+View = TypeVar("View", bound=Callable[..., Any])
+Answers = Mapping[int, OpenApiResponse]
+
+_OWN_ERRORS = "x-own-errors"  # handed from the decorator to the inspector; not part of what is published
+_OWN_HEADERS = "x-own-headers"
+_SANDBOX = "/api/test/"
+
+
+def operation(
+    identifier: str,
+    *,
+    tag: str,
+    summary: str,
+    description: str,
+    answers: Answers,
+    body: Any = None,
+    query: type[serializers.Serializer[Any]] | None = None,
+    path: Mapping[str, str] | None = None,
+    errors: Sequence[ErrorCode] = (),
+    parameters: Sequence[OpenApiParameter] = (),
+    answer_headers: Mapping[int, Sequence[str]] | None = None,
+) -> Callable[[View], View]:
+    """Describe one operation.
+
+    `path` says what each variable in the path is; `errors` are the codes beyond those that any such call can meet;
+    `answer_headers` are those of its own, by status and by the names of `schema_components.HEADERS`.
+    """
+    variables = [
+        OpenApiParameter(name, OpenApiTypes.STR, OpenApiParameter.PATH, description=meaning)
+        for name, meaning in (path or {}).items()
+    ]
+    return extend_schema(
+        operation_id=identifier,
+        tags=[tag],
+        summary=summary,
+        description=description,
+        request=body,
+        responses={str(status): answer for status, answer in answers.items()},
+        parameters=[*variables, *parameters, *([query] if query else [])],
+        extensions={
+            _OWN_ERRORS: [code.value for code in errors],
+            _OWN_HEADERS: {str(status): list(names) for status, names in (answer_headers or {}).items()},
+        },
+    )
+
+
+def described(
+    name: str, text: str, example: Mapping[str, Any] | None = None
+) -> Callable[[Described], Described]:
+    """Name the object that a serializer stands for, say what it is, and show one, whose parts its fields show."""
+
+    def decorate(serializer: Described) -> Described:
+        decorated = extend_schema_serializer(component_name=name, description=text, many=False)(serializer)
+        decorated.schema_example = example  # type: ignore[attr-defined]
+        return decorated
+
+    return decorate
+
+
+def list_of(item: type[serializers.BaseSerializer[Any]], name: str) -> type[serializers.Serializer[Any]]:
+    """Return the list object of contract 1 whose `data` are `item`s, described as `name`."""
+    fields = {
+        "object": serializers.ReadOnlyField(default="list", help_text="Always `list`."),
+        "url": serializers.CharField(help_text="The path of this list.", read_only=True),
+        "has_more": serializers.BooleanField(
+            help_text="Whether the list goes on beyond this page, in the direction that was asked for.",
+            read_only=True,
+        ),
+        "data": item(many=True, help_text="This page, newest first.", read_only=True),
+    }
+    made = type(name, (serializers.Serializer,), fields)
+    return described(name, "One page of a list, newest first.")(made)
+
+
+class Inspector(AutoSchema):
+    """Reads an operation off its view."""
+
+    @property
+    def _permissions(self) -> list[Any]:
+        return [each for each in self.view.get_permissions() if hasattr(each, "permission")]
+
+    @property
+    def _is_repeatable(self) -> bool:
+        return self.method == "POST" and bool(self._permissions)
+
+    def get_operation(self, *args: Any, **options: Any) -> dict[str, Any] | None:
+        """Return the operation with its credentials, its errors and the headers of its answers."""
+        found = super().get_operation(*args, **options)
+        if found is None:
+            return None
+        own = [ErrorCode(code) for code in found.pop(_OWN_ERRORS, ())]
+        found["security"] = self.get_auth()
+        found["description"] = f"{found.get('description', '')}\n\n{self._who_may()}".strip()
+        headers = found.pop(_OWN_HEADERS, {})
+        for status, response in found["responses"].items():
+            self._add_headers(int(status), response, headers.get(status, ()))
+        refusals = errors.error_responses([*own, *self._common_errors(found)])
+        for status, response in refusals.items():
+            self._add_headers(int(status), response)
+        found["responses"] = dict(sorted({**found["responses"], **refusals}.items()))
+        return found
+
+    def get_auth(self) -> list[dict[str, Any]]:
+        """Return the credentials that the view's permissions demand; none for a public one."""
+        if not self._permissions:
+            return []
+        names = [each.permission.value for each in self._permissions if each.permission is not None]
+        return [{scheme: names} for scheme in SECURITY_SCHEMES]
+
+    def get_override_parameters(self) -> list[Any]:
+        """Return the parameters that come with the kind of operation."""
+        common = list(super().get_override_parameters())
+        if self._is_repeatable:
+            common.append(
+                OpenApiParameter(
+                    "Idempotency-Key",
+                    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+                    OpenApiParameter.HEADER,
+                    description=(
+                        "Makes the call safe to repeat: for 24 hours the same key, path and body get the first "
+                        "answer again, with `Idempotent-Replayed: true`. Up to 255 characters, such as a UUID."
+                    ),
+                )
+            )
+        return common
+
+    def _who_may(self) -> str:
+        if not self._permissions:
+            return "Public: needs no credentials."
+        names = [each.permission.value for each in self._permissions if each.permission is not None]
+        if names:
+            return f"Needs an API key with the permission `{names[0]}`."
+        return "Needs an API key, whatever its permissions."
+
+    def _common_errors(self, found: Mapping[str, Any]) -> list[ErrorCode]:
+        codes = list(errors.ANYWHERE)
+        places = {parameter["in"] for parameter in found.get("parameters", ())}
+        if self._permissions:
+            codes += errors.CREDENTIALS
+        if any(each.permission is not None for each in self._permissions):
+            codes.append(ErrorCode.PERMISSION_DENIED)
+        if "path" in places:
+            codes.append(ErrorCode.RESOURCE_MISSING)
+        if "query" in places:
+            codes += [ErrorCode.PARAMETER_INVALID, ErrorCode.PARAMETER_UNKNOWN]
+        if self.method in ("POST", "PUT"):
+            codes += errors.BODY
+            body = found.get("requestBody")
+            codes += errors.PARAMETERS if body else [ErrorCode.PARAMETER_UNKNOWN]
+        if self._is_repeatable:
+            codes += errors.IDEMPOTENCY
+        return codes
+
+    def _add_headers(self, status: int, response: dict[str, Any], own: Sequence[str] = ()) -> None:
+        names = [*own, "X-Request-Id"]
+        if self._is_repeatable and (status < 300 or status == 409):
+            names.append("Idempotent-Replayed")
+        references = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+        response["headers"] = {**response.get("headers", {}), **references}
+
+    def _map_serializer(self, serializer: Any, direction: str, bypass_extensions: bool = False) -> Any:
+        """Add what the serializer's own class promises: no unknown fields, and an example for each field."""
+        found = super()._map_serializer(serializer, direction, bypass_extensions)  # type: ignore[no-untyped-call]
+        if isinstance(serializer, StrictSerializer) or (
+            isinstance(serializer, type) and issubclass(serializer, StrictSerializer)
+        ):
+            found["additionalProperties"] = False
+        example = getattr(serializer, "schema_example", None)
+        if example is not None:
+            for name, value in example.items():
+                if "$ref" not in found["properties"][name]:
+                    found["properties"][name]["examples"] = [value]
+            found["examples"] = [example]
+        return found
+
+    def _map_serializer_field(self, field: Any, direction: str, bypass_extensions: bool = False) -> Any:
+        """Describe an `object` field by the one word that ever stands there, and say that ids need 64 bits."""
+        if isinstance(field, serializers.ReadOnlyField) and field.field_name == "object":
+            return {
+                "type": "string",
+                "const": field.default,
+                "description": str(field.help_text),
+                "readOnly": True,
+            }
+        found = super()._map_serializer_field(field, direction, bypass_extensions)  # type: ignore[no-untyped-call]
+        if isinstance(field, serializers.IntegerField) and str(field.field_name).endswith("id"):
+            found["format"] = "int64"
+        return found
+
+
+def only_what_answers(endpoints: list[Any], **_: Any) -> list[Any]:
+    """Leave out the sandbox where there is none."""
+    if settings.ENVIRONMENT == "staging":
+        return endpoints
+    return [endpoint for endpoint in endpoints if not endpoint[0].startswith(_SANDBOX)]
+
+
+def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Add the shared components, and take out what says nothing to a reader."""
+    components = result["components"]
+    schemas = {**components.get("schemas", {}), **errors.COMPONENTS}
+    schemas.pop("Null", None)
+    names = {tuple(schema["enum"]): name for name, schema in schemas.items() if "enum" in schema}
+    tidied: dict[str, Any] = _tidied({**result, "components": {}}, names)
+    # An enumeration's own component keeps its words; everything in the others refers to it.
+    described_here = {
+        name: schema if "enum" in schema else _tidied(schema, names)
+        for name, schema in sorted(schemas.items())
+    }
+    tidied["components"] = {
+        "schemas": described_here,
+        "responses": errors.shared(tidied["paths"]),
+        "headers": HEADERS,
+        "securitySchemes": SECURITY_SCHEMES,
+    }
+    add_samples(tidied)
+    return tidied
+
+
+def _tidied(node: Any, names: Mapping[tuple[str, ...], str]) -> Any:
+    """Return `node` with its enumerations by name, and without marks for schemas that serve both directions."""
+    if isinstance(node, list):
+        return [_tidied(item, names) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if node == {"$ref": "#/components/schemas/Null"}:
+        return {"type": "null"}
+    if "enum" in node and set(node) <= {"type", "enum", "minLength"} and tuple(node["enum"]) in names:
+        return {"$ref": f"#/components/schemas/{names[tuple(node['enum'])]}"}
+    return {name: _tidied(value, names) for name, value in node.items() if name != "readOnly"}

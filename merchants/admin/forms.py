@@ -1,0 +1,221 @@
+"""The admin's forms for merchants and their keys."""
+
+import uuid
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.conf import settings
+from django.http import QueryDict
+from django.utils import timezone
+
+from config.admin.cells import in_zone
+from config.admin.portal import Checkboxes, LinesField, Radios, Select
+from config.api.serializers import has_unsafe_characters
+from merchants.contrast import check_accent
+from merchants.languages import ENGLISH, LANGUAGES, known_language
+from merchants.models import ApiKey, Merchant, Permission, SpentForm, merchant_id
+from merchants.web_addresses import parse_origin, parse_web_address
+
+if TYPE_CHECKING:
+    _MerchantForm = forms.ModelForm[Merchant]
+    _ApiKeyForm = forms.ModelForm[ApiKey]
+else:  # the class takes parameters for the type checker alone
+    _MerchantForm = _ApiKeyForm = forms.ModelForm
+
+_FORM_LIFETIME = timedelta(days=1)
+OVERLAPS = {
+    "0": ("None: the old key stops now", timedelta()),
+    "1h": ("1 hour", timedelta(hours=1)),
+    "24h": ("24 hours", timedelta(hours=24)),
+    "7d": ("7 days", timedelta(days=7)),
+}
+
+
+class MerchantForm(_MerchantForm):
+    """A merchant's settings and theme."""
+
+    embed_origins = LinesField(
+        check=lambda line: parse_origin(line, allow_http=settings.ALLOW_HTTP_URLS),
+        required=False,
+        label="Sites that may embed the checkout",
+        help_text="One origin per line, such as https://shop.example.com. Without any, no site may frame it.",
+    )
+
+    default_language = forms.ChoiceField(
+        choices=list(LANGUAGES.items()),
+        required=False,
+        widget=Select,
+        help_text="Of the checkout, where the customer’s browser asks for none of these.",
+    )
+
+    class Meta:
+        model = Merchant
+        fields = ()  # those that the admin's page names
+        labels = {
+            "references": "Bind transactions with a reference",
+            "logo_url": "Logo URL",
+            "support_url": "Support URL",
+            "support_email": "Support e-mail",
+            "email": "E-mail",
+        }
+        help_texts = {
+            "display_name": "What customers see.",
+            "accent_colour": "Buttons and progress, such as #1f6feb. Empty for Quittance's own.",
+            "background_colour": "The page around the card, such as #f4f4f2.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Earlier releases took any tag.
+        kept = self.initial.get("default_language") or ENGLISH
+        self.initial["default_language"] = known_language(kept) or ENGLISH
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse control and bidirectional-override characters, wherever they stand."""
+        cleaned = super().clean() or {}
+        _refuse_unsafe(self, cleaned)
+        return cleaned
+
+    def clean_logo_url(self) -> str:
+        """Return an https address, or nothing."""
+        return _web_address(self.cleaned_data["logo_url"])
+
+    def clean_support_url(self) -> str:
+        """Return an https address, or nothing."""
+        return _web_address(self.cleaned_data["support_url"])
+
+    def clean_accent_colour(self) -> str:
+        """Return a colour that stands out from the card, or nothing."""
+        colour: str = self.cleaned_data["accent_colour"]
+        if colour:
+            try:
+                check_accent(colour)
+            except ValueError as error:
+                raise forms.ValidationError(str(error)) from error
+        return colour
+
+
+class OnceForm(forms.Form):
+    """A form that acts once: sent again, by a reload or a double click, it does nothing.
+
+    That is kept in the database, in the transaction of what the form does: both happen or neither.
+    """
+
+    form_id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
+
+    def is_first_use(self) -> bool:
+        """Return whether this very form was not acted on before, and remember it. Called inside a transaction."""
+        SpentForm.objects.filter(at__lt=timezone.now() - _FORM_LIFETIME).delete()
+        _, is_first = SpentForm.objects.get_or_create(form_id=self.cleaned_data["form_id"])
+        return is_first
+
+
+class NewKeyForm(OnceForm, _ApiKeyForm):
+    """What a new key may do, and for how long."""
+
+    permissions = forms.MultipleChoiceField(
+        choices=Permission.choices,
+        widget=Checkboxes,
+        required=False,
+        help_text="Reading payment requests and events needs none of them: any active key may.",
+    )
+
+    class Meta:
+        model = ApiKey
+        fields = ("merchant", "name", "permissions", "expires_at")
+        labels = {"expires_at": in_zone("Expires at")}
+        help_texts = {
+            "name": "What the key is for, such as “web shop, production”.",
+            "expires_at": "Leave empty for a key without an end.",
+        }
+
+    def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
+        """Take what is no merchant's id for no choice, since the field that looks merchants up breaks at it."""
+        initial = dict(options.pop("initial", None) or {})
+        if merchant_id(str(initial.get("merchant", ""))) is None:
+            initial.pop("merchant", None)
+        if data is not None and merchant_id(data.get("merchant", "")) is None:
+            data = data.copy()
+            data["merchant"] = ""
+        super().__init__(data, *args, **{**options, "initial": initial})
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse control and bidirectional-override characters."""
+        cleaned = super().clean() or {}
+        _refuse_unsafe(self, cleaned)
+        return cleaned
+
+    def clean_expires_at(self) -> datetime | None:
+        """Return a time to come, or None."""
+        return _time_to_come(self.cleaned_data["expires_at"])
+
+
+class EditKeyForm(_ApiKeyForm):
+    """All of a key that can still be changed."""
+
+    class Meta:
+        model = ApiKey
+        fields = ("name", "expires_at")
+        labels = {"expires_at": in_zone("Expires at")}
+        help_texts = {"expires_at": "Leave empty for a key without an end."}
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse control and bidirectional-override characters."""
+        cleaned = super().clean() or {}
+        _refuse_unsafe(self, cleaned)
+        return cleaned
+
+    def clean_expires_at(self) -> datetime | None:
+        """Return a time to come, or None; one that has passed may stay, but not be set."""
+        expires_at: datetime | None = self.cleaned_data["expires_at"]
+        return _time_to_come(expires_at) if "expires_at" in self.changed_data else expires_at
+
+
+class RotateForm(OnceForm):
+    """How long the old key goes on, and whether the new one ends."""
+
+    overlap = forms.ChoiceField(
+        choices=[(value, label) for value, (label, _) in OVERLAPS.items()],
+        initial="24h",
+        widget=Radios,
+        label="The old key goes on for",
+    )
+    lifetime = forms.TypedChoiceField(
+        choices=[("", "Never"), ("30", "In 30 days"), ("90", "In 90 days"), ("365", "In a year")],
+        coerce=int,
+        empty_value=None,
+        required=False,
+        widget=Radios,
+        label="The new key expires",
+    )
+
+    def overlap_chosen(self) -> timedelta:
+        """Return how long the old key goes on."""
+        return OVERLAPS[self.cleaned_data["overlap"]][1]
+
+    def expiry_chosen(self) -> datetime | None:
+        """Return when the new key ends, or None."""
+        days = self.cleaned_data["lifetime"]
+        return timezone.now() + timedelta(days=days) if days else None
+
+
+def _time_to_come(expires_at: datetime | None) -> datetime | None:
+    if expires_at is not None and expires_at <= timezone.now():
+        raise forms.ValidationError("This should be a time to come. To end a key now, revoke it.")
+    return expires_at
+
+
+def _web_address(url: str) -> str:
+    if not url:
+        return url
+    try:
+        return parse_web_address(url, allow_http=settings.ALLOW_HTTP_URLS)
+    except ValueError as error:
+        raise forms.ValidationError(str(error)) from error
+
+
+def _refuse_unsafe(form: forms.BaseForm, cleaned: dict[str, Any]) -> None:
+    for name, value in list(cleaned.items()):
+        if isinstance(value, str) and has_unsafe_characters(value):
+            form.add_error(name, "Control and bidirectional-override characters are not accepted.")

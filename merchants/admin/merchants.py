@@ -1,0 +1,403 @@
+"""The portal where merchants are made and their API keys provisioned (spec 5.1, contract 3)."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.db import models, transaction
+from django.db.models import QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+
+from chains.models import Token
+from config.admin import portal
+from config.admin.cells import in_zone
+from merchants.admin.forms import EditKeyForm, MerchantForm, NewKeyForm, RotateForm
+from merchants.admin.recipient_pages import RecipientPages
+from merchants.admin.users import AuditEntryAdmin, StaffAdmin
+from merchants.models import ApiKey, Merchant, Permission
+from merchants.services import issue_key, revoke_key, rotate_key
+from merchants.staff import audit
+from merchants.staff.roles import merchant_of
+from merchants.staff.scope import MerchantScoped
+
+__all__ = ["ApiKeyAdmin", "AuditEntryAdmin", "MerchantAdmin", "StaffAdmin"]
+
+_STATUS_COLOURS = {"active": "success", "expired": "warning", "revoked": "danger"}
+
+
+def key_status(key: ApiKey) -> str:
+    """Return `active`, `expired` or `revoked`."""
+    if key.revoked_at is not None:
+        return "revoked"
+    return "active" if key.is_active else "expired"
+
+
+class KeyColumns:
+    """What lists show of a key: enough to know it by, nothing that opens anything."""
+
+    @admin.display(description="Key", ordering="prefix")
+    def stub(self, key: ApiKey) -> str:
+        """Return the key's first characters."""
+        return f"{key.prefix}…"
+
+    @admin.display(description="Status")
+    def status(self, key: ApiKey) -> str:
+        """Return whether it works."""
+        return portal.badge(key_status(key), _STATUS_COLOURS)
+
+    @admin.display(description="Permissions")
+    def permission_names(self, key: ApiKey) -> str:
+        """Return what it may do."""
+        return key.rights
+
+    @admin.display(description=in_zone("Last used"), ordering="last_used_at")
+    def last_used(self, key: ApiKey) -> str:
+        """Return the minute of its last use."""
+        return portal.moment(key.last_used_at, "never")
+
+    @admin.display(description=in_zone("Expires"), ordering="expires_at")
+    def expires(self, key: ApiKey) -> str:
+        """Return when it ends."""
+        return portal.moment(key.expires_at, "never")
+
+
+class KeyInline(KeyColumns, MerchantScoped, portal.ReadOnly, portal.TabularInline[ApiKey, Merchant]):
+    """A merchant's keys, to look at."""
+
+    model = ApiKey
+    extra = 0
+    fields = readonly_fields = ("page", "name", "permission_names", "status", "last_used", "expires")
+    verbose_name_plural = "API keys"
+    hide_title = True
+    per_page = 10
+
+    @admin.display(description="Key")
+    def page(self, key: ApiKey) -> str:
+        """Return a link to the key's page."""
+        return portal.link(portal.change_url(key), self.stub(key))
+
+
+@admin.register(Merchant)
+class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[Merchant]):
+    """Merchants, their settings and their theme."""
+
+    merchant_path = "pk"
+    form = MerchantForm
+    list_display = ("name", "shown_name", "references", "created_at", "id")
+    list_per_page = 50
+    search_fields = ("name", "display_name", "id")
+    search_help_text = "Name or id"
+    readonly_fields = ("id", "created_at", "preview", "recipient_list")
+    inlines = (KeyInline,)
+    formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
+    fieldsets = (
+        ("Merchant", {"fields": ("name", "email", "id", "created_at")}),
+        (
+            "What customers see",
+            {
+                "fields": (
+                    "display_name",
+                    "logo_url",
+                    ("accent_colour", "background_colour"),
+                    ("support_url", "support_email"),
+                    "default_language",
+                    "show_order_number",
+                    "preview",
+                )
+            },
+        ),
+        ("Payments", {"fields": ("references", "embed_origins")}),
+    )
+
+    class Media:
+        js = ("merchants/theme.js",)
+
+    @admin.display(description="How the checkout will look")
+    def preview(self, merchant: Merchant) -> str:
+        """Return the checkout's header and button in the theme, which follows what is typed."""
+        name = merchant.display_name or merchant.name or "Merchant"
+        context = {"merchant": merchant, "name": name, "allow_http": settings.ALLOW_HTTP_URLS}
+        return render_to_string("admin/merchants/merchant/preview.html", context)
+
+    @admin.display(description="Display name", empty_value="—")
+    def shown_name(self, merchant: Merchant) -> str | None:
+        """Return what customers read."""
+        return merchant.display_name or None
+
+    def get_fieldsets(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
+        """Leave out what a merchant that is still to be made has not got."""
+        if obj is not None:
+            return (*self.fieldsets, self.recipient_fieldset(request, obj))
+        return (("New merchant", {"fields": ("name", "email")}), *self.fieldsets[1:])
+
+    def save_model(self, request: HttpRequest, obj: Merchant, form: Any, change: bool) -> None:
+        """Save the merchant, with a line in the security log."""
+        with transaction.atomic():
+            super().save_model(request, obj, form, change)
+            if not change:
+                audit.note(request, audit.What.MERCHANT_CREATED, subject=obj, detail=str(obj.pk))
+            elif form.changed_data:
+                detail = ", ".join(form.changed_data)
+                audit.note(request, audit.What.MERCHANT_CHANGED, subject=obj, detail=detail)
+
+    def get_inlines(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
+        """Show the keys of a merchant that is there."""
+        return self.inlines if obj is not None and request.user.has_perm("merchants.view_apikey") else ()
+
+    def beside(self, request: HttpRequest, merchant: Merchant | None) -> dict[str, Any]:
+        """Offer to issue a key."""
+        may_issue_keys = request.user.has_perm("merchants.add_apikey")
+        return {**super().beside(request, merchant), "may_issue_keys": may_issue_keys}
+
+
+class StatusFilter(admin.SimpleListFilter):
+    """Active, expired or revoked."""
+
+    title = "status"
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002 - the admin interface
+        """Return the choices."""
+        return [(status, status.capitalize()) for status in _STATUS_COLOURS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:  # noqa: ARG002 - the admin interface
+        """Return the keys of the chosen status."""
+        expired = queryset.filter(revoked_at=None, expires_at__lte=timezone.now())
+        chosen = {
+            "active": queryset.filter(revoked_at=None).exclude(expires_at__lte=timezone.now()),
+            "expired": expired,
+            "revoked": queryset.exclude(revoked_at=None),
+        }
+        return chosen.get(self.value() or "", queryset)
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(
+    portal.ShowsMore, KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[ApiKey]
+):
+    """Issuing, rotating and revoking keys. A key is in the one answer to the form that made it, and nowhere else."""
+
+    list_display = (
+        "stub",
+        "name",
+        "merchant",
+        "permission_names",
+        "status",
+        "last_used",
+        "expires",
+    )
+    list_per_page = 50
+    list_select_related = ("merchant",)
+    list_filter = (StatusFilter,)
+    search_fields = ("name", "prefix", "merchant__name")
+    search_help_text = "Name, merchant or first characters"
+    autocomplete_fields = ("merchant",)
+    shown = ("merchant", "stub", "status", "permission_names", "created_at", "last_used", "revoked_at")
+
+    def get_form(
+        self, request: HttpRequest, obj: ApiKey | None = None, change: bool = False, **options: Any
+    ) -> type[ModelForm[ApiKey]]:
+        """Return the form for a new key, or for the little that can be changed of an old one."""
+        options["form"] = NewKeyForm if obj is None else EditKeyForm
+        form = super().get_form(request, obj, change, **options)
+        if obj is None:  # the merchant is chosen here, not made or changed
+            choice: Any = form.base_fields["merchant"].widget
+            choice.can_add_related = choice.can_change_related = choice.can_view_related = False
+            own = merchant_of(request.user)
+            if own is not None:  # nothing to choose
+                form.base_fields["merchant"].disabled = True
+                form.base_fields["merchant"].initial = own.pk
+        return form
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Take the merchant from the address, but not for those who have only one."""
+        initial: dict[str, Any] = dict(super().get_changeform_initial_data(request))
+        if merchant_of(request.user) is not None:
+            initial.pop("merchant", None)
+        return initial
+
+    def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:  # noqa: ARG002 - the admin interface
+        """Return the fields, those of the key's life first."""
+        if obj is None:
+            return (
+                ("New API key", {"fields": ("merchant", "name", "permissions", "expires_at", "form_id")}),
+            )
+        return (("Settings", {"fields": ("name", "expires_at")}), ("Key", {"fields": self.shown}))
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:  # noqa: ARG002 - the admin interface
+        """Return all but the name and the expiry."""
+        return () if obj is None else self.shown
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the pages of what can be done to a key."""
+        own = [
+            path(f"<int:key_id>/{name}/", self.admin_site.admin_view(view), name=f"merchants_apikey_{name}")
+            for name, view in (("rotate", self.rotate_view), ("revoke", self.revoke_view))
+        ]
+        return [*own, *super().get_urls()]
+
+    def beside(self, request: HttpRequest, key: ApiKey | None) -> dict[str, Any]:
+        """Offer what can be done to the key."""
+        shown = super().beside(request, key)
+        if key is None:
+            return {**shown, "title": "Issue an API key", "may_rotate": False, "may_revoke": False}
+        return {
+            **shown,
+            "may_rotate": key.is_active and self._may_rotate(request),
+            "may_revoke": not key.revoked_at and self.has_change_permission(request),
+        }
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:  # noqa: ARG002 - the admin interface
+        """Write the little that can be changed; new keys are made by `add_view` alone."""
+        obj.save(update_fields=("name", "expires_at"))
+        if form.changed_data:
+            audit.note(request, audit.What.KEY_CHANGED, subject=obj, detail=", ".join(form.changed_data))
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Issue a key and answer with it: no redirect, since that would have to carry it."""
+        if request.method == "POST" and self.has_add_permission(request):
+            form = self.get_form(request)(request.POST)
+            if form.is_valid():
+                return self._issue(request, form)
+        return super().add_view(request, form_url, extra_context)
+
+    def _issue(self, request: HttpRequest, form: Any) -> HttpResponse:
+        wanted = form.cleaned_data
+        with transaction.atomic():
+            if not form.is_first_use():
+                return self._already_done(request)
+            row, key = issue_key(
+                merchant=wanted["merchant"],
+                permissions=wanted["permissions"],
+                name=wanted["name"],
+                expires_at=wanted["expires_at"],
+            )
+            self.log_addition(request, row, [{"added": {}}])
+            audit.note(request, audit.What.KEY_ISSUED, subject=row, detail=f"{row.merchant}: {row.rights}")
+        return self._show_once(request, row, key)
+
+    def rotate_view(self, request: HttpRequest, key_id: int) -> HttpResponse:
+        """Ask how long the old key goes on; then put a new one in its place and answer with that."""
+        portal.demand(self._may_rotate(request))
+        row = self.get_object(request, str(key_id))
+        if row is None:
+            return self._not_there(request, key_id)
+        form = RotateForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            return self._rotate(request, row, form)
+        return portal.confirmation(
+            request,
+            row,
+            self,
+            title=f"Rotate {row}",
+            explanation="A new key with the same merchant, name and permissions takes this one's place.",
+            button="Make the new key",
+            form=form,
+        )
+
+    def _rotate(self, request: HttpRequest, row: ApiKey, form: RotateForm) -> HttpResponse:
+        with transaction.atomic():
+            if not form.is_first_use():
+                return self._already_done(request)
+            old = ApiKey.objects.select_for_update(of=("self",)).select_related("merchant").get(pk=row.pk)
+            if not old.is_active:
+                messages.error(request, "This key is closed already. Issue a new one instead.")
+                return HttpResponseRedirect(portal.change_url(row))
+            new, key = rotate_key(old, overlap=form.overlap_chosen(), expires_at=form.expiry_chosen())
+            self.log_change(request, old, f"Rotated: {new.prefix}… takes its place.")
+            self.log_addition(request, new, f"Issued in place of {old.prefix}….")
+            audit.note(
+                request, audit.What.KEY_ROTATED, subject=old, detail=f"{old.merchant}: now {new.prefix}…"
+            )
+        old.refresh_from_db()
+        return self._show_once(request, new, key, replaced=old)
+
+    def revoke_view(self, request: HttpRequest, key_id: int) -> HttpResponse:
+        """Ask, then close the key at once."""
+        portal.demand(self.has_change_permission(request))
+        row = self.get_object(request, str(key_id))
+        if row is None:
+            return self._not_there(request, key_id)
+        if request.method == "POST":
+            with transaction.atomic():
+                revoke_key(row)
+                self.log_change(request, row, "Revoked.")
+                audit.note(request, audit.What.KEY_REVOKED, subject=row, detail=str(row.merchant))
+            messages.success(request, f"{row.prefix}… is revoked: calls with it are refused from now on.")
+            return HttpResponseRedirect(portal.change_url(row))
+        return portal.confirmation(
+            request,
+            row,
+            self,
+            title=f"Revoke {row}",
+            explanation=f"Every call of {row.merchant} with this key is refused at once. This can't be undone.",
+            button="Revoke the key",
+            dangerous=True,
+        )
+
+    def _show_once(
+        self, request: HttpRequest, row: ApiKey, key: str, replaced: ApiKey | None = None
+    ) -> HttpResponse:
+        """Return the only page that ever shows `key`."""
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": ApiKey._meta,
+            "title": "Your new API key",
+            "row": row,
+            "key": key,
+            "replaced": replaced,
+            "permissions": [Permission(name) for name in row.permissions],
+            "trial": trial_call(row),
+            "list_url": reverse("admin:merchants_apikey_changelist"),
+            "key_url": portal.change_url(row),
+        }
+        answer = TemplateResponse(request, "admin/merchants/apikey/issued.html", context)
+        answer["Cache-Control"] = "no-store"
+        answer["Referrer-Policy"] = "same-origin"  # with less, browsers hide the forms' origin
+        return answer
+
+    def _may_rotate(self, request: HttpRequest) -> bool:
+        return self.has_add_permission(request) and self.has_change_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
+        """Nothing of a revoked key is changed."""
+        return super().has_change_permission(request, obj) and (obj is None or obj.revoked_at is None)
+
+    def _already_done(self, request: HttpRequest) -> HttpResponse:
+        messages.warning(
+            request,
+            "That form was sent before and made its key then, which is not shown again. "
+            "If it was not kept, revoke it and issue another.",
+        )
+        return HttpResponseRedirect(reverse("admin:merchants_apikey_changelist"))
+
+    def _not_there(self, request: HttpRequest, key_id: int) -> HttpResponse:
+        messages.error(request, f"There is no API key {key_id}.")
+        return HttpResponseRedirect(reverse("admin:merchants_apikey_changelist"))
+
+
+def trial_call(key: ApiKey) -> str:
+    """Return a shell command that the key's permissions allow; the key itself comes from the environment."""
+    header = '-H "X-API-Key: $QUITTANCE_API_KEY"'
+    if Permission.CREATE_PAYMENTS in key.permissions:
+        tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
+        # A little of something stable: a newcomer may well run this against real money.
+        token = tokens.filter(tags__contains=["stablecoin"]).first() or tokens.first()
+        token_id, chain_id = (token.pk, token.chain_id) if token else (1, 1)
+        return (
+            f"curl {settings.BASE_URL}/api/payment-requests \\\n"
+            f"  {header} \\\n"
+            '  -H "Content-Type: application/json" \\\n'
+            f'  -d \'{{"amount": "0.10", "token_id": {token_id}, "chain_id": {chain_id},\n'
+            '       "recipient_address": "\'"$YOUR_WALLET"\'"}\''
+        )
+    reads_webhooks = Permission.MANAGE_WEBHOOKS in key.permissions
+    place = "webhooks" if reads_webhooks else "payment-requests/$PAYMENT_REQUEST_ID"
+    return f"curl {settings.BASE_URL}/api/{place} \\\n  {header}"

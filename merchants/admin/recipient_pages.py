@@ -1,0 +1,218 @@
+"""The portal's pages that change a merchant's allowed recipients. Each change needs a fresh second-factor code."""
+
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import admin, messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
+from django.urls import URLPattern, path, reverse
+
+from chains.addresses import AddressError
+from chains.models import ChainType
+from config.admin import portal
+from config.api.limits.client_address import client_identity
+from merchants.models import AllowedRecipient, Merchant
+from merchants.recipients import allow_recipients, disallow_recipients, parse_recipient
+from merchants.sign_in import throttle, two_factor
+from merchants.sign_in.views import TOO_MANY, CodeForm
+from merchants.staff import audit
+
+CHANGE_RECIPIENTS = "merchants.change_allowed_recipients"
+_MOST_SHOWN = 100
+
+
+class _FactorForm(CodeForm):
+    """A change that needs a fresh code: a session that someone else took over can't make it."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        code = self.fields["code"]
+        code.label = "Code from your authenticator app"
+        code.widget.attrs["autofocus"] = False
+
+
+class AllowForm(_FactorForm):
+    """The wallet to add to the list."""
+
+    address = forms.CharField(
+        label="Wallet address",
+        max_length=100,
+        widget=portal.TextInput(
+            attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false", "autofocus": True}
+        ),
+        help_text="EVM (0x…) or Solana. It counts on every chain of its family. On Solana enter the wallet, not its "
+        "token account.",
+    )
+    field_order = ("address", "code")
+
+    def clean_address(self) -> tuple[ChainType, str]:
+        """Return the chain family and the canonical address."""
+        try:
+            return parse_recipient(self.cleaned_data["address"])
+        except AddressError as error:
+            raise forms.ValidationError(str(error)) from error
+
+
+class DisallowForm(_FactorForm):
+    """The wallet to remove from the list."""
+
+    recipient = forms.ModelChoiceField(
+        AllowedRecipient.objects.none(), widget=portal.Radios, empty_label=None, label="Allowed recipient"
+    )
+    field_order = ("recipient", "code")
+
+    def __init__(self, merchant: Merchant, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        rows = AllowedRecipient.objects.filter(merchant=merchant)
+        choice = cast(forms.ModelChoiceField[AllowedRecipient], self.fields["recipient"])
+        choice.queryset = rows
+        choice.error_messages["invalid_choice"] = "This address is not on the list any more."
+
+
+class RecipientPages(portal.ShowsMore):
+    """For the merchants' admin page: shows the list and adds the two pages that change it."""
+
+    @admin.display(description="Wallets")
+    def recipient_list(self, merchant: Merchant) -> str:
+        """Return the allowed recipients, or that there are none."""
+        rows = merchant.allowed_recipients.all()
+        total = rows.count()
+        context = {"recipients": rows[:_MOST_SHOWN], "hidden": max(total - _MOST_SHOWN, 0)}
+        return render_to_string("admin/merchants/merchant/recipients.html", context)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the pages."""
+        own = [
+            path(
+                f"<uuid:merchant_id>/{name}/",
+                self.admin_site.admin_view(view),
+                name=f"merchants_merchant_{slug}",
+            )
+            for name, slug, view in (
+                ("allow-recipient", "allow_recipient", self.allow_view),
+                ("disallow-recipient", "disallow_recipient", self.disallow_view),
+            )
+        ]
+        return [*own, *super().get_urls()]
+
+    def recipient_fieldset(self, request: HttpRequest, merchant: Merchant) -> tuple[str, dict[str, Any]]:
+        """Return the section of the merchant's page, with links for those who may change the list."""
+        context = {
+            "merchant": merchant,
+            "may_change": request.user.has_perm(CHANGE_RECIPIENTS),
+            "has_any": merchant.allowed_recipients.exists(),
+        }
+        about = render_to_string("admin/merchants/merchant/recipient_actions.html", context)
+        return "Allowed recipients", {"fields": ("recipient_list",), "description": about}
+
+    def allow_view(self, request: HttpRequest, merchant_id: str) -> HttpResponse:
+        """Ask for a wallet and a code, then add the wallet to the list."""
+        merchant = self._merchant(request, merchant_id)
+        if two_factor.authenticator_of(request.user) is None:
+            return self._set_up_first(request)
+        form = AllowForm(request.POST or None)
+        if request.method == "POST" and form.is_valid() and self._allow(request, merchant, form):
+            return HttpResponseRedirect(portal.change_url(merchant))
+        is_first = not merchant.allowed_recipients.exists()
+        return portal.confirmation(
+            request,
+            merchant,
+            self,
+            title=f"Allow a recipient for {merchant}",
+            explanation=_FIRST if is_first else _FURTHER,
+            button="Allow this wallet",
+            form=form,
+        )
+
+    def disallow_view(self, request: HttpRequest, merchant_id: str) -> HttpResponse:
+        """Ask for one of the wallets and a code, then take the wallet off the list."""
+        merchant = self._merchant(request, merchant_id)
+        if two_factor.authenticator_of(request.user) is None:
+            return self._set_up_first(request)
+        total = merchant.allowed_recipients.count()
+        if request.method != "POST" and not total:
+            messages.info(request, "There is no allowed recipient to remove.")
+            return HttpResponseRedirect(portal.change_url(merchant))
+        form = DisallowForm(merchant, request.POST or None)
+        if request.method == "POST" and form.is_valid() and self._is_code_right(request, form):
+            self._disallow(request, merchant, form.cleaned_data["recipient"])
+            return HttpResponseRedirect(portal.change_url(merchant))
+        return portal.confirmation(
+            request,
+            merchant,
+            self,
+            title=f"Remove an allowed recipient of {merchant}",
+            explanation=f"{_REMOVING} {_LAST if total == 1 else ''}".strip(),
+            button="Remove from the list",
+            form=form,
+            dangerous=True,
+        )
+
+    def _allow(self, request: HttpRequest, merchant: Merchant, form: AllowForm) -> bool:
+        """Add the wallet to the list; return False where the form has to be filled in again."""
+        chain_type, address = form.cleaned_data["address"]
+        # A form that was sent twice: its code is used up, and there is nothing to do.
+        if merchant.allowed_recipients.filter(chain_type=chain_type, address=address).exists():
+            messages.info(request, f"{address} is an allowed recipient already.")
+            return True
+        if not self._is_code_right(request, form):
+            return False
+        with transaction.atomic():
+            allow_recipients(merchant, [(chain_type, address)], request=request)
+            self.log_change(request, merchant, f"Allowed recipient: {address}")
+        messages.success(request, f"{address} is an allowed recipient now.")
+        return True
+
+    def _disallow(self, request: HttpRequest, merchant: Merchant, row: AllowedRecipient) -> None:
+        recipient = (ChainType(row.chain_type), row.address)
+        try:
+            with transaction.atomic():
+                left = disallow_recipients(merchant, [recipient], request=request)
+                self.log_change(request, merchant, f"No longer an allowed recipient: {row.address}")
+        except LookupError as error:  # removed by someone else at this moment
+            messages.info(request, str(error))
+            return
+        messages.success(request, f"{row.address} is no allowed recipient any more.")
+        if not left:
+            messages.warning(request, "The list is empty: new payment requests may pay any wallet.")
+
+    def _merchant(self, request: HttpRequest, merchant_id: str) -> Merchant:
+        portal.demand(request.user.has_perm(CHANGE_RECIPIENTS))
+        merchant: Merchant | None = self.get_object(request, str(merchant_id))
+        if merchant is None:
+            raise Http404
+        return merchant
+
+    def _set_up_first(self, request: HttpRequest) -> HttpResponse:
+        messages.warning(
+            request, "Set up two-factor sign-in first: changing allowed recipients needs its codes."
+        )
+        query = urlencode({"next": request.path})
+        return HttpResponseRedirect(f"{reverse('admin:two_factor')}?{query}")
+
+    def _is_code_right(self, request: HttpRequest, form: _FactorForm) -> bool:
+        """Whether the form's code is one of now; what is wrong is said on the form."""
+        name, address = f"second factor of {request.user.pk}", client_identity(request)
+        if not throttle.may_try(name, address):
+            form.add_error("code", TOO_MANY)
+            return False
+        if two_factor.check_code(request.user, form.cleaned_data["code"]) is not None:
+            throttle.forget(name, address)
+            return True
+        audit.note(request, audit.What.CODE_FAILED)
+        seconds = two_factor.seconds_to_wait(request.user)
+        wait = f" Wait {seconds} seconds before the next try." if seconds > 1 else ""
+        form.add_error("code", f"This code is wrong or was used already. Enter the app's next code.{wait}")
+        return False
+
+
+_FIRST = (
+    "The list is empty, so payment requests may pay any wallet. Once it holds a wallet, the API refuses new payment "
+    "requests to any other, on every chain."
+)
+_FURTHER = "New payment requests may pay this wallet, too."
+_REMOVING = "The API refuses new payment requests to this wallet. Requests that exist keep their recipient."
+_LAST = "This is the last wallet on the list. Without it, new payment requests may pay any wallet."

@@ -1,0 +1,96 @@
+"""The forms for the portal's users: who they are, and one clear choice of role."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib.admin import site
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.http import QueryDict
+
+from config.admin import portal
+from merchants.models import Merchant, StaffMembership, merchant_id
+from merchants.staff.roles import OPERATOR, role_of
+
+if TYPE_CHECKING:
+    _Form = forms.ModelForm[User]
+    _NewUserForm = portal.NewUserForm[User]
+    _UserForm = portal.UserForm[User]
+else:  # the classes take parameters for the type checker alone
+    _Form, _NewUserForm, _UserForm = forms.ModelForm, portal.NewUserForm, portal.UserForm
+
+ROLES = (
+    (OPERATOR, "Operator: everything, users included"),
+    (
+        StaffMembership.Role.SUPPORT.value,
+        "Support: reads every merchant’s data, retries payments and resends webhooks",
+    ),
+    (
+        StaffMembership.Role.MERCHANT.value,
+        "Merchant staff: one merchant’s data, payments and keys, and nobody else’s",
+    ),
+)
+
+
+class _RoleFields(_Form):
+    """The choice of a role, and of the merchant for those who belong to one."""
+
+    role = forms.ChoiceField(choices=ROLES, widget=portal.Radios)
+    merchant = forms.ModelChoiceField(
+        Merchant.objects.all(), required=False, help_text="For merchant staff: whose data they see."
+    )
+
+    def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
+        """Take what is no merchant's id for no choice, since the field that looks merchants up breaks at it."""
+        if data is not None and merchant_id(data.get("merchant", "")) is None:
+            data = data.copy()
+            data["merchant"] = ""
+        super().__init__(data, *args, **options)
+        membership = StaffMembership._meta.get_field("merchant")
+        chosen: Any = self.fields["merchant"]
+        chosen.widget = AutocompleteSelect(membership, site)
+        chosen.widget.choices = chosen.choices
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for a merchant where the role has one, and drop it where it has none."""
+        cleaned = super().clean() or {}
+        belongs = cleaned.get("role") == StaffMembership.Role.MERCHANT
+        if belongs and cleaned.get("merchant") is None and "merchant" not in self.errors:
+            self.add_error("merchant", "Choose the merchant that this user works for.")
+        if not belongs:
+            cleaned["merchant"] = None
+        return cleaned
+
+
+class NewStaffForm(_RoleFields, _NewUserForm):
+    """A new user: name, password, role."""
+
+    class Meta:
+        model = User
+        fields = ("username", "email")
+
+
+class StaffForm(_RoleFields, _UserForm):
+    """A user: who they are, whether they may sign in, and as what. Nobody changes their own role or lets go of it."""
+
+    class Meta:
+        model = User
+        fields = ("username", "password", "first_name", "last_name", "email", "is_active")
+
+    is_self = False
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        membership = StaffMembership.objects.filter(user=self.instance).first()
+        self.initial.setdefault("role", role_of(self.instance))
+        self.initial.setdefault("merchant", membership.merchant_id if membership else None)
+
+    def clean(self) -> dict[str, Any]:
+        """Keep an operator from shutting themselves out: somebody has to be left who can let others in."""
+        cleaned = super().clean()
+        if self.is_self and {"role", "is_active"} & set(self.changed_data):
+            raise ValidationError(
+                "Nobody changes their own role or switches themselves off: ask another operator."
+            )
+        return cleaned

@@ -1,0 +1,61 @@
+"""API keys in the X-API-Key or Authorization header, and nowhere else (spec 5.3, contract 3)."""
+
+from django.conf import settings
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from config.api.errors import ApiError, ErrorCode
+from config.api.limits.rate_limits import hit
+from merchants.models import ApiKey, Merchant
+from merchants.services import authenticate_key
+
+_BEARER = "bearer"
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """Sets `request.user` to the Merchant and `request.auth` to the ApiKey."""
+
+    def authenticate(self, request: Request) -> tuple[Merchant, ApiKey] | None:
+        """Return the merchant and key, or None where no key was sent. Raises ApiError (401, and 429 over its limit)."""
+        sent = set(_sent_keys(request))
+        if not sent:
+            return None
+        if len(sent) > 1:
+            message = "X-API-Key and Authorization hold different keys; send one."
+            raise ApiError(ErrorCode.API_KEY_INVALID, message)
+        key = authenticate_key(sent.pop())
+        refusal = hit("api-key", str(key.pk), settings.RATE_LIMIT_API)
+        if refusal is not None:
+            raise refusal.as_error()
+        return key.merchant, key
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002 - the DRF interface
+        """Return the WWW-Authenticate challenge, which makes a missing key a 401."""
+        return 'ApiKey realm="api"'
+
+
+def _sent_keys(request: Request) -> list[str]:
+    key = request.headers.get("X-API-Key", "").strip()
+    authorization = request.headers.get("Authorization", "").strip()
+    scheme, _, credential = authorization.partition(" ")
+    credential = credential.strip()
+    is_bearer = scheme.lower() == _BEARER
+    if authorization and key and not is_bearer:
+        message = "X-API-Key holds a key and Authorization another scheme than Bearer; send only X-API-Key."
+        raise ApiError(ErrorCode.API_KEY_INVALID, message)
+    if authorization and not key and not (is_bearer and credential):
+        raise ApiError(ErrorCode.API_KEY_MISSING, "Send the key as: Authorization: Bearer <API_KEY>.")
+    return [sent for sent in (key, credential) if sent]
+
+
+def actor_of(request: Request) -> str:
+    """Return who acts, for histories: the key's first characters, never the key."""
+    return f"api key {request.auth.prefix}" if isinstance(request.auth, ApiKey) else "api"
+
+
+def merchant_of(request: Request) -> Merchant:
+    """Return the merchant whose key signed this request in. Every look-up of an object starts from it."""
+    merchant: object = request.user
+    if not isinstance(merchant, Merchant):
+        raise ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")
+    return merchant

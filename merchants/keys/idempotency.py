@@ -1,0 +1,208 @@
+"""`Idempotency-Key`: however often a call is sent, it takes effect once and is answered alike (contract 1).
+
+The key is claimed by a row before anything is done. The answer is written in the transaction of the effect, so that a
+process may die at any moment: either both are there, or neither is and the claim runs out.
+"""
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from django.db import Error as AnyDatabaseError
+from django.db import transaction
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api.errors import ApiError, ErrorCode
+from config.api.handler import error_body
+from merchants.keys.authentication import merchant_of
+from merchants.models import Merchant
+from merchants.models.idempotency_keys import IdempotencyKey
+
+KEPT_FOR = timedelta(hours=24)
+# How long a call that died holds its key. One that merely takes longer loses the claim, and then changes nothing.
+LEASE = timedelta(seconds=30)
+PURGE_BATCH = 1000
+PURGE_BATCHES = 20
+_KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
+
+Effect = Callable[[], Response]
+View = TypeVar("View")
+Arguments = ParamSpec("Arguments")
+
+
+def keyed_post(
+    handler: Callable[Concatenate[View, Request, Arguments], Effect],
+) -> Callable[Concatenate[View, Request, Arguments], HttpResponse]:
+    """Make a view's handler of an authenticated POST honour `Idempotency-Key`.
+
+    The handler checks the call, asks whom it must over the network, and returns its effect: a function that changes
+    the database, calls nobody, and returns the answer. The effect runs in one transaction, with the answer's keeping.
+    An answer must hold no secret, since it is kept as it is.
+    """
+
+    @wraps(handler)
+    def answer(
+        view: View, request: Request, /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> HttpResponse:
+        prepare = partial(handler, view, request, *args, **kwargs)
+        key = _key_of(request)
+        if key is not None:
+            return _answer_once(merchant_of(request), key, _fingerprint(request), prepare)
+        effect = prepare()
+        with transaction.atomic():
+            return effect()
+
+    answer.takes_idempotency_key = True  # type: ignore[attr-defined]
+    return answer
+
+
+def _key_of(request: Request) -> str | None:
+    key = request.headers.get("Idempotency-Key")
+    if key is None or _KEY.fullmatch(key):
+        return key
+    message = (
+        "An Idempotency-Key is 1 to 255 printable ASCII characters, no blank at either end: a UUID, say."
+    )
+    raise ApiError(ErrorCode.IDEMPOTENCY_KEY_INVALID, message)
+
+
+def _fingerprint(request: Request) -> bytes:
+    """Return the digest of path and body. The body counts by its values: their order and blanks may differ."""
+    body = json.dumps(request.data, sort_keys=True)
+    return hashlib.sha256(f"{request.path}\n{body}".encode()).digest()
+
+
+def _answer_once(
+    merchant: Merchant, key: str, fingerprint: bytes, prepare: Callable[[], Effect]
+) -> HttpResponse:
+    claim = _claim(merchant, key, fingerprint)
+    if isinstance(claim, HttpResponse):
+        return claim
+    try:
+        effect = prepare()
+        with transaction.atomic():
+            response = effect()
+            claim.keep(response.status_code, response.data)
+        return response
+    except ApiError as error:
+        if error.status_code == 409 and not claim.is_lost:
+            claim.keep(error.status_code, error_body(error))
+        else:
+            claim.release()
+        raise
+    except Exception:
+        claim.release()
+        raise
+
+
+@dataclass
+class _Claim:
+    """The right to answer for a key, held by one call until its lease ends."""
+
+    row_id: int
+    claim_id: uuid.UUID
+    is_lost: bool = False
+
+    def keep(self, status: int, data: Any) -> None:
+        """Write the answer. Raises ApiError if another call has taken the key over: the caller's changes must go."""
+        changed = self._held().update(
+            status=status,
+            body=JSONRenderer().render(data),
+            claim_id=None,
+            lease_until=None,
+            expires_at=timezone.now() + KEPT_FOR,
+        )
+        if changed != 1:
+            self.is_lost = True
+            raise _in_use()
+
+    def release(self) -> None:
+        """Free the key for another try. Where the database does not answer, the lease does that."""
+        with suppress(AnyDatabaseError):
+            self._held().delete()
+
+    def _held(self) -> Any:
+        return IdempotencyKey.objects.filter(pk=self.row_id, claim_id=self.claim_id)
+
+
+def _claim(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | HttpResponse:
+    """Return the claim on the key, or the answer that is kept for it.
+
+    Raises ApiError: `idempotency_key_reused` for another path or body, `idempotency_key_in_use` while a call runs.
+    """
+    now = timezone.now()
+    mine = IdempotencyKey(
+        merchant=merchant,
+        key=key,
+        fingerprint=fingerprint,
+        claim_id=uuid.uuid4(),
+        lease_until=now + LEASE,
+        expires_at=now + KEPT_FOR,
+    )
+    IdempotencyKey.objects.bulk_create([mine], ignore_conflicts=True)
+    row = IdempotencyKey.objects.filter(merchant=merchant, key=key).first()
+    if row is None:  # another call's claim, released a moment ago
+        raise _in_use()
+    if row.claim_id is not None and row.claim_id == mine.claim_id:
+        return _Claim(row.pk, row.claim_id)
+    if row.is_free(now):
+        return _take_over(row, mine)
+    if bytes(row.fingerprint) != fingerprint:
+        message = "This Idempotency-Key was used for another path or body. Make a new key for a new call."
+        raise ApiError(ErrorCode.IDEMPOTENCY_KEY_REUSED, message)
+    if row.body is None:
+        raise _in_use()
+    replayed = HttpResponse(bytes(row.body), status=row.status, content_type="application/json")
+    replayed["Idempotent-Replayed"] = "true"
+    return replayed
+
+
+def _take_over(row: IdempotencyKey, mine: IdempotencyKey) -> _Claim:
+    """Claim a key whose call died, or whose answer is over a day old; one of those who try succeeds."""
+    taken = IdempotencyKey.objects.filter(pk=row.pk, claim_id=row.claim_id, expires_at=row.expires_at).update(
+        fingerprint=mine.fingerprint,
+        claim_id=mine.claim_id,
+        lease_until=mine.lease_until,
+        status=None,
+        body=None,
+        expires_at=mine.expires_at,
+    )
+    if taken != 1 or mine.claim_id is None:
+        raise _in_use()
+    return _Claim(row.pk, mine.claim_id)
+
+
+def _in_use() -> ApiError:
+    message = "A call with this Idempotency-Key is still running; send it again in a moment."
+    return ApiError(ErrorCode.IDEMPOTENCY_KEY_IN_USE, message, retry_after=1)
+
+
+def purge_expired(now: datetime | None = None) -> int:
+    """Delete keys that are over a day old, in small batches, and return how many; at most so many in one go."""
+    now = now or timezone.now()
+    purged = 0
+    for _ in range(PURGE_BATCHES):
+        batch = _purge_batch(now)
+        purged += batch
+        if batch < PURGE_BATCH:
+            break
+    return purged
+
+
+def _purge_batch(now: datetime) -> int:
+    with transaction.atomic():
+        # One that is being claimed anew at this moment is left.
+        old = IdempotencyKey.objects.select_for_update(skip_locked=True).filter(expires_at__lte=now)
+        ids = list(old.order_by("expires_at").values_list("pk", flat=True)[:PURGE_BATCH])
+        return IdempotencyKey.objects.filter(pk__in=ids).delete()[0]

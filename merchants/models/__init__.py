@@ -1,0 +1,184 @@
+"""Merchants, their API keys (contract 3), and the staff who see them in the portal."""
+
+import uuid
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils import timezone
+
+from chains.models import ChainType
+from merchants.identifiers import uuid7
+from merchants.models.accounts import (
+    AuditEntry,
+    Authenticator,
+    PortalPreferences,
+    RecoveryCode,
+    SignInAttempt,
+    SpentForm,
+)
+from merchants.models.idempotency_keys import IdempotencyKey
+
+__all__ = [
+    "AllowedRecipient",
+    "ApiKey",
+    "AuditEntry",
+    "Authenticator",
+    "IdempotencyKey",
+    "Merchant",
+    "Permission",
+    "PortalPreferences",
+    "RecoveryCode",
+    "SignInAttempt",
+    "SpentForm",
+    "StaffMembership",
+]
+
+_COLOUR = RegexValidator(r"\A#[0-9a-fA-F]{6}\Z", "This should be a colour such as #1f6feb.")
+
+
+class Merchant(models.Model):
+    """Who owns keys, payment requests and a webhook endpoint; nothing crosses merchants.
+
+    `references` says whether the service's transactions carry a binding reference, unless a request says otherwise.
+    The other fields are the theme that customers see.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    name = models.CharField(
+        max_length=100, help_text="For you. Customers see the display name, or this if there is none."
+    )
+    email = models.EmailField(blank=True, help_text="Where warnings about failing webhooks go.")
+    references = models.BooleanField(
+        default=True,
+        help_text="Switch off if the wallet is an exchange's deposit address that credits only plain transfers.",
+    )
+    embed_origins = ArrayField(models.CharField(max_length=255), default=list, blank=True)
+    display_name = models.CharField(max_length=100, blank=True)
+    logo_url = models.URLField(max_length=2048, blank=True)
+    accent_colour = models.CharField(max_length=7, blank=True, validators=[_COLOUR])
+    background_colour = models.CharField(max_length=7, blank=True, validators=[_COLOUR])
+    support_url = models.URLField(max_length=2048, blank=True)
+    support_email = models.EmailField(blank=True)
+    default_language = models.CharField(max_length=16, blank=True, default="en")
+    show_order_number = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text=(
+            "Show customers each request’s external_id as the order number, on the checkout and the receipt. Anyone "
+            "with the link can read it."
+        ),
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AllowedRecipient(models.Model):
+    """A wallet that a merchant's payment requests may pay. A merchant without any accepts every recipient.
+
+    `address` is canonical (`chains.addresses`) and counts on every chain of its family. Change it through
+    `merchants.recipients`, which writes the security log.
+    """
+
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="allowed_recipients")
+    chain_type = models.CharField(max_length=16, choices=ChainType.choices)
+    address = models.CharField(max_length=64)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ("chain_type", "address")
+        constraints = [
+            models.UniqueConstraint(
+                fields=("merchant", "chain_type", "address"), name="recipient_allowed_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{ChainType(self.chain_type).label} {self.address}"
+
+
+class Permission(models.TextChoices):
+    """What a key may do beyond reading payment requests and events (spec 5.5)."""
+
+    CREATE_PAYMENTS = "create_payments", "Create, cancel and retry payments"
+    MANAGE_WEBHOOKS = "manage_webhooks", "Read and change the webhook endpoint, its secret included"
+
+
+class ApiKey(models.Model):
+    """A merchant's key. The key itself is nowhere: `digest` is its SHA-256, `prefix` its first 12 characters."""
+
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="api_keys")
+    name = models.CharField(max_length=100, blank=True)
+    prefix = models.CharField(max_length=12, editable=False)
+    digest = models.BinaryField(max_length=32, unique=True, editable=False)
+    permissions = ArrayField(
+        models.CharField(max_length=32, choices=Permission.choices), default=list, blank=True
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        ordering = ("-created_at",)
+        verbose_name = "API key"
+
+    def __str__(self) -> str:
+        return f"{self.prefix}… {self.name}".strip()
+
+    @property
+    def rights(self) -> str:
+        """What the key may do, in words for people: the names of its permissions."""
+        return ", ".join(self.permissions) or "read only"
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the key opens anything now."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
+
+
+class StaffMembership(models.Model):
+    """What a member of staff who is no operator is here: support for all merchants, or one merchant's own staff.
+
+    Operators are Django's superusers and have no row. `merchants.staff.roles` says what each role may do.
+    """
+
+    class Role(models.TextChoices):
+        """What a row makes of its user."""
+
+        SUPPORT = "support", "Support"
+        MERCHANT = "merchant", "Merchant staff"
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="membership")
+    role = models.CharField(max_length=16, choices=Role.choices)
+    merchant = models.ForeignKey(
+        Merchant, on_delete=models.PROTECT, null=True, blank=True, related_name="staff"
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        permissions = [("see_every_merchant", "Can see what every merchant owns")]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(role="support", merchant__isnull=True)
+                | models.Q(role="merchant", merchant__isnull=False),
+                name="staff_of_a_merchant_or_support",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_role_display()} of {self.merchant}" if self.merchant else self.get_role_display()
+
+
+def merchant_id(text: str) -> uuid.UUID | None:
+    """Return the merchant id that `text` writes, or None."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None

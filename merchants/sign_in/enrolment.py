@@ -1,0 +1,140 @@
+"""The page on which one sets a second factor up, replaces or removes it, and makes new recovery codes."""
+
+from typing import TYPE_CHECKING, Any
+
+import segno
+from django.contrib import messages
+from django.contrib.auth.views import RedirectURLMixin
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.generic import View
+
+from merchants import encryption
+from merchants.sign_in import sessions, two_factor
+from merchants.sign_in.views import CodeForm, EitherForm, next_step
+from merchants.staff import audit
+
+if TYPE_CHECKING:
+    from django.contrib.admin import AdminSite
+
+_PENDING = "enrolling"
+
+
+@method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
+class TwoFactorView(RedirectURLMixin, View):
+    """Set-up for those without a second factor; for those who gave theirs, what can be done about it."""
+
+    site: "AdminSite" = None  # type: ignore[assignment]  # given by `as_view`
+
+    def dispatch(self, request: Any, *args: Any, **options: Any) -> Any:
+        """Let in those who signed in, but nobody who owes a code: that would be a way around it."""
+        if not (request.user.is_active and request.user.is_staff):
+            return HttpResponseRedirect(f"{reverse('admin:login')}?next={request.path}")
+        enrolled = two_factor.authenticator_of(request.user) is not None
+        if enrolled and two_factor.is_missing(request.user):
+            return HttpResponseRedirect(next_step(request, self.get_redirect_url()))
+        self.enrolled = enrolled
+        return super().dispatch(request, *args, **options)
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show a new secret, or how things stand."""
+        if self.enrolled:
+            return self._standing(EitherForm())
+        key = two_factor.new_key()
+        # Bound to this session, so that nobody else has seen the secret that is confirmed; encrypted as at rest.
+        request.session[_PENDING] = encryption.encrypt(key).decode()
+        return self._set_up(key, CodeForm())
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Confirm the new secret by a code; or, by a code too, do what was asked for."""
+        if self.enrolled:
+            return self._manage(request, EitherForm(request.POST))
+        return self._confirm(request, CodeForm(request.POST))
+
+    def _confirm(self, request: HttpRequest, form: CodeForm) -> HttpResponse:
+        pending = request.session.get(_PENDING)
+        if pending is None:
+            return HttpResponseRedirect(request.get_full_path())
+        key = encryption.decrypt(pending.encode())
+        was_outside = two_factor.is_missing(request.user)
+        if not form.is_valid():
+            return self._set_up(key, form)
+        try:
+            authenticator, codes = two_factor.enrol(request.user, key, form.cleaned_data["code"])
+        except two_factor.WrongCode:
+            form.add_error("code", "This is not the app’s code of now. Is the phone’s clock right?")
+            return self._set_up(key, form)
+        del request.session[_PENDING]
+        sessions.verify(request, authenticator)
+        audit.note(request, audit.What.TWO_FACTOR_ON)
+        if was_outside:
+            audit.note(request, audit.What.SIGNED_IN)
+        return self._codes(codes, "Two-factor sign-in is on")
+
+    def _manage(self, request: HttpRequest, form: CodeForm) -> HttpResponse:
+        if not form.is_valid():
+            return self._standing(form)
+        if two_factor.check_either(request.user, form.cleaned_data["code"]) is None:
+            audit.note(request, audit.What.CODE_FAILED)
+            seconds = two_factor.seconds_to_wait(request.user)
+            wait = f" Wait {seconds} seconds before the next try." if seconds > 1 else ""
+            form.add_error("code", f"Incorrect, expired or already used code. Wait for the next one.{wait}")
+            return self._standing(form)
+        if request.POST.get("do") == "codes":
+            codes = two_factor.renew_recovery_codes(request.user)
+            audit.note(request, audit.What.RECOVERY_CODES_MADE)
+            return self._codes(codes, "Your new recovery codes")
+        two_factor.remove(request.user)
+        sessions.outlive(request)
+        audit.note(request, audit.What.TWO_FACTOR_OFF)
+        messages.success(request, "The authenticator app is removed. Set another one up here.")
+        return HttpResponseRedirect(reverse("admin:two_factor"))
+
+    def _set_up(self, key: bytes, form: CodeForm) -> HttpResponse:
+        return self._page(
+            "admin/two_factor_set_up.html",
+            title="Set up two-factor sign-in",
+            form=form,
+            qr=_qr(two_factor.enrolment_url(self.request.user, key)),
+            secret=two_factor.key_text(key),
+            demanded=two_factor.is_demanded(),
+        )
+
+    def _standing(self, form: CodeForm) -> HttpResponse:
+        return self._page(
+            "admin/two_factor.html",
+            title="Two-factor sign-in",
+            form=form,
+            authenticator=two_factor.authenticator_of(self.request.user),
+            left=two_factor.recovery_codes_left(self.request.user),
+            demanded=two_factor.is_demanded(),
+        )
+
+    def _codes(self, codes: list[str], title: str) -> HttpResponse:
+        """Return the only page that ever shows `codes`."""
+        return self._page(
+            "admin/recovery_codes.html",
+            title=title,
+            codes=codes,
+            on=self.get_redirect_url() or reverse("admin:index"),
+        )
+
+    def _page(self, template: str, **context: Any) -> HttpResponse:
+        context = {**self.site.each_context(self.request), "next": self.get_redirect_url(), **context}
+        answer = TemplateResponse(self.request, template, context)
+        answer["Cache-Control"] = "no-store"
+        answer["Referrer-Policy"] = "same-origin"  # with less, browsers hide the forms' origin
+        return answer
+
+
+def _qr(text: str) -> SafeString:
+    """Return the QR code as SVG, dark on light also where the page is dark: not every app reads it inverted."""
+    svg: str = segno.make(text, error="m", micro=False).svg_inline(
+        scale=4, border=3, dark="#000", light="#fff", omitsize=True, svgclass="q-qr"
+    )
+    return mark_safe(svg)  # noqa: S308 - segno's own drawing; the text is drawn as squares, not written

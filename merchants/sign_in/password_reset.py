@@ -1,0 +1,168 @@
+"""Forgotten passwords: Django's own reset views, inside the portal.
+
+Whoever asks gets the same response at the same speed whether or not an account has this address: the mail is sent
+by another thread. The new password doesn't replace the second factor, which the next sign-in still requires.
+"""
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.forms import PasswordResetForm, SetPasswordForm
+from django.contrib.auth.models import User
+from django.contrib.auth.views import (
+    PasswordResetCompleteView,
+    PasswordResetConfirmView,
+    PasswordResetDoneView,
+    PasswordResetView,
+)
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import URLPattern, path, reverse_lazy
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+
+from config import mail
+from config.admin import portal
+from config.api.limits.client_address import client_identity
+from merchants.sign_in import throttle
+from merchants.staff import audit
+
+if TYPE_CHECKING:
+    _SetPasswordForm = SetPasswordForm[User]
+else:  # the class takes parameters for the type checker alone
+    _SetPasswordForm = SetPasswordForm
+
+logger = logging.getLogger(__name__)
+
+TOO_MANY = "Too many attempts. Try again in 15 minutes."
+_DONE = reverse_lazy("admin:password_reset_done")
+_COMPLETE = reverse_lazy("admin:password_reset_complete")
+
+
+class EmailForm(PasswordResetForm):
+    """The e-mail address of an account."""
+
+    email = forms.EmailField(
+        label="E-mail address",
+        max_length=254,
+        widget=portal.EmailInput(attrs={"autocomplete": "email", "autofocus": True}),
+    )
+
+    def get_users(self, email: str) -> list[User]:
+        """Return the active staff with this address and a password; others can't sign in to the portal."""
+        return [user for user in super().get_users(email) if user.is_staff]
+
+    def send_mail(
+        self,
+        subject_template_name: str,
+        email_template_name: str,
+        context: dict[str, Any],
+        from_email: str | None,  # noqa: ARG002 - the interface of Django's form
+        to_email: str,
+        html_email_template_name: str | None = None,  # noqa: ARG002 - the interface of Django's form
+    ) -> None:
+        """Send the mail from another thread, so that the response takes as long without an account."""
+        context = {**context, "base_url": settings.BASE_URL}
+        subject = render_to_string(subject_template_name, context).strip()
+        text = render_to_string(email_template_name, context)
+        threading.Thread(target=_send, args=(to_email, subject, text), daemon=True).start()
+
+
+def _send(recipient: str, subject: str, text: str) -> None:
+    try:
+        mail.send(recipient, subject, text)
+    except OSError:
+        logger.exception("a mail with a link to reset a password was not sent")
+
+
+class NewPasswordForm(_SetPasswordForm):
+    """The new password, twice."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for name in ("new_password1", "new_password2"):
+            self.fields[name].widget = portal.PasswordInput(attrs={"autocomplete": "new-password"})
+        self.fields["new_password1"].help_text = "At least 12 characters."
+
+
+class _Page:
+    """A page of the portal that is open before sign-in."""
+
+    site: Any = None
+    request: HttpRequest
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        """Add what every page of the portal needs."""
+        inherited: Any = super()
+        return {**self.site.each_context(self.request), **inherited.get_context_data(**context)}
+
+
+@method_decorator(never_cache, name="dispatch")
+class AskView(_Page, PasswordResetView):
+    """Ask for the address. Sends a link if an account has it."""
+
+    template_name = "admin/password_reset.html"
+    email_template_name = "admin/password_reset_email.txt"
+    subject_template_name = "admin/password_reset_subject.txt"
+    success_url = _DONE
+    form_class = EmailForm
+    title = "Reset your password"
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Count the attempt, write it to the security log, and send the link."""
+        email = form.cleaned_data["email"]
+        if not throttle.may_try(f"password reset of {email}", client_identity(self.request)):
+            audit.note(self.request, audit.What.RESET_REFUSED)
+            form.add_error("email", TOO_MANY)
+            return self.form_invalid(form)
+        users = form.get_users(email)
+        # An unknown address is not logged: people type passwords into the wrong field.
+        subject = ", ".join(user.get_username() for user in users) or "an unknown address"
+        audit.note(self.request, audit.What.RESET_REQUESTED, subject=subject)
+        return super().form_valid(form)
+
+
+@method_decorator(never_cache, name="dispatch")
+class AskedView(_Page, PasswordResetDoneView):
+    """Say that a link was sent if there is an account."""
+
+    template_name = "admin/password_reset_done.html"
+    title = "Check your e-mail"
+
+
+class ConfirmView(_Page, PasswordResetConfirmView):
+    """Set the new password. A link works once, for an hour."""
+
+    template_name = "admin/password_reset_confirm.html"
+    form_class = NewPasswordForm
+    success_url = _COMPLETE
+    title = "Choose a new password"
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Set it, which ends all sessions of the user, and write it to the security log."""
+        response = super().form_valid(form)
+        audit.note(self.request, audit.What.PASSWORD_RESET, subject=self.user)
+        return response
+
+
+@method_decorator(never_cache, name="dispatch")
+class CompleteView(_Page, PasswordResetCompleteView):
+    """Say that the new password works."""
+
+    template_name = "admin/password_reset_complete.html"
+    title = "Your password is changed"
+
+
+def urls(site: Any) -> list[URLPattern]:
+    """Return the pages, for the admin site `site`."""
+    return [
+        path("password-reset/", AskView.as_view(site=site), name="password_reset"),
+        path("password-reset/sent/", AskedView.as_view(site=site), name="password_reset_done"),
+        path(
+            "password-reset/<uidb64>/<token>/", ConfirmView.as_view(site=site), name="password_reset_confirm"
+        ),
+        path("password-reset/done/", CompleteView.as_view(site=site), name="password_reset_complete"),
+    ]

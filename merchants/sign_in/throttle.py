@@ -1,0 +1,44 @@
+"""How often one may try to sign in: counted in the database, so that it holds without Redis and over all processes.
+
+A try is written down before anything is looked at. Of many tries at one moment each sees those that were written
+before it, so that no more than the limit get through.
+"""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from merchants.models import SignInAttempt
+from merchants.models.accounts import digest_of
+
+WINDOW = timedelta(minutes=15)
+FROM_ONE_ADDRESS_TO_ONE_ACCOUNT = 5
+TO_ONE_ACCOUNT = 30
+FROM_ONE_ADDRESS = 30
+
+
+def may_try(account: str, address: str) -> bool:
+    """Write down that `address` tries to sign in as `account`, and return whether it may.
+
+    `account` is any text that was typed, or another name for what is guessed at: whether there is such an account
+    makes no difference.
+    """
+    began = timezone.now() - WINDOW
+    SignInAttempt.objects.filter(at__lt=began).delete()
+    digest = _digest(account)
+    SignInAttempt.objects.create(account=digest, address=address)
+    to_account = SignInAttempt.objects.filter(account=digest)
+    return (
+        to_account.filter(address=address).count() <= FROM_ONE_ADDRESS_TO_ONE_ACCOUNT
+        and to_account.count() <= TO_ONE_ACCOUNT
+        and SignInAttempt.objects.filter(address=address).count() <= FROM_ONE_ADDRESS
+    )
+
+
+def forget(account: str, address: str) -> None:
+    """Take the tries of `address` at `account` back, since the last one was right."""
+    SignInAttempt.objects.filter(account=_digest(account), address=address).delete()
+
+
+def _digest(account: str) -> bytes:
+    return digest_of(account.strip().casefold())

@@ -1,0 +1,110 @@
+"""What keeps a merchant's staff to their own merchant, on every page of the portal that shows what merchants own."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from django.contrib import admin
+from django.core.exceptions import FieldDoesNotExist, PermissionDenied
+from django.db.models import Model, QuerySet
+from django.db.models.fields.related import RelatedField
+from django.http import Http404, HttpRequest, HttpResponse
+
+from merchants.models import Merchant
+from merchants.staff.roles import merchant_of, sees_every_merchant, visible_to
+
+if TYPE_CHECKING:
+    from django.contrib.admin.options import BaseModelAdmin
+
+    _AdminClass = BaseModelAdmin[Any]
+else:
+    _AdminClass = object
+
+
+class MerchantScoped(_AdminClass):
+    """For pages and inlines whose rows belong to merchants: shows each user the rows of the merchants they may see.
+
+    `merchant_path` leads from a row to its merchant as filters write it: `merchant`, `request__merchant`, or `pk` for
+    the merchant itself. Stands before the admin's own class among the bases. Lists, objects, searches, autocompletion,
+    choices, actions and history all start from `get_queryset`, so that another merchant's row is not there for them.
+    """
+
+    merchant_path: ClassVar[str] = "merchant"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return the rows that this user may see."""
+        return visible_to(request.user, super().get_queryset(request), self.merchant_path)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether this user may look at it."""
+        return super().has_view_permission(request, obj) and self.is_within_reach(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether this user may change it."""
+        return super().has_change_permission(request, obj) and self.is_within_reach(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether this user may delete it."""
+        return super().has_delete_permission(request, obj) and self.is_within_reach(request, obj)
+
+    def is_within_reach(self, request: HttpRequest, obj: Model | None) -> bool:
+        """Return whether this user may see `obj`'s merchant. An inline is asked about its parent, which was checked."""
+        try:
+            merchant = merchant_of(request.user)
+        except PermissionDenied:
+            return False
+        mine: Any = self.model
+        owner: Any = obj
+        if merchant is None or not isinstance(owner, mine) or owner._state.adding:
+            return True
+        for step in self.merchant_path.split("__"):
+            owner = getattr(owner, step)
+        return (owner.pk if isinstance(owner, Merchant) else owner) == merchant.pk
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """Offer, and accept, only what this user may see."""
+        related: Any = self.admin_site._registry.get(db_field.remote_field.model)
+        if isinstance(related, MerchantScoped) and "queryset" not in options:
+            options["queryset"] = related.get_queryset(request)
+        return super().formfield_for_foreignkey(db_field, request, **options)
+
+    def _get_obj_does_not_exist_redirect(
+        self, request: HttpRequest, opts: Any, object_id: str
+    ) -> HttpResponse:
+        """Answer a guessed address with 404, where those who see every merchant are led back and told."""
+        if not sees_every_merchant(request.user):
+            raise Http404
+        page: Any = super()
+        answer: HttpResponse = page._get_obj_does_not_exist_redirect(request, opts, object_id)
+        return answer
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """Leave out filters that would list merchants, or what they own, for those who see one merchant alone."""
+        page: Any = super()  # inlines have no filters, and are not asked
+        filters = page.get_list_filter(request)
+        try:
+            if merchant_of(request.user) is None:
+                return filters
+        except PermissionDenied:
+            return ()
+        return [chosen for chosen in filters if not self._lists_what_merchants_own(chosen)]
+
+    def _lists_what_merchants_own(self, chosen: Any) -> bool:
+        path = chosen[0] if isinstance(chosen, tuple | list) else chosen
+        if not isinstance(path, str):
+            return bool(getattr(path, "for_every_merchant", False))
+        model: Any = self.model
+        for step in path.split("__"):
+            try:
+                field = model._meta.get_field(step)
+            except FieldDoesNotExist:
+                return False
+            if not isinstance(field, RelatedField):
+                return False
+            model = field.related_model
+            if model is Merchant or isinstance(self.admin_site._registry.get(model), MerchantScoped):
+                return True
+        return False
+
+
+def owned_admins(site: admin.AdminSite) -> list[type[Model]]:
+    """Return the models whose pages on `site` keep merchants apart."""
+    return [model for model, page in site._registry.items() if isinstance(page, MerchantScoped)]

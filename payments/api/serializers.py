@@ -1,0 +1,362 @@
+"""The bodies and queries of the merchant's endpoints for payment requests and payments."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from chains.addresses import AddressError, HashError, normalise_address, normalise_transaction_hash
+from chains.amounts import AmountError, parse_amount, read_decimal
+from chains.families import ChainError, get_client
+from chains.lookup import find_chain, find_token
+from chains.models import Chain, Token
+from chains.serializers import AddressField
+from config.api.errors import ApiError, ErrorCode, Problem
+from config.api.paging import ListQuery, NumberInQueryField, TimeInQueryField
+from config.api.schema.operations import described
+from config.api.serializers import (
+    OneOfField,
+    StrictSerializer,
+    TextField,
+    TrueOrFalseField,
+    WholeNumberField,
+    has_unsafe_characters,
+    invalid,
+    kind_of,
+)
+from merchants.models import Merchant
+from merchants.recipients import recipient_problem
+from merchants.web_addresses import parse_web_address
+from payments.api import examples
+from payments.models import PaymentRequest
+from payments.requests.lifecycle import NewRequest
+from webhooks.api.serializers import WebhookAddressField
+
+DEFAULT_LIFETIME_SECONDS = 3600
+_MAX_METADATA_PAIRS = 50
+_MAX_METADATA_KEY = 40
+_MAX_METADATA_VALUE = 500
+
+
+@extend_schema_field({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$"})
+class AnyJSONField(serializers.Field[Any, Any, Any, Any]):
+    """Any JSON value, judged later together with other fields."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the value as it came."""
+        return data
+
+
+@extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
+class WebAddressField(TextField):
+    """An absolute http(s) address that a customer may be sent to (contract 5)."""
+
+    default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(code=ErrorCode.URL_INVALID, **options)
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the address unchanged, or refuse it."""
+        text = super().to_internal_value(data)
+        try:
+            return parse_web_address(text, allow_http=settings.ALLOW_HTTP_URLS)
+        except ValueError as error:
+            raise invalid(str(error), ErrorCode.URL_INVALID) from error
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "additionalProperties": {"type": "string", "maxLength": _MAX_METADATA_VALUE},
+        "propertyNames": {"minLength": 1, "maxLength": _MAX_METADATA_KEY},
+        "maxProperties": _MAX_METADATA_PAIRS,
+    }
+)
+class MetadataField(serializers.Field[dict[str, str], Any, Any, Any]):
+    """Up to 50 pairs of strings, kept and given back as they are."""
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        """Return the pairs, or refuse them, each wrong one by its name."""
+        if not isinstance(data, Mapping):
+            raise invalid(f"This should be an object of pairs of strings; got {kind_of(data)}.")
+        if len(data) > _MAX_METADATA_PAIRS:
+            raise invalid(f"This should have at most {_MAX_METADATA_PAIRS} pairs; got {len(data)}.")
+        value = TextField(max_length=_MAX_METADATA_VALUE)
+        problems: dict[str, Any] = {}
+        for name, given in data.items():
+            try:
+                _demand_metadata_key(name)
+                value.to_internal_value(given)
+            except serializers.ValidationError as error:
+                problems[name[:_MAX_METADATA_KEY]] = error.detail
+        if problems:
+            raise serializers.ValidationError(problems)
+        return dict(data)
+
+    def to_representation(self, value: dict[str, str]) -> dict[str, str]:
+        """Return the pairs."""
+        return value
+
+
+def _demand_metadata_key(name: str) -> None:
+    if not name or len(name) > _MAX_METADATA_KEY:
+        raise invalid(f"A key should have 1 to {_MAX_METADATA_KEY} characters; got {len(name):,}.")
+    if has_unsafe_characters(name):
+        raise invalid("Control and bidirectional-override characters are not accepted in a key.")
+
+
+@described("NewPaymentRequest", "What is asked for, and of whom.", examples.NEW_PAYMENT_REQUEST)
+class CreateRequestSerializer(StrictSerializer):
+    """The body of POST /api/payment-requests. `validated_data` becomes a `NewRequest` by `order()`.
+
+    The context's `merchant` says which recipients are allowed; `create_request` checks that again, under a lock.
+    """
+
+    amount = AnyJSONField(
+        help_text="A decimal string in human units. No more fraction digits than the token has; not zero."
+    )
+    token_id = WholeNumberField(help_text="The token to be paid in: its `id` in the catalogue.")
+    chain_id = WholeNumberField(help_text="The token's chain.")
+    recipient_address = AddressField(
+        help_text=(
+            "The wallet to be paid. On EVM 20 bytes in hex; a wrong checksum, the zero address and the token's own "
+            "contract are refused. On Solana 32 bytes in base58; a mint, a program or a token account is refused. A "
+            "merchant with allowed recipients takes only those."
+        )
+    )
+    external_id = TextField(
+        max_length=255,
+        required=False,
+        allow_null=True,
+        allow_blank=True,
+        help_text="Your own reference, such as an order number. It stands in each event as `reference`.",
+    )
+    redirect_url = WebAddressField(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "Where the customer is sent once it is completed, with `payment_request_id` and `status` added to the "
+            "query. Absolute https. Anybody can type that address: it proves nothing."
+        ),
+    )
+    cancel_url = WebAddressField(
+        required=False,
+        allow_null=True,
+        help_text="Where a customer who gives up is sent, with the same parameters. Absolute https.",
+    )
+    description = TextField(
+        max_length=500,
+        required=False,
+        allow_null=True,
+        allow_blank=True,
+        help_text="What it is for: the customer reads it on the checkout.",
+    )
+    metadata = MetadataField(
+        required=False,
+        allow_null=True,
+        help_text="Pairs of your own: up to 50, keys up to 40 characters, values up to 500.",
+    )
+    expires_in = WholeNumberField(
+        min_value=60,
+        max_value=2_592_000,
+        required=False,
+        allow_null=True,
+        help_text="How long it can be paid, in seconds; 3600 if left out.",
+    )
+    webhook_url = WebhookAddressField(
+        required=False,
+        allow_null=True,
+        help_text="Where this request's events go instead of your endpoint; signed with the same secret.",
+    )
+    references = TrueOrFalseField(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "Whether transactions carry a reference; your merchant's setting if left out. False suits wallets that "
+            "credit plain transfers only, such as some exchanges' deposit addresses."
+        ),
+    )
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Validate each field, then those that only make sense together; report all failures at once."""
+        problems: dict[str, Any] = {}
+        values: dict[str, Any] = {}
+        try:
+            values = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            if not isinstance(error.detail, dict):
+                raise
+            problems.update(error.detail)
+            values = self._valid_parts(data, problems)
+        for problem in self._judge_together(values):
+            problems[str(problem.param)] = [serializers.ErrorDetail(problem.message, problem.code.value)]
+        if problems:
+            ordered = {name: problems[name] for name in [*self.fields, *problems] if name in problems}
+            raise serializers.ValidationError(ordered)
+        return values
+
+    def _valid_parts(self, data: Any, problems: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields that are right by themselves, so that one mistake does not hide another."""
+        names = ("amount", "token_id", "chain_id", "recipient_address")
+        return {
+            name: self.fields[name].run_validation(data[name])
+            for name in names
+            if name not in problems and name in data
+        }
+
+    def _judge_together(self, values: dict[str, Any]) -> list[Problem]:
+        found: list[Problem] = []
+        chain = _active_chain(values["chain_id"], found) if "chain_id" in values else None
+        token = _active_token(values["token_id"], chain, found) if "token_id" in values else None
+        if "amount" in values:
+            try:
+                values["amount"] = (
+                    parse_amount(values["amount"], token) if token else read_decimal(values["amount"])
+                )
+            except AmountError as error:
+                found.append(Problem(error.code, str(error), "amount"))
+        if chain is not None and "recipient_address" in values:
+            try:
+                values["recipient_address"] = recipient(chain, token, values["recipient_address"])
+                found += self._recipient_problems(chain, values["recipient_address"])
+            except AddressError as error:
+                found.append(Problem(ErrorCode.ADDRESS_INVALID, str(error), "recipient_address"))
+        values["token"] = token
+        return found
+
+    def _recipient_problems(self, chain: Chain, address: str) -> list[Problem]:
+        """Return why the merchant does not allow the address; raises AddressError where the chain refuses it."""
+        merchant: Merchant = self.context["merchant"]
+        problem = recipient_problem(merchant, chain.chain_type, address)
+        if problem is not None:
+            return [problem]
+        demand_payable_recipient(chain, address)
+        return []
+
+    def order(self) -> NewRequest:
+        """Return the validated order."""
+        data = self.validated_data
+        return NewRequest(
+            token=data["token"],
+            amount=data["amount"],
+            recipient_address=data["recipient_address"],
+            lifetime=timedelta(seconds=data.get("expires_in") or DEFAULT_LIFETIME_SECONDS),
+            references=data.get("references"),
+            external_id=data.get("external_id"),
+            description=data.get("description"),
+            metadata=data.get("metadata") or {},
+            redirect_url=data.get("redirect_url"),
+            cancel_url=data.get("cancel_url"),
+            webhook_url=data.get("webhook_url"),
+        )
+
+
+class RequestListQuery(ListQuery):
+    """The query of GET /api/payment-requests."""
+
+    status = OneOfField(
+        choices=PaymentRequest.Status.choices, required=False, help_text="Only those in this state."
+    )
+    external_id = TextField(
+        max_length=255, required=False, allow_blank=True, help_text="Only those with this reference of yours."
+    )
+    token_id = NumberInQueryField(required=False, help_text="Only those in this token.")
+    chain_id = NumberInQueryField(required=False, help_text="Only those on this chain.")
+    created_after = TimeInQueryField(required=False, help_text="Only those created later than this.")
+    created_before = TimeInQueryField(required=False, help_text="Only those created earlier than this.")
+
+    def validate_token_id(self, token_id: int) -> int:
+        """Refuse the number of no token; an inactive one's requests can still be listed."""
+        if find_token(token_id, active_only=False) is None:
+            raise invalid(f"There is no token {token_id}.", ErrorCode.TOKEN_UNKNOWN)
+        return token_id
+
+    def validate_chain_id(self, chain_id: int) -> int:
+        """Refuse the number of no chain."""
+        if find_chain(chain_id, active_only=False) is None:
+            raise invalid(f"There is no chain {chain_id}.", ErrorCode.CHAIN_UNKNOWN)
+        return chain_id
+
+
+@described(
+    "Acceptance",
+    "Why you take a transaction as payment.",
+    {"reason": "The customer showed us the transaction in their wallet."},
+)
+class AcceptPaymentSerializer(StrictSerializer):
+    """The body of POST …/accept: why the merchant takes this transaction as payment."""
+
+    reason = TextField(
+        max_length=400, help_text="Why this transaction is your customer's payment; it stays in the history."
+    )
+
+
+@described(
+    "TransactionSubmission",
+    "A transaction that pays a request.",
+    {"transaction_hash": examples.PAYMENT["transaction_hash"], "chain_id": examples.PAYMENT["chain_id"]},
+)
+class SubmitTransactionSerializer(StrictSerializer):
+    """The body of the merchant's POST …/payments."""
+
+    transaction_hash = TextField(
+        max_length=200,
+        code=ErrorCode.TRANSACTION_HASH_INVALID,
+        help_text="The customer's transaction, as its chain writes it.",
+    )
+    chain_id = WholeNumberField(help_text="The chain that it was sent on.")
+
+    def transaction(self) -> tuple[Chain, str]:
+        """Return the chain and the canonical hash. Raises ApiError."""
+        chain_id = self.validated_data["chain_id"]
+        # An inactive chain still takes hashes: what was sent there is under way.
+        chain = find_chain(chain_id, active_only=False)
+        if chain is None:
+            raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")
+        try:
+            return chain, normalise_transaction_hash(
+                chain.chain_type, self.validated_data["transaction_hash"]
+            )
+        except HashError as error:
+            raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
+
+
+def recipient(chain: Chain, token: Token | None, text: str) -> str:
+    """Return the canonical recipient; raises AddressError, also for the token's own contract."""
+    address = normalise_address(chain.chain_type, text)
+    if token is not None and token.contract_address == address:
+        raise AddressError("This is the token's own contract; what is sent there is lost.")
+    return address
+
+
+def demand_payable_recipient(chain: Chain, address: str) -> None:
+    """Raise AddressError if the chain says that money must not go there; with its nodes down, the build asks again."""
+    try:
+        problem = get_client(chain).recipient_problem(address)
+    except ChainError:
+        return
+    if problem is not None:
+        raise AddressError(problem)
+
+
+def _active_chain(chain_id: int, found: list[Problem]) -> Chain | None:
+    chain = find_chain(chain_id)
+    if chain is None:
+        message = f"There is no active chain {chain_id}; GET /api/public/chains lists them."
+        found.append(Problem(ErrorCode.CHAIN_UNKNOWN, message, "chain_id"))
+    return chain
+
+
+def _active_token(token_id: int, chain: Chain | None, found: list[Problem]) -> Token | None:
+    token = find_token(token_id)
+    if token is None:
+        message = f"There is no active token {token_id}; GET /api/public/chains/CHAIN_ID/tokens lists them."
+        found.append(Problem(ErrorCode.TOKEN_UNKNOWN, message, "token_id"))
+    elif chain is not None and token.chain_id != chain.pk:
+        message = f"{token.symbol} ({token_id}) is on {token.chain.name}, not on {chain.name}."
+        found.append(Problem(ErrorCode.TOKEN_NOT_ON_CHAIN, message, "token_id"))
+    return token

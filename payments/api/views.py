@@ -1,0 +1,279 @@
+"""The merchant's endpoints for payment requests and their payments."""
+
+import uuid
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework import status, viewsets
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api.errors import ErrorCode
+from config.api.objects import ObjectMissing, find_object
+from config.api.paging import ListQuery, conditions, list_answer, page_of, read_query
+from config.api.schema.operations import list_of, operation
+from config.api.serializers import demand_no_parameters
+from merchants.keys.authentication import actor_of, merchant_of
+from merchants.keys.idempotency import Effect, keyed_post
+from merchants.keys.permissions import CanCreatePayments, HasApiKey
+from payments.api.representations import (
+    PaymentRequestDetailSerializer,
+    PaymentRequestSerializer,
+    PaymentSerializer,
+)
+from payments.api.serializers import (
+    AcceptPaymentSerializer,
+    CreateRequestSerializer,
+    RequestListQuery,
+    SubmitTransactionSerializer,
+)
+from payments.models import Payment, PaymentRequest
+from payments.requests.lifecycle import cancel_request, create_request
+from payments.submission.hashes import retry_payment, sight_for_merchant, submit_for_merchant
+from payments.submission.merchant_acceptance import accept_payment
+
+_READING = ("list", "retrieve", "payments")
+_FILTERS = {
+    "status": "status",
+    "external_id": "external_id",
+    "token_id": "token_id",
+    "chain_id": "chain_id",
+    "created_after": "created_at__gt",
+    "created_before": "created_at__lt",
+}
+
+
+_REQUEST = {"id": "The payment request's `id`, a UUID."}
+_PAYMENT = {**_REQUEST, "payment_id": "The payment's `id`."}
+
+
+class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
+    """A merchant's own payment requests; another merchant's do not exist here."""
+
+    queryset = PaymentRequest.objects.none()
+    lookup_field = "id"
+
+    def get_queryset(self) -> QuerySet[PaymentRequest]:
+        """Start every look-up from the key's merchant."""
+        return merchant_of(self.request).payment_requests.select_related("token", "chain", "merchant")
+
+    def get_permissions(self) -> list[BasePermission]:
+        """Reading needs any active key, changing `create_payments`."""
+        return [HasApiKey() if self.action in _READING else CanCreatePayments()]
+
+    def find(self, id: str) -> PaymentRequest:
+        """Return the merchant's request with this id, or answer 404."""
+        try:
+            return self.get_queryset().get(pk=uuid.UUID(id))
+        except (ValueError, PaymentRequest.DoesNotExist):
+            raise ObjectMissing("payment request", id) from None
+
+    def find_payment(self, id: str, payment_id: str) -> Payment:
+        """Return the payment of the merchant's request, or answer 404."""
+        payments: QuerySet[Payment] = self.find(id).payments.all()
+        return find_object(payments, "payment of this payment request", payment_id)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
+        """Keep keyed answers out of every cache."""
+        final: Response = super().finalize_response(request, response, *args, **kwargs)
+        final["Cache-Control"] = "no-store"
+        return final
+
+    @operation(
+        "payment_requests.list",
+        tag="Payment requests",
+        summary="List payment requests",
+        description="Your payment requests, newest first, without their payments.",
+        query=RequestListQuery,
+        errors=[ErrorCode.CHAIN_UNKNOWN, ErrorCode.TOKEN_UNKNOWN],
+        answers={200: OpenApiResponse(list_of(PaymentRequestSerializer, "PaymentRequestList"), "One page.")},
+    )
+    def list(self, request: Request) -> Response:
+        """Return the merchant's payment requests, newest first, without their payments."""
+        query = read_query(RequestListQuery, request)
+        own = self.get_queryset()
+        page = page_of(own.filter(**conditions(query, _FILTERS)), query, cursors=own)
+        return list_answer(request, page, PaymentRequestSerializer(page.rows, many=True).data)
+
+    @keyed_post
+    @operation(
+        "payment_requests.create",
+        tag="Payment requests",
+        summary="Create a payment request",
+        description=(
+            "Asks for an amount of one token. Send the customer to the `payment_url` of the answer. Send an "
+            "`Idempotency-Key` as well, so that a call that you have to repeat asks for the money once."
+        ),
+        body=CreateRequestSerializer,
+        errors=[
+            ErrorCode.AMOUNT_INVALID,
+            ErrorCode.AMOUNT_NOT_A_STRING,
+            ErrorCode.AMOUNT_TOO_PRECISE,
+            ErrorCode.AMOUNT_NOT_POSITIVE,
+            ErrorCode.AMOUNT_TOO_LARGE,
+            ErrorCode.CHAIN_UNKNOWN,
+            ErrorCode.TOKEN_UNKNOWN,
+            ErrorCode.TOKEN_NOT_ON_CHAIN,
+            ErrorCode.ADDRESS_INVALID,
+            ErrorCode.RECIPIENT_NOT_ALLOWED,
+            ErrorCode.URL_INVALID,
+            ErrorCode.URL_NOT_ALLOWED,
+        ],
+        answers={201: OpenApiResponse(PaymentRequestSerializer, "The new payment request.")},
+    )
+    def create(self, request: Request) -> Effect:
+        """Create a payment request."""
+        merchant = merchant_of(request)
+        serializer = CreateRequestSerializer(data=request.data, context={"merchant": merchant})
+        serializer.is_valid(raise_exception=True)
+        order = serializer.order()
+
+        def effect() -> Response:
+            created = create_request(merchant, order, actor=actor_of(request))
+            return Response(PaymentRequestSerializer(created).data, status=status.HTTP_201_CREATED)
+
+        return effect
+
+    @operation(
+        "payment_requests.retrieve",
+        tag="Payment requests",
+        summary="Retrieve a payment request",
+        description="A payment request with its newest payments. To be told of changes, prefer the webhooks.",
+        path=_REQUEST,
+        answers={200: OpenApiResponse(PaymentRequestDetailSerializer, "The payment request.")},
+    )
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the viewset interface
+        """Return a payment request with its newest payments."""
+        return Response(PaymentRequestDetailSerializer(self.find(id)).data)
+
+    @operation(
+        "payments.list",
+        tag="Payments",
+        summary="List a request's payments",
+        description="All payments of one payment request, newest first.",
+        path=_REQUEST,
+        query=ListQuery,
+        answers={200: OpenApiResponse(list_of(PaymentSerializer, "PaymentList"), "One page.")},
+    )
+    def payments(self, request: Request, id: str) -> Response:
+        """Return all payments of a request, newest first."""
+        payments = self.find(id).payments.select_related("chain", "token", "request__token", "request__chain")
+        page = page_of(payments, read_query(ListQuery, request), cursors=payments)
+        return list_answer(request, page, PaymentSerializer(page.rows, many=True).data)
+
+    @keyed_post
+    @operation(
+        "payments.submit",
+        tag="Payments",
+        summary="Submit a transaction",
+        description=(
+            "Adds a transaction that your customer sent, such as a payment in native coin whose hash the page could "
+            "not submit. It is verified like any other. The limits of the public endpoint don't apply. Submitting a "
+            "known transaction is always fine: a payment that can be retried is, by one of its retries."
+        ),
+        path=_REQUEST,
+        body=SubmitTransactionSerializer,
+        errors=[
+            ErrorCode.CHAIN_UNKNOWN,
+            ErrorCode.TRANSACTION_HASH_INVALID,
+            ErrorCode.TRANSACTION_ALREADY_USED,
+        ],
+        answers={
+            200: OpenApiResponse(PaymentSerializer, "The payment that is known already."),
+            201: OpenApiResponse(PaymentSerializer, "The new payment."),
+        },
+    )
+    def submit(self, request: Request, id: str) -> Effect:
+        """Store a transaction hash: 201 with the new payment, 200 with the known one."""
+        found = self.find(id)
+        serializer = SubmitTransactionSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        chain, transaction_hash = serializer.transaction()
+        sighting = sight_for_merchant(found, chain, transaction_hash)
+
+        def effect() -> Response:
+            payment, is_new = submit_for_merchant(
+                found,
+                chain=chain,
+                transaction_hash=transaction_hash,
+                actor=actor_of(request),
+                sighting=sighting,
+            )
+            code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
+            return Response(PaymentSerializer(payment).data, status=code)
+
+        return effect
+
+    @keyed_post
+    @operation(
+        "payment_requests.cancel",
+        tag="Payment requests",
+        summary="Cancel a payment request",
+        description=(
+            "Cancels an active payment request; again on a cancelled one changes nothing. Money that arrives "
+            "afterwards is recorded all the same, and you are told of it."
+        ),
+        path=_REQUEST,
+        errors=[ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, ErrorCode.PAYMENT_IN_PROGRESS],
+        answers={200: OpenApiResponse(PaymentRequestDetailSerializer, "The payment request, cancelled.")},
+    )
+    def cancel(self, request: Request, id: str) -> Effect:
+        """Cancel an active payment request; again is no error."""
+        demand_no_parameters(request)
+        found = self.find(id)
+
+        def effect() -> Response:
+            cancelled = cancel_request(found.pk, actor=actor_of(request))
+            return Response(PaymentRequestDetailSerializer(cancelled).data)
+
+        return effect
+
+    @keyed_post
+    @operation(
+        "payments.retry",
+        tag="Payments",
+        summary="Retry a failed payment",
+        description=(
+            "Verifies a failed payment again: one that was not found or not answered for, or whose block is not final "
+            "yet, so that a reorganisation can still turn it. Three times in all, the one re-opening by submitting the "
+            "hash again included."
+        ),
+        path=_PAYMENT,
+        errors=[ErrorCode.RETRY_LIMIT_REACHED, ErrorCode.PAYMENT_NOT_RETRYABLE],
+        answers={200: OpenApiResponse(PaymentSerializer, "The payment, `pending` again.")},
+    )
+    def retry(self, request: Request, id: str, payment_id: str) -> Effect:
+        """Verify a failed payment again."""
+        demand_no_parameters(request)
+        payment = self.find_payment(id, payment_id)
+        return lambda: Response(PaymentSerializer(retry_payment(payment, actor=actor_of(request))).data)
+
+    @keyed_post
+    @operation(
+        "payments.accept",
+        tag="Payments",
+        summary="Accept an unbound payment",
+        description=(
+            "Accepts a transaction that failed as `transaction_not_bound`, `transaction_ambiguous` or "
+            "`not_verifiable` as payment of this request. Everything but the binding is verified as for any payment. "
+            "Make sure that it is your customer's: the service can't."
+        ),
+        path=_PAYMENT,
+        body=AcceptPaymentSerializer,
+        errors=[ErrorCode.PAYMENT_NOT_RETRYABLE],
+        answers={200: OpenApiResponse(PaymentSerializer, "The payment, `pending` again.")},
+    )
+    def accept(self, request: Request, id: str, payment_id: str) -> Effect:
+        """Take a transaction that nothing binds to the request as its payment, with a reason that stays written."""
+        payment = self.find_payment(id, payment_id)
+        serializer = AcceptPaymentSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        reason = serializer.validated_data["reason"]
+
+        def effect() -> Response:
+            accepted = accept_payment(payment, reason=reason, actor=actor_of(request))
+            return Response(PaymentSerializer(accepted).data)
+
+        return effect

@@ -1,0 +1,114 @@
+"""Find payments whose page was closed before the hash was submitted.
+
+Each chain is searched in short passes. A pass has a bounded number of searches, which the merchants take in turns, so
+that a merchant with very many requests delays only itself; merchants whose ranges coincide share a search. How far the
+chain was searched is kept for each merchant (`MerchantCursor`).
+"""
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db.models import Q
+from django.utils import timezone
+
+from chains.client import ChainClient, ChainError
+from chains.families import get_client
+from chains.models import Chain
+from config import leases
+from config.leases import Lease
+from payments.discovery.search_pass import LeaseLost, Pass
+from payments.discovery.watches import watched
+from payments.models import DiscoveryCursor, MerchantCursor, PaymentRequest
+
+logger = logging.getLogger(__name__)
+
+SHORTEST_PAUSE = timedelta(seconds=5)
+PAUSE_AFTER_FAILURE = timedelta(seconds=10)
+LONGEST_PAUSE_AFTER_FAILURE = timedelta(seconds=60)
+
+
+def discover_due(
+    *, client: Callable[[Chain], ChainClient] = get_client, now: Callable[[], datetime] = timezone.now
+) -> int:
+    """Search each chain whose time has come; return how many payments were found."""
+    found = 0
+    for chain in _chains_to_search(now()):
+        lease = _claim(chain, now())
+        if lease is None:
+            continue
+        try:
+            with leases.kept(lease):
+                found += _search(chain, lease, client, now)
+        except SoftTimeLimitExceeded:
+            raise
+        except LeaseLost:
+            logger.warning("another worker goes on with the search on chain %s", chain.pk)
+        except Exception:
+            # One chain's trouble must not keep the others waiting; the lease brings it back.
+            logger.exception("the search on chain %s stopped", chain.pk)
+    return found
+
+
+def expect_by_link(request: PaymentRequest) -> None:
+    """Search for the request's reference from now on: its payment link is about to be shown."""
+    unseen = PaymentRequest.objects.filter(pk=request.pk, link_shown_at__isnull=True)
+    if request.link_shown_at is None:
+        unseen.update(link_shown_at=timezone.now())
+
+
+def _chains_to_search(now: datetime) -> Iterator[Chain]:
+    """Yield the chains that are due and have a merchant to search for."""
+    waiting = DiscoveryCursor.objects.exclude(_free(now)).values("chain")
+    with_cursors = set(MerchantCursor.objects.values_list("chain_id", flat=True).distinct())
+    for chain in Chain.objects.exclude(pk__in=waiting):
+        if chain.pk in with_cursors or watched(chain, now).exists():
+            yield chain
+
+
+def _free(now: datetime) -> Q:
+    return leases.is_free() & Q(due_at__lte=now)
+
+
+def _claim(chain: Chain, now: datetime) -> Lease | None:
+    """Return the lease of the chain's search, None unless it was due and free."""
+    asked_at, claim_id = time.monotonic(), uuid.uuid4()
+    DiscoveryCursor.objects.get_or_create(chain=chain, defaults={"due_at": now})
+    free = DiscoveryCursor.objects.filter(_free(now), chain=chain)
+    if not free.update(claim_id=claim_id, lease_until=leases.expiry()):
+        return None
+    return Lease(DiscoveryCursor, claim_id, [chain.pk], asked_at=asked_at)
+
+
+def _search(
+    chain: Chain, lease: Lease, client: Callable[[Chain], ChainClient], now: Callable[[], datetime]
+) -> int:
+    """Make one pass over the chain and release it; return how many payments were found."""
+    pause = max(SHORTEST_PAUSE, timedelta(milliseconds=chain.block_time_ms))
+    found, error = 0, None
+    try:
+        search = Pass.begin(chain, lease, client(chain), now)
+        search.run()
+    except ChainError as failure:
+        error = failure
+        pause = _pause_after(failure)
+    else:
+        found, error = search.found, search.error
+        if error is not None and search.has_failed:
+            pause = _pause_after(error)
+        elif search.has_more:
+            pause = timedelta()
+    if error is not None:
+        logger.warning("search on %s failed: %s", chain.name, error)
+    DiscoveryCursor.objects.filter(chain=chain, claim_id=lease.claim_id).update(
+        due_at=now() + pause, claim_id=None, lease_until=None
+    )
+    return found
+
+
+def _pause_after(error: ChainError) -> timedelta:
+    asked_for = timedelta(seconds=min(error.retry_after or 0, LONGEST_PAUSE_AFTER_FAILURE.total_seconds()))
+    return max(PAUSE_AFTER_FAILURE, asked_for)

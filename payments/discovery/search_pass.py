@@ -1,0 +1,308 @@
+"""One pass over a chain: a bounded number of searches, which the merchants take in turns."""
+
+import logging
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, QuerySet, Value
+from django.db.models.functions import Greatest
+
+from chains.client import ChainClient, ChainError, SearchLimits
+from chains.families import head_allowance
+from chains.models import Chain
+from config.leases import Lease
+from payments.discovery.plan import Place, Position, Range, advance, is_finished, next_group
+from payments.discovery.starts import restarted, start_of
+from payments.discovery.watches import Watched, Watching, by_merchant, watched, watched_of
+from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
+from payments.models.payment import RETRYABLE_FAILURES
+from payments.submission.hashes import record_found
+
+logger = logging.getLogger(__name__)
+
+TIME_FOR_A_PASS = timedelta(seconds=10)
+MOST_FAILURES_IN_A_ROW = 5
+LATE = timedelta(seconds=60)
+# At least so many blocks below the head are searched again: they are reorganised, and nodes' indexes run behind.
+FEWEST_SEARCHED_AGAIN = 20
+
+
+class LeaseLost(Exception):
+    """Another worker searches the chain now, or may."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """Those of a merchant's watched requests that one search takes; `is_last` if there are no more."""
+
+    place: Place
+    requests: Sequence[Watched]
+    is_last: bool
+
+
+@dataclass
+class Pass:
+    """A pass under way: the head when it began, and the merchants in the order of their turns."""
+
+    chain: Chain
+    lease: Lease
+    client: ChainClient
+    now: Callable[[], datetime]
+    began_at: datetime
+    head: int
+    limits: SearchLimits
+    queue: deque[Place]
+    merchants_at_once: int | None
+    found: int = 0
+    searches: int = 0
+    reached: int | None = None
+    error: ChainError | None = None
+    failed_alone: list[UUID] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, chain: Chain, lease: Lease, client: ChainClient, now: Callable[[], datetime]) -> "Pass":
+        """Return a pass in which every merchant with watched requests has a place. Raises ChainError without a head."""
+        began_at, head = now(), client.head()
+        # Read after the head: a request that is not watched yet can't be paid in a block up to the head.
+        cursor, merchants = _cursors(chain, began_at)
+        block_time = timedelta(milliseconds=max(chain.block_time_ms, 1))
+        queue: deque[Place] = deque()
+        for own, watching in merchants:
+            position = _position(own)
+            start = start_of(
+                position, watching.oldest, client, head=head, block_time=block_time, now=began_at
+            )
+            place = Place(own.merchant_id, restarted(position, start), watching.watches, start, own.is_alone)
+            # A cursor is beyond the head where the last head came from a node that is further on.
+            if start <= head + 1:
+                queue.append(place)
+        limits = client.search_limits()
+        return cls(chain, lease, client, now, began_at, head, limits, queue, cursor.merchants_at_once)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the pass ended before every merchant was searched for up to the head."""
+        return bool(self.queue)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether every search failed."""
+        return self.error is not None and self.searches == 0
+
+    def run(self) -> None:
+        """Search for the merchants in turns, as far as the pass's budget goes. Raises no ChainError: see `error`.
+
+        Raises LeaseLost as soon as another worker may search the chain.
+        """
+        merchants = len(self.queue)
+        failures = 0
+        for _ in range(self.limits.searches):
+            is_over = failures == MOST_FAILURES_IN_A_ROW or self.now() - self.began_at > TIME_FOR_A_PASS
+            if is_over or not self.queue:
+                break
+            group = self._take_group()
+            try:
+                self._search(group)
+            except ChainError as error:
+                failures += 1
+                self._note_failure(group, error)
+            else:
+                failures = 0
+                self._note_success(group)
+        self._finish(merchants)
+
+    def _take_group(self) -> list[Place]:
+        """Take the places of the next search off the queue, and note their turn before anything can go wrong."""
+        group = next_group(self.queue, self.limits, self.merchants_at_once)
+        ids = {place.merchant_id for place in group}
+        self.queue = deque(place for place in self.queue if place.merchant_id not in ids)
+        with self._writing():
+            self._cursors_of(ids).update(turn_at=self.now())
+        return group
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Write inside the block only what the lease covers. Raises LeaseLost."""
+        with transaction.atomic():
+            held = DiscoveryCursor.objects.filter(chain=self.chain, claim_id=self.lease.claim_id)
+            if held.select_for_update(no_key=True).first() is None or not self.lease.holds(self.chain.pk):
+                raise LeaseLost
+            yield
+
+    def _search(self, group: Sequence[Place]) -> None:
+        """Search for the group's watches, record what was found, and then move the cursors."""
+        pages = self._pages(group)
+        requests = [request for page in pages for request in page.requests]
+        searched = self._range(group[0].position)
+        reach, looked_up = searched.until + 1, len(requests)
+        if requests:
+            by_block = self.limits.by_block
+            since = min(place.start for place in group) if by_block else None
+            watches = [request.watch for request in requests]
+            discovery = self.client.discover(watches, since_block=since, until_block=searched.until)
+            self.found += _record(self.chain, requests, discovery.found)
+            if by_block:
+                reach = min(discovery.next_block, searched.until + 1)
+            elif 0 < discovery.next_block < looked_up:
+                looked_up = discovery.next_block
+            self.reached = max(self.reached or 0, reach)
+        self._move(pages, searched, reach, looked_up)
+
+    def _range(self, position: Position) -> Range:
+        """Return the range of a merchant's pass under way, or else the one up to the head."""
+        look_back = _searched_again(self.chain)
+        if position.until_block is None:
+            return Range(self.head, self.head, self.began_at, look_back)
+        head = position.until_block if position.pass_head is None else position.pass_head
+        return Range(position.until_block, head, position.pass_began_at, look_back)
+
+    def _pages(self, group: Sequence[Place]) -> list[Page]:
+        requests = watched(self.chain, self.began_at)
+        ids = [place.merchant_id for place in group]
+        if len(group) == 1:
+            most = self.limits.watches
+            rows = watched_of(requests, ids, after=group[0].position.after, most=most + 1)
+            return [Page(group[0], rows[:most], is_last=len(rows) <= most)]
+        of_merchant: dict[UUID, list[Watched]] = defaultdict(list)
+        for request in watched_of(requests, ids, after=None, most=None):
+            of_merchant[request.merchant_id].append(request)
+        return [Page(place, of_merchant[place.merchant_id], is_last=True) for place in group]
+
+    def _move(self, pages: Iterable[Page], searched: Range, reach: int, looked_up: int) -> None:
+        """Move the cursors of pages of which the first `looked_up` requests were searched for."""
+        moves: dict[Position, list[UUID]] = defaultdict(list)
+        for page in pages:
+            done = min(len(page.requests), looked_up)
+            looked_up -= done
+            is_whole = done == len(page.requests)
+            if done == 0 and not is_whole:
+                self.queue.append(page.place)
+                continue
+            last = None if is_whole and page.is_last else page.requests[done - 1].request_id
+            place = advance(page.place, searched, reach, last)
+            if place is None:
+                continue
+            if place.position.after is None and searched.head < self.head:
+                # The newest blocks of a range that an earlier pass began were not settled then: search them again.
+                place = replace(place, start=min(place.start, place.position.next_block or 0))
+            moves[place.position].append(place.merchant_id)
+            if not is_finished(place, self.head):
+                self.queue.append(place)
+        with self._writing():
+            for position, merchant_ids in moves.items():
+                self._cursors_of(merchant_ids).update(**asdict(position))
+
+    def _note_failure(self, group: Sequence[Place], error: ChainError) -> None:
+        """Have the group searched in smaller parts: one merchant's search must not fail the others'."""
+        self.error = error
+        if len(group) == 1:
+            self.failed_alone.append(group[0].merchant_id)
+        else:
+            self.merchants_at_once = len(group) // 2
+            self.queue.extendleft(reversed(group))
+
+    def _note_success(self, group: Sequence[Place]) -> None:
+        self.searches += 1
+        if self.merchants_at_once is not None and len(group) >= self.merchants_at_once:
+            self.merchants_at_once *= 2
+        if group[0].is_alone:
+            self._cursors_of([group[0].merchant_id]).update(is_alone=False)
+
+    def _finish(self, merchants: int) -> None:
+        with self._writing():
+            self._write_progress(merchants)
+        times = [place.position.searched_at for place in self.queue]
+        behind = self.began_at - min((time for time in times if time is not None), default=self.began_at)
+        if behind > LATE:
+            seconds = int(behind.total_seconds())
+            message = "search on %s can't keep up: %d merchants are left, the last of them %d s behind"
+            logger.warning(message, self.chain.name, len(self.queue), seconds)
+
+    def _write_progress(self, merchants: int) -> None:
+        at_once = self.merchants_at_once
+        cursor = DiscoveryCursor.objects.filter(chain=self.chain)
+        cursor.update(merchants_at_once=at_once if at_once is not None and at_once < merchants else None)
+        if self.reached is not None:
+            # Every merchant that has something watched has a cursor of its own by now.
+            settled = max(min(self.reached, self.head + 1 - _searched_again(self.chain)), 0)
+            cursor.update(next_block=Greatest("next_block", Value(settled)))
+            if self.reached > self.head:
+                cursor.update(searched_at=Greatest("searched_at", Value(self.began_at)))
+        if self.searches and self.failed_alone:
+            self._cursors_of(self.failed_alone).update(is_alone=True)
+
+    def _cursors_of(self, merchant_ids: Iterable[UUID]) -> QuerySet[MerchantCursor]:
+        return MerchantCursor.objects.filter(chain=self.chain, merchant_id__in=list(merchant_ids))
+
+
+def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[MerchantCursor, Watching]]]:
+    """Return the chain's cursor and those of the merchants with anything watched, the longest without a turn first.
+
+    Merchants that are new get a cursor at the chain's own place, and those with nothing watched lose theirs. The
+    chain's row is locked meanwhile, so that a slow worker can't remove what another has just made.
+    """
+    with transaction.atomic():
+        cursor = DiscoveryCursor.objects.select_for_update().get(chain=chain)
+        begin_at = cursor.next_block
+        if begin_at is not None and cursor.searched_at is None:
+            # Written by an earlier release, which put it after the head.
+            begin_at = max(begin_at - _searched_again(chain), 0)
+        watching = by_merchant(watched(chain, now))
+        own = MerchantCursor.objects.filter(chain=chain)
+        own.exclude(merchant_id__in=list(watching)).delete()
+        known = set(own.values_list("merchant_id", flat=True))
+        MerchantCursor.objects.bulk_create(
+            MerchantCursor(
+                chain=chain,
+                merchant_id=merchant_id,
+                next_block=begin_at,
+                searched_at=cursor.searched_at,
+                created_at=now,
+            )
+            for merchant_id in watching.keys() - known
+        )
+        cursor.watches = sum(merchant.watches for merchant in watching.values())
+        cursor.save(update_fields=["watches"])
+        rows = own.order_by(F("turn_at").asc(nulls_first=True), "merchant_id")
+        return cursor, [(row, watching[row.merchant_id]) for row in rows]
+
+
+def _searched_again(chain: Chain) -> int:
+    """Return how many blocks below the head are searched again: as many as a node may be behind, at least."""
+    return max(FEWEST_SEARCHED_AGAIN, head_allowance(chain))
+
+
+def _position(cursor: MerchantCursor) -> Position:
+    return Position(
+        next_block=cursor.next_block,
+        searched_at=cursor.searched_at,
+        until_block=cursor.until_block,
+        after=cursor.after,
+        pass_head=cursor.pass_head,
+        pass_began_at=cursor.pass_began_at,
+    )
+
+
+def _record(chain: Chain, requests: Iterable[Watched], found: Sequence[tuple[bytes, str]]) -> int:
+    """Record the payments that are not known yet, and return how many."""
+    if not found:
+        return 0
+    ids = {request.watch.reference: request.request_id for request in requests}
+    payments = Payment.objects.filter(
+        chain=chain, transaction_hash__in=[transaction_hash for _, transaction_hash in found]
+    ).exclude(status=Payment.Status.FAILED, failure_code__in=RETRYABLE_FAILURES)
+    known = set(payments.values_list("request_id", "transaction_hash"))
+    new = [
+        (ids[reference], transaction_hash)
+        for reference, transaction_hash in found
+        if reference in ids and (ids[reference], transaction_hash) not in known
+    ]
+    rows = PaymentRequest.objects.in_bulk([request_id for request_id, _ in new])
+    for request_id, transaction_hash in new:
+        record_found(rows[request_id], chain=chain, transaction_hash=transaction_hash)
+    return len(new)

@@ -1,0 +1,57 @@
+"""From which block a merchant's search goes on: its cursor, or when its oldest reference was given out."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from chains.client import ChainClient, ChainError
+from payments.discovery.plan import Position
+from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
+
+# So many blocks, and those that are searched again, are searched sooner than the block of a time is found.
+NEAR = 100
+FINE, COARSE = timedelta(minutes=1), timedelta(hours=1)
+# How much faster than the catalogue says blocks may come, where no node has the blocks' times.
+MARGIN = 2
+
+
+def start_of(
+    position: Position,
+    oldest: datetime,
+    client: ChainClient,
+    *,
+    head: int,
+    block_time: timedelta,
+    now: datetime,
+) -> int:
+    """Return the first block to search for a merchant whose watched references were given out from `oldest` on.
+
+    It is after `head` if there is nothing new. Raises no ChainError: the cursor is always a right place to go on.
+    """
+    next_block, limits = position.next_block, client.search_limits()
+    if not limits.by_block:
+        return min(next_block or 0, head + 1)
+    given_out = oldest - CLOCK_ALLOWANCE
+    if next_block is not None:
+        was_searched = position.searched_at is not None and given_out <= position.searched_at
+        if was_searched or head - next_block <= NEAR:
+            return next_block
+    try:
+        # Rounded, so that many merchants share the answer.
+        first = client.block_at(_rounded_down(given_out, now))
+    except ChainError:
+        # Nodes need not keep old blocks.
+        first = head - MARGIN * ((now - given_out) // block_time) if next_block is None else 0
+    return max(next_block or 0, min(first, head), 0)
+
+
+def restarted(position: Position, start: int) -> Position:
+    """Return the position with its pass given up if there is nothing left to search of the pass's blocks."""
+    if position.until_block is None or start <= position.until_block + 1:
+        return position
+    return replace(position, until_block=None, after=None, pass_head=None, pass_began_at=None)
+
+
+def _rounded_down(moment: datetime, now: datetime) -> datetime:
+    grain = FINE if now - moment < COARSE else COARSE
+    seconds = int(grain.total_seconds())
+    return datetime.fromtimestamp(int(moment.timestamp()) // seconds * seconds, moment.tzinfo)

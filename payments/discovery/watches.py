@@ -1,0 +1,97 @@
+"""Which payment requests a chain is searched for: those that a transaction built by the service may still pay.
+
+Only transactions that the service built carry a reference, and those that a wallet made from a payment link. So only
+requests with a built route or a shown link are watched, while they are active and for a day after.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, Least
+
+from chains.client import Watch
+from chains.models import Chain
+from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest, Route
+from payments.models.request import ENDED_AT
+
+AFTERWARDS = timedelta(days=1)
+
+
+class Watched(NamedTuple):
+    """A request to search for: what its payment looks like."""
+
+    request_id: UUID
+    merchant_id: UUID
+    watch: Watch
+
+
+@dataclass(frozen=True)
+class Watching:
+    """How many requests of one merchant are watched on a chain, and when the first of their references was given out.
+
+    Before that no transaction can have carried one, however long ago the requests were created.
+    """
+
+    merchant_id: UUID
+    watches: int
+    oldest: datetime
+
+
+def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
+    """Return the requests on the chain to search for.
+
+    The day after a request's end counts back from when its merchant's blocks were last searched, so that after an
+    outage the payments made during it are still found.
+    """
+    cursor = DiscoveryCursor.objects.filter(chain=chain).first()
+    default = (cursor and cursor.searched_at) or now
+    own = MerchantCursor.objects.filter(chain=chain, searched_at__isnull=False)
+    earliest = own.aggregate(at=Min("searched_at"))["at"] or default
+    of_merchant = Subquery(own.filter(merchant=OuterRef("merchant")).values("searched_at"))
+    searched_at = Least(Coalesce(of_merchant, Value(default)), Value(now))
+    # The first condition is a constant, for the index; the second is exact.
+    since = min(earliest, default, now) - AFTERWARDS
+    ended = Q(ended_at__gt=since) & Q(ended_at__gt=searched_at - Value(AFTERWARDS))
+    # A swap's transaction carries its provider's id, and no reference.
+    built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
+    handed_out = Q(link_shown_at__isnull=False) | Exists(built)
+    return PaymentRequest.objects.alias(ended_at=ENDED_AT).filter(
+        Q(status=PaymentRequest.Status.ACTIVE) | ended, handed_out, chain=chain, references=True
+    )
+
+
+def by_merchant(requests: QuerySet[PaymentRequest]) -> dict[UUID, Watching]:
+    """Return what is watched of each merchant with anything watched."""
+    # A route's `built_at` moves on when it is built again; its creation is before each of them.
+    built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
+    offered_at = Subquery(built.order_by("created_at").values("created_at")[:1])
+    rows = requests.order_by().annotate(given_out_at=Least("link_shown_at", offered_at))
+    of_merchant = rows.values_list("merchant_id").annotate(Count("pk"), Min("given_out_at"))
+    return {
+        merchant_id: Watching(merchant_id, watches, oldest) for merchant_id, watches, oldest in of_merchant
+    }
+
+
+def watched_of(
+    requests: QuerySet[PaymentRequest],
+    merchant_ids: Collection[UUID],
+    *,
+    after: UUID | None,
+    most: int | None,
+) -> list[Watched]:
+    """Return the merchants' watched requests by id, those `after` an id and `most` of them where given."""
+    rows = requests.filter(merchant_id__in=merchant_ids).order_by("pk")
+    if after is not None:
+        rows = rows.filter(pk__gt=after)
+    # There may be very many of them, so no objects are made.
+    columns = rows.values_list(
+        "pk", "merchant_id", "reference", "token__contract_address", "recipient_address"
+    )
+    return [
+        Watched(pk, merchant_id, Watch(bytes(reference), token, recipient))
+        for pk, merchant_id, reference, token, recipient in columns[:most]
+    ]

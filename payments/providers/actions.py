@@ -1,0 +1,55 @@
+"""Keeping a provider's action in a JSON column, and reading it back: bytes as hex, nothing lost."""
+
+from typing import Any
+
+from chains.client import Action, EvmCall, SolanaInstruction, SolanaInstructions, SolanaTransaction
+
+
+def to_json(action: Action) -> dict[str, Any]:
+    """Return what the database keeps of `action`; wei as a string, since JSON's numbers may lose digits."""
+    match action:
+        case EvmCall():
+            return {
+                "kind": "evm",
+                "to": action.to,
+                "data": action.data.hex(),
+                "value": str(action.value),
+                "gas": action.gas,
+            }
+        case SolanaTransaction():
+            return {"kind": "solana", "serialized": action.serialized.hex()}
+        case SolanaInstructions():
+            return {
+                "kind": "solana instructions",
+                "instructions": [
+                    {
+                        "program": one.program,
+                        "accounts": [list(a) for a in one.accounts],
+                        "data": one.data.hex(),
+                    }
+                    for one in action.instructions
+                ],
+                "lookup_tables": list(action.lookup_tables),
+            }
+
+
+def from_json(kept: dict[str, Any]) -> Action:
+    """Return the action that `to_json` kept."""
+    match kept["kind"]:
+        case "evm":
+            return EvmCall(kept["to"], bytes.fromhex(kept["data"]), int(kept["value"]), kept["gas"])
+        case "solana":
+            return SolanaTransaction(bytes.fromhex(kept["serialized"]))
+        case "solana instructions":
+            return SolanaInstructions(
+                tuple(
+                    SolanaInstruction(
+                        one["program"],
+                        tuple((key, signs, writes) for key, signs, writes in one["accounts"]),
+                        bytes.fromhex(one["data"]),
+                    )
+                    for one in kept["instructions"]
+                ),
+                tuple(kept["lookup_tables"]),
+            )
+    raise ValueError(f"no action is kept as {kept['kind']!r}")

@@ -1,0 +1,253 @@
+"""JSON over HTTP to routing providers, which are not believed to behave.
+
+An answer that is late, too large, redirected, not JSON or not plain JSON is no answer (ProviderDown). Numbers are read
+exactly: whole ones as int, fractions as Decimal, never as float. Keys travel in headers alone; what is logged is the
+path without its query, which holds the customer's address.
+"""
+
+import decimal
+import json
+import logging
+import re
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from decimal import Decimal
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.exceptions import HTTPError
+
+from config.api.nesting import is_deeper_than
+from payments.providers.base import ProviderDown
+from payments.providers.budget import Circuit
+
+logger = logging.getLogger(__name__)
+# It warns of malformed headers with the whole address, in which the customer's stands.
+logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
+
+CONNECT_SECONDS = 3.05
+WHOLE_ANSWER_SECONDS = 10.0
+MAX_ANSWER_BYTES = 4 * 1024 * 1024
+MAX_NESTING = 40
+AT_ONCE = 16
+LONGEST_WAIT_SECONDS = 7200.0
+_WAIT_WITHOUT_ADVICE_SECONDS = 30.0
+_TOO_MANY_REQUESTS = 429
+_FAILED_DEPENDENCY = 424
+_SECONDS = re.compile(r"[0-9]{1,10}")
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a provider answered with 2xx or 4xx. `body` is its JSON; None where a 4xx came with something else."""
+
+    status: int
+    body: Any
+
+
+class _FailedBehindIt(ProviderDown):
+    """The provider answers, and says that what it depends on did not (HTTP 424)."""
+
+
+@dataclass(frozen=True)
+class _Received:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class JsonApi:
+    """One provider's API. Threads may share it.
+
+    Calls to one path that fail several times in a row let that path rest (`Circuit`), so that a dead provider costs no
+    customer its time-out again and again. Paths hold no ids.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        base_url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        request_id_header: str = "x-request-id",
+    ) -> None:
+        self._provider = provider
+        self._base_url = base_url.rstrip("/")
+        self._request_id_header = request_id_header
+        self._session = requests.Session()
+        self._session.trust_env = False
+        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        for scheme in ("https://", "http://"):
+            self._session.mount(scheme, HTTPAdapter(pool_maxsize=AT_ONCE))
+        self._session.headers.update({"Accept": "application/json", "User-Agent": "Quittance/1"})
+        self._session.headers.update(headers or {})
+        # A call can't be interrupted while a name is looked up or headers trickle in: one that outlives its caller's
+        # patience ends in one of these threads.
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix=f"routing-{provider}")
+        self._circuits: dict[str, Circuit] = {}
+
+    def get(
+        self,
+        path: str,
+        query: Mapping[str, str],
+        *,
+        seconds: float = WHOLE_ANSWER_SECONDS,
+        most_bytes: int = MAX_ANSWER_BYTES,
+    ) -> Answer:
+        """GET `path` and return the answer within `seconds`. Raises ProviderDown."""
+        return self._call("GET", path, {"params": dict(query)}, seconds, most_bytes)
+
+    def post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        seconds: float = WHOLE_ANSWER_SECONDS,
+        most_bytes: int = MAX_ANSWER_BYTES,
+    ) -> Answer:
+        """POST `body` as JSON to `path` and return the answer within `seconds`. Raises ProviderDown."""
+        return self._call("POST", path, {"json": dict(body)}, seconds, most_bytes)
+
+    def _call(
+        self, method: str, path: str, content: Mapping[str, Any], seconds: float, most_bytes: int
+    ) -> Answer:
+        circuit = self._circuits.setdefault(path, Circuit(f"{self._provider} {path}"))
+        circuit.enter()
+        try:
+            answer = self._answer(method, path, content, seconds, most_bytes)
+        except ProviderDown as error:
+            if isinstance(error, _FailedBehindIt):
+                circuit.answered()
+            else:
+                circuit.failed(left_alone=error.retry_after)
+            logger.warning("%s gave no usable answer: %s", self._provider, error)
+            raise
+        circuit.answered()
+        return answer
+
+    def _answer(
+        self, method: str, path: str, content: Mapping[str, Any], seconds: float, most_bytes: int
+    ) -> Answer:
+        began = time.monotonic()
+        job = self._threads.submit(self._exchange, method, path, content, began + seconds, most_bytes)
+        try:
+            received = job.result(timeout=seconds)
+        except FutureTimeout:
+            job.cancel()
+            raise ProviderDown(f"{path} took longer than {seconds:.0f} s") from None
+        self._note(path, received, began)
+        return _judged(path, received)
+
+    def _exchange(
+        self, method: str, path: str, content: Mapping[str, Any], ends_at: float, most_bytes: int
+    ) -> _Received:
+        left = ends_at - time.monotonic()
+        if left <= 0:
+            raise ProviderDown(f"{path} was not asked: too many calls at once")
+        try:
+            with self._session.request(
+                method,
+                self._base_url + path,
+                timeout=(min(CONNECT_SECONDS, left), left),
+                allow_redirects=False,
+                stream=True,
+                **content,
+            ) as response:
+                body = _read(path, response, ends_at, most_bytes)
+                return _Received(response.status_code, response.headers, body)
+        except (requests.RequestException, HTTPError, UnicodeError) as error:
+            # The exception's text holds the whole address, so only its kind is told.
+            raise ProviderDown(f"{path} could not be reached ({type(error).__name__})") from None
+
+    def _note(self, path: str, received: _Received, began: float) -> None:
+        """Log what the provider's support asks for."""
+        request_id = received.headers.get(self._request_id_header, "")
+        logger.info(
+            "%s answered %d to %s in %d ms, request %s",
+            self._provider,
+            received.status,
+            path,
+            (time.monotonic() - began) * 1000,
+            request_id if _REQUEST_ID.fullmatch(request_id) else "unnamed",
+        )
+
+
+def _read(path: str, response: requests.Response, ends_at: float, most_bytes: int) -> bytes:
+    """Return the body as it comes in: each read waits for one packet at most, so that the deadline is looked at."""
+    body = bytearray()
+    while chunk := response.raw.read1(64 * 1024, decode_content=True):
+        body += chunk
+        if len(body) > most_bytes:
+            raise ProviderDown(f"{path} answered more than {most_bytes:,} bytes")
+        if time.monotonic() > ends_at:
+            raise ProviderDown(f"{path} took too long")
+    return bytes(body)
+
+
+def _judged(path: str, received: _Received) -> Answer:
+    status = received.status
+    if status == _TOO_MANY_REQUESTS:
+        # Elsewhere the latter only tells when the window that is being counted ends.
+        wait = _advised_wait(received.headers, "retry-after", "ratelimit-reset")
+        wait = _WAIT_WITHOUT_ADVICE_SECONDS if wait is None else wait
+        raise ProviderDown(f"{path} is over its rate limit (HTTP 429)", retry_after=wait)
+    if status == _FAILED_DEPENDENCY:
+        raise _FailedBehindIt(f"{path} answered HTTP {status}")
+    if status >= 500:
+        wait = _advised_wait(received.headers, "retry-after")
+        raise ProviderDown(f"{path} answered HTTP {status}", retry_after=wait)
+    if 200 <= status < 300:
+        return Answer(status, parse(path, received.body))
+    if 400 <= status < 500:
+        try:
+            return Answer(status, parse(path, received.body))
+        except ProviderDown:
+            return Answer(status, None)
+    raise ProviderDown(f"{path} answered HTTP {status}")
+
+
+def _advised_wait(headers: Mapping[str, str], *names: str) -> float | None:
+    """Return for how many seconds we are asked to wait, within reason; None where none of these headers says."""
+    for name in names:
+        said = headers.get(name, "").strip()
+        if _SECONDS.fullmatch(said):
+            return min(max(float(said), 1.0), LONGEST_WAIT_SECONDS)
+    return None
+
+
+def parse(path: str, body: bytes) -> Any:
+    """Return the JSON in `body`, fractions as Decimal. Raises ProviderDown for what only a lenient parser takes."""
+    try:
+        text = body.decode("utf-8")
+        if is_deeper_than(MAX_NESTING, text):
+            raise ProviderDown(f"{path} answered JSON that is nested too deep")
+        return json.loads(
+            text, parse_float=_fraction, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys
+        )
+    except ValueError:
+        # Its text may hold a piece of the answer.
+        raise ProviderDown(f"{path} did not answer plain JSON") from None
+
+
+def _fraction(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except decimal.InvalidOperation as error:
+        raise ValueError("a number beyond all measure") from error
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return result

@@ -1,0 +1,162 @@
+"""The routing provider LI.FI: quotes by output, the status of a swap, tokens with prices (https://docs.li.fi).
+
+Its answers are read by `lifi_quotes`, `lifi_status` and `lifi_lists`. The key, where there is one, goes out in a header
+alone, and to no other address than the deployment's `LIFI_API_URL`.
+"""
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from payments.providers import reading
+from payments.providers.base import (
+    ListedToken,
+    NoOffer,
+    NoOfferCode,
+    Offer,
+    Order,
+    ProviderDown,
+    SwapState,
+    SwapStatus,
+    Wanted,
+)
+from payments.providers.budget import spend_quote
+from payments.providers.http import Answer, JsonApi
+from payments.providers.lifi.lists import chains_from, tokens_from
+from payments.providers.lifi.quotes import PROVIDER, no_offer_from, offer_from
+from payments.providers.lifi.status import is_invalid, status_from
+
+logger = logging.getLogger(__name__)
+
+QUOTE_SECONDS = 10.0
+LIST_SECONDS = 20.0
+MOST_LIST_BYTES = 32 * 1024 * 1024
+CHAINS_KNOWN_SECONDS = 3600.0
+_CHAIN_TYPES = "EVM,SVM"
+_ORDERS = {Order.CHEAPEST: "CHEAPEST", Order.FASTEST: "FASTEST"}
+
+# LI.FI's own error codes, by what they mean here; where there is none of these, the HTTP status decides.
+_NO_WAY = frozenset({1002, 1003, 1004, 1011})
+_PRICE_MOVED = 1007
+_DOWN = frozenset({1000, 1001, 1005, 1006, 1008, 1009, 1010, 1012, 1013})
+_NO_WAY_STATUSES = frozenset({400, 404, 422})
+_PRICE_MOVED_STATUS = 409
+
+
+class LifiProvider:
+    """LI.FI at `api_url`, asked as `integrator`; `api_key` may be empty. Threads may share it."""
+
+    key = PROVIDER
+
+    def __init__(self, api_url: str, api_key: str, integrator: str) -> None:
+        headers = {"x-lifi-api-key": api_key} if api_key else {}
+        self._api = JsonApi(PROVIDER, api_url, headers=headers, request_id_header="x-lifi-requestid")
+        self._integrator = integrator
+        self._served: tuple[frozenset[int], float] | None = None
+
+    def quote(self, wanted: Wanted) -> Offer:
+        """Return one executable offer that guarantees `wanted.amount` at the least, by LI.FI's own words.
+
+        One call, within 10 s. Raises NoOffer, and ProviderDown, at once where the quota or the client's share is spent.
+        """
+        if not self._may_serve(wanted.source.chain_id, wanted.target.chain_id):
+            raise NoOffer(NoOfferCode.NO_ROUTE)
+        spend_quote(PROVIDER, wanted.asked_by)
+        answer = self._api.get("/quote/toAmount", self._question(wanted), seconds=QUOTE_SECONDS)
+        if answer.status < 300:
+            return offer_from(answer.body)
+        raise _refusal(answer)
+
+    def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
+        """Return what LI.FI says of the swap begun by `source_hash`; what it can't find is UNKNOWN."""
+        query = {
+            "txHash": source_hash,
+            "fromChain": str(tracking["from_chain"]),
+            "toChain": str(tracking["to_chain"]),
+        }
+        answer = self._api.get("/status", query | _bridge(tracking))
+        if _bridge(tracking) and (answer.status == 400 or is_invalid(answer.body)):
+            answer = self._api.get("/status", query)
+        if answer.status in (400, 404):
+            return SwapStatus(SwapState.UNKNOWN, "NOT_FOUND")
+        if answer.status >= 300:
+            raise ProviderDown(f"/status answered HTTP {answer.status}")
+        return status_from(answer.body, tracking, source_hash)
+
+    def tokens(self, chain_ids: Sequence[int]) -> list[ListedToken]:
+        """Return the tokens that LI.FI lists on those of the chains that it serves, with prices."""
+        asked = self._served_among(chain_ids)
+        if not asked:
+            return []
+        query = {"chains": ",".join(map(str, sorted(asked))), "chainTypes": _CHAIN_TYPES}
+        answer = self._api.get("/tokens", query, seconds=LIST_SECONDS, most_bytes=MOST_LIST_BYTES)
+        if answer.status >= 300:
+            raise ProviderDown(f"/tokens answered HTTP {answer.status}")
+        return tokens_from(answer.body, asked)
+
+    def _question(self, wanted: Wanted) -> dict[str, str]:
+        source, target = wanted.source, wanted.target
+        return {
+            "fromChain": str(source.chain_id),
+            "fromToken": source.token or reading.native_coin(source.account),
+            "fromAddress": source.account,
+            "toChain": str(target.chain_id),
+            "toToken": target.token or reading.native_coin(target.account),
+            # Without it the money would go back to the payer.
+            "toAddress": target.account,
+            "toAmount": str(wanted.amount),
+            "order": _ORDERS[wanted.order],
+            "slippage": f"{wanted.slippage:f}",
+            "integrator": self._integrator,
+        }
+
+    def _may_serve(self, *chain_ids: int) -> bool:
+        """Whether LI.FI serves these chains, as far as is known without asking it."""
+        return self._served is None or self._served[0].issuperset(chain_ids)
+
+    def _served_among(self, chain_ids: Sequence[int]) -> frozenset[int]:
+        """Return the chains that LI.FI serves; all of them where it can't be known."""
+        now = time.monotonic()
+        if self._served is None or now >= self._served[1]:
+            try:
+                self._served = (self._asked_chains(), now + CHAINS_KNOWN_SECONDS)
+            except ProviderDown as error:
+                logger.warning("which chains LI.FI serves is not known: %s", error)
+        return frozenset(chain_ids) & self._served[0] if self._served else frozenset(chain_ids)
+
+    def _asked_chains(self) -> frozenset[int]:
+        answer = self._api.get("/chains", {"chainTypes": _CHAIN_TYPES})
+        if answer.status >= 300:
+            raise ProviderDown(f"/chains answered HTTP {answer.status}")
+        return chains_from(answer.body)
+
+
+def _bridge(tracking: Mapping[str, Any]) -> dict[str, str]:
+    """Return what narrows the search for a swap across chains; one on a single chain has no bridge."""
+    is_across = tracking["from_chain"] != tracking["to_chain"]
+    return {"bridge": str(tracking["tool"])} if is_across else {}
+
+
+def _code(answer: Answer) -> int | None:
+    code = answer.body.get("code") if isinstance(answer.body, dict) else None
+    return code if isinstance(code, int) and not isinstance(code, bool) else None
+
+
+def _is_moved(answer: Answer) -> bool:
+    """Whether the price moved beyond the slippage while LI.FI was quoting."""
+    return _code(answer) == _PRICE_MOVED or answer.status == _PRICE_MOVED_STATUS
+
+
+def _refusal(answer: Answer) -> NoOffer | ProviderDown:
+    """Return what a 4xx to a quote means: no way from here to there, or no usable answer."""
+    code = _code(answer)
+    if code == 1010 or answer.status in (401, 403):
+        logger.error("LI.FI does not accept this deployment's key")
+        return ProviderDown("/quote/toAmount is not open to us")
+    if _is_moved(answer):
+        return ProviderDown("the price moved while /quote/toAmount looked for a way")
+    is_no_way = code in _NO_WAY or (code not in _DOWN and answer.status in _NO_WAY_STATUSES)
+    if is_no_way and isinstance(answer.body, dict):
+        return no_offer_from(answer.body)
+    return ProviderDown(f"/quote/toAmount answered HTTP {answer.status}, code {code}")

@@ -1,0 +1,65 @@
+"""LI.FI's lists of chains and tokens. What makes no sense in them is left out; the rest stands."""
+
+from decimal import Decimal
+from typing import Any
+
+from payments.providers import reading
+from payments.providers.base import ListedToken, ProviderDown
+
+_MOST_CHAINS = 2000
+_LONGEST_SYMBOL = 32
+_LONGEST_NAME = 100
+
+
+def chains_from(body: Any) -> frozenset[int]:
+    """Return the chains that LI.FI serves. Raises ProviderDown where it names none."""
+    chains = reading.items(reading.members(body, "chains").get("chains"), "chains", most=_MOST_CHAINS)
+    ids = (chain.get("id") for chain in chains if isinstance(chain, dict))
+    served = frozenset(id_ for id_ in ids if isinstance(id_, int) and not isinstance(id_, bool))
+    if not served:
+        raise reading.malformed("chains")
+    return served
+
+
+def tokens_from(body: Any, chain_ids: frozenset[int]) -> list[ListedToken]:
+    """Return the tokens listed for these chains; those flagged as harmful, and what makes no sense, are left out."""
+    said = reading.members(body, "tokens")
+    by_chain = reading.members(said.get("tokens", said), "tokens")
+    found = []
+    for chain_id in sorted(chain_ids):
+        listed = by_chain.get(str(chain_id))
+        for token in listed if isinstance(listed, list) else ():
+            made = _listed(token, chain_id)
+            if made:
+                found.append(made)
+    return found
+
+
+def _listed(token: Any, chain_id: int) -> ListedToken | None:
+    if not isinstance(token, dict) or token.get("chainId") != chain_id:
+        return None
+    if token.get("verificationStatus") == "flagged":
+        return None
+    symbol = reading.shown(token.get("symbol"), most=_LONGEST_SYMBOL)
+    if not symbol:
+        return None
+    try:
+        return ListedToken(
+            chain_id=chain_id,
+            token=reading.token(token.get("address"), "address"),
+            symbol=symbol,
+            name=reading.shown(token.get("name"), most=_LONGEST_NAME) or symbol,
+            decimals=reading.whole(token.get("decimals"), "decimals", most=reading.MOST_DECIMALS),
+            usd=_price(token.get("priceUSD")),
+            logo_url=reading.web_address(token.get("logoURI")),
+        )
+    except ProviderDown:
+        return None
+
+
+def _price(said: Any) -> Decimal | None:
+    """Return a token's price; one that makes no sense, or is nothing, is not known."""
+    try:
+        return reading.dollars(said, "price") or None
+    except ProviderDown:
+        return None

@@ -1,0 +1,218 @@
+"""LI.FI's quotes (its OpenAPI document's Step) turned into offers, and its refusals to quote into reasons.
+
+What a quote leaves out of what we need, or says in two ways, makes it no usable answer.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chains.client import Action, EvmCall, SolanaTransaction
+from chains.models import ChainType
+from payments.providers import reading
+from payments.providers.base import Fee, NoOffer, NoOfferCode, Offer, ProviderDown, Side, Tool
+
+PROVIDER = "lifi"
+LONGEST_DURATION = 30 * 24 * 3600
+_MOST_CALL_BYTES = 64 * 1024
+_SOLANA_PACKET_BYTES = 1232
+_MOST_GAS = 10**9
+_MOST_STEPS = 20
+_MOST_FEES = 50
+_LONGEST_NAME = 60
+# What LI.FI's tools say, the most telling first: the first of these that any of them said is the reason.
+_TOOL_ERRORS = {
+    "AMOUNT_TOO_LOW": NoOfferCode.AMOUNT_TOO_LOW,
+    "FEES_HIGHER_THAN_AMOUNT": NoOfferCode.FEES_TOO_HIGH,
+    "AMOUNT_TOO_HIGH": NoOfferCode.AMOUNT_TOO_HIGH,
+    "INSUFFICIENT_LIQUIDITY": NoOfferCode.NO_LIQUIDITY,
+}
+
+
+Json = Mapping[str, Any]
+
+
+def offer_from(body: Any) -> Offer:
+    """Return the offer in a quote (LI.FI's Step). Raises ProviderDown where it makes no sense or contradicts itself."""
+    step = reading.members(body, "quote")
+    asked = reading.members(step.get("action"), "action")
+    estimate = reading.members(step.get("estimate"), "estimate")
+    source, target = _source(asked), _target(asked)
+    amount_in = reading.amount(asked.get("fromAmount"), "amount to pay")
+    _demand_same(
+        amount_in, reading.amount(estimate.get("fromAmount"), "estimated amount to pay"), "amount to pay"
+    )
+    transaction_id = reading.bytes32(step.get("transactionId"), "transaction id")
+    action, chain_id = _action(step.get("transactionRequest"), source)
+    tool = reading.word(step.get("tool"), "tool")
+    return Offer(
+        provider=PROVIDER,
+        quote_id=reading.word(step.get("id"), "quote id", most=200),
+        bound_by=transaction_id,
+        source=source,
+        target=target,
+        amount_in=amount_in,
+        amount_out=reading.amount(estimate.get("toAmount"), "amount to receive"),
+        amount_out_min=reading.amount(estimate.get("toAmountMin"), "least amount to receive"),
+        action=action,
+        action_chain_id=chain_id,
+        spender=_spender(estimate, source),
+        must_reset_approval=reading.flag(estimate.get("approvalReset"), "approvalReset"),
+        duration_seconds=reading.seconds(
+            estimate.get("executionDuration"), "duration", most=LONGEST_DURATION
+        ),
+        fees=tuple(_fees(estimate.get("feeCosts"))),
+        gas=tuple(_gas(estimate.get("gasCosts"))),
+        usd_in=reading.dollars(estimate.get("fromAmountUSD"), "value to pay"),
+        usd_out=reading.dollars(estimate.get("toAmountUSD"), "value to receive"),
+        tools=_tools(step),
+        tracking={
+            "transaction_id": "0x" + transaction_id.hex(),
+            "from_chain": source.chain_id,
+            "to_chain": target.chain_id,
+            "to_address": target.account,
+            "tool": tool,
+        },
+    )
+
+
+def _source(asked: Json) -> Side:
+    return Side(
+        _token_chain(asked, "fromChainId", "fromToken"),
+        reading.token(reading.members(asked.get("fromToken"), "fromToken").get("address"), "token to pay"),
+        reading.account(asked.get("fromAddress"), "payer"),
+    )
+
+
+def _target(asked: Json) -> Side:
+    return Side(
+        _token_chain(asked, "toChainId", "toToken"),
+        reading.token(reading.members(asked.get("toToken"), "toToken").get("address"), "token to receive"),
+        reading.account(asked.get("toAddress"), "recipient"),
+    )
+
+
+def _token_chain(asked: Json, chain: str, token: str) -> int:
+    """Return the chain of one side, on which its token has to be as well."""
+    chain_id = reading.chain_id(asked.get(chain))
+    of_token = reading.chain_id(reading.members(asked.get(token), token).get("chainId"))
+    _demand_same(chain_id, of_token, chain)
+    return chain_id
+
+
+def _action(request: Any, source: Side) -> tuple[Action, int]:
+    """Return what the wallet is to sign, and the chain that it is for."""
+    said = reading.members(request, "transaction")
+    if reading.kind_of_chain(source.account) == ChainType.SOLANA:
+        return SolanaTransaction(_serialized(said.get("data"))), source.chain_id
+    if said.get("from") is not None:
+        _demand_same(reading.account(said["from"], "sender"), source.account, "sender")
+    gas = reading.quantity(said["gasLimit"], "gas limit") if said.get("gasLimit") is not None else None
+    call = EvmCall(
+        to=reading.account(said.get("to"), "contract to call"),
+        data=reading.data_bytes(said.get("data"), "call data", most=_MOST_CALL_BYTES),
+        value=reading.quantity(said["value"], "value") if said.get("value") is not None else 0,
+        gas=gas if gas is None or 0 < gas <= _MOST_GAS else None,
+    )
+    return call, reading.chain_id(said.get("chainId"), "transaction's chain")
+
+
+def _serialized(data: Any) -> bytes:
+    """Return a serialised Solana transaction; bundles of several come as an array and are refused."""
+    try:
+        serialized = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
+    except (binascii.Error, ValueError):
+        serialized = b""
+    if not 0 < len(serialized) <= _SOLANA_PACKET_BYTES:
+        raise reading.malformed("Solana transaction")
+    return serialized
+
+
+def _spender(estimate: Json, source: Side) -> str | None:
+    """Return whom an approval must name, None where none is needed."""
+    is_skipped = reading.flag(estimate.get("skipApproval"), "skipApproval")
+    is_evm = reading.kind_of_chain(source.account) == ChainType.EVM
+    named = estimate.get("approvalAddress")
+    if is_skipped or not is_evm or source.token == "" or named in (None, "", reading.EVM_NATIVE):
+        return None
+    return reading.account(named, "spender")
+
+
+def _fees(costs: Any) -> Iterator[Fee]:
+    for cost in reading.items(costs, "fees", most=_MOST_FEES):
+        said = reading.members(cost, "fee")
+        if not isinstance(said.get("included"), bool):
+            raise reading.malformed("fee")
+        # What is part of the price need not be told in full; what is paid on top must be.
+        if said["included"] and said.get("amount") is None:
+            continue
+        yield _fee(said, reading.shown(said.get("name"), most=_LONGEST_NAME) or "Fee", said["included"])
+
+
+def _gas(costs: Any) -> list[Fee]:
+    """Return the gas to be paid: the sum where one is told, else its parts."""
+    said = [reading.members(cost, "gas") for cost in reading.items(costs, "gas", most=_MOST_FEES)]
+    sums = [cost for cost in said if cost.get("type") == "SUM"]
+    return [_fee(cost, reading.shown(cost.get("type"), most=_LONGEST_NAME), False) for cost in sums or said]
+
+
+def _fee(said: Json, name: str, included: bool) -> Fee:
+    token = reading.members(said.get("token"), "fee's token")
+    return Fee(
+        name=name,
+        symbol=reading.shown(token.get("symbol"), most=_LONGEST_NAME),
+        decimals=reading.whole(token.get("decimals"), "fee's decimals", most=reading.MOST_DECIMALS),
+        chain_id=reading.chain_id(token.get("chainId")),
+        token=reading.token(token.get("address"), "fee's token"),
+        amount=reading.amount(said.get("amount"), "fee"),
+        usd=reading.dollars(said.get("amountUSD"), "fee's value"),
+        included=included,
+    )
+
+
+def _tools(step: Json) -> tuple[Tool, ...]:
+    """Return the bridges and exchanges on the way, each once; LI.FI's own fee collection is none."""
+    included = [
+        reading.members(part, "step")
+        for part in reading.items(step.get("includedSteps"), "steps", most=_MOST_STEPS)
+    ]
+    on_the_way = [part for part in included if part.get("type") in ("swap", "cross")] or [step]
+    tools = {tool.key: tool for tool in map(_tool, on_the_way)}
+    return tuple(tools.values())
+
+
+def _tool(part: Json) -> Tool:
+    details = part.get("toolDetails")
+    key = reading.word(part.get("tool"), "tool")
+    name = details.get("name") if isinstance(details, dict) else None
+    return Tool(key, reading.shown(name, most=_LONGEST_NAME) or key)
+
+
+def _demand_same(one: object, other: object, what: str) -> None:
+    if one != other:
+        raise ProviderDown(f"the answer tells two of {what}")
+
+
+def no_offer_from(body: Json) -> NoOffer:
+    """Return the reason that a refusal to quote gives, in either of the two shapes that LI.FI's errors have."""
+    said = set(_tool_errors(body.get("errors")))
+    return NoOffer(
+        next((ours for theirs, ours in _TOOL_ERRORS.items() if theirs in said), NoOfferCode.NO_ROUTE)
+    )
+
+
+def _tool_errors(errors: Any) -> Iterator[str]:
+    if isinstance(errors, list):
+        yield from _codes(errors)
+    elif isinstance(errors, dict) and isinstance(errors.get("failed"), list):
+        for path in errors["failed"]:
+            subpaths = path.get("subpaths") if isinstance(path, dict) else None
+            for of_path in subpaths.values() if isinstance(subpaths, dict) else ():
+                yield from _codes(of_path if isinstance(of_path, list) else [])
+
+
+def _codes(errors: list[Any]) -> Iterator[str]:
+    for error in errors:
+        if isinstance(error, dict) and isinstance(error.get("code"), str):
+            yield error["code"]

@@ -1,0 +1,213 @@
+"""Reading what providers write: each value by its type and range, in the one form that the rest of the service uses.
+
+`None` and a missing member are alike. Anything else that is not what it should be makes the whole answer unusable
+(ProviderDown): a guess could cost money. No message repeats what was sent.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from chains.addresses import AddressError, HashError, normalise_address, normalise_transaction_hash
+from chains.fields import UINT256_MAX
+from chains.models import ChainType
+from config.api.serializers import has_unsafe_characters
+from payments.providers.base import ProviderDown
+
+LARGEST_CHAIN_ID = 2**63 - 1
+MOST_DECIMALS = 36
+LONGEST_WORD = 64
+# The two spellings of the native coin on EVM chains, and the System Program, which stands for SOL.
+EVM_NATIVE = "0x0000000000000000000000000000000000000000"
+SOLANA_NATIVE = "11111111111111111111111111111111"
+_NATIVE = frozenset({EVM_NATIVE, "0x" + "e" * 40, SOLANA_NATIVE})
+_DECIMAL_DIGITS = re.compile(r"[0-9]{1,90}")
+_HEX_QUANTITY = re.compile(r"0[xX][0-9a-fA-F]{1,80}")
+_HEX_DATA = re.compile(r"0[xX](?:[0-9a-fA-F]{2})*")
+_DOLLARS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,40})?|[0-9](?:\.[0-9]{1,40})?[eE]-[0-9]{1,2}")
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._:/+-]*")
+_MOST_DOLLARS = Decimal(10) ** 18
+_HTTPS = re.compile(
+    r"https://[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~!$&'()*+,;=:@%/?#-]*)?"
+)
+
+
+def malformed(what: str) -> ProviderDown:
+    """Return the error for an answer that holds no usable `what`."""
+    return ProviderDown(f"the answer's {what} makes no sense")
+
+
+def members(value: Any, what: str) -> Mapping[str, Any]:
+    """Return a JSON object."""
+    if not isinstance(value, dict):
+        raise malformed(what)
+    return value
+
+
+def items(value: Any, what: str, *, most: int) -> list[Any]:
+    """Return a JSON array of at most `most` items; none at all is an empty one."""
+    if value is None:
+        return []
+    if not isinstance(value, list) or len(value) > most:
+        raise malformed(what)
+    return value
+
+
+def text(value: Any, what: str, *, most: int = 500) -> str:
+    """Return a text that is not empty and has at most `most` characters, none of them a control."""
+    if not isinstance(value, str) or not 0 < len(value) <= most:
+        raise malformed(what)
+    if not _is_plain(value) and has_unsafe_characters(value):
+        raise malformed(what)
+    return value
+
+
+def word(value: Any, what: str, *, most: int = LONGEST_WORD) -> str:
+    """Return an identifier: plain letters, digits and little else."""
+    if not isinstance(value, str) or len(value) > most or not _WORD.fullmatch(value):
+        raise malformed(what)
+    return value
+
+
+def shown(value: Any, *, most: int) -> str:
+    """Return what may be shown of a text: one line without controls, `most` characters of it; never refuses."""
+    if not isinstance(value, str):
+        return ""
+    kept = value[: 4 * most]
+    if not _is_plain(kept):
+        kept = "".join(" " if c in "\t\r\n" else c for c in kept)
+        kept = "".join(c for c in kept if not has_unsafe_characters(c) and unicodedata.category(c) != "Cf")
+    return " ".join(kept.split())[:most].strip()
+
+
+def _is_plain(value: str) -> bool:
+    """Whether all of it is visible ASCII or blanks, as nearly everything is: the many tokens of a list are read so."""
+    return value.isascii() and value.isprintable()
+
+
+def flag(value: Any, what: str) -> bool:
+    """Return a JSON true or false; none at all is false."""
+    if value is None:
+        return False
+    if not isinstance(value, bool):
+        raise malformed(what)
+    return value
+
+
+def amount(value: Any, what: str) -> int:
+    """Return base units from a string of decimal digits or a JSON integer: 0 to 2^256 - 1."""
+    if isinstance(value, str) and _DECIMAL_DIGITS.fullmatch(value):
+        return _uint256(int(value), what)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _uint256(value, what)
+    raise malformed(what)
+
+
+def quantity(value: Any, what: str) -> int:
+    """Return an integer from 0x hex, leading zeros or not, or as `amount` does."""
+    if isinstance(value, str) and _HEX_QUANTITY.fullmatch(value):
+        return _uint256(int(value, 16), what)
+    return amount(value, what)
+
+
+def _uint256(number: int, what: str) -> int:
+    if not 0 <= number <= UINT256_MAX:
+        raise malformed(what)
+    return number
+
+
+def data_bytes(value: Any, what: str, *, most: int) -> bytes:
+    """Return the bytes of a 0x hex text, `most` at most."""
+    if not isinstance(value, str) or len(value) > 2 + 2 * most or not _HEX_DATA.fullmatch(value):
+        raise malformed(what)
+    return bytes.fromhex(value[2:])
+
+
+def bytes32(value: Any, what: str) -> bytes:
+    """Return exactly 32 bytes from 0x hex."""
+    found = data_bytes(value, what, most=32)
+    if len(found) != 32:
+        raise malformed(what)
+    return found
+
+
+def whole(value: Any, what: str, *, most: int) -> int:
+    """Return a JSON integer from 0 to `most`."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
+        raise malformed(what)
+    return value
+
+
+def chain_id(value: Any, what: str = "chain id") -> int:
+    """Return a chain id that can stand in the catalogue."""
+    found = whole(value, what, most=LARGEST_CHAIN_ID)
+    if not found:
+        raise malformed(what)
+    return found
+
+
+def seconds(value: Any, what: str, *, most: int) -> int | None:
+    """Return a duration in whole seconds, rounded up and cut at `most`; None where none is told."""
+    if value is None:
+        return None
+    if not isinstance(value, int | Decimal) or isinstance(value, bool) or not value >= 0:
+        raise malformed(what)
+    # Compared before it is converted: 1e999999 has a million digits.
+    return most if value > most else math.ceil(value)
+
+
+def dollars(value: Any, what: str) -> Decimal | None:
+    """Return an amount of US dollars from a decimal string or a JSON number; None where none is told."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, int | Decimal) and not isinstance(value, bool):
+        if not 0 <= value < _MOST_DOLLARS:
+            raise malformed(what)
+        value = f"{Decimal(value):.18f}" if isinstance(value, Decimal) else str(value)
+    if not isinstance(value, str) or not _DOLLARS.fullmatch(value):
+        raise malformed(what)
+    return Decimal(value)
+
+
+def kind_of_chain(address: str) -> ChainType:
+    """Return the family of chains that an address is of, by its looks."""
+    return ChainType.EVM if address[:2] in ("0x", "0X") else ChainType.SOLANA
+
+
+def account(value: Any, what: str) -> str:
+    """Return an account's address in its canonical form: EIP-55 checksum, or base58."""
+    spelled = text(value, what, most=64)
+    try:
+        return normalise_address(kind_of_chain(spelled), spelled)
+    except AddressError:
+        raise malformed(what) from None
+
+
+def token(value: Any, what: str) -> str:
+    """Return a token's address in its canonical form, empty for the native coin in any of its spellings."""
+    spelled = text(value, what, most=64)
+    return "" if spelled.lower() in _NATIVE else account(spelled, what)
+
+
+def native_coin(of_account: str) -> str:
+    """Return how providers spell the native coin of the chain that this account is on."""
+    return EVM_NATIVE if kind_of_chain(of_account) == ChainType.EVM else SOLANA_NATIVE
+
+
+def transaction_hash(value: Any, what: str) -> str:
+    """Return a transaction's hash in its canonical form: lower-case 0x hex, or base58."""
+    spelled = text(value, what, most=100)
+    try:
+        return normalise_transaction_hash(kind_of_chain(spelled), spelled)
+    except HashError:
+        raise malformed(what) from None
+
+
+def web_address(value: Any, *, most: int = 500) -> str | None:
+    """Return an https address as it may stand in a link, or None; never refuses."""
+    if not isinstance(value, str) or len(value) > most or not _HTTPS.fullmatch(value):
+        return None
+    return value

@@ -1,0 +1,355 @@
+"""Relay's quotes turned into offers. Sources: Relay's API reference and recorded answers.
+
+Relay has the customer deposit for an order of its settlement protocol. What is read here is what the answer says of the
+way, and it has to agree with the order, whose hash is the id that the deposit names. Whatever it leaves out of what we
+need, or says in two ways, is no usable answer (ProviderDown); an answer that asks for anything but one deposit after an
+approval, or whose deposit is not for the order that it shows, is no offer (NoOffer).
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chains.client import EvmCall, SolanaInstruction, SolanaInstructions
+from chains.models import ChainType
+from payments.providers import reading
+from payments.providers.base import Fee, NoOffer, NoOfferCode, Offer, ProviderDown, Side, Tool
+from payments.providers.calldata import DepositCall, Unreadable, read_call
+from payments.providers.relay.chains import chain_named, chain_numbered
+from payments.providers.relay.orders import SOLVERS, OrderUnknown, RelayOrder, bytes_of, read_order
+
+logger = logging.getLogger(__name__)
+
+PROVIDER = "relay"
+LONGEST_DURATION = 30 * 24 * 3600
+# An order has to outlive the reading of the quote, the signing, and the mining of the deposit.
+SHORTEST_ORDER_SECONDS = 300
+_APPROVE = bytes.fromhex("095ea7b3")  # approve(address,uint256)
+_APPROVE_BYTES = 4 + 2 * 32
+# Relay's depository on Solana: deposit_native and deposit_token, each followed by the amount (u64) and the order's id.
+_SOLANA_DEPOSITS = (bytes.fromhex("0d9e0ddf5fd51c06"), bytes.fromhex("0b9c60da27a3b413"))
+_SOLANA_DEPOSIT_BYTES = 8 + 8 + 32
+_MOST_CALL_BYTES = 64 * 1024
+_MOST_GAS = 10**9
+_MOST_STEPS = 10
+_MOST_INSTRUCTIONS = 40
+_MOST_ACCOUNTS = 256
+_MOST_TABLES = 32
+_LONGEST_NAME = 60
+_APPROVAL_STEPS = ("approve", "approval")
+_DEPOSIT_STEP = "deposit"
+# What Relay takes on the way; all of it is part of the amount to pay.
+_FEES = {
+    "relayerGas": "Network fee at the destination",
+    "relayerService": "Relay's fee",
+    "app": "Service fee",
+}
+
+Json = Mapping[str, Any]
+
+
+def offer_from(body: Any, *, now: float) -> Offer:
+    """Return the offer in a quote; `now` is Unix time in seconds. Raises ProviderDown and NoOffer."""
+    said = reading.members(body, "quote")
+    details = reading.members(said.get("details"), "details")
+    sent, received = _currency(details, "currencyIn"), _currency(details, "currencyOut")
+    source = _side(sent, details.get("sender"), "sender")
+    target = _side(received, details.get("recipient"), "recipient")
+    amount_in = reading.amount(sent.get("amount"), "amount to pay")
+    approvals, deposit, request_id = _steps(said.get("steps"))
+    order = _order(said, now)
+    _demand_agreement(order, source, target, amount_in)
+    action, chain_id = _action(deposit, source, order, amount_in)
+    return Offer(
+        provider=PROVIDER,
+        quote_id="0x" + request_id.hex(),
+        bound_by=order.id,
+        source=source,
+        target=target,
+        amount_in=amount_in,
+        amount_out=reading.amount(received.get("amount"), "amount to receive"),
+        amount_out_min=min(
+            reading.amount(received.get("minimumAmount"), "least amount to receive"), order.minimum
+        ),
+        action=action,
+        action_chain_id=chain_id,
+        spender=_spender(approvals, action, source),
+        must_reset_approval=any(_approved(approval)[2] == 0 for approval in approvals),
+        duration_seconds=reading.seconds(details.get("timeEstimate"), "duration", most=LONGEST_DURATION),
+        fees=tuple(_fees(said.get("fees"))),
+        gas=tuple(_gas(said.get("fees"))),
+        usd_in=reading.dollars(sent.get("amountUsd"), "value to pay"),
+        usd_out=reading.dollars(received.get("amountUsd"), "value to receive"),
+        tools=_tools(details.get("route")),
+        tracking={
+            "request_id": "0x" + request_id.hex(),
+            "from_chain": source.chain_id,
+            "to_chain": target.chain_id,
+            "to_token": target.token,
+        },
+    )
+
+
+def _currency(details: Json, name: str) -> Json:
+    return reading.members(details.get(name), name)
+
+
+def _side(money: Json, account: Any, whose: str) -> Side:
+    currency = reading.members(money.get("currency"), "currency")
+    return Side(
+        chain_numbered(currency.get("chainId"), "chain"),
+        reading.token(currency.get("address"), "currency"),
+        reading.account(account, whose),
+    )
+
+
+# --- the steps ----------------------------------------------------------------------------------------------------
+
+
+def _steps(steps: Any) -> tuple[list[Json], Json, bytes]:
+    """Return what the approvals and the one deposit hold, and the request's id; nothing else may be asked for."""
+    approvals: list[Json] = []
+    deposits: list[Json] = []
+    request_ids: set[bytes] = set()
+    for step in (reading.members(one, "step") for one in reading.items(steps, "steps", most=_MOST_STEPS)):
+        held = [_data(item) for item in reading.items(step.get("items"), "items", most=_MOST_STEPS)]
+        if not held:
+            continue
+        request_ids.add(reading.bytes32(step.get("requestId"), "request id"))
+        if step.get("kind") != "transaction":
+            raise _refused("it asks for something else than a transaction")
+        if step.get("id") in _APPROVAL_STEPS:
+            approvals += held
+        elif step.get("id") == _DEPOSIT_STEP:
+            deposits += held
+        else:
+            raise _refused("it asks for a step that is neither an approval nor a deposit")
+    if len(deposits) != 1:
+        raise _refused(f"it asks for {len(deposits)} deposits")
+    if len(request_ids) != 1:
+        raise reading.malformed("request id")
+    return approvals, deposits[0], request_ids.pop()
+
+
+def _data(item: Any) -> Json:
+    return reading.members(reading.members(item, "item").get("data"), "item's data")
+
+
+def _action(
+    said: Json, source: Side, order: RelayOrder, amount_in: int
+) -> tuple[EvmCall | SolanaInstructions, int]:
+    """Return what the wallet is to sign, and the chain that it is for."""
+    if reading.kind_of_chain(source.account) == ChainType.SOLANA:
+        return _instructions(said, order, amount_in), source.chain_id
+    _demand_same(reading.account(said.get("from"), "sender"), source.account, "the sender")
+    gas = reading.quantity(said["gas"], "gas limit") if said.get("gas") is not None else None
+    call = EvmCall(
+        to=reading.account(said.get("to"), "contract to call"),
+        data=reading.data_bytes(said.get("data"), "call data", most=_MOST_CALL_BYTES),
+        value=reading.quantity(said["value"], "value") if said.get("value") is not None else 0,
+        gas=gas if gas is None or 0 < gas <= _MOST_GAS else None,
+    )
+    try:
+        known = read_call(call.data, order.id)
+    except Unreadable:
+        raise reading.malformed("call data") from None
+    if not isinstance(known, DepositCall) or known.order_id != order.id:
+        raise _refused("its transaction does not deposit for its order")
+    return call, chain_numbered(said.get("chainId"), "transaction's chain")
+
+
+def _instructions(said: Json, order: RelayOrder, amount_in: int) -> SolanaInstructions:
+    listed = reading.items(said.get("instructions"), "instructions", most=_MOST_INSTRUCTIONS)
+    tables = reading.items(said.get("addressLookupTableAddresses"), "lookup tables", most=_MOST_TABLES)
+    action = SolanaInstructions(
+        tuple(_instruction(reading.members(one, "instruction")) for one in listed),
+        tuple(reading.account(table, "lookup table") for table in tables),
+    )
+    deposits = [one for one in action.instructions if one.data[:8] in _SOLANA_DEPOSITS]
+    if len(deposits) != 1 or len(deposits[0].data) != _SOLANA_DEPOSIT_BYTES:
+        raise _refused("its transaction does not make one deposit")
+    amount, order_id = int.from_bytes(deposits[0].data[8:16], "little"), deposits[0].data[16:]
+    if order_id != order.id or amount != amount_in:
+        raise _refused("its transaction does not deposit for its order")
+    return action
+
+
+def _instruction(said: Json) -> SolanaInstruction:
+    keys = reading.items(said.get("keys"), "accounts", most=_MOST_ACCOUNTS)
+    # Data comes as hex without 0x.
+    data = reading.data_bytes(f"0x{said.get('data', '')}", "instruction's data", most=_MOST_CALL_BYTES)
+    return SolanaInstruction(
+        _address(said.get("programId")), tuple(_key(reading.members(key, "account")) for key in keys), data
+    )
+
+
+def _key(said: Json) -> tuple[str, bool, bool]:
+    return (
+        _address(said.get("pubkey")),
+        reading.flag(said.get("isSigner"), "signer"),
+        reading.flag(said.get("isWritable"), "writable"),
+    )
+
+
+def _address(written: Any) -> str:
+    """Return an account of an instruction, the System Program among them."""
+    spelled = reading.text(written, "account", most=64)
+    return spelled if spelled == reading.SOLANA_NATIVE else reading.account(spelled, "account")
+
+
+def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source: Side) -> str | None:
+    """Return whom the approval must name: the contract of the deposit, and nobody else may be named by Relay."""
+    if isinstance(action, SolanaInstructions) or source.token == "":
+        if approvals:
+            raise _refused("it asks for an approval where none is needed")
+        return None
+    for approval in approvals:
+        token, spender, _ = _approved(approval)
+        if (token, spender) != (source.token, action.to):
+            raise _refused("it wants somebody approved who is not where the deposit goes")
+    return action.to
+
+
+def _approved(said: Json) -> tuple[str, str, int]:
+    """Return an approval's token, spender and amount. The amount is Relay's wish; ours is always the exact one."""
+    data = reading.data_bytes(said.get("data"), "approval", most=_MOST_CALL_BYTES)
+    if data[:4] != _APPROVE or len(data) != _APPROVE_BYTES:
+        raise _refused("its approval is none")
+    spender = reading.account("0x" + data[16:36].hex(), "spender")
+    return reading.account(said.get("to"), "approved token"), spender, int.from_bytes(data[36:])
+
+
+# --- the order ----------------------------------------------------------------------------------------------------
+
+
+def _order(said: Json, now: float) -> RelayOrder:
+    """Return the order that the quote is for, its id checked against its content. Raises NoOffer and ProviderDown."""
+    protocol = said.get("protocol")
+    second = protocol.get("v2") if isinstance(protocol, dict) else None
+    if not isinstance(second, dict) or second.get("orderData") is None:
+        raise _refused("it shows no order")
+    try:
+        order = read_order(second["orderData"])
+    except OrderUnknown as unknown:
+        raise _refused(str(unknown)) from unknown
+    if order.id != reading.bytes32(second.get("orderId"), "order's id"):
+        raise _refused("its order has another id than it says")
+    if order.solver not in SOLVERS:
+        raise _refused("its order is for a solver that is not Relay's")
+    if order.calls_out:
+        raise _refused("its order makes calls at the destination")
+    if order.deadline < now + SHORTEST_ORDER_SECONDS:
+        raise _refused("its order ends too soon")
+    return order
+
+
+def _demand_agreement(order: RelayOrder, source: Side, target: Side, amount_in: int) -> None:
+    """Raise unless the order and the rest of the answer tell the same, and a refund goes to those two alone."""
+    _demand_same(chain_named(order.source_chain), source.chain_id, "the chain to pay on")
+    _demand_same(order.source_currency, _currency_bytes(source), "the token to pay")
+    _demand_same(order.source_amount, amount_in, "the amount to pay")
+    _demand_same(chain_named(order.target_chain), target.chain_id, "the destination's chain")
+    _demand_same(order.target_currency, _currency_bytes(target), "the token to receive")
+    _demand_same(order.recipient, bytes_of(target.account), "the recipient")
+    if not order.refunded <= {bytes_of(source.account), bytes_of(target.account)}:
+        raise _refused("its order refunds somebody else")
+
+
+def _currency_bytes(side: Side) -> bytes:
+    return bytes_of(side.token or reading.native_coin(side.account))
+
+
+def _demand_same(one: object, other: object, what: str) -> None:
+    if one != other:
+        raise ProviderDown(f"the answer tells two of {what}")
+
+
+def _refused(why: str) -> NoOffer:
+    logger.warning("an offer of Relay's was refused: %s", why)
+    return NoOffer(NoOfferCode.ROUTE_REFUSED)
+
+
+# --- what it costs and goes through -------------------------------------------------------------------------------
+
+
+def _fees(fees: Any) -> Iterator[Fee]:
+    for key, name in _FEES.items():
+        fee = _fee(fees, key, name, included=True)
+        if fee and fee.amount:
+            yield fee
+
+
+def _gas(fees: Any) -> Iterator[Fee]:
+    fee = _fee(fees, "gas", "Network fee", included=False)
+    if fee:
+        yield fee
+
+
+def _fee(fees: Any, key: str, name: str, *, included: bool) -> Fee | None:
+    """Return one of the fees, None where it makes no sense: they are for people to see, and checked nowhere."""
+    try:
+        said = reading.members(reading.members(fees, "fees").get(key), "fee")
+        currency = reading.members(said.get("currency"), "fee's currency")
+        return Fee(
+            name=name,
+            symbol=reading.shown(currency.get("symbol"), most=_LONGEST_NAME),
+            decimals=reading.whole(currency.get("decimals"), "decimals", most=reading.MOST_DECIMALS),
+            chain_id=chain_numbered(currency.get("chainId"), "fee's chain"),
+            token=reading.token(currency.get("address"), "fee's currency"),
+            amount=reading.amount(said.get("amount"), "fee"),
+            usd=reading.dollars(said.get("amountUsd"), "fee's value"),
+            included=included,
+        )
+    except ProviderDown:
+        return None
+
+
+def _tools(route: Any) -> tuple[Tool, ...]:
+    """Return Relay, and the exchange that it uses at the destination, where it names one."""
+    destination = route.get("destination") if isinstance(route, dict) else None
+    router = destination.get("router") if isinstance(destination, dict) else None
+    name = reading.shown(router, most=_LONGEST_NAME)
+    tools = (Tool(PROVIDER, "Relay"),)
+    return tools if name in ("", PROVIDER) else (*tools, Tool(name, name))
+
+
+# --- why there is none --------------------------------------------------------------------------------------------
+
+# What Relay documents as its answer, rather than its trouble: "Handling Quote Errors".
+_NO_OFFERS = {
+    "AMOUNT_TOO_LOW": NoOfferCode.AMOUNT_TOO_LOW,
+    "SWAP_IMPACT_TOO_HIGH": NoOfferCode.FEES_TOO_HIGH,
+    "INSUFFICIENT_LIQUIDITY": NoOfferCode.NO_LIQUIDITY,
+    **dict.fromkeys(
+        (
+            "CHAIN_DISABLED",
+            "INSUFFICIENT_FUNDS",
+            "INVALID_ADDRESS",
+            "INVALID_INPUT_CURRENCY",
+            "INVALID_OUTPUT_CURRENCY",
+            "INVALID_RECIPIENT",
+            "NO_INTERNAL_SWAP_ROUTES_FOUND",
+            "NO_QUOTES",
+            "NO_SWAP_ROUTES_FOUND",
+            "ROUTE_TEMPORARILY_RESTRICTED",
+            "SANCTIONED_CURRENCY",
+            "SANCTIONED_WALLET_ADDRESS",
+            "SOLANA_TX_TOO_LARGE",
+            "UNSUPPORTED_CHAIN",
+            "UNSUPPORTED_CURRENCY",
+            "UNSUPPORTED_EXECUTION_TYPE",
+            "UNSUPPORTED_ROUTE",
+            "USER_RECIPIENT_MISMATCH",
+        ),
+        NoOfferCode.NO_ROUTE,
+    ),
+}
+
+
+def no_offer_from(status: int, body: Any) -> NoOffer | ProviderDown:
+    """Return what a refusal to quote (HTTP 4xx) means; one that is not known to be an answer is none."""
+    code = body.get("errorCode") if isinstance(body, dict) else None
+    if isinstance(code, str) and code in _NO_OFFERS:
+        return NoOffer(_NO_OFFERS[code])
+    told = reading.shown(code, most=reading.LONGEST_WORD) or "no code"
+    return ProviderDown(f"Relay refused to quote with HTTP {status}: {told}")

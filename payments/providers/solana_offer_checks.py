@@ -1,0 +1,89 @@
+"""May this Solana transaction of a provider's be signed? Pure checks over its instructions.
+
+It has to be the payer's alone to sign, call a program that the catalogue pins and tell it the quote's id, and take from
+the payer by its own words no more than was offered. What the pinned programs do within is tried by our own node when
+the transaction is built (`chains.families.solana.vetting.balance_changes`).
+"""
+
+from collections.abc import Collection
+
+from eth_utils.address import is_address
+from solders.pubkey import Pubkey
+
+from chains.client import SolanaInstructions, SolanaTransaction
+from chains.families.solana.accounts import WRAPPED_SOL
+from chains.families.solana.vetting.balance_changes import RENT_ALLOWANCE
+from chains.families.solana.vetting.debits import Taking, TakingKind, takings
+from chains.families.solana.vetting.messages import (
+    MessageInstruction,
+    SolanaMessage,
+    message_of,
+    read_message,
+    rests_on_nonce,
+)
+from payments.providers.base import Offer
+
+SolanaAction = SolanaTransaction | SolanaInstructions
+_ID_PREFIX_BYTES = 8
+
+
+def problem_of(action: SolanaAction, offer: Offer, extra_native: int, routers: Collection[str]) -> str | None:
+    """Return why the action must not be signed, or None. `extra_native` lamports are to be paid on top."""
+    payer = offer.source.account
+    try:
+        message = _message(action, payer)
+    except ValueError:
+        return "its transaction is malformed"
+    if message.fee_payer != payer or message.missing != (payer,):
+        return "its transaction is not the payer's alone to sign"
+    if rests_on_nonce(message):
+        return "its transaction could be sent at any later time"
+    pinned = _calls_of(message, routers)
+    if not pinned:
+        return "its transaction calls no program that the catalogue pins"
+    if not any(offer.bound_by[:_ID_PREFIX_BYTES] in call.data for call in pinned):
+        return "its transaction does not carry its id"
+    return _excess(takings(message, payer), offer, extra_native, routers)
+
+
+def names_receiver(action: SolanaAction, receiver: str, payer: str, routers: Collection[str]) -> bool:
+    """Return whether a call of a pinned program is told the receiver, in its data or among its accounts."""
+    named = bytes.fromhex(receiver[2:]) if is_address(receiver) else bytes(Pubkey.from_string(receiver))
+    calls = _calls_of(_message(action, payer), routers)
+    return any(named in call.data or call.names(receiver) for call in calls)
+
+
+def _message(action: SolanaAction, payer: str) -> SolanaMessage:
+    if isinstance(action, SolanaTransaction):
+        return read_message(action.serialized)
+    return message_of(action, payer)
+
+
+def _calls_of(message: SolanaMessage, routers: Collection[str]) -> list[MessageInstruction]:
+    return [call for call in message.instructions if call.program in routers]
+
+
+def _excess(found: list[Taking], offer: Offer, extra_native: int, routers: Collection[str]) -> str | None:
+    """Return what is taken beyond the offer, or None; pinned programs may be handed the wallet's signature."""
+    is_native = offer.source.token == ""
+    own_coins, tokens = (offer.amount_in, 0) if is_native else (0, offer.amount_in)
+    native = own_coins + extra_native + RENT_ALLOWANCE
+    wrapped = own_coins + extra_native  # what is wrapped first, and so stands among the lamports as well
+    for taking in found:
+        is_own_token = taking.mint in (None, offer.source.token)
+        match taking.kind:
+            case TakingKind.UNKNOWN if taking.program in routers:
+                continue
+            case TakingKind.LAMPORTS if taking.amount is not None:
+                native -= taking.amount
+            case TakingKind.TOKENS if taking.amount is not None and is_own_token and not is_native:
+                tokens -= taking.amount
+            case TakingKind.TOKENS if taking.amount is not None and taking.mint == WRAPPED_SOL:
+                wrapped -= taking.amount
+            case _:
+                return f"its transaction may do more than pay ({taking.what} of {taking.program})"
+    if native < 0 or wrapped < 0:
+        return "its transaction takes more SOL than it says"
+    if tokens < 0:
+        return "its transaction takes more of the token than it says"
+    return None

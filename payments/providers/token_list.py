@@ -1,0 +1,308 @@
+"""The tokens that routing providers know, with their prices: kept at hand, since asking for them takes seconds.
+
+The lists lie in the cache, where all processes share them, and unpacked in each process's memory. One that is older
+than FRESH_SECONDS is asked for anew behind the caller's back, by one process at a time, and serves until that has
+worked or it is a day old. Nothing here raises: where no list can be had there are no tokens and no prices, and the log
+says why. Prices are for people's eyes and never decide what is owed.
+"""
+
+import json
+import logging
+import threading
+import time
+import zlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from typing import Any
+
+from django.core.cache import cache
+from redis import RedisError
+
+from chains.models import Chain
+from payments.providers.base import ListedToken, ProviderDown, RoutingProvider
+from payments.providers.registry import providers_in_order
+
+logger = logging.getLogger(__name__)
+
+FRESH_SECONDS = 600.0
+KEPT_SECONDS = 24 * 3600
+PATIENCE_SECONDS = 3.0
+ANOTHER_TRY_SECONDS = 30.0
+MOST_TOKENS = 5000
+_CACHE_PAUSE_SECONDS = 5.0
+_CENT = Decimal("0.01")
+
+Place = tuple[str, int]
+"""Whose list, and of which chain."""
+
+
+def keep_fresh() -> None:
+    """Begin to ask for lists that will soon be old, so that no customer finds them so. Returns at once."""
+    chain_ids = frozenset(Chain.objects.filter(is_active=True).values_list("pk", flat=True))
+    if chain_ids:
+        _shelf.begin_to_renew(providers_in_order(), chain_ids)
+
+
+def listed_tokens(chain_ids: Sequence[int]) -> list[ListedToken]:
+    """Return what the providers list on these chains, each token once: the first provider's word counts.
+
+    Answers from what is at hand; only where there is nothing yet it waits, PATIENCE_SECONDS at the most.
+    """
+    return [token for listed in _merged(chain_ids).values() for token in listed.values()]
+
+
+def listed_token(chain_id: int, token: str) -> ListedToken | None:
+    """Return one token's entry ("" the native coin), None where no list has it."""
+    return _merged([chain_id])[chain_id].get(token)
+
+
+def price(chain_id: int, token: str) -> Decimal | None:
+    """Return what one whole token is worth in US dollars, None where that is not known."""
+    listed = listed_token(chain_id, token)
+    return listed.usd if listed else None
+
+
+def usd_value(chain_id: int, token: str, amount: int, decimals: int) -> Decimal | None:
+    """Return what `amount` base units of a token with so many decimals are worth, in dollars and whole cents."""
+    usd = price(chain_id, token)
+    if usd is None:
+        return None
+    with localcontext(prec=200):
+        return (usd * amount).scaleb(-decimals).quantize(_CENT, ROUND_HALF_UP)
+
+
+def _merged(chain_ids: Sequence[int]) -> dict[int, Mapping[str, ListedToken]]:
+    """Return each chain's tokens by address: the first provider's, then what the others know beyond it."""
+    providers = providers_in_order()
+    held = _shelf.lists(providers, frozenset(chain_ids))
+    merged: dict[int, Mapping[str, ListedToken]] = {}
+    for chain_id in chain_ids:
+        lists = [held.get((provider.key, chain_id), {}) for provider in providers]
+        merged[chain_id] = _joined([listed for listed in lists if listed])
+    return merged
+
+
+def _joined(lists: Sequence[Mapping[str, ListedToken]]) -> Mapping[str, ListedToken]:
+    if len(lists) < 2:
+        return lists[0] if lists else {}
+    joined: dict[str, ListedToken] = {}
+    for listed in lists:
+        for address, token in listed.items():
+            if address not in joined or (joined[address].usd is None and token.usd is not None):
+                joined[address] = token
+    return joined
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """One list as this process holds it; `made_at` (Unix time) tells whether the cache has a newer one."""
+
+    made_at: float
+    tokens: Mapping[str, ListedToken]
+
+
+@dataclass(frozen=True)
+class _Refresh:
+    job: Future[None]
+    waited_for_until: float
+
+
+class _Shelf:
+    """The lists in this process's memory, in step with the cache; threads share it."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Place, _Kept] = {}
+        self._running: dict[str, _Refresh] = {}
+        self._tried_at: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="token-lists")
+
+    def lists(
+        self, providers: Sequence[RoutingProvider], chain_ids: frozenset[int]
+    ) -> dict[Place, Mapping[str, ListedToken]]:
+        """Return what each provider lists on each chain, as far as it is at hand."""
+        places = [(provider.key, chain_id) for provider in providers for chain_id in chain_ids]
+        held = self._at_hand(places)
+        for provider in providers:
+            age = self._age_of_oldest(held, provider, chain_ids)
+            if age >= FRESH_SECONDS:
+                refresh = self._refresh(provider, chain_ids)
+                # Whoever has an older list is served from it at once.
+                if refresh and age == float("inf"):
+                    _wait(refresh)
+                    held |= self._at_hand(places)
+        return {place: kept.tokens for place, kept in held.items()}
+
+    def begin_to_renew(self, providers: Sequence[RoutingProvider], chain_ids: frozenset[int]) -> None:
+        """Have each provider asked whose lists have done half of their time."""
+        held = self._at_hand([(provider.key, chain_id) for provider in providers for chain_id in chain_ids])
+        for provider in providers:
+            if self._age_of_oldest(held, provider, chain_ids) >= FRESH_SECONDS / 2:
+                self._refresh(provider, chain_ids)
+
+    def _age_of_oldest(
+        self, held: Mapping[Place, _Kept], provider: RoutingProvider, chain_ids: frozenset[int]
+    ) -> float:
+        ages = (self._age(held.get((provider.key, chain_id))) for chain_id in chain_ids)
+        return max(ages, default=0.0)
+
+    def _age(self, kept: _Kept | None) -> float:
+        return float("inf") if kept is None else max(time.time() - kept.made_at, 0.0)
+
+    def _at_hand(self, places: Collection[Place]) -> dict[Place, _Kept]:
+        """Return what the cache has of these lists, unpacked once; without the cache what this process remembers."""
+        made = _cache.times(places)
+        if made is not None:
+            self._kept |= _cache.lists([place for place, at in made.items() if not self._has(place, at)])
+        found = {
+            place: self._kept[place] for place in (places if made is None else made) if place in self._kept
+        }
+        return {place: kept for place, kept in found.items() if self._age(kept) < KEPT_SECONDS}
+
+    def _has(self, place: Place, made_at: float) -> bool:
+        return place in self._kept and self._kept[place].made_at == made_at
+
+    def _refresh(self, provider: RoutingProvider, chain_ids: frozenset[int]) -> _Refresh | None:
+        """Have the provider's lists asked for, unless that was tried a moment ago; return the attempt under way."""
+        with self._lock:
+            running = self._running.get(provider.key)
+            if running and not running.job.done():
+                return running
+            now = time.monotonic()
+            tried_at = self._tried_at.get(provider.key)
+            if tried_at is not None and now - tried_at < ANOTHER_TRY_SECONDS and not _cache.is_there():
+                return None
+            if not _cache.may_ask(provider.key):
+                return None
+            self._tried_at[provider.key] = now
+            chains = chain_ids | frozenset(Chain.objects.filter(is_active=True).values_list("pk", flat=True))
+            job = self._threads.submit(self._ask, provider, chains)
+            self._running[provider.key] = _Refresh(job, now + PATIENCE_SECONDS)
+            return self._running[provider.key]
+
+    def _ask(self, provider: RoutingProvider, chain_ids: frozenset[int]) -> None:
+        try:
+            tokens = provider.tokens(sorted(chain_ids))
+        except ProviderDown as error:
+            logger.warning("the token lists of %s could not be had: %s", provider.key, error)
+            return
+        except Exception:
+            logger.exception("the token lists of %s could not be had", provider.key)
+            return
+        made_at = time.time()
+        lists = {
+            (provider.key, chain_id): _Kept(made_at, _first_ones(tokens, chain_id)) for chain_id in chain_ids
+        }
+        self._kept |= lists
+        self._tried_at.pop(provider.key, None)
+        _cache.keep(lists)
+        _cache.may_ask_again(provider.key)
+
+
+def _first_ones(tokens: Iterable[ListedToken], chain_id: int) -> dict[str, ListedToken]:
+    of_chain: dict[str, ListedToken] = {}
+    for token in tokens:
+        if token.chain_id == chain_id and len(of_chain) < MOST_TOKENS:
+            of_chain.setdefault(token.token, token)
+    return of_chain
+
+
+def _wait(refresh: _Refresh) -> None:
+    """Wait for the lists, but in all no longer than PATIENCE_SECONDS from when they were asked for."""
+    with suppress(FutureTimeout):
+        refresh.job.result(timeout=max(refresh.waited_for_until - time.monotonic(), 0.0))
+
+
+class _Cache:
+    """The lists in Redis. Where that does not answer it is left alone for a moment, and `None` says so."""
+
+    def __init__(self) -> None:
+        self._asked_again_at = 0.0
+
+    def is_there(self) -> bool:
+        """Whether Redis answered when it was last asked."""
+        return time.monotonic() >= self._asked_again_at
+
+    def times(self, places: Collection[Place]) -> dict[Place, float] | None:
+        """Return when each of the lists that there are was made."""
+        found = self._ask(lambda: cache.get_many([_key(place, "at") for place in places]))
+        if found is None:
+            return None
+        return {place: found[_key(place, "at")] for place in places if _key(place, "at") in found}
+
+    def lists(self, places: Collection[Place]) -> dict[Place, _Kept]:
+        """Return these lists, as far as they are there."""
+        if not places:
+            return {}
+        found = self._ask(lambda: cache.get_many([_key(place, "tokens") for place in places])) or {}
+        return {
+            place: _unpacked(found[_key(place, "tokens")], place[1])
+            for place in places
+            if _key(place, "tokens") in found
+        }
+
+    def keep(self, lists: Mapping[Place, _Kept]) -> None:
+        """Put these lists there, each with its time after it."""
+        packed = {_key(place, "tokens"): _packed(kept) for place, kept in lists.items()}
+        times = {_key(place, "at"): kept.made_at for place, kept in lists.items()}
+        self._ask(lambda: cache.set_many(packed, KEPT_SECONDS))
+        self._ask(lambda: cache.set_many(times, KEPT_SECONDS))
+
+    def may_ask(self, provider: str) -> bool:
+        """Whether this process may ask the provider: none other is at it, nor has failed a moment ago."""
+        return self._ask(lambda: cache.add(_asking(provider), 1, ANOTHER_TRY_SECONDS)) is not False
+
+    def may_ask_again(self, provider: str) -> None:
+        """Let the next who finds a list old ask at once."""
+        self._ask(lambda: cache.delete(_asking(provider)))
+
+    def _ask(self, question: Any) -> Any:
+        if not self.is_there():
+            return None
+        try:
+            return question()
+        except RedisError as error:
+            self._asked_again_at = time.monotonic() + _CACHE_PAUSE_SECONDS
+            logger.warning("token lists are not shared: Redis does not answer (%s)", type(error).__name__)
+            return None
+
+
+def _key(place: Place, part: str) -> str:
+    provider, chain_id = place
+    return f"routing:{provider}:{chain_id}:{part}"
+
+
+def _asking(provider: str) -> str:
+    return f"routing:{provider}:asking"
+
+
+def _packed(kept: _Kept) -> bytes:
+    rows = [
+        (
+            each.token,
+            each.symbol,
+            each.name,
+            each.decimals,
+            str(each.usd) if each.usd else None,
+            each.logo_url,
+        )
+        for each in kept.tokens.values()
+    ]
+    return zlib.compress(json.dumps([kept.made_at, rows]).encode(), 1)
+
+
+def _unpacked(packed: bytes, chain_id: int) -> _Kept:
+    made_at, rows = json.loads(zlib.decompress(packed))
+    tokens = (
+        ListedToken(chain_id, token, symbol, name, decimals, Decimal(usd) if usd else None, logo_url)
+        for token, symbol, name, decimals, usd, logo_url in rows
+    )
+    return _Kept(made_at, {token.token: token for token in tokens})
+
+
+_cache = _Cache()
+_shelf = _Shelf()

@@ -1,0 +1,205 @@
+"""Creating, cancelling and expiring payment requests."""
+
+import logging
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from chains.models import Token
+from config.api.errors import ApiError, ErrorCode
+from merchants.models import Merchant
+from merchants.recipients import hold_list, recipient_problem
+from payments.models import Payment, PaymentRequest
+from payments.requests import events
+from payments.requests.fair_batches import batch_of
+from payments.requests.transitions import move_request, note_creation
+from webhooks.endpoints.configuration import ensure_secret
+
+logger = logging.getLogger(__name__)
+
+Status = PaymentRequest.Status
+
+# How long bound transactions in no block may hold a request open, counted from the first: a price is no free option.
+UNMINED_HOLD = timedelta(minutes=15)
+# The same for hashes that no node has seen.
+UNSEEN_HOLD = timedelta(minutes=2)
+# How soon a request is looked at again whose expiry a payment holds up.
+HELD_EXPIRY_PAUSE = timedelta(seconds=5)
+EXPIRY_BATCH = 200
+
+
+@dataclass(frozen=True)
+class NewRequest:
+    """A validated order for a payment request. `amount` is in base units; `lifetime` counts from now."""
+
+    token: Token
+    amount: int
+    recipient_address: str
+    lifetime: timedelta
+    references: bool | None = None
+    external_id: str | None = None
+    description: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+    redirect_url: str | None = None
+    cancel_url: str | None = None
+    webhook_url: str | None = None
+
+
+def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> PaymentRequest:
+    """Return the new, active request. Raises ApiError for a recipient that the merchant does not allow."""
+    now = timezone.now()
+    request = PaymentRequest(
+        merchant=merchant,
+        chain=order.token.chain,
+        token=order.token,
+        amount=order.amount,
+        recipient_address=order.recipient_address,
+        references=merchant.references if order.references is None else order.references,
+        external_id=order.external_id,
+        description=order.description,
+        metadata=order.metadata,
+        redirect_url=order.redirect_url,
+        cancel_url=order.cancel_url,
+        webhook_url=order.webhook_url,
+        created_at=now,
+        expires_at=now + order.lifetime,
+        expiry_check_at=now + order.lifetime,
+    )
+    with transaction.atomic():
+        # A recipient that is disallowed at this moment: either this request is there first, or it is refused.
+        hold_list(merchant)
+        problem = recipient_problem(merchant, request.chain.chain_type, request.recipient_address)
+        if problem is not None:
+            raise ApiError.of([problem])
+        if order.webhook_url:
+            ensure_secret(merchant)
+        request.save(force_insert=True)
+        note_creation(request, actor=actor)
+    return request
+
+
+def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
+    """Return the request, cancelled. Cancelling a cancelled one changes nothing.
+
+    Raises ApiError: `payment_request_not_active` for a completed or expired one, `payment_in_progress` while a payment
+    is in flight.
+    """
+    with transaction.atomic():
+        request = lock_request(request_id)
+        if request.status == Status.CANCELLED:
+            return request
+        now = timezone.now()
+        if request.status != Status.ACTIVE:
+            message = f"The payment request is {request.status}; only an active one can be cancelled."
+            raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
+        if is_held(request, now):
+            message = "A payment for this request is on its way. Wait until it has completed or failed."
+            raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
+        move_request(request, Status.CANCELLED, actor=actor, cancelled_at=now)
+    return request
+
+
+def lock_request(request_id: uuid.UUID) -> PaymentRequest:
+    """Return the request, locked until the transaction ends. Changing it or its payments begins with this."""
+    return _lockable().select_for_update(of=("self",), no_key=True).get(pk=request_id)
+
+
+def _lockable() -> QuerySet[PaymentRequest]:
+    return PaymentRequest.objects.select_related("merchant", "token", "token__chain", "chain")
+
+
+def is_held(request: PaymentRequest, now: datetime) -> bool:
+    """Whether a payment under way keeps `request` from expiring or being cancelled.
+
+    A mined and bound transaction holds it until it is decided, and so does a swap that its provider knows of, for 24
+    hours at most. A transaction that a node has seen and whose own bytes bind it holds it for 15 minutes in all. A hash
+    that no node has seen holds it for 2 minutes in all, the time until a node knows what was just sent.
+    """
+    payments = list(request.payments.all())
+    open_payments = [payment for payment in payments if payment.is_open]
+    if any(payment.is_in_flight for payment in open_payments):
+        return True
+    if any(payment.is_bound_unmined for payment in open_payments) and now < _promised_until(
+        request, payments
+    ):
+        return True
+    unseen = [payment.created_at for payment in payments if not payment.is_seen]
+    return any(not payment.is_seen for payment in open_payments) and now < _until(
+        unseen, request, UNSEEN_HOLD
+    )
+
+
+def _promised_until(request: PaymentRequest, payments: Iterable[Payment]) -> datetime:
+    """Return until when bound transactions in no block hold the request, counted from the first that there was."""
+    firsts = [payment.held_from for payment in payments if payment.held_from is not None]
+    return _until(firsts, request, UNMINED_HOLD)
+
+
+def _until(firsts: Iterable[datetime], request: PaymentRequest, hold: timedelta) -> datetime:
+    return min([*firsts, request.expires_at]) + hold
+
+
+def expire_due(now: datetime | None = None) -> int:
+    """Expire the requests whose time is over, with their event; return how many.
+
+    Held ones are looked at again. Where more are due than one batch takes, merchants take turns.
+    """
+    now = now or timezone.now()
+    due = PaymentRequest.objects.filter(status=Status.ACTIVE, expiry_check_at__lte=now, expires_at__lte=now)
+    batch = batch_of(
+        due.order_by("expiry_check_at"), EXPIRY_BATCH, merchant="merchant_id", first=("expiry_check_at",)
+    )
+    ids = list(batch.values_list("pk", flat=True)[:EXPIRY_BATCH])
+    return sum(_expired_alone(request_id, now) for request_id in ids)
+
+
+def _expired_alone(request_id: uuid.UUID, now: datetime) -> bool:
+    """Expire one request; its trouble, if it has any, must not keep the others from expiring."""
+    try:
+        return _expire(request_id, now)
+    except Exception:
+        logger.exception("request %s could not be expired", request_id)
+        return False
+
+
+def _expire(request_id: uuid.UUID, now: datetime) -> bool:
+    with transaction.atomic():
+        # A locked request is being paid, cancelled or expired by somebody else; the next sweep sees what came of it.
+        free = _lockable().select_for_update(of=("self",), no_key=True, skip_locked=True)
+        request = free.filter(pk=request_id, status=Status.ACTIVE).first()
+        if request is None:
+            return False
+        if is_held(request, now):
+            PaymentRequest.objects.filter(pk=request_id).update(expiry_check_at=now + HELD_EXPIRY_PAUSE)
+            return False
+        return expire_request(request, now, actor="expiry")
+
+
+def expire_request(request: PaymentRequest, now: datetime, *, actor: str) -> bool:
+    """Expire the locked request, with its event; False unless it is active. The caller asks whether it is held."""
+    if not move_request(request, Status.EXPIRED, actor=actor, expired_at=now):
+        return False
+    events.announce_expired(request)
+    return True
+
+
+def covering_payment(request: PaymentRequest, now: datetime) -> Payment | None:
+    """Return an open payment of those that together would cover the rest, None where they don't.
+
+    Only bound ones count: mined or, for as long as they hold the request, seen by a node. Anyone can submit a hash
+    that no node knows, or a transaction that pays someone else.
+    """
+    payments = list(request.payments.select_related("quote"))
+    is_promise_good = now < _promised_until(request, payments)
+    bound = [
+        payment
+        for payment in payments
+        if payment.is_open and (payment.is_in_flight or (payment.is_bound_unmined and is_promise_good))
+    ]
+    expected = sum(payment.expected_amount for payment in bound)
+    return bound[0] if bound and expected >= request.amount_remaining else None

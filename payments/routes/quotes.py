@@ -1,0 +1,161 @@
+"""A provider's offer on its way to the customer: asked for, judged by our own rules, kept as a quote of its route."""
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.db import DataError, IntegrityError, transaction
+
+from chains.client import Action, EvmCall
+from chains.models import Chain, ChainType, Token
+from config.api.serializers import has_unsafe_characters
+from payments.models import PaymentRequest, Quote, Route
+from payments.models.route import PaymentType
+from payments.providers import actions, token_list
+from payments.providers.asking import Choice
+from payments.providers.base import Fee, Offer, Side, Wanted
+from payments.providers.offer_checks import Price, Rules, accept, extra_native
+
+logger = logging.getLogger(__name__)
+
+ROUTE_LIFETIME = timedelta(minutes=5)
+_LONGEST_NAME = 60
+_MOST_DOLLARS = 10**15
+
+
+def wanted_from(request: PaymentRequest, wallet_address: str, token: Token, *, asked_by: str = "") -> Wanted:
+    """Return what to ask a provider for: from this wallet's token exactly what remains, to the merchant's wallet.
+
+    `asked_by` is the client whose share of the provider's quota pays for it.
+    """
+    return Wanted(
+        source=Side(token.chain_id, token.contract_address, wallet_address),
+        target=Side(request.chain_id, request.token.contract_address, request.recipient_address),
+        amount=request.amount_remaining,
+        asked_by=asked_by,
+    )
+
+
+def evaluate(offer: Offer, wanted: Wanted) -> None:
+    """Raise OfferRefused unless the offer may be shown, by the catalogue's routers, our prices and the settings."""
+    chains = Chain.objects.in_bulk([wanted.source.chain_id, wanted.target.chain_id])
+    source, target = chains[wanted.source.chain_id], chains[wanted.target.chain_id]
+    tokens = {(side.chain_id, side.token) for side in (wanted.source, wanted.target)}
+    rules = Rules(
+        source_type=ChainType(source.chain_type),
+        target_type=ChainType(target.chain_type),
+        routers=frozenset(source.routers.get(offer.provider, ())),
+        most_lost=Decimal(settings.MOST_LOST_PERCENT) / 100,
+        allow_opaque=settings.ALLOW_OPAQUE_ROUTES,
+        prices=_prices({*tokens, (source.pk, "")}),
+    )
+    accept(offer, wanted, rules)
+
+
+def _prices(tokens: Iterable[tuple[int, str]]) -> dict[tuple[int, str], Price]:
+    listed = ((token, token_list.listed_token(*token)) for token in tokens)
+    return {token: Price(each.usd, each.decimals) for token, each in listed if each and each.usd is not None}
+
+
+def keep_route(request: PaymentRequest, token: Token, choice: Choice, asked_at: datetime) -> Route | None:
+    """Keep an accepted offer as a route with its first quote, both or neither; None where its id is known already."""
+    offer = choice.offer
+    route = Route(
+        request=request,
+        type=PaymentType.SWAP,
+        wallet_address=offer.source.account,
+        chain=token.chain,
+        token=token,
+        amount=offer.amount_in,
+        amount_due=choice.wanted.amount,
+        provider=offer.provider,
+        details={**details_of(offer), "tags": list(choice.tags), "order": choice.wanted.order.value},
+        created_at=asked_at,
+        expires_at=min(asked_at + ROUTE_LIFETIME, request.expires_at),
+    )
+    try:
+        with transaction.atomic():
+            route.save(force_insert=True)
+            _save_quote(route, offer, asked_at)
+    except (IntegrityError, DataError):
+        logger.exception("an offer of %s can't be kept: is its id that of an earlier one?", offer.provider)
+        return None
+    return route
+
+
+def keep_quote(route: Route, offer: Offer, asked_at: datetime) -> Quote | None:
+    """Keep an accepted offer as the route's newest quote; what its customer was shown stays. None as `keep_route`."""
+    try:
+        with transaction.atomic():
+            quote = _save_quote(route, offer, asked_at)
+    except (IntegrityError, DataError):
+        logger.exception("an offer of %s can't be kept: is its id that of an earlier one?", offer.provider)
+        return None
+    return quote
+
+
+def _save_quote(route: Route, offer: Offer, asked_at: datetime) -> Quote:
+    return Quote.objects.create(
+        route=route,
+        provider=offer.provider,
+        provider_quote_id=offer.quote_id[:200],
+        bound_by=offer.bound_by,
+        amount_in=offer.amount_in,
+        amount_out=offer.amount_out,
+        amount_out_min=offer.amount_out_min,
+        spender=offer.spender or "",
+        must_reset_approval=offer.must_reset_approval,
+        action=actions.to_json(offer.action),
+        tracking=dict(offer.tracking),
+        created_at=asked_at,
+    )
+
+
+def details_of(offer: Offer) -> dict[str, Any]:
+    """Return what people are shown of an offer, and what its transaction may take on top; amounts as strings."""
+    return {
+        "amount_out": str(offer.amount_out),
+        "amount_out_min": str(offer.amount_out_min),
+        "extra_native": str(extra_native(offer)),
+        "usd_in": _dollars(offer.usd_in),
+        "usd_out": _dollars(offer.usd_out),
+        "calls": contract_called(offer.action),
+        "spender": offer.spender,
+        "fees": [_fee(fee) for fee in offer.fees],
+        "gas": [_fee(fee) for fee in offer.gas],
+        "duration_seconds": offer.duration_seconds,
+        "tools": [{"key": _clean(tool.key), "name": _clean(tool.name)} for tool in offer.tools],
+    }
+
+
+def _fee(fee: Fee) -> dict[str, Any]:
+    return {
+        "name": _clean(fee.name),
+        "symbol": _clean(fee.symbol),
+        "decimals": fee.decimals,
+        "chain_id": fee.chain_id,
+        "token": fee.token,
+        "amount": str(fee.amount),
+        "usd": _dollars(fee.usd),
+        "included": fee.included,
+    }
+
+
+def contract_called(action: Action) -> str | None:
+    """Return the contract that the wallet's transaction calls; None on Solana, where it calls several programs."""
+    return action.to if isinstance(action, EvmCall) else None
+
+
+def _dollars(value: Decimal | None) -> str | None:
+    """Return dollars as text that is never long; None for what is none, as no price has so many digits."""
+    if value is None or not value.is_finite() or abs(value) >= _MOST_DOLLARS:
+        return None
+    return f"{value:.4f}"
+
+
+def _clean(text: str) -> str:
+    """Return a provider's word as it may stand on a page."""
+    return "" if has_unsafe_characters(text) else text[:_LONGEST_NAME]

@@ -1,0 +1,221 @@
+"""Keeping the daily figures up to date, without simulated payments. One row's lock lets one process work at a time.
+
+A request's changes are found by its history, whichever day it was created on; payments and deliveries stand on the day
+on which they ended. A day is counted as a whole and written anew, so that doing it twice changes nothing.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import connection, transaction
+from django.db.models import (
+    BigIntegerField,
+    Count,
+    Exists,
+    F,
+    Func,
+    IntegerField,
+    Min,
+    OuterRef,
+    Q,
+    Sum,
+    Value,
+)
+from django.db.models.functions import Extract, TruncDate
+from django.utils import timezone
+
+from payments.models import DailyFigures, DailyVolume, FiguresProgress, Payment, PaymentRequest, Transition
+from payments.stats.histogram import BOUNDS_MS
+from webhooks.models import Delivery
+
+# A change becomes visible at its commit, a little after the time that it carries.
+OVERLAP = timedelta(minutes=5)
+# What is caught up with in one step, and for how long one run goes on beginning further ones.
+STEP = timedelta(days=1)
+WORK_SECONDS = 15.0
+
+# Deliveries are removed after 30 days (contract 9): of a day before this, some may be gone already.
+DELIVERIES_ARE_WHOLE = timedelta(days=28)
+
+_DAY = timedelta(days=1)
+Key = Any  # a merchant's id, or None for all of them
+
+
+def keep_up(*, now: Callable[[], datetime] = timezone.now) -> int:
+    """Count anew the days that changed, then some of the past that was never counted; return how many days.
+
+    Returns 0 while somebody else is at it. All of a run is written, or nothing.
+    """
+    began = now()
+    deadline = time.monotonic() + WORK_SECONDS
+    counted = 0
+    with transaction.atomic():
+        progress = _locked_progress(began)
+        if progress is None:
+            return 0
+        while progress.seen_until < began and (counted == 0 or time.monotonic() < deadline):
+            until = min(began, progress.seen_until + STEP)
+            for day in changed_days(progress.seen_until - OVERLAP, until):
+                write_day(day, today=began.date())
+                counted += 1
+            progress.seen_until = until
+        for day in _not_counted_yet(progress.filled_from):
+            if time.monotonic() > deadline:
+                break
+            write_day(day, today=began.date())
+            progress.filled_from = day
+            counted += 1
+        progress.save(update_fields=("seen_until", "filled_from"))
+    return counted
+
+
+def rebuild(first: date, last: date) -> Iterator[date]:
+    """Count each of these days anew, the newest first, and yield it when it is written. Waits for whoever is at it."""
+    day = last
+    while day >= first:
+        with transaction.atomic():
+            now = timezone.now()
+            _locked_progress(now, wait=True)
+            write_day(day, today=now.date())
+        yield day
+        day -= _DAY
+
+
+def first_day() -> date | None:
+    """Return the day of the oldest payment request, or None where there is none."""
+    oldest: datetime | None = PaymentRequest.objects.aggregate(oldest=Min("created_at"))["oldest"]
+    return oldest.astimezone(UTC).date() if oldest else None
+
+
+def changed_days(since: datetime, until: datetime) -> list[date]:
+    """Return the days whose figures something between the two times may have changed, in order."""
+    days = {since.astimezone(UTC).date() + step * _DAY for step in range((until - since).days + 2)}
+    days = {day for day in days if day <= until.astimezone(UTC).date()}
+    # A first simulated payment takes its request out of the figures.
+    counts = Q(payment=None) | Q(payment__is_simulated=True)
+    moved = Transition.objects.filter(counts, created_at__gte=since, created_at__lte=until).order_by()
+    days.update(moved.values_list(TruncDate("request__created_at", tzinfo=UTC), flat=True).distinct())
+    return sorted(days)
+
+
+def write_day(day: date, *, today: date) -> None:
+    """Count one day and put that in the place of what stood there. Wants a transaction."""
+    figures, volumes = count_day(day)
+    if today - day >= DELIVERIES_ARE_WHOLE:
+        figures = _with_the_deliveries_of_old(day, figures)
+    DailyFigures.objects.filter(day=day).delete()
+    DailyVolume.objects.filter(day=day).delete()
+    DailyFigures.objects.bulk_create(figures, batch_size=2000)
+    DailyVolume.objects.bulk_create(volumes, batch_size=2000)
+
+
+def _with_the_deliveries_of_old(day: date, figures: list[DailyFigures]) -> list[DailyFigures]:
+    """Return the figures with the deliveries that were counted when all of them were still there."""
+    counted = {row.merchant_id: row for row in figures}
+    for before in DailyFigures.objects.filter(day=day):
+        row = counted.setdefault(before.merchant_id, DailyFigures(day=day, merchant_id=before.merchant_id))
+        row.deliveries_delivered = max(row.deliveries_delivered, before.deliveries_delivered)
+        row.deliveries_failed = max(row.deliveries_failed, before.deliveries_failed)
+    return list(counted.values())
+
+
+def count_day(day: date) -> tuple[list[DailyFigures], list[DailyVolume]]:
+    """Return one day's figures, for each merchant with any and for all together; nothing is written."""
+    start = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    end = start + _DAY
+    figures: dict[Key, dict[str, Any]] = defaultdict(dict)
+    times: dict[Key, list[int]] = {}
+    for merchant, counts in (*_requests(start, end), *_deliveries(start, end)):
+        for key in (merchant, None):
+            for name, count in counts.items():
+                figures[key][name] = figures[key].get(name, 0) + count
+    for merchant, step, count in _confirmation_times(start, end):
+        for key in (merchant, None):
+            times.setdefault(key, [0] * (len(BOUNDS_MS) + 1))[step] += count
+    for key, counted in times.items():
+        figures[key]["confirmation_times"] = counted
+    rows = [DailyFigures(day=day, merchant_id=key, **values) for key, values in figures.items()]
+    return rows, _volumes(day, start, end)
+
+
+def _requests(start: datetime, end: datetime) -> Iterator[tuple[Key, dict[str, int]]]:
+    created = PaymentRequest.objects.filter(created_at__gte=start, created_at__lt=end).order_by()
+    created = created.exclude(Exists(Payment.objects.filter(request=OuterRef("pk"), is_simulated=True)))
+    rows = created.values_list("merchant").annotate(
+        number=Count("pk"),
+        paid=Count("pk", filter=Q(status=PaymentRequest.Status.COMPLETED)),
+        still_open=Count("pk", filter=Q(status=PaymentRequest.Status.ACTIVE)),
+    )
+    for merchant, number, paid, still_open in rows:
+        yield (
+            merchant,
+            {"requests_created": number, "requests_paid": paid, "requests_open": still_open},
+        )
+
+
+def _deliveries(start: datetime, end: datetime) -> Iterator[tuple[Key, dict[str, int]]]:
+    ended = Delivery.objects.filter(finished_at__gte=start, finished_at__lt=end, is_test=False).order_by()
+    rows = ended.values_list("merchant").annotate(
+        delivered=Count("pk", filter=Q(status=Delivery.Status.DELIVERED)),
+        given_up=Count("pk", filter=Q(status=Delivery.Status.FAILED)),
+    )
+    for merchant, delivered, failed in rows:
+        yield merchant, {"deliveries_delivered": delivered, "deliveries_failed": failed}
+
+
+def _confirmation_times(start: datetime, end: datetime) -> Iterator[tuple[Key, int, int]]:
+    milliseconds = Extract(F("completed_at") - F("created_at"), "epoch") * 1000
+    bounds = Value(list(BOUNDS_MS), output_field=ArrayField(BigIntegerField()))
+    step = Func(
+        Func(milliseconds, template="(%(expressions)s)::bigint", output_field=BigIntegerField()),
+        bounds,
+        function="WIDTH_BUCKET",
+        output_field=IntegerField(),
+    )
+    rows = _completed(start, end).annotate(step=step).values_list("request__merchant", "step")
+    yield from rows.annotate(number=Count("pk"))
+
+
+def _volumes(day: date, start: datetime, end: datetime) -> list[DailyVolume]:
+    rows = _completed(start, end).values_list("request__merchant", "request__token")
+    sums: dict[tuple[Key, int], list[int]] = {}
+    for merchant, token, number, amount in rows.annotate(number=Count("pk"), received=Sum("amount_received")):
+        for key in ((merchant, token), (None, token)):
+            so_far = sums.setdefault(key, [0, 0])
+            so_far[0] += number
+            so_far[1] += int(amount)
+    return [
+        DailyVolume(day=day, merchant_id=merchant, token_id=token, payments=number, amount=amount)
+        for (merchant, token), (number, amount) in sums.items()
+    ]
+
+
+def _completed(start: datetime, end: datetime) -> Any:
+    return Payment.objects.filter(
+        is_simulated=False, status=Payment.Status.COMPLETED, completed_at__gte=start, completed_at__lt=end
+    ).order_by()
+
+
+def _not_counted_yet(filled_from: date) -> Iterator[date]:
+    """Yield the days before `filled_from`, newest first, back to the oldest request."""
+    oldest = first_day()
+    while oldest is not None and filled_from > oldest:
+        filled_from -= _DAY
+        yield filled_from
+
+
+def _locked_progress(now: datetime, *, wait: bool = False) -> FiguresProgress | None:
+    """Return the row, locked, or None if somebody else holds it. Made at the first run, with nothing but today."""
+    today = now.astimezone(UTC).date()
+    start = datetime(today.year, today.month, today.day, tzinfo=UTC)
+    if wait:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SET LOCAL lock_timeout = 0"
+            )  # a run may take longer than other locks are waited for
+    FiguresProgress.objects.get_or_create(pk=1, defaults={"seen_until": start, "filled_from": today})
+    return FiguresProgress.objects.select_for_update(skip_locked=not wait).filter(pk=1).first()

@@ -1,0 +1,136 @@
+"""What the daily figures say of a period: pure queries over small tables, for one merchant or, with None, for all.
+
+Amounts are whole base units, and those of different tokens are never added.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from chains.models import Token
+from merchants.models import Merchant
+from payments.models import DailyFigures, DailyVolume, FiguresProgress
+from payments.stats.histogram import percentile, total
+
+MEDIAN, SLOWEST = 50, 95
+
+
+@dataclass(frozen=True)
+class Period:
+    """Whole days (UTC), the last of them still running."""
+
+    last: date
+    days: int
+
+    @property
+    def first(self) -> date:
+        """The first day."""
+        return self.last - timedelta(days=self.days - 1)
+
+    @property
+    def dates(self) -> list[date]:
+        """All days, in order."""
+        return [self.first + timedelta(days=step) for step in range(self.days)]
+
+    @property
+    def before(self) -> "Period":
+        """As many days just before."""
+        return Period(self.first - timedelta(days=1), self.days)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """A day's or a period's figures. Times in milliseconds, None where nothing was confirmed."""
+
+    created: int = 0
+    paid: int = 0
+    still_open: int = 0
+    confirmed: int = 0
+    median_ms: int | None = None
+    slowest_ms: int | None = None
+    delivered: int = 0
+    given_up: int = 0
+
+    @property
+    def unpaid(self) -> int:
+        """How many of those created ended without being paid."""
+        return self.created - self.paid - self.still_open
+
+    @property
+    def conversion(self) -> tuple[int, int]:
+        """Paid ones, and those created: a share that is never rounded before it is shown."""
+        return self.paid, self.created
+
+    @property
+    def success(self) -> tuple[int, int]:
+        """Deliveries that arrived, and those that ended."""
+        return self.delivered, self.delivered + self.given_up
+
+
+@dataclass(frozen=True)
+class TokenVolume:
+    """What was verified of one token: base units for each day of the period, and in all."""
+
+    token: Token
+    payments: int
+    amount: int
+    daily: list[int]
+
+
+def totals(merchant: Merchant | None, period: Period) -> Totals:
+    """Return the figures of the whole period."""
+    return _added_up(_rows(merchant, period))
+
+
+def by_day(merchant: Merchant | None, period: Period) -> list[Totals]:
+    """Return the figures of each day, in order; a day on which nothing happened is all zeros."""
+    rows: dict[date, list[DailyFigures]] = defaultdict(list)
+    for row in _rows(merchant, period):
+        rows[row.day].append(row)
+    return [_added_up(rows[day]) for day in period.dates]
+
+
+def volumes(merchant: Merchant | None, period: Period) -> list[TokenVolume]:
+    """Return each token's volume, the one with the most payments first."""
+    rows = DailyVolume.objects.filter(merchant=merchant, day__range=(period.first, period.last))
+    days: dict[int, dict[date, tuple[int, int]]] = defaultdict(dict)
+    for token_id, day, payments, amount in rows.values_list("token", "day", "payments", "amount"):
+        days[token_id][day] = payments, int(amount)
+    tokens = Token.objects.select_related("chain").in_bulk(days)
+    found = [_volume(tokens[token_id], each, period.dates) for token_id, each in days.items()]
+    return sorted(found, key=lambda volume: (-volume.payments, volume.token.pk))
+
+
+def known_until() -> datetime | None:
+    """Return the time up to which changes are in the figures, or None before they were first counted."""
+    return FiguresProgress.objects.values_list("seen_until", flat=True).first()
+
+
+def _volume(token: Token, days: dict[date, tuple[int, int]], dates: Sequence[date]) -> TokenVolume:
+    daily = [days.get(day, (0, 0)) for day in dates]
+    return TokenVolume(
+        token,
+        sum(payments for payments, _ in daily),
+        sum(amount for _, amount in daily),
+        [a for _, a in daily],
+    )
+
+
+def _rows(merchant: Merchant | None, period: Period) -> list[DailyFigures]:
+    return list(DailyFigures.objects.filter(merchant=merchant, day__range=(period.first, period.last)))
+
+
+def _added_up(rows: Iterable[DailyFigures]) -> Totals:
+    rows = list(rows)
+    times = total(row.confirmation_times for row in rows)
+    return Totals(
+        created=sum(row.requests_created for row in rows),
+        paid=sum(row.requests_paid for row in rows),
+        still_open=sum(row.requests_open for row in rows),
+        confirmed=sum(times),
+        median_ms=percentile(times, MEDIAN),
+        slowest_ms=percentile(times, SLOWEST),
+        delivered=sum(row.deliveries_delivered for row in rows),
+        given_up=sum(row.deliveries_failed for row in rows),
+    )

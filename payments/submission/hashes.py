@@ -1,0 +1,249 @@
+"""Storing submitted transaction hashes, and re-opening failed payments."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.families import get_client
+from chains.models import Chain
+from config.api.errors import ApiError, ErrorCode
+from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest, Route
+from payments.models.payment import MAX_RETRIES
+from payments.requests.lifecycle import lock_request
+from payments.requests.transitions import note_creation
+from payments.submission.caps import MAX_OPEN_PAYMENTS as MAX_OPEN_PAYMENTS
+from payments.submission.caps import MAX_PUBLIC_PAYMENTS as MAX_PUBLIC_PAYMENTS
+from payments.submission.caps import demand_room, has_room, may_reopen
+from payments.submission.sightings import Client, Sighting, sight
+from payments.verification.reopening import is_given_up, reopen
+from payments.verification.replacements import continued_by, continuing_columns, follow_submitted, replaceable
+
+SUBMITTED = "Submitted; looking for it on the network."
+
+
+class _SightingNeeded(Exception):
+    """The chain has to be asked about the transaction before it can be stored or refused."""
+
+    def __init__(self, *, is_beyond_caps: bool) -> None:
+        super().__init__()
+        self.is_beyond_caps = is_beyond_caps
+
+
+def submit_hash(
+    request: PaymentRequest,
+    *,
+    chain: Chain,
+    transaction_hash: str,
+    route_id: str | None = None,
+    actor: str,
+    submitter: str = "",
+    client: Client = get_client,
+    before_extra_look: Callable[[], None] = lambda: None,
+) -> tuple[Payment, bool]:
+    """Return the payment for this canonical hash, and whether it is new. For public submissions.
+
+    The same hash again is the same payment, and so is one that a speed-up replaced; a retryable failure is re-opened by
+    that, once, and so is one that was not bound when it failed, if a wallet was proved since. A transaction that speeds
+    up a payment of the request continues that payment. A request may be paid after it expired or was cancelled: whether
+    the transaction is bound to it is for the verification to say.
+
+    `submitter` is the client's digest, by which open payments are counted. The chain is asked only where a cap is
+    reached or a payment may be sped up, outside any transaction; `before_extra_look` may refuse to ask beyond the caps.
+    Raises ApiError for a hash that another request was credited with, and beyond `payments.submission.caps`.
+    """
+    sighting: Sighting | None = None
+    while True:
+        try:
+            return _store(request, chain, transaction_hash, route_id, actor, submitter, sighting)
+        except _SightingNeeded as needed:
+            if needed.is_beyond_caps:
+                before_extra_look()
+            sighting = sight(request, chain, transaction_hash, timezone.now(), client=client)
+
+
+def sight_for_merchant(
+    request: PaymentRequest, chain: Chain, transaction_hash: str, *, client: Client = get_client
+) -> Sighting | None:
+    """Return what the chain knows of the transaction, if it may speed up a payment of the request."""
+    if _known(request, chain, transaction_hash) or not replaceable(request, chain).exists():
+        return None
+    return sight(request, chain, transaction_hash, timezone.now(), client=client)
+
+
+def submit_for_merchant(
+    request: PaymentRequest,
+    *,
+    chain: Chain,
+    transaction_hash: str,
+    actor: str,
+    sighting: Sighting | None = None,
+) -> tuple[Payment, bool]:
+    """Return the payment for this canonical hash, and whether it is new. The merchant may always submit.
+
+    A known payment that can be retried is, by one of its retries. `sighting` is that of `sight_for_merchant`: nothing
+    is asked of the chain here. Raises ApiError `transaction_already_used`.
+    """
+    with transaction.atomic():
+        locked = lock_request(request.pk)
+        known = _known(locked, chain, transaction_hash)
+        if known is not None:
+            if known.is_retryable and known.retries < MAX_RETRIES:
+                reopen(known, actor=actor, reason="submitted by the merchant", retries=known.retries + 1)
+            return known, False
+        _refuse_consumed(locked, chain, transaction_hash)
+        continued = _continued(locked, chain, sighting, actor)
+        if continued is not None:
+            return continued, False
+        return _create(locked, chain, transaction_hash, sighting, actor, submitted_publicly=False), True
+
+
+def _store(
+    request: PaymentRequest,
+    chain: Chain,
+    transaction_hash: str,
+    route_id: str | None,
+    actor: str,
+    submitter: str,
+    sighting: Sighting | None,
+) -> tuple[Payment, bool]:
+    with transaction.atomic():
+        locked = lock_request(request.pk)
+        known = _known(locked, chain, transaction_hash)
+        if known is not None:
+            _reopen_by_submission(known, actor, submitter)
+            return known, False
+        _refuse_consumed(locked, chain, transaction_hash)
+        if sighting is None:
+            is_beyond_caps = not has_room(locked, submitter)
+            if is_beyond_caps or replaceable(locked, chain).exists():
+                raise _SightingNeeded(is_beyond_caps=is_beyond_caps)
+        else:
+            continued = _continued(locked, chain, sighting, actor)
+            if continued is not None:
+                return continued, False
+            demand_room(locked, submitter, sighting)
+        route = Route.objects.filter(pk=route_id, request=locked).first() if route_id else None
+        columns = {"route": route, "submitter": submitter}
+        return _create(locked, chain, transaction_hash, sighting, actor, **columns), True
+
+
+def _known(request: PaymentRequest, chain: Chain, transaction_hash: str) -> Payment | None:
+    """Return the request's payment that has this hash or had it before a speed-up, the latter first."""
+    own = Payment.objects.filter(request=request, chain=chain)
+    replaced = own.filter(replaced_hashes__contains=[transaction_hash]).first()
+    return replaced or own.filter(transaction_hash=transaction_hash).first()
+
+
+def _continued(
+    request: PaymentRequest, chain: Chain, sighting: Sighting | None, actor: str
+) -> Payment | None:
+    """Return the payment of the locked request that the transaction speeds up, which now goes on with it."""
+    facts = sighting.facts if sighting else None
+    payment = continued_by(replaceable(request, chain), facts)
+    if payment is None or facts is None:
+        return None
+    if payment.is_open:
+        follow_submitted(payment, facts.hash, timezone.now(), actor=actor)
+    else:
+        reason = f"replaced by {facts.hash} with the same effect"
+        reopen(payment, actor=actor, reason=reason, **continuing_columns(payment, facts.hash))
+    return payment
+
+
+def _create(
+    request: PaymentRequest,
+    chain: Chain,
+    transaction_hash: str,
+    sighting: Sighting | None,
+    actor: str,
+    **columns: Any,
+) -> Payment:
+    """Store a new payment of the locked request."""
+    likely = FailureCode.TRANSACTION_TOO_OLD if sighting and sighting.is_older else ""
+    payment = Payment.objects.create(
+        request=request,
+        chain=chain,
+        transaction_hash=transaction_hash,
+        status_detail=SUBMITTED,
+        seen_at=timezone.now() if sighting and sighting.is_known else None,
+        likely_failure=likely,
+        **columns,
+    )
+    note_creation(request, payment=payment, actor=actor)
+    return payment
+
+
+def retry_payment(payment: Payment, *, actor: str) -> Payment:
+    """Return the failed payment, pending again with its attempts reset. Raises ApiError where that can't be.
+
+    The merchant's decision: no cap on public submissions counts.
+    """
+    with transaction.atomic():
+        lock_request(payment.request_id)
+        payment = Payment.objects.select_related("request").get(pk=payment.pk)
+        demand_real(payment)
+        if not payment.is_retryable:
+            reason = payment.failure_message or f"it is {payment.status}"
+            raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, f"This payment can't be retried: {reason}")
+        if payment.retries >= MAX_RETRIES:
+            message = f"This payment has already been retried {MAX_RETRIES} times."
+            raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)
+        reopen(payment, actor=actor, reason="retried", retries=payment.retries + 1)
+    return payment
+
+
+def demand_real(payment: Payment) -> None:
+    """Raise ApiError `payment_not_retryable` for a payment that the sandbox made: it is on no chain."""
+    if payment.is_simulated:
+        message = "This payment was simulated in the sandbox. No chain can be asked about it."
+        raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
+
+
+def record_found(request: PaymentRequest, *, chain: Chain, transaction_hash: str) -> None:
+    """Store a payment that the service found by itself; the caps on submissions do not count it."""
+    with transaction.atomic():
+        locked = lock_request(request.pk)
+        payment = _known(locked, chain, transaction_hash)
+        if payment is None:
+            payment = Payment.objects.create(
+                request=locked,
+                chain=chain,
+                transaction_hash=transaction_hash,
+                submitted_publicly=False,
+                seen_at=timezone.now(),
+                status_detail="Found on the network by its reference.",
+            )
+            note_creation(locked, payment=payment, actor="discovery")
+        elif is_given_up(payment):
+            reopen(payment, actor="discovery", reason="found on the network")
+
+
+def _reopen_by_submission(payment: Payment, actor: str, submitter: str) -> None:
+    """Re-open a failed payment whose hash was submitted again: once or, after a new proof of the payer, once for it."""
+    if payment.status != Payment.Status.FAILED or not may_reopen(payment.request, submitter):
+        return
+    may_once = payment.is_retryable and not payment.reopened_publicly and payment.retries < MAX_RETRIES
+    if _was_proved_since(payment):
+        reopen(payment, actor=actor, reason="the payer proved the wallet", submitter=submitter)
+    elif may_once:
+        columns = {"retries": payment.retries + 1, "reopened_publicly": True, "submitter": submitter}
+        reopen(payment, actor=actor, reason="submitted again", **columns)
+
+
+def _was_proved_since(payment: Payment) -> bool:
+    """Whether a wallet was proved after the payment had failed because nothing bound it."""
+    is_unbound = payment.failure_code in (FailureCode.TRANSACTION_NOT_BOUND, FailureCode.NOT_VERIFIABLE)
+    if not is_unbound or payment.crosses_chains or payment.is_simulated:
+        return False
+    return payment.request.payer_proofs.filter(verified_at__gte=payment.failed_at).exists()
+
+
+def _refuse_consumed(request: PaymentRequest, chain: Chain, transaction_hash: str) -> None:
+    consumed = ConsumedTransfer.objects.filter(chain=chain, transaction_hash=transaction_hash)
+    elsewhere = consumed.exclude(payment__request=request)
+    # One transaction may pay several requests; then only the chain can tell what is left of it.
+    if elsewhere.exists() and not elsewhere.filter(payment__carries_others=True).exists():
+        message = "This transaction has paid another request already."
+        raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, message)

@@ -1,0 +1,81 @@
+"""Looking a transaction up before it is stored as a payment: what a node knows of it, and whether it is bound."""
+
+import logging
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from chains.client import ChainClient, ChainError, TransactionFacts
+from chains.families import get_client
+from chains.models import Chain
+from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
+from payments.evaluation.verdicts import Departed, Finality, NotYet, Paid
+from payments.models import Payment, PaymentRequest
+from payments.verification.evidence import cases_of
+from payments.verification.looks import Look
+from payments.verification.quote_evidence import pinned_contracts, quotes_of
+from payments.verification.settlement import verdict_of
+
+logger = logging.getLogger(__name__)
+
+Client = Callable[[Chain], ChainClient]
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """What one look at a chain showed of a transaction. Without `is_answered` no node gave a usable answer.
+
+    `is_bound`: mined and bound to the request, however deep, or bound by its own bytes. `is_older`: mined before the
+    request was created.
+    """
+
+    facts: TransactionFacts | None = None
+    is_answered: bool = True
+    is_bound: bool = False
+    is_older: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a node knows the transaction."""
+        return self.facts is not None
+
+    @property
+    def is_mined(self) -> bool:
+        """Whether it is in a block."""
+        return self.facts is not None and self.facts.block is not None
+
+
+UNANSWERED = Sighting(is_answered=False)
+
+
+def sight(
+    request: PaymentRequest,
+    chain: Chain,
+    transaction_hash: str,
+    now: datetime,
+    *,
+    client: Client = get_client,
+) -> Sighting:
+    """Return what the nodes of `chain` know of the transaction, evaluated as a payment of `request`. Stores nothing."""
+    payment = Payment(request=request, chain=chain, transaction_hash=transaction_hash)
+    finality = Finality.parse(chain.confirmations)
+    try:
+        snapshot = client(chain).look_up(
+            [transaction_hash], with_finality=False, mentioning=pinned_contracts(chain)
+        )
+    except ChainError as error:
+        logger.warning("a submitted transaction could not be looked up on %s: %s", chain.name, error)
+        return UNANSWERED
+    if transaction_hash in snapshot.contradicted:
+        return UNANSWERED
+    facts = snapshot.transactions.get(transaction_hash)
+    if facts is None:
+        return Sighting()
+    case = cases_of([payment], chain, snapshot, quotes_of({request.pk}, chain))[payment.pk]
+    verdict = verdict_of(payment, case, Look(uuid.uuid4(), snapshot, finality, now))
+    is_waiting_bound = isinstance(verdict, NotYet) and verdict.bound is not None and verdict.likely is None
+    is_older = facts.block is not None and facts.block.time < request.created_at - CLOCK_ALLOWANCE
+    return Sighting(
+        facts, is_bound=isinstance(verdict, Paid | Departed) or is_waiting_bound, is_older=is_older
+    )

@@ -1,0 +1,223 @@
+"""One more look at decided payments once their block is final, since a reorganisation can turn either decision.
+
+A completed payment whose block vanished keeps its status, because a webhook went out: it is flagged, and the operator
+is alerted. A failed one is verified again, without using a retry; once its block is final it can't be retried any more.
+"""
+
+import logging
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from chains.client import Block, ChainClient, ChainError, Head, TransactionFacts
+from chains.families import get_client
+from chains.models import Chain
+from config import leases
+from config.leases import Lease
+from payments.evaluation.verdicts import Finality
+from payments.models import FailureCode, Payment
+from payments.requests import events
+from payments.requests.fair_batches import batch_of
+from payments.requests.lifecycle import lock_request
+from payments.verification.reopening import reopen
+
+logger = logging.getLogger(__name__)
+
+BATCH = 500
+PAUSE = timedelta(minutes=2)
+LONGEST_WAIT = timedelta(hours=24)
+# Where a chain has no finalized block: this many times the depth that a payment needs.
+DEPTHS = 2
+LOOKS_BEFORE_ALARM = 3
+_DEEP_ENOUGH_WITHOUT_A_NUMBER = 64
+_FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
+
+
+def check_finality(
+    *, client: Callable[[Chain], ChainClient] = get_client, now: Callable[[], datetime] = timezone.now
+) -> int:
+    """Look at the decided payments that are due; return how many."""
+    by_chain: dict[Chain, list[Payment]] = defaultdict(list)
+    lease, claimed = _claim(now())
+    for payment in claimed:
+        by_chain[_chain_of(payment)].append(payment)
+    with leases.kept(lease):
+        for chain, payments in by_chain.items():
+            held = [payment for payment in payments if lease.holds(payment.pk)]
+            try:
+                _check_on_chain(held, client(chain), lease.claim_id, now())
+            except ChainError:
+                _put_off(held, lease.claim_id, now())
+            except SoftTimeLimitExceeded:
+                raise
+            except Exception:
+                logger.exception("the look at finality on chain %s stopped", chain.pk)
+                _put_off(held, lease.claim_id, now())
+    return len(claimed)
+
+
+def _claim(now: datetime) -> tuple[Lease, list[Payment]]:
+    asked_at, claim_id = time.monotonic(), uuid.uuid4()
+    decided = Payment.objects.filter(status__in=(Payment.Status.COMPLETED, Payment.Status.FAILED))
+    due = decided.filter(leases.is_free(), is_simulated=False, finality_check_at__lte=now)
+    due = due.order_by("finality_check_at")
+    with transaction.atomic():
+        due = batch_of(due, BATCH, merchant="request__merchant_id", first=("finality_check_at",))
+        free = due.select_for_update(skip_locked=True, of=("self",))
+        payments = list(free.select_related("chain", "request__chain")[:BATCH])
+        ids = [payment.pk for payment in payments]
+        Payment.objects.filter(pk__in=ids).update(claim_id=claim_id, lease_until=leases.expiry())
+    return Lease(Payment, claim_id, ids, asked_at=asked_at), payments
+
+
+def _held(payments: Sequence[Payment], claim_id: uuid.UUID) -> QuerySet[Payment]:
+    """Return the rows that this worker may write: it holds them still, and they were not re-opened meanwhile."""
+    ids = [payment.pk for payment in payments]
+    return Payment.objects.filter(pk__in=ids, claim_id=claim_id, finality_check_at__isnull=False)
+
+
+def _put_off(payments: Sequence[Payment], claim_id: uuid.UUID, now: datetime) -> None:
+    """Look again later: there was no usable answer."""
+    _held(payments, claim_id).update(finality_check_at=now + PAUSE, **_FREE)
+
+
+def _check_on_chain(
+    payments: Sequence[Payment], client: ChainClient, claim_id: uuid.UUID, now: datetime
+) -> None:
+    if not payments:
+        return
+    hashes = sorted({_hash_of(payment) for payment in payments})
+    snapshot = client.look_up(hashes, with_finality=True)
+    for payment in payments:
+        if _hash_of(payment) in snapshot.contradicted:
+            _put_off([payment], claim_id, now)
+            continue
+        facts = snapshot.transactions.get(_hash_of(payment))
+        settle = _settle_failed if payment.status == Payment.Status.FAILED else _settle
+        try:
+            settle(payment, facts, snapshot.head, claim_id, now)
+        except SoftTimeLimitExceeded:
+            raise
+        except Exception:
+            # One payment's trouble must not keep the others waiting.
+            logger.exception("the finality of payment %s could not be looked at", payment.pk)
+            _put_off([payment], claim_id, now)
+
+
+def _chain_of(payment: Payment) -> Chain:
+    """Return where the decision was made: for a failed payment, on the chain of its own transaction."""
+    return payment.chain if payment.status == Payment.Status.FAILED else payment.counted_chain
+
+
+def _hash_of(payment: Payment) -> str:
+    return payment.transaction_hash if payment.status == Payment.Status.FAILED else payment.counted_hash
+
+
+def _settle_failed(
+    payment: Payment, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
+) -> None:
+    """Re-open a failed payment whose transaction is in another block or in none; close one whose block is final.
+
+    One that was given up undecided can be decided then, so that money which came before the nodes fell silent counts.
+    """
+    held = _held([payment], claim_id)
+    block = facts.block if facts else None
+    if block is not None and block.hash != payment.block_hash:
+        _reopen(payment, claim_id, "its block was reorganised away, and it is in another one")
+    elif block is not None and _was_left_open(payment) and _is_final(payment, facts, head):
+        _reopen(payment, claim_id, "its block is final by now")
+    elif block is not None:
+        waited = payment.failed_at is not None and now - payment.failed_at > LONGEST_WAIT
+        is_closed = waited or _is_final(payment, facts, head)
+        held.update(finality_check_at=None if is_closed else now + PAUSE, unanswered_looks=0, **_FREE)
+    elif payment.unanswered_looks + 1 < LOOKS_BEFORE_ALARM:
+        held.update(unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE, **_FREE)
+    else:
+        _reopen(payment, claim_id, "its block was reorganised away")
+
+
+def _was_left_open(payment: Payment) -> bool:
+    """Whether a mined transaction was given up undecided. That of a swap is not: its provider has the last word."""
+    return payment.failure_code == FailureCode.VERIFICATION_TIMED_OUT and payment.quote_id is None
+
+
+def _reopen(payment: Payment, claim_id: uuid.UUID, reason: str) -> None:
+    """Have a failed payment verified again; it uses no retry."""
+    with transaction.atomic():
+        lock_request(payment.request_id)
+        current = _held([payment], claim_id).first()
+        if current is not None and current.status == Payment.Status.FAILED:
+            reopen(current, actor="finality", reason=reason)
+
+
+def _settle(
+    payment: Payment, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
+) -> None:
+    held = _held([payment], claim_id)
+    if not _is_final(payment, facts, head):
+        waited = payment.completed_at is not None and now - payment.completed_at > LONGEST_WAIT
+        held.update(finality_check_at=None if waited else now + PAUSE, **_FREE)
+    elif facts is not None and facts.block is not None and _still_holds(payment, facts):
+        held.update(finality_check_at=None, unanswered_looks=0, **_stands_in(payment, facts.block), **_FREE)
+    elif payment.unanswered_looks + 1 < LOOKS_BEFORE_ALARM:
+        # One node's blank answer is no alarm: it has to be gone several times in a row.
+        held.update(unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE, **_FREE)
+    else:
+        flag_reorged(payment, claim_id)
+
+
+def _stands_in(payment: Payment, block: Block) -> dict[str, Any]:
+    """Return the columns that say where the money is: in a swap's delivery, or in the payment's own transaction."""
+    side = "destination_block" if payment.has_delivery else "block"
+    return {f"{side}_number": block.number, f"{side}_hash": block.hash, f"{side}_time": block.time}
+
+
+def _still_holds(payment: Payment, facts: TransactionFacts) -> bool:
+    """Whether the mined transaction still moves what it was credited for, or more."""
+    if not facts.is_readable:
+        block_hash = payment.destination_block_hash if payment.has_delivery else payment.block_hash
+        return facts.block is not None and facts.block.hash == block_hash
+    if not facts.succeeded:
+        return False
+    moved = {transfer.slot: transfer.amount for transfer in facts.transfers}
+    credited = payment.consumed_transfers.values_list("slot", "amount")
+    return not facts.is_complete or all(moved.get(slot, 0) >= amount for slot, amount in credited)
+
+
+def _is_final(payment: Payment, facts: TransactionFacts | None, head: Head) -> bool:
+    """Whether the height of the payment's block, where it is now or was when it was counted, is final."""
+    is_by_delivery = payment.has_delivery and payment.status == Payment.Status.COMPLETED
+    counted_at = payment.destination_block_number if is_by_delivery else payment.block_number
+    height = facts.block.number if facts and facts.block else counted_at or 0
+    if facts is not None and facts.commitment is not None:
+        return facts.commitment == "finalized"
+    if head.finalized is not None:
+        return head.finalized >= height
+    needed = Finality.parse(_chain_of(payment).confirmations).confirmations or _DEEP_ENOUGH_WITHOUT_A_NUMBER
+    return head.latest - height + 1 >= DEPTHS * needed
+
+
+def flag_reorged(payment: Payment, claim_id: uuid.UUID | None = None) -> None:
+    """Flag the completed payment, with its event, and alert the operator; once, however often this is called.
+
+    With `claim_id`, only while that claim holds the payment.
+    """
+    with transaction.atomic():
+        request = lock_request(payment.request_id)
+        rows = Payment.objects.filter(pk=payment.pk) if claim_id is None else _held([payment], claim_id)
+        rows.filter(reorged=True).update(finality_check_at=None, **_FREE)
+        if rows.filter(reorged=False).update(reorged=True, finality_check_at=None, **_FREE):
+            payment.reorged = True
+            events.announce_reorged(request, payment)
+            kind = "simulated payment" if payment.is_simulated else "payment"
+            logger.error(
+                "%s %s was completed, and its block has vanished since: a person is needed", kind, payment.pk
+            )

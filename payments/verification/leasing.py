@@ -1,0 +1,58 @@
+"""Leases on due payments: two workers never verify the same payment at once."""
+
+import logging
+import time
+import uuid
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from config import leases
+from config.leases import Lease
+from payments.models import Payment
+from payments.requests.fair_batches import batch_of
+from payments.requests.transitions import start_processing
+
+logger = logging.getLogger(__name__)
+
+BATCH = 400
+
+
+def claim_due(now: datetime) -> tuple[Lease, list[Payment]]:
+    """Return the due payments with their lease. Their verification has then started.
+
+    Those are left out whose next word is not a chain's but a routing provider's.
+    """
+    return claim(due_payments(now).exclude(at_the_provider()), BATCH)
+
+
+def due_payments(now: datetime) -> QuerySet[Payment]:
+    """Return the payments to be looked at now that nobody looks at, the longest due first."""
+    open_ones = Payment.objects.filter(is_simulated=False, status__in=Payment.OPEN)
+    return open_ones.filter(leases.is_free(), next_check_at__lte=now).order_by("next_check_at")
+
+
+def at_the_provider() -> Q:
+    """Return the condition on swaps under way whose provider has not named a delivery yet."""
+    return Q(is_bridging=True, destination_transaction_hash="")
+
+
+def claim(due: QuerySet[Payment], most: int) -> tuple[Lease, list[Payment]]:
+    """Return up to `most` of the due payments with their lease; what others claim is passed over.
+
+    Where more are due, merchants take turns, and of each merchant's those come first that were not missed before:
+    anyone can submit hashes of transactions that there are not.
+    """
+    asked_at, claim_id = time.monotonic(), uuid.uuid4()
+    related = ("chain", "request__chain")
+    with transaction.atomic():
+        due = batch_of(due, most, merchant="request__merchant_id", first=("attempts", "next_check_at"))
+        payments = list(due.select_for_update(skip_locked=True, of=("self",)).select_related(*related)[:most])
+        ids = [payment.pk for payment in payments]
+        Payment.objects.filter(pk__in=ids).update(claim_id=claim_id, lease_until=leases.expiry())
+        start_processing(payments)
+    abandoned = sum(payment.lease_until is not None for payment in payments)
+    if abandoned:
+        logger.warning("took over %d payments from a worker that has ended", abandoned)
+    return Lease(Payment, claim_id, ids, asked_at=asked_at), payments

@@ -1,0 +1,321 @@
+"""Writing what a look at the chain led to. Each function is one transaction, guarded by the worker's claim.
+
+Every change of a request or one of its payments locks the request first, so that completion, expiry and cancellation
+happen one after the other.
+"""
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from chains.amounts import display_amount
+from chains.client import TransactionFacts
+from chains.models import Token
+from payments.evaluation.verdicts import Finality, NotYet, Paid
+from payments.models import FailureCode, Payment, PaymentRequest, Quote
+from payments.requests import events
+from payments.requests.lifecycle import lock_request
+from payments.requests.transitions import move_payment, move_request
+from payments.verification.columns import (
+    UNKNOWN,
+    block_columns,
+    paid_columns,
+    refusal_columns,
+    sighting_columns,
+    waiting_columns,
+)
+from payments.verification.consumption import consume
+from payments.verification.retry_policy import is_over
+
+Status = Payment.Status
+RequestStatus = PaymentRequest.Status
+
+# When a decided payment is looked at once more, to see whether its block became final.
+FIRST_FINALITY_LOOK = timedelta(minutes=2)
+_FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
+
+
+class ClaimLost(Exception):
+    """Another worker holds the payment now; nothing of this one's work may stand."""
+
+
+class DeliveryTaken(Exception):
+    """Another payment was credited with this delivery meanwhile; nothing was written."""
+
+
+def _actor(payment: Payment) -> str:
+    return "sandbox" if payment.is_simulated else "verification"
+
+
+def complete(
+    payment: Payment,
+    claim_id: uuid.UUID,
+    verdict: Paid,
+    facts: TransactionFacts | None,
+    finality: Finality,
+    now: datetime,
+    *,
+    quote: Quote | None = None,
+) -> bool:
+    """Consume the transfers, complete the payment and, if it is then paid in full, the request.
+
+    `quote` is the one that the transaction names. Returns False, with nothing written, when the claim was lost. When
+    other payments have consumed every transfer, the payment fails as `transaction_already_used`; where the transfers
+    are a delivery, DeliveryTaken is raised instead.
+    """
+    try:
+        with transaction.atomic():
+            request = lock_request(payment.request_id)
+            received = consume(payment, verdict.bound.transfers)
+            if not received and payment.has_delivery:
+                raise DeliveryTaken
+            if not received:
+                message = "This transaction has already been used to pay another request."
+                known = refusal_columns(payment, facts, None, request, now)
+                code = FailureCode.TRANSACTION_ALREADY_USED
+                return _fail(payment, request, claim_id, code, message, now, **known)
+            moved = move_payment(
+                payment,
+                Status.COMPLETED,
+                actor=_actor(payment),
+                held_by=claim_id,
+                amount_received=received,
+                carries_others=_carries_others(payment, facts),
+                unanswered_looks=0,
+                is_in_flight=False,
+                is_bound_unmined=False,
+                likely_failure="",
+                is_bridging=False,
+                status_detail=_verified(payment, request, received),
+                completed_at=now,
+                next_check_at=None,
+                finality_check_at=None if payment.is_simulated else now + FIRST_FINALITY_LOOK,
+                **_FREE,
+                **paid_columns(payment, request, verdict.bound, received, quote),
+                **block_columns(payment, verdict, finality),
+                **({} if payment.has_delivery else sighting_columns(payment, facts, now)),
+            )
+            if not moved:
+                raise ClaimLost
+            _credit(request, payment, received, _paid_at(payment, verdict), now)
+    except ClaimLost:
+        return False
+    return True
+
+
+def _paid_at(payment: Payment, verdict: Paid) -> datetime:
+    """Return when the money came: the time of the first block in which our nodes saw it, or of the delivery's."""
+    if payment.has_delivery or payment.first_block_time is None:
+        return verdict.block.time
+    return min(payment.first_block_time, verdict.block.time)
+
+
+def _carries_others(payment: Payment, facts: TransactionFacts | None) -> bool:
+    """Whether the transaction brought something else to a recipient of requests: it may pay another one as well.
+
+    The other payment need not carry a reference: a payer's proof or the merchant may be what binds it.
+    """
+    if facts is None:
+        return False
+    chain = payment.counted_chain
+    tokens = set(Token.objects.filter(chain=chain).values_list("contract_address", flat=True))
+    credited = set(payment.consumed_transfers.values_list("slot", flat=True))
+    recipients = {
+        transfer.recipient
+        for transfer in facts.transfers
+        if transfer.amount > 0 and transfer.token in tokens and transfer.slot not in credited
+    }
+    return PaymentRequest.objects.filter(chain=chain, recipient_address__in=recipients).exists()
+
+
+def _verified(payment: Payment, request: PaymentRequest, received: int) -> str:
+    """Say what the payment made of the request: paid, still short of something, or more than was asked."""
+    symbol, decimals = request.token.symbol, request.token.decimals
+    lead = "Simulated, no money moved" if payment.is_simulated else "Verified on the chain"
+    missing = request.amount - request.amount_paid - received
+    if missing > 0:
+        return f"{lead}; {display_amount(missing, decimals)} {symbol} is still to be paid."
+    if missing < 0:
+        return f"{lead}; {display_amount(-missing, decimals)} {symbol} more than was asked for."
+    return f"{lead}."
+
+
+def fail(
+    payment: Payment,
+    claim_id: uuid.UUID,
+    code: FailureCode,
+    message: str,
+    now: datetime,
+    *,
+    facts: TransactionFacts | None = None,
+    arrived: int | None = None,
+    columns: Mapping[str, Any] | None = None,
+) -> bool:
+    """Fail the payment, with its event; False when the claim was lost.
+
+    What is known of the transaction is kept: `facts`, and `arrived` base units that reached the recipient. `columns`
+    are written as well.
+    """
+    with transaction.atomic():
+        request = lock_request(payment.request_id)
+        known = {**refusal_columns(payment, facts, arrived, request, now), **(columns or {})}
+        return _fail(payment, request, claim_id, code, message, now, **known)
+
+
+def fail_as_not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> bool:
+    """Fail a payment whose transaction no node knows after all retries."""
+    message = (
+        "The network does not know this transaction. It may never have been sent, or was replaced by another."
+    )
+    return fail(payment, claim_id, FailureCode.TRANSACTION_NOT_FOUND, message, now)
+
+
+def look_again_for_missing(payment: Payment, claim_id: uuid.UUID, next_look: datetime) -> None:
+    """Use one retry: healthy nodes answered, and the transaction is not there (or no longer)."""
+    detail = (
+        "The network no longer knows the transaction; checking again."
+        if payment.is_seen
+        else "Not seen on the network yet; checking again."
+    )
+    postpone(
+        payment,
+        claim_id,
+        next_look,
+        attempts=payment.attempts + 1,
+        unanswered_looks=0,
+        unanswered_since=None,
+        status_detail=detail,
+        **UNKNOWN,
+    )
+
+
+def keep_unanswered(payment: Payment, claim_id: uuid.UUID, *, next_look: datetime, now: datetime) -> None:
+    """Wait for the network's nodes to answer, for 24 hours at most."""
+    if is_over(payment, now):
+        _time_out(payment, claim_id, now)
+        return
+    since = payment.unanswered_since or now
+    postpone(
+        payment,
+        claim_id,
+        next_look,
+        unanswered_looks=payment.unanswered_looks + 1,
+        unanswered_since=since,
+        status_detail=f"The network's nodes have not answered since {since:%H:%M} UTC; asking again.",
+    )
+
+
+def keep_waiting(
+    payment: Payment,
+    claim_id: uuid.UUID,
+    verdict: NotYet,
+    facts: TransactionFacts | None,
+    finality: Finality,
+    *,
+    next_look: datetime,
+    now: datetime,
+    quote: Quote | None = None,
+) -> None:
+    """Store how far the transaction has come, for 24 hours at most. `quote` is the one that it names."""
+    if is_over(payment, now):
+        _time_out(payment, claim_id, now)
+        return
+    postpone(
+        payment,
+        claim_id,
+        next_look,
+        unanswered_looks=0,
+        unanswered_since=None,
+        status_detail=verdict.detail,
+        **waiting_columns(payment, verdict, facts, now, quote),
+        **block_columns(payment, verdict, finality),
+    )
+
+
+def _credit(
+    request: PaymentRequest, payment: Payment, received: int, paid_at: datetime, now: datetime
+) -> None:
+    """Add what was received to the locked request, with the event and the status that follow."""
+    was_paid_in_full = request.amount_remaining == 0
+    request.amount_paid += received
+    PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=request.amount_paid)
+    if was_paid_in_full:
+        events.announce_overpaid(request, payment)
+    elif request.amount_paid < request.amount:
+        events.announce_partially_paid(request, payment)
+    else:
+        if request.status != RequestStatus.CANCELLED:
+            late = paid_at > request.expires_at
+            move_request(
+                request,
+                RequestStatus.COMPLETED,
+                actor=_actor(payment),
+                reason=payment.id,
+                completed_at=now,
+                paid_late=late,
+            )
+        events.announce_succeeded(request, payment)
+
+
+def _fail(
+    payment: Payment,
+    request: PaymentRequest,
+    claim_id: uuid.UUID,
+    code: FailureCode,
+    message: str,
+    now: datetime,
+    *,
+    is_silent: bool = False,
+    **known: Any,
+) -> bool:
+    is_mined = known.get("block_number", payment.block_number) is not None
+    moved = move_payment(
+        payment,
+        Status.FAILED,
+        actor=_actor(payment),
+        reason=code.value,
+        held_by=claim_id,
+        failure_code=code,
+        failure_message=message,
+        status_detail=f"Simulated, no money moved. {message}" if payment.is_simulated else message,
+        is_in_flight=False,
+        is_bound_unmined=False,
+        likely_failure="",
+        is_bridging=False,
+        failed_at=now,
+        next_check_at=None,
+        # Until its block is final, a reorganisation can still turn the failure.
+        finality_check_at=now + FIRST_FINALITY_LOOK if is_mined and not payment.is_simulated else None,
+        **_FREE,
+        **{"unanswered_looks": 0, **known},
+    )
+    if moved and not is_silent:
+        events.announce_failed(request, payment)
+    return moved
+
+
+def fail_as_replaced(
+    payment: Payment, request: PaymentRequest, claim_id: uuid.UUID, now: datetime, *, is_silent: bool
+) -> bool:
+    """Fail a payment of the locked request whose sender had another transaction mined with its nonce.
+
+    Silently where another payment of the request goes on with that transaction.
+    """
+    message = "The wallet sent another transaction in its place."
+    code = FailureCode.TRANSACTION_REPLACED
+    return _fail(payment, request, claim_id, code, message, now, is_silent=is_silent)
+
+
+def _time_out(payment: Payment, claim_id: uuid.UUID, now: datetime) -> bool:
+    message = "The transaction could not be confirmed within 24 hours. You can retry the payment."
+    return fail(payment, claim_id, FailureCode.VERIFICATION_TIMED_OUT, message, now)
+
+
+def postpone(payment: Payment, claim_id: uuid.UUID, next_look: datetime, **fields: Any) -> None:
+    """Give the claim back and look again at `next_look`; nothing is written once the claim is lost."""
+    Payment.objects.filter(pk=payment.pk, claim_id=claim_id, status=Status.PROCESSING).update(
+        next_check_at=next_look, **_FREE, **fields
+    )

@@ -1,0 +1,168 @@
+"""Reading what a batch of payments may claim by quotes and deliveries: which quotes were built, which are named."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet
+
+from chains.client import Snapshot
+from chains.models import Chain, ChainType
+from payments.evaluation.binding import Delivery, Taken
+from payments.evaluation.named_quotes import (
+    ID_BYTES,
+    PREFIX_BYTES,
+    BuiltQuote,
+    NamedQuote,
+    possible_ids,
+    quotes_named,
+)
+from payments.models import ConsumedTransfer, PayerProof, Payment, Quote
+
+_ASKED_AT_ONCE = 10_000
+# A stranger's call has a thousand places and more at which an id may begin. They come as one string of bytes, of which
+# each part costs one walk through the index.
+_BEGINNING_WITH = """
+    SELECT quote.id
+    FROM (SELECT substring(%s::bytea FROM at FOR %s) AS bytes FROM generate_series(1, %s, %s) AS at) AS beginning
+    JOIN payments_quote AS quote ON quote.bound_by BETWEEN beginning.bytes AND beginning.bytes || %s
+"""
+
+
+def pinned_contracts(chain: Chain) -> frozenset[str]:
+    """Return the contracts or programs that the catalogue pins on this chain, of every provider."""
+    return frozenset(contract for contracts in chain.routers.values() for contract in contracts)
+
+
+def contracts_of(provider: str, chain: Chain) -> frozenset[str]:
+    """Return the contracts or programs that the catalogue pins on this chain for one provider."""
+    return frozenset(chain.routers.get(provider, ()))
+
+
+def quotes_of(requests: Collection[UUID], chain: Chain) -> dict[int, Quote]:
+    """Return the quotes of these requests whose transactions were handed out on this chain, by their key."""
+    return {quote.pk: quote for quote in _built(chain).filter(route__request__in=requests)}
+
+
+def quotes_named_in(snapshot: Snapshot, chain: Chain) -> dict[int, Quote]:
+    """Return the built quotes of this chain that the transactions may name, of any request."""
+    is_solana = chain.chain_type == ChainType.SOLANA
+    ids: set[bytes] = set()
+    prefixes: set[bytes] = set()
+    for facts in snapshot.transactions.values():
+        if facts is not None:
+            more_ids, more_prefixes = possible_ids(facts.mentions, is_solana=is_solana)
+            ids |= more_ids
+            prefixes |= more_prefixes
+    keys = [*_beginning_with(ids, ID_BYTES), *_beginning_with(prefixes, PREFIX_BYTES)]
+    return {quote.pk: quote for quote in _built(chain).filter(pk__in=keys)} if keys else {}
+
+
+def _beginning_with(beginnings: Collection[bytes], length: int) -> Iterator[int]:
+    """Yield the keys of the quotes whose ids begin with one of these, which all have this length."""
+    for some in _parts(beginnings, _ASKED_AT_ONCE):
+        rest = b"\xff" * (ID_BYTES - length)
+        with connection.cursor() as cursor:
+            cursor.execute(_BEGINNING_WITH, [b"".join(some), length, length * len(some), length, rest])
+            yield from (key for (key,) in cursor.fetchall())
+
+
+def _parts(values: Collection[bytes], size: int) -> Iterator[list[bytes]]:
+    whole = list(values)
+    return (whole[start : start + size] for start in range(0, len(whole), size))
+
+
+def _built(chain: Chain) -> QuerySet[Quote]:
+    return Quote.objects.filter(route__chain=chain, built_at__isnull=False).select_related("route__token")
+
+
+def namings_in(
+    snapshot: Snapshot, quotes: Iterable[Quote], chain: Chain
+) -> dict[str, tuple[NamedQuote, ...]]:
+    """Return which of these quotes each transaction names, by its hash."""
+    is_solana = chain.chain_type == ChainType.SOLANA
+    built = [
+        BuiltQuote(
+            quote.pk,
+            quote.route.request_id,
+            bytes(quote.bound_by),
+            quote.created_at,
+            contracts_of(quote.provider, chain),
+        )
+        for quote in quotes
+    ]
+    return {
+        hash_: quotes_named(facts, built, is_solana=is_solana)
+        for hash_, facts in snapshot.transactions.items()
+        if facts is not None
+    }
+
+
+def deliveries_of(payments: Sequence[Payment], chain: Chain) -> dict[str, Delivery]:
+    """Return for each payment that awaits a delivery what may be taken of it. One query, and none without such."""
+    awaiting = [payment for payment in payments if payment.has_delivery]
+    if not awaiting:
+        return {}
+    taken: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
+    consumed = ConsumedTransfer.objects.filter(
+        chain=chain, transaction_hash__in={payment.counted_hash for payment in awaiting}
+    )
+    rows = consumed.values_list("transaction_hash", "slot", "account", "amount")
+    for transaction_hash, slot, account, amount in rows:
+        taken[transaction_hash].append((slot, account, amount))
+    return {
+        payment.pk: Delivery(
+            payment.reported_amount, Taken(tuple(taken[payment.counted_hash])), payment.names_itself
+        )
+        for payment in awaiting
+    }
+
+
+def reported_elsewhere(payments: Sequence[Payment], chain: Chain) -> dict[str, tuple[int, ...]]:
+    """Return the amounts that providers report as delivered, for other requests to the same recipient, by the very
+    transactions that these payments claim by a reference or a proof. One query.
+    """
+    direct = [
+        payment
+        for payment in payments
+        if not payment.crosses_chains and (payment.names_itself or not payment.has_delivery)
+    ]
+    reported = Payment.objects.filter(
+        request__chain=chain,
+        destination_transaction_hash__in={payment.transaction_hash for payment in direct},
+        reported_amount__isnull=False,
+    ).exclude(status=Payment.Status.COMPLETED)
+    rows = reported.values_list(
+        "destination_transaction_hash",
+        "request_id",
+        "request__recipient_address",
+        "request__token_id",
+        "reported_amount",
+    )
+    by_hash: dict[str, list[tuple[UUID, str, int, int]]] = defaultdict(list)
+    for transaction_hash, request_id, recipient, token, amount in rows if direct else ():
+        by_hash[transaction_hash].append((request_id, recipient, token, int(amount or 0)))
+    return {
+        payment.pk: tuple(
+            amount
+            for request_id, recipient, token, amount in by_hash[payment.transaction_hash]
+            if request_id != payment.request_id
+            and recipient == payment.request.recipient_address
+            and token == payment.request.token_id
+        )
+        for payment in direct
+        if payment.transaction_hash in by_hash
+    }
+
+
+def standing_proofs() -> QuerySet[PayerProof]:
+    """Return the proofs that cover what their wallets send now: none of a later date names another such request."""
+    later = PayerProof.objects.filter(
+        address=OuterRef("address"),
+        chain=OuterRef("chain"),
+        token=OuterRef("token"),
+        recipient_address=OuterRef("recipient_address"),
+        verified_at__gt=OuterRef("verified_at"),
+    ).exclude(request=OuterRef("request"))
+    return PayerProof.objects.filter(~Exists(later))

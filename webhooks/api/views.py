@@ -1,0 +1,250 @@
+"""`/api/webhooks`, its test and its deliveries, and `/api/events`. An answer may hold the secret; no cache keeps it."""
+
+import json
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import cache_control
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework import viewsets
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from config.api.errors import ErrorCode
+from config.api.objects import find_object
+from config.api.paging import conditions, list_answer, page_of, read_query
+from config.api.schema.operations import list_of, operation
+from config.api.serializers import demand_no_parameters, timestamp
+from merchants.keys.authentication import actor_of, merchant_of
+from merchants.keys.idempotency import Effect, keyed_post
+from merchants.keys.permissions import CanManageWebhooks, HasApiKey
+from webhooks.api.reference import (
+    ConfigurationSerializer,
+    EventListSerializer,
+    EventSerializer,
+    RedeliveryResultSerializer,
+    TestResultSerializer,
+)
+from webhooks.api.serializers import (
+    DeliveryDetailSerializer,
+    DeliveryListQuery,
+    DeliverySerializer,
+    EndpointChangeSerializer,
+    EventListQuery,
+    RedeliverFailedSerializer,
+    TestSerializer,
+    configuration,
+)
+from webhooks.dispatch.redelivery import redeliver, redeliver_failed
+from webhooks.dispatch.test_events import record_sample, send_sample
+from webhooks.endpoints.configuration import configure
+from webhooks.models import Delivery, Endpoint, Event, EventType
+
+_EVENT_FILTERS = {"type": "type", "created_after": "created__gt", "created_before": "created__lt"}
+_DELIVERY_FILTERS = {"event_id": "public_event_id", "type": "type", "status": "status"}
+
+
+@method_decorator(cache_control(no_store=True), name="dispatch")
+class _WebhookView(APIView):
+    permission_classes = (CanManageWebhooks,)
+
+
+class ConfigurationView(_WebhookView):
+    """The merchant's endpoint."""
+
+    @operation(
+        "webhooks.retrieve",
+        tag="Webhooks",
+        summary="Retrieve the webhook configuration",
+        description="Where your events go, with the secret that signs them. Before any configuration, all null.",
+        answers={200: OpenApiResponse(ConfigurationSerializer, "The configuration.")},
+    )
+    def get(self, request: Request) -> Response:
+        """Answer the configuration, secret included; all null before there is one."""
+        endpoint = Endpoint.objects.filter(merchant=merchant_of(request)).first()
+        return Response(configuration(endpoint, timezone.now()))
+
+    @operation(
+        "webhooks.update",
+        tag="Webhooks",
+        summary="Configure webhooks",
+        description="Sets where your events go. The first URL makes the secret, which the answer holds.",
+        body=EndpointChangeSerializer,
+        errors=[ErrorCode.URL_INVALID, ErrorCode.URL_NOT_ALLOWED],
+        answers={200: OpenApiResponse(ConfigurationSerializer, "The configuration as it is now.")},
+    )
+    def put(self, request: Request) -> Response:
+        """Change the endpoint and answer it as it is now."""
+        body = EndpointChangeSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        endpoint = configure(merchant_of(request), body.change())
+        return Response(configuration(endpoint, timezone.now()))
+
+
+class TestView(_WebhookView):
+    """A sample event, sent at once."""
+
+    @keyed_post
+    @operation(
+        "webhooks.test",
+        tag="Webhooks",
+        summary="Send a test event",
+        description=(
+            'Sends one sample at once, once, also to a disabled endpoint. Its `data.object` holds `"test": true`. '
+            "It stands in the deliveries, not in the events."
+        ),
+        body=TestSerializer,
+        errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
+        answers={200: OpenApiResponse(TestResultSerializer, "How it went.")},
+    )
+    def post(self, request: Request) -> Effect:
+        """Send a sample and answer how it went; what the receiver said beyond its status is not repeated."""
+        body = TestSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        type_ = body.validated_data["type"] or EventType.PAYMENT_SUCCEEDED
+        sent = send_sample(merchant_of(request), EventType(type_))
+        answer: dict[str, Any] = {
+            "event_id": sent.event_id,
+            "delivered": sent.answer.is_success,
+            "status_code": sent.answer.status_code,
+            "duration_ms": sent.answer.duration_ms,
+            "error": sent.answer.error or None,
+        }
+
+        def effect() -> Response:
+            record_sample(sent)
+            return Response(answer)
+
+        return effect
+
+
+@method_decorator(cache_control(no_store=True), name="dispatch")
+class DeliveryViewSet(viewsets.ViewSet):
+    """What was, is or will be sent to the merchant, tests included."""
+
+    permission_classes = (CanManageWebhooks,)
+
+    def own(self, request: Request) -> QuerySet[Delivery]:
+        """Start every look-up from the key's merchant."""
+        deliveries = merchant_of(request).webhook_deliveries
+        return deliveries.select_related("merchant__webhook_endpoint").defer("own_body")
+
+    def find(self, request: Request, id: str) -> Delivery:
+        """Return the merchant's delivery with this id, or answer 404."""
+        return find_object(self.own(request), "webhook delivery", id)
+
+    @operation(
+        "webhook_deliveries.list",
+        tag="Deliveries",
+        summary="List deliveries",
+        description="What was, is or will be sent to you, tests included, newest first.",
+        query=DeliveryListQuery,
+        answers={200: OpenApiResponse(list_of(DeliverySerializer, "WebhookDeliveryList"), "One page.")},
+    )
+    def list(self, request: Request) -> Response:
+        """Return the deliveries, newest first."""
+        query = read_query(DeliveryListQuery, request)
+        own = self.own(request)
+        page = page_of(own.filter(**conditions(query, _DELIVERY_FILTERS)), query, cursors=own)
+        return list_answer(request, page, DeliverySerializer(page.rows, many=True).data)
+
+    @operation(
+        "webhook_deliveries.retrieve",
+        tag="Deliveries",
+        summary="Retrieve a delivery",
+        description="A delivery with every attempt that was made.",
+        path={"id": "The delivery's `id`."},
+        answers={200: OpenApiResponse(DeliveryDetailSerializer, "The delivery.")},
+    )
+    def retrieve(self, request: Request, id: str) -> Response:
+        """Return a delivery with all of its attempts."""
+        return Response(DeliveryDetailSerializer(self.find(request, id)).data)
+
+    @keyed_post
+    @operation(
+        "webhook_deliveries.redeliver",
+        tag="Deliveries",
+        summary="Send a delivery again",
+        description="Begins eight new attempts of the same bytes, the first at once, whatever its state was.",
+        path={"id": "The delivery's `id`."},
+        errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED, ErrorCode.RETRY_LIMIT_REACHED],
+        answers={200: OpenApiResponse(DeliveryDetailSerializer, "The delivery, `pending` again.")},
+    )
+    def redeliver(self, request: Request, id: str) -> Effect:
+        """Send it again, and answer it as it waits now."""
+        demand_no_parameters(request)
+        delivery = self.find(request, id)
+
+        def effect() -> Response:
+            redeliver(delivery, actor_of(request))
+            return Response(DeliveryDetailSerializer(self.find(request, id)).data)
+
+        return effect
+
+    @keyed_post
+    @operation(
+        "webhook_deliveries.redeliver_failed",
+        tag="Deliveries",
+        summary="Send again everything given up since a time",
+        description=(
+            "For after an outage of yours: begins eight new attempts of each delivery that was given up at `since` or "
+            "later, tests left out. At most 10,000 at a time: call again while `count` is that."
+        ),
+        body=RedeliverFailedSerializer,
+        errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
+        answers={200: OpenApiResponse(RedeliveryResultSerializer, "How many are sent again.")},
+    )
+    def redeliver_failed(self, request: Request) -> Effect:
+        """Send again what was given up since a time, and answer how many these are."""
+        body = RedeliverFailedSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        asked = body.validated_data
+
+        def effect() -> Response:
+            count = redeliver_failed(
+                merchant_of(request), asked["since"], actor_of(request), type_=asked.get("type")
+            )
+            answer = {"object": "webhook_redelivery", "since": timestamp(asked["since"]), "count": count}
+            return Response(answer)
+
+        return effect
+
+
+@method_decorator(cache_control(no_store=True), name="dispatch")
+class EventViewSet(viewsets.ViewSet):
+    """What happened, as it was or would have been sent."""
+
+    permission_classes = (HasApiKey,)
+
+    @operation(
+        "events.list",
+        tag="Events",
+        summary="List events",
+        description="What happened, newest first, whether or not it was sent anywhere.",
+        query=EventListQuery,
+        answers={200: OpenApiResponse(EventListSerializer, "One page.")},
+    )
+    def list(self, request: Request) -> Response:
+        """Return the events, newest first: each the envelope that was signed, integers exact."""
+        query = read_query(EventListQuery, request)
+        own = merchant_of(request).events.all()
+        page = page_of(own.filter(**conditions(query, _EVENT_FILTERS)), query, cursors=own, time="created")
+        return list_answer(request, page, (json.loads(bytes(event.body)) for event in page.rows))
+
+    @operation(
+        "events.retrieve",
+        tag="Events",
+        summary="Retrieve an event",
+        description="An event, byte for byte as it is signed and sent.",
+        path={"id": "The event's `id`."},
+        answers={200: OpenApiResponse(EventSerializer, "The event.")},
+    )
+    def retrieve(self, request: Request, id: str) -> HttpResponse:
+        """Return the envelope, byte for byte as it is signed and sent."""
+        events: QuerySet[Event] = merchant_of(request).events.all()
+        event = find_object(events, "event", id)
+        return HttpResponse(bytes(event.body), content_type="application/json")

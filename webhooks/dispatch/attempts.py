@@ -1,0 +1,138 @@
+"""Writing what came of attempts: delivered, due again, or given up; and whether endpoints fail (contract 9)."""
+
+import random
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection, transaction
+
+from webhooks.dispatch.http_client import Answer
+from webhooks.dispatch.leasing import Claim
+from webhooks.dispatch.retry_schedule import next_due
+from webhooks.endpoints.health import DISABLE_AFTER, DISABLED_REASON
+from webhooks.models import Delivery, Endpoint
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a claimed attempt, and when it ended."""
+
+    claim: Claim
+    answer: Answer
+    ended_at: datetime
+
+
+_SETTLE = """
+UPDATE webhooks_delivery AS delivery
+SET status = settled.status, due_at = settled.due_at, finished_at = settled.finished_at,
+    claim_id = NULL, lease_until = NULL
+FROM unnest(%s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[])
+     AS settled (id, status, due_at, finished_at)
+WHERE delivery.id = settled.id
+"""
+_COMPLETE = """
+UPDATE webhooks_attempt AS attempt
+SET duration_ms = made.duration_ms, status_code = made.status_code, error = made.error,
+    response_excerpt = made.excerpt
+FROM unnest(%s::text[], %s::int[], %s::int[], %s::int[], %s::text[], %s::text[])
+     AS made (delivery_id, number, duration_ms, status_code, error, excerpt)
+WHERE attempt.delivery_id = made.delivery_id AND attempt.number = made.number
+"""
+
+
+def settle(claim: Claim, answer: Answer, *, ended_at: datetime) -> bool:
+    """Settle one attempt; False, and nothing written, if its claim was lost meanwhile."""
+    return settle_all([Outcome(claim, answer, ended_at)]) == 1
+
+
+def settle_all(outcomes: Sequence[Outcome]) -> int:
+    """Write what came of these attempts, and return how many were still claimed; of the others nothing is written.
+
+    A failure is due again after the delay of spec 6.4 from the attempt's end; the eighth of a series is the last.
+    """
+    with transaction.atomic():
+        made = _attempts_made(outcomes)
+        held = [outcome for outcome in outcomes if outcome.claim.delivery_id in made]
+        if not held:
+            return 0
+        results = [_result(outcome, made[outcome.claim.delivery_id]) for outcome in held]
+        with connection.cursor() as cursor:
+            cursor.execute(_SETTLE, [list(column) for column in zip(*results, strict=True)])
+            cursor.execute(_COMPLETE, [list(column) for column in zip(*map(_attempt, held), strict=True)])
+        _note_endpoints(held)
+    return len(held)
+
+
+def _attempts_made(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """Lock the deliveries that are still under these claims; return how many attempts of its series each has had."""
+    claimed = {(outcome.claim.delivery_id, outcome.claim.claim_id) for outcome in outcomes}
+    rows = (
+        Delivery.objects.filter(pk__in=[delivery_id for delivery_id, _ in claimed])
+        .order_by("pk")
+        .select_for_update(no_key=True)
+        .values_list("pk", "claim_id", "attempts", "earlier_attempts")
+    )
+    return {pk: attempts - earlier for pk, claim_id, attempts, earlier in rows if (pk, claim_id) in claimed}
+
+
+def _result(outcome: Outcome, made: int) -> tuple[str, str, datetime | None, datetime | None]:
+    """Return the delivery's id, status, and when it is due again or was finished."""
+    pk, ended_at = outcome.claim.delivery_id, outcome.ended_at
+    if outcome.answer.is_success:
+        return pk, Delivery.Status.DELIVERED.value, None, ended_at
+    due_at = next_due(made, ended_at, random.random)
+    if due_at is None:
+        return pk, Delivery.Status.FAILED.value, None, ended_at
+    return pk, Delivery.Status.PENDING.value, due_at, None
+
+
+def _attempt(outcome: Outcome) -> tuple[str, int, int, int | None, str, str]:
+    claim, answer = outcome.claim, outcome.answer
+    return (
+        claim.delivery_id,
+        claim.attempt,
+        answer.duration_ms,
+        answer.status_code,
+        answer.error,
+        answer.excerpt,
+    )
+
+
+def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
+    """Keep since when each endpoint has done nothing but fail; a request's own URL is not its merchant's endpoint."""
+    said: dict[uuid.UUID, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.claim.merchant_id is not None:
+            said.setdefault(outcome.claim.merchant_id, []).append(outcome)
+    well = {merchant for merchant, some in said.items() if any(one.answer.is_success for one in some)}
+    # Also what was claimed while all was well: another attempt may have failed since.
+    for endpoint in _locked(well, failing=True):
+        arrived = max(one.ended_at for one in said[endpoint.merchant_id] if one.answer.is_success)
+        if endpoint.failing_since is not None and endpoint.failing_since <= arrived:
+            Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=None, warned_at=None)
+    if failed := said.keys() - well:
+        for endpoint in _locked(failed, failing=False):
+            since = min(one.ended_at for one in said[endpoint.merchant_id])
+            Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=since)
+        _disable(failed, max(outcome.ended_at for outcome in outcomes))
+
+
+def _disable(merchants: set[uuid.UUID], now: datetime) -> None:
+    """Switch off the endpoints that have failed once more after five days of nothing else; a mail is owed then."""
+    dead = Endpoint.objects.filter(
+        merchant_id__in=merchants, is_enabled=True, failing_since__lte=now - DISABLE_AFTER
+    )
+    locked = list(dead.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+    Endpoint.objects.filter(pk__in=locked).update(
+        is_enabled=False, disabled_reason=DISABLED_REASON, warned_at=None, updated_at=now
+    )
+
+
+def _locked(merchants: set[uuid.UUID], *, failing: bool) -> list[Endpoint]:
+    """Return the endpoints to be changed, locked in one order, so that two settlements never block each other."""
+    if not merchants:
+        return []
+    changing = Endpoint.objects.filter(merchant_id__in=merchants, failing_since__isnull=not failing)
+    return list(changing.order_by("pk").select_for_update(no_key=True))

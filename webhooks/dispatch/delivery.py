@@ -1,0 +1,69 @@
+"""One attempt from beginning to end: sign, post, settle (spec 6). No transaction is open while the network is."""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+
+from django.utils import timezone
+
+from config import leases
+from webhooks.dispatch.attempts import Outcome, settle
+from webhooks.dispatch.http_client import Answer, Rules, post
+from webhooks.dispatch.leasing import Claim, claim_due
+from webhooks.dispatch.signing import sign
+from webhooks.endpoints.secrets_at_rest import decrypt
+
+logger = logging.getLogger(__name__)
+
+USER_AGENT = "Quittance-Webhooks/1"
+
+Clock = Callable[[], datetime]
+Sender = Callable[[Claim, datetime], Answer]
+
+
+def send(claim: Claim, now: datetime) -> Answer:
+    """Make the attempt: the frozen body, with a timestamp and a signature of this moment (spec 6.2, 6.3)."""
+    return send_signed(
+        url=claim.url,
+        body=claim.body,
+        secrets=claim.secrets,
+        event_id=claim.event_id,
+        type_=claim.type,
+        now=now,
+    )
+
+
+def send_signed(
+    *, url: str, body: bytes, secrets: list[bytes], event_id: str, type_: str, now: datetime
+) -> Answer:
+    """POST `body` with the headers of spec 6.2 and return what came of it. `secrets` are as stored."""
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": USER_AGENT,
+        "Accept-Encoding": "identity",
+        "Service-Event-Id": event_id,
+        "Service-Event-Type": type_,
+        "Service-Signature": sign([decrypt(secret) for secret in secrets], int(now.timestamp()), body),
+    }
+    return post(url, body, headers, rules=Rules.of_this_deployment())
+
+
+def attempt(claim: Claim, *, clock: Clock = timezone.now, sender: Sender = send) -> Outcome:
+    """Make the claimed attempt and return what came of it. What nobody foresaw is a failed attempt like any other."""
+    try:
+        answer = sender(claim, clock())
+    except Exception:
+        logger.exception("webhook attempt %s of %s broke", claim.attempt, claim.delivery_id)
+        answer = Answer(None, "The attempt broke on our side.", "", 0)
+    return Outcome(claim, answer, clock())
+
+
+def deliver_next(*, clock: Clock = timezone.now, sender: Sender = send) -> bool:
+    """Make one due attempt from beginning to end; False when nothing is due."""
+    claims = claim_due(limit=1, now=clock())
+    for claim in claims:
+        with leases.kept(claim.lease):
+            outcome = attempt(claim, clock=clock, sender=sender)
+        if not settle(claim, outcome.answer, ended_at=outcome.ended_at):
+            logger.warning("webhook attempt %s of %s ended after its lease", claim.attempt, claim.delivery_id)
+    return bool(claims)

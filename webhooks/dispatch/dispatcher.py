@@ -1,0 +1,201 @@
+"""The courier: the threads of a worker process that send what is due, and the one that keeps the books."""
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+
+from django.db import InterfaceError, OperationalError, connections
+from django.utils import timezone
+
+from config import leases
+from webhooks.dispatch.attempts import Outcome, settle_all
+from webhooks.dispatch.delivery import attempt
+from webhooks.dispatch.leasing import Claim, claim_due, release
+
+logger = logging.getLogger(__name__)
+
+CONCURRENCY = 32
+SLOW_SHARE = 0.5
+SLUGGISH_MS = 2000
+_REMEMBERED_SECONDS = 60.0
+_BATCH = 256
+_LINGER_SECONDS = 0.005
+_POLL_SECONDS = 0.2
+_WAKEFUL_SECONDS = 30.0
+_PATIENCE_SECONDS = 30.0
+
+Attempt = Callable[[Claim], Outcome]
+
+
+class Courier:
+    """Sends what is due from some threads, while one other thread claims and settles for all of them, many at once.
+
+    Who nudges it returns at once, so that a slow receiver holds one thread and no worker process. It never claims
+    more than its idle threads can send at once, and leaves half of them to receivers that are known to answer. For
+    half a minute after it had work it looks for more by itself. Its claims are renewed for as long as their attempts
+    take; when the process dies they run out within seconds, and another worker takes them.
+    """
+
+    def __init__(self, concurrency: int = CONCURRENCY, *, attempt: Attempt = attempt) -> None:
+        self._concurrency = concurrency
+        self._slow_limit = max(int(concurrency * SLOW_SHARE), 1)
+        self._attempt = attempt
+        self._waiting: SimpleQueue[Claim | None] = SimpleQueue()
+        self._ended: SimpleQueue[Outcome | Claim | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._out = 0
+        self._slow_out = 0
+        self._stopping = False
+        self._wakeful_until = 0.0
+        self._sluggish: dict[uuid.UUID, float] = {}
+        self._threads: list[threading.Thread] = []
+
+    def nudge(self) -> int:
+        """Claim what is due for the idle threads, and return how many deliveries were begun."""
+        return self._take()
+
+    def finish(self) -> None:
+        """Claim nothing more, give back what was not begun, and wait until the threads have ended what they are at."""
+        with self._lock:
+            self._stopping = True
+            threads = list(self._threads)
+        unsent = []
+        while (claim := _next(self._waiting)) is not None:
+            unsent.append(claim)
+        release(unsent)
+        for _ in threads[1:]:
+            self._waiting.put(None)
+        for thread in threads[1:]:
+            thread.join()
+        self._ended.put(None)
+        for thread in threads[:1]:
+            thread.join()
+
+    def _take(self) -> int:
+        with self._lock:
+            if self._stopping or self._out >= self._concurrency:
+                return 0
+            claims = claim_due(
+                limit=self._concurrency - self._out,
+                slow_limit=self._slow_limit - self._slow_out,
+                now=timezone.now(),
+                sluggish=self._sluggish_now(),
+            )
+            if claims:
+                self._out += len(claims)
+                self._slow_out += sum(claim.is_slow for claim in claims)
+                self._wakeful_until = time.monotonic() + _WAKEFUL_SECONDS
+                leases.keep(claims[0].lease)
+                if not self._threads:
+                    self._start()
+            for claim in claims:
+                self._waiting.put(claim)
+        return len(claims)
+
+    def _start(self) -> None:
+        jobs = [self._keep_books, *[self._send] * self._concurrency]
+        self._threads = [
+            threading.Thread(target=job, name=f"courier-{place}", daemon=True)
+            for place, job in enumerate(jobs)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _send(self) -> None:
+        while (claim := self._waiting.get()) is not None:
+            # Another worker may make the attempt of a claim that was lost: it is given back.
+            self._ended.put(self._attempt(claim) if claim.is_held else claim)
+
+    def _keep_books(self) -> None:
+        while True:
+            ended, is_last = self._next_ended()
+            try:
+                self._settle(ended)
+                if not is_last and (ended or time.monotonic() < self._wakeful_until):
+                    self._take()
+            except Exception:
+                # The leases bring back what could not be settled or sent.
+                logger.exception("webhook deliveries could not be claimed or settled")
+                connections.close_all()
+            if is_last:
+                connections.close_all()
+                return
+
+    def _next_ended(self) -> tuple[list[Outcome | Claim], bool]:
+        """Return what has ended, or was not begun, and whether there will be no more. Waits for something to do."""
+        try:
+            first = self._ended.get(timeout=_POLL_SECONDS)
+        except Empty:
+            return [], False
+        ended: list[Outcome | Claim] = []
+        if first is None:
+            return ended, True
+        ended.append(first)
+        if self._out > self._concurrency // 2:
+            time.sleep(_LINGER_SECONDS)  # the others end in a moment: one transaction is cheaper than many
+        while len(ended) < _BATCH:
+            try:
+                one = self._ended.get_nowait()
+            except Empty:
+                break
+            if one is None:
+                return ended, True
+            ended.append(one)
+        return ended, False
+
+    def _settle(self, ended: Sequence[Outcome | Claim]) -> None:
+        if not ended:
+            return
+        outcomes = [each for each in ended if isinstance(each, Outcome)]
+        unsent = [each for each in ended if isinstance(each, Claim)]
+        claims = [*unsent, *(outcome.claim for outcome in outcomes)]
+        try:
+            settled = self._settled(outcomes)
+            if settled < len(outcomes):
+                logger.warning("%s webhook attempts ended after their leases", len(outcomes) - settled)
+            release(unsent)
+        finally:
+            with self._lock:
+                self._out -= len(claims)
+                self._slow_out -= sum(claim.is_slow for claim in claims)
+                self._note_speed(outcomes)
+            for claim in claims:
+                claim.lease.end(claim.delivery_id)
+
+    def _note_speed(self, outcomes: Sequence[Outcome]) -> None:
+        """Remember for a while who took long to answer, whatever the answer was: it held a thread all the time."""
+        for outcome in outcomes:
+            if outcome.claim.merchant_id is None:
+                continue
+            if outcome.answer.duration_ms > SLUGGISH_MS:
+                self._sluggish[outcome.claim.merchant_id] = time.monotonic() + _REMEMBERED_SECONDS
+            else:
+                self._sluggish.pop(outcome.claim.merchant_id, None)
+
+    def _sluggish_now(self) -> list[uuid.UUID]:
+        now = time.monotonic()
+        self._sluggish = {merchant: until for merchant, until in self._sluggish.items() if until > now}
+        return list(self._sluggish)
+
+    def _settled(self, outcomes: Sequence[Outcome]) -> int:
+        """Settle, if need be when the database answers again: what is lost here is sent twice, though it arrived."""
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while outcomes:
+            try:
+                return settle_all(outcomes)
+            except (OperationalError, InterfaceError):
+                if self._stopping or time.monotonic() > until:
+                    raise
+                connections.close_all()
+                time.sleep(_POLL_SECONDS)
+        return 0
+
+
+def _next(queue: "SimpleQueue[Claim | None]") -> Claim | None:
+    try:
+        return queue.get_nowait()
+    except Empty:
+        return None

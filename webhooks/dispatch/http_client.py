@@ -1,0 +1,321 @@
+"""The one way to call an address that a merchant chose (contract 9).
+
+The name is looked up once, every answer is checked, and the connection goes to a checked address, with the
+certificate checked against the name (`webhooks.dispatch.connections`). No redirects, proxies, cookies, credentials or
+decompression: there is no code for any of these. One deadline covers everything from the look-up to the last byte.
+"""
+
+import http
+import http.client
+import ipaddress
+import re
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+
+import certifi
+from django.conf import settings
+
+from config.api.errors import ApiError, ErrorCode
+from merchants.web_addresses import WebAddress, split_web_address
+from webhooks.dispatch.connections import Connection, Kept, Key, connect
+from webhooks.dispatch.public_addresses import is_public
+
+DEADLINE_SECONDS = 10.0
+LOOK_UP_AT_SAVE_SECONDS = 3.0
+MAX_ANSWER_BYTES = 16 * 1024
+EXCERPT_BYTES = 1024
+_MAX_INTERIM_ANSWERS = 100
+_MAX_ADDRESSES = 8
+_HEADER = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
+_kept = Kept()
+# getaddrinfo cannot be interrupted: a look-up that outlives its caller's patience ends in one of these.
+_look_ups = ThreadPoolExecutor(max_workers=64, thread_name_prefix="look-up")
+
+Resolve = Callable[[str], list[str]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a call. `error` is a sentence for people, empty on success; `excerpt` the first 1 KiB."""
+
+    status_code: int | None
+    error: str
+    excerpt: str
+    duration_ms: int
+
+    @property
+    def is_success(self) -> bool:
+        """Whether a 2xx status line came in time."""
+        return self.status_code is not None and 200 <= self.status_code < 300
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What may be called: plain http, and addresses that are not public, only where the settings say so."""
+
+    allow_http: bool
+    allow_private: bool
+
+    @classmethod
+    def of_this_deployment(cls) -> "Rules":
+        """Return the rules that the settings give."""
+        return cls(allow_http=settings.ALLOW_HTTP_URLS, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
+
+
+class NotCalled(Exception):
+    """The call ended before an answer; the message is a sentence for people."""
+
+
+class NotAllowed(NotCalled):
+    """The address leads where the service calls nobody."""
+
+
+class NotResolved(NotCalled):
+    """The name has no address now."""
+
+
+def check_url(url: str, *, param: str = "url") -> None:
+    """Raise ApiError `url_invalid` or `url_not_allowed` unless `url` may be set as a webhook URL.
+
+    A name that does not resolve (now, or within 3 s) is accepted: it is looked up again at each delivery.
+    """
+    rules = Rules.of_this_deployment()
+    try:
+        address = split_web_address(url, allow_http=rules.allow_http)
+    except ValueError as error:
+        raise ApiError(ErrorCode.URL_INVALID, str(error), param) from error
+    try:
+        _look_up(address, rules, time.monotonic() + LOOK_UP_AT_SAVE_SECONDS, system_resolver)
+    except NotResolved:
+        return
+    except NotAllowed as error:
+        raise ApiError(ErrorCode.URL_NOT_ALLOWED, str(error), param) from error
+
+
+def post(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    rules: Rules,
+    deadline: float = DEADLINE_SECONDS,
+    tls: ssl.SSLContext | None = None,
+    resolve: Resolve | None = None,
+) -> Answer:
+    """POST `body` and return within `deadline` seconds what came of it, whatever the other side does.
+
+    `tls` is the certificates to trust, by default the public authorities', and `resolve` gives a name's addresses, by
+    default this machine's resolver.
+    """
+    started = time.monotonic()
+    call = _Call("POST", ends_at=started + deadline, rules=rules, tls=tls, resolve=resolve)
+    error = call.attempt(url, body, headers, deadline)
+    duration_ms = round((time.monotonic() - started) * 1000)
+    excerpt = bytes(call.kept[:EXCERPT_BYTES]).decode("utf-8", "replace").replace("\x00", "\ufffd")
+    if call.status is None:
+        return Answer(None, error or "The answer was not HTTP.", "", duration_ms)
+    return Answer(call.status, _verdict(call.status), excerpt, duration_ms)
+
+
+def get(
+    url: str,
+    *,
+    rules: Rules,
+    deadline: float,
+    most: int,
+    tls: ssl.SSLContext | None = None,
+    resolve: Resolve | None = None,
+) -> bytes | None:
+    """Return what `url` holds, fetched as `post` sends; None unless all came, with 200 and within `most` bytes."""
+    call = _Call("GET", ends_at=time.monotonic() + deadline, rules=rules, tls=tls, resolve=resolve, most=most)
+    error = call.attempt(url, b"", {"Accept-Encoding": "identity"}, deadline)
+    return bytes(call.kept) if call.status == http.HTTPStatus.OK and call.is_whole and not error else None
+
+
+def _verdict(status: int) -> str:
+    """Return what is wrong with this status; whatever happened to the body plays no part."""
+    if 200 <= status < 300:
+        return ""
+    if 300 <= status < 400:
+        return f"Answered {status}: redirects are not followed."
+    return f"Answered {status} instead of a 2xx status."
+
+
+def _in_words(problem: Exception) -> str:
+    match problem:
+        case NotCalled():
+            return str(problem)
+        case ValueError() if not isinstance(problem, OSError):
+            return str(problem)[:255]
+        case ssl.SSLCertVerificationError():
+            return f"The TLS certificate was not accepted: {problem.verify_message}."[:255]
+        case ssl.SSLError():
+            return "The TLS connection failed."
+        case ConnectionRefusedError():
+            return "The connection was refused."
+        case ConnectionError() | http.client.IncompleteRead():
+            return "The connection was closed before an answer."
+        case http.client.HTTPException():
+            return "The answer was not HTTP."
+        case TimeoutError():
+            return "The connection timed out."
+    return "The connection failed."
+
+
+class _Call:
+    """One call under one deadline; `status` and `kept` are what had come when it ended, `is_whole` whether that is all.
+
+    No more than `most` bytes of an answer are read.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        *,
+        ends_at: float,
+        rules: Rules,
+        tls: ssl.SSLContext | None,
+        resolve: Resolve | None,
+        most: int = MAX_ANSWER_BYTES,
+    ) -> None:
+        self.method = method
+        self.ends_at = ends_at
+        self.rules = rules
+        self.tls = tls
+        self.resolve = resolve or system_resolver
+        self.most = most
+        self.status: int | None = None
+        self.kept = bytearray()
+        self.is_whole = False
+
+    def attempt(self, url: str, body: bytes, headers: Mapping[str, str], deadline: float) -> str:
+        """Make the call, and return what went wrong, in words; empty if nothing did."""
+        try:
+            self.run(url, body, headers)
+        except (NotCalled, OSError, http.client.HTTPException, ValueError) as problem:
+            late = time.monotonic() >= self.ends_at
+            return f"No answer within {deadline:g} seconds." if late else _in_words(problem)
+        return ""
+
+    def run(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
+        """Make the call over a kept connection, or else over a new one.
+
+        A receiver may end a kept connection at the very moment at which it is used again; then nothing has come
+        back on it, and the call is made once more.
+        """
+        address = split_web_address(url, allow_http=self.rules.allow_http)
+        tls = (self.tls or _public_authorities()) if address.scheme == "https" else None
+        key = (address.scheme, address.host, address.port, self.rules, tls)
+        request = _request(self.method, address, body, headers)
+        kept = _kept.take(key)
+        if kept is not None:
+            try:
+                return self._exchange(kept, key, request)
+            except (ConnectionError, ssl.SSLError):
+                if self.status is not None or time.monotonic() >= self.ends_at:
+                    raise
+        checked = _look_up(address, self.rules, self.ends_at, self.resolve)
+        return self._exchange(connect(address, checked, self.ends_at, tls), key, request)
+
+    def _exchange(self, connection: Connection, key: Key, request: bytes) -> None:
+        """Send the request and read its answer; keep the connection only if the answer ended where it should."""
+        connection.sock.ends_at = self.ends_at
+        can_be_kept = False
+        try:
+            # Who answers without reading the body to its end may close early; the answer still counts.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.sock.sendall(request)
+            response = _Response(connection.sock, call=self)
+            response.begin()
+            self._read(response)
+            # After 101 the connection speaks something else than HTTP.
+            has_gone_over = response.status == http.HTTPStatus.SWITCHING_PROTOCOLS
+            can_be_kept = self.is_whole and not response.will_close and not has_gone_over
+        finally:
+            if can_be_kept:
+                _kept.keep(key, connection)
+            else:
+                connection.close()
+
+    def _read(self, response: http.client.HTTPResponse) -> None:
+        """Keep the body, and read no more of it than the cap."""
+        while len(self.kept) < self.most:
+            chunk = response.read1(min(self.most - len(self.kept), 4096))
+            self.kept += chunk
+            if not chunk:
+                break
+        # The reader ends alike where the body ends and where the receiver broke off: its length tells them apart.
+        self.is_whole = response.length == 0 or (response.length is None and response.isclosed())
+
+
+def _request(method: str, address: WebAddress, body: bytes, headers: Mapping[str, str]) -> bytes:
+    """Return the request as it goes over the wire, in one piece."""
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    if address.port != (443 if address.scheme == "https" else 80):
+        host = f"{host}:{address.port}"
+    lines = [f"{method} {address.target} HTTP/1.1", f"Host: {host}"]
+    if method == "POST":
+        lines.append(f"Content-Length: {len(body)}")
+    for name, value in headers.items():
+        if not _HEADER.fullmatch(f"{name}: {value}"):
+            raise ValueError(f"{name} cannot be sent as a header.")
+        lines.append(f"{name}: {value}")
+    return "\r\n".join([*lines, "", ""]).encode("ascii") + body
+
+
+class _Response(http.client.HTTPResponse):
+    """A response that tells its call the status as soon as that line is read, and skips interim answers."""
+
+    def __init__(self, sock: socket.socket, *, call: _Call) -> None:
+        super().__init__(sock, method=call.method)
+        self._call = call
+
+    def _read_status(self) -> tuple[str, int, str]:
+        for _ in range(_MAX_INTERIM_ANSWERS):
+            line: tuple[str, int, str] = super()._read_status()  # type: ignore[misc]
+            status = line[1]
+            if status >= 200 or status == http.HTTPStatus.SWITCHING_PROTOCOLS:
+                self._call.status = status
+                return line
+            http.client.parse_headers(self.fp)
+        raise http.client.HTTPException("too many interim answers")
+
+
+def _look_up(address: WebAddress, rules: Rules, ends_at: float, resolve: Resolve) -> list[str]:
+    """Return the IP addresses that may be called, having checked all that the name has. Raises NotCalled."""
+    if address.port not in (80, 443) and address.port < 1024:
+        raise NotAllowed("The URL's port should be 80, 443 or one from 1024 up.")
+    found = [*dict.fromkeys(_resolve(address.host, ends_at, resolve))]
+    if not rules.allow_private and not all(is_public(ipaddress.ip_address(ip)) for ip in found):
+        raise NotAllowed("The URL leads to an address that is not on the public Internet.")
+    return found[:_MAX_ADDRESSES]
+
+
+def _resolve(host: str, ends_at: float, resolve: Resolve) -> list[str]:
+    with suppress(ValueError):
+        return [str(ipaddress.ip_address(host))]
+    look_up = _look_ups.submit(resolve, host)
+    try:
+        return look_up.result(timeout=max(ends_at - time.monotonic(), 0))
+    except FutureTimeout:
+        look_up.cancel()
+        raise NotResolved("The name could not be looked up in time.") from None
+    except (OSError, UnicodeError):
+        raise NotResolved("The name does not resolve.") from None
+
+
+def system_resolver(host: str) -> list[str]:
+    """Return the IP addresses that this machine's resolver has for `host`. Raises OSError."""
+    return [str(answer[4][0]) for answer in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
+
+
+@cache
+def _public_authorities() -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=certifi.where())

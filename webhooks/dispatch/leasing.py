@@ -1,0 +1,245 @@
+"""Due deliveries, each held by one worker at a time (contract 9).
+
+A claim is a lease in the row (`config.leases`): it counts the attempt, and a worker that dies loses it when the lease
+ends. Claims are taken many at once, since a statement for each would cost more than sending it does.
+"""
+
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import F
+
+from config.leases import DURATION, Lease
+from merchants.models import Merchant
+from webhooks.dispatch.retry_schedule import MAX_ATTEMPTS
+from webhooks.endpoints.configuration import ensure_secret, signing_secrets
+from webhooks.models import Attempt, Delivery, Endpoint
+
+MAX_IN_FLIGHT_PER_MERCHANT = 5
+MAX_SLOW_IN_FLIGHT_PER_MERCHANT = 1
+_SPARE = 32  # looked at beyond what is wanted: others may be claiming the first ones at this moment
+_WORKER_LOST = "The worker ended before the attempt did."
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One attempt to make: everything that it needs, read when the delivery was claimed.
+
+    The secrets are encrypted still, so that one that cannot be opened fails its own attempt and no other. `is_slow`
+    says that it stands in the slow lane, `merchant_id` whose endpoint it is for, None for a request's own URL.
+    """
+
+    delivery_id: str
+    lease: Lease = field(repr=False)
+    attempt: int
+    event_id: str
+    type: str
+    url: str
+    secrets: list[bytes] = field(repr=False)
+    body: bytes = field(repr=False)
+    is_slow: bool = False
+    merchant_id: uuid.UUID | None = None
+
+    @property
+    def claim_id(self) -> uuid.UUID:
+        """The claim id that the row carries while the claim holds."""
+        return self.lease.claim_id
+
+    @property
+    def is_held(self) -> bool:
+        """Whether no other worker can make this attempt meanwhile."""
+        return self.lease.holds(self.delivery_id)
+
+
+# The merchants with anything pending are found by stepping from one to the next in the index, and of each only the
+# first few rows are read: what a claim costs does not grow with anybody's backlog. What is in flight takes a place
+# among these few, since the longest due was claimed first; that is what holds each merchant to its share. Where there
+# is no endpoint, or a disabled one, only what goes to requests' own URLs is read, by an index of its own.
+_CLAIM = """
+WITH RECURSIVE owner AS (
+    (SELECT merchant_id FROM webhooks_delivery WHERE status = 'pending' ORDER BY merchant_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT following.merchant_id FROM webhooks_delivery following
+            WHERE following.status = 'pending' AND following.merchant_id > owner.merchant_id
+            ORDER BY following.merchant_id LIMIT 1)
+    FROM owner WHERE owner.merchant_id IS NOT NULL
+),
+waiting AS (
+    SELECT next.*
+    FROM owner
+    LEFT JOIN webhooks_endpoint endpoint ON endpoint.merchant_id = owner.merchant_id
+    CROSS JOIN LATERAL (
+        SELECT first.*,
+               first.is_retry OR (first.url_override = '' AND (endpoint.failing_since IS NOT NULL
+                   OR owner.merchant_id = ANY(%(sluggish)s::uuid[]))) AS is_slow,
+               row_number() OVER (ORDER BY first.due_at, first.id) AS turn
+        FROM (
+            (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
+                    delivery.attempts > delivery.earlier_attempts AS is_retry,
+                    delivery.lease_until IS NULL OR delivery.lease_until <= statement_timestamp() AS is_free
+             FROM webhooks_delivery delivery
+             WHERE delivery.merchant_id = owner.merchant_id
+                   AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
+                   AND endpoint.is_enabled AND endpoint.url IS NOT NULL
+             ORDER BY delivery.due_at, delivery.id LIMIT %(cap)s)
+            UNION ALL
+            (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
+                    delivery.attempts > delivery.earlier_attempts AS is_retry,
+                    delivery.lease_until IS NULL OR delivery.lease_until <= statement_timestamp() AS is_free
+             FROM webhooks_delivery delivery
+             WHERE delivery.merchant_id = owner.merchant_id
+                   AND delivery.status = 'pending' AND delivery.due_at <= %(now)s
+                   AND (endpoint.is_enabled AND endpoint.url IS NOT NULL) IS NOT TRUE
+                   AND delivery.url_override <> ''
+             ORDER BY delivery.due_at, delivery.id LIMIT %(cap)s)
+        ) first
+    ) next
+    WHERE next.is_free
+),
+picked AS (
+    (SELECT * FROM waiting WHERE NOT is_slow ORDER BY turn, due_at LIMIT %(limit)s + %(spare)s)
+    UNION ALL
+    (SELECT * FROM waiting WHERE is_slow AND turn <= %(slow_cap)s ORDER BY turn, due_at LIMIT %(slow_limit)s)
+),
+locked AS (
+    SELECT unchanged.id, picked.is_slow, picked.turn
+    FROM (SELECT * FROM picked ORDER BY turn, due_at) picked
+    CROSS JOIN LATERAL (
+        SELECT delivery.id FROM webhooks_delivery delivery
+        WHERE delivery.id = picked.id AND delivery.due_at = picked.due_at AND delivery.attempts = picked.attempts
+        FOR UPDATE SKIP LOCKED
+    ) unchanged
+    LIMIT %(limit)s
+)
+UPDATE webhooks_delivery AS claimed
+SET claim_id = %(claim_id)s, lease_until = statement_timestamp() + %(duration)s, attempts = claimed.attempts + 1
+FROM locked WHERE claimed.id = locked.id
+RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.attempts,
+          claimed.attempts - claimed.earlier_attempts > %(attempts)s, claimed.public_event_id, claimed.type,
+          claimed.url_override, locked.is_slow,
+          coalesce(claimed.own_body, (SELECT event.body FROM webhooks_event event WHERE event.id = claimed.event_id))
+"""
+
+
+def claim_due(
+    *, limit: int, now: datetime, slow_limit: int | None = None, sluggish: Sequence[uuid.UUID] = ()
+) -> list[Claim]:
+    """Claim up to `limit` due deliveries, taking turns between merchants. The caller has their lease kept.
+
+    At most `slow_limit` of them (default: no fewer) stand in the slow lane: retries, and what goes to endpoints whose
+    last attempt failed or whose merchants are named as `sluggish`. At most five deliveries of one merchant are in
+    flight at once, in the slow lane one, so that a slow receiver keeps only its own merchant waiting (two claimers at
+    the same moment can make it a little more).
+    Deliveries to an endpoint without a URL or disabled are held: they wait as they are.
+    """
+    if limit < 1:
+        return []
+    asked_at = time.monotonic()
+    values: dict[str, Any] = {
+        "now": now,
+        "limit": limit,
+        "slow_limit": limit if slow_limit is None else max(slow_limit, 0),
+        "spare": _SPARE,
+        "cap": MAX_IN_FLIGHT_PER_MERCHANT,
+        "slow_cap": MAX_SLOW_IN_FLIGHT_PER_MERCHANT,
+        "attempts": MAX_ATTEMPTS,
+        "sluggish": list(sluggish),
+        "claim_id": (claim_id := uuid.uuid4()),
+        "duration": DURATION,
+    }
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(_CLAIM, values)
+            rows = cursor.fetchall()
+        _give_up([row[2] for row in rows if row[5]], now)
+        rows = [row for row in rows if not row[5]]
+        lease = Lease(Delivery, claim_id, [row[2] for row in rows], asked_at=asked_at)
+        return _claims(rows, lease, now)
+
+
+def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> list[Claim]:
+    """Write the attempts that the claims count, and return what they need."""
+    if not rows:
+        return []
+    rows = sorted(rows, key=lambda row: row[:2])
+    endpoints = _endpoints({row[3] for row in rows})
+    claims = []
+    for _, _, delivery_id, merchant_id, attempt, _, event_id, type_, url, is_slow, body in rows:
+        endpoint = endpoints[merchant_id]
+        claims.append(
+            Claim(
+                delivery_id=delivery_id,
+                lease=lease,
+                attempt=attempt,
+                event_id=event_id,
+                type=type_,
+                url=url or endpoint.url or "",
+                secrets=signing_secrets(endpoint, now),
+                body=bytes(body),
+                is_slow=is_slow,
+                merchant_id=None if url else merchant_id,
+            )
+        )
+    again = [claim.delivery_id for claim in claims if claim.attempt > 1]
+    if again:
+        lost = Attempt.objects.filter(delivery_id__in=again, duration_ms=None)
+        lost.update(error=_WORKER_LOST, duration_ms=0)
+    _write_attempts(claims, now)
+    return claims
+
+
+def _endpoints(merchants: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
+    """Return each merchant's endpoint; who never had one gets it now, since its secret signs."""
+    found = {
+        endpoint.merchant_id: endpoint for endpoint in Endpoint.objects.filter(merchant_id__in=merchants)
+    }
+    if missing := merchants - found.keys():
+        for merchant in Merchant.objects.filter(pk__in=missing):
+            found[merchant.pk] = ensure_secret(merchant)
+    return found
+
+
+def _write_attempts(claims: Sequence[Claim], now: datetime) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO webhooks_attempt (delivery_id, number, url, started_at, error, response_excerpt)
+               SELECT delivery_id, number, url, %s, '', ''
+               FROM unnest(%s::text[], %s::int[], %s::text[]) AS made (delivery_id, number, url)""",
+            (
+                now,
+                [claim.delivery_id for claim in claims],
+                [claim.attempt for claim in claims],
+                [claim.url for claim in claims],
+            ),
+        )
+
+
+def release(claims: Sequence[Claim]) -> None:
+    """Give back claims whose attempts were not begun: they are due as before, and count nothing."""
+    with transaction.atomic():
+        for claim in claims:
+            held = Delivery.objects.filter(pk=claim.delivery_id, claim_id=claim.claim_id)
+            if held.update(claim_id=None, lease_until=None, attempts=F("attempts") - 1):
+                Attempt.objects.filter(delivery_id=claim.delivery_id, number=claim.attempt).delete()
+            claim.lease.end(claim.delivery_id)
+
+
+def _give_up(lost: Sequence[str], now: datetime) -> None:
+    """Mark as failed what lost its worker during the eighth attempt of its series: there is no ninth."""
+    if lost:
+        Attempt.objects.filter(delivery_id__in=lost, duration_ms=None).update(
+            error=_WORKER_LOST, duration_ms=0
+        )
+        Delivery.objects.filter(pk__in=lost).update(
+            status=Delivery.Status.FAILED,
+            attempts=F("attempts") - 1,
+            due_at=None,
+            finished_at=now,
+            claim_id=None,
+            lease_until=None,
+        )

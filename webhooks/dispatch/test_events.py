@@ -1,0 +1,134 @@
+"""The sample of `POST /api/webhooks/test`: tried once, at once; a delivery but no event (contract 9)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.amounts import amount_object
+from config.api.errors import ApiError, ErrorCode
+from merchants.identifiers import prefixed_id
+from merchants.models import Merchant
+from webhooks.dispatch.delivery import send_signed
+from webhooks.dispatch.http_client import Answer
+from webhooks.endpoints.configuration import signing_secrets
+from webhooks.events import envelope
+from webhooks.models import Attempt, Delivery, Endpoint, EventType
+
+_STATUS = {
+    EventType.PAYMENT_SUCCEEDED: ("succeeded", "completed"),
+    EventType.PAYMENT_FAILED: ("failed", "active"),
+    EventType.PAYMENT_EXPIRED: ("expired", "expired"),
+    EventType.PAYMENT_PARTIALLY_PAID: ("partially_paid", "active"),
+    EventType.PAYMENT_OVERPAID: ("overpaid", "completed"),
+    EventType.PAYMENT_REORGED: ("reorged", "active"),
+}
+_DECIMALS = 6
+_FULL, _HALF, _TWICE = 25_000_000, 12_500_000, 50_000_000  # base units of a stablecoin
+_PAID = {
+    EventType.PAYMENT_SUCCEEDED: _FULL,
+    EventType.PAYMENT_PARTIALLY_PAID: _HALF,
+    EventType.PAYMENT_OVERPAID: _TWICE,
+}
+
+
+@dataclass(frozen=True)
+class SampleSent:
+    """What was sent, and what came of it."""
+
+    endpoint: Endpoint
+    event_id: str
+    type: EventType
+    body: bytes
+    started: datetime
+    finished: datetime
+    answer: Answer
+
+
+def send_sample(merchant: Merchant, type_: EventType) -> SampleSent:
+    """Send a sample of `type_` to the merchant's URL, enabled or not; `record_sample` is to follow.
+
+    Raises ApiError `webhook_not_configured` where there is no URL.
+    """
+    endpoint = Endpoint.objects.filter(merchant=merchant, url__isnull=False).first()
+    if endpoint is None or endpoint.url is None:
+        message = "There is no webhook URL to send to; set one with PUT /api/webhooks."
+        raise ApiError(ErrorCode.WEBHOOK_NOT_CONFIGURED, message)
+    started = timezone.now()
+    event_id = prefixed_id("evt_")
+    body = envelope(event_id, type_.value, started, sample_object(type_))
+    answer = send_signed(
+        url=endpoint.url,
+        body=body,
+        secrets=signing_secrets(endpoint, started),
+        event_id=event_id,
+        type_=type_.value,
+        now=started,
+    )
+    return SampleSent(endpoint, event_id, type_, body, started, timezone.now(), answer)
+
+
+def record_sample(sent: SampleSent) -> None:
+    """Write the delivery and its one attempt, which the merchant sees among the others."""
+    answer = sent.answer
+    with transaction.atomic():
+        delivery = Delivery.objects.create(
+            merchant_id=sent.endpoint.merchant_id,
+            public_event_id=sent.event_id,
+            type=sent.type.value,
+            own_body=sent.body,
+            is_test=True,
+            status=Delivery.Status.DELIVERED if answer.is_success else Delivery.Status.FAILED,
+            attempts=1,
+            created_at=sent.started,
+            finished_at=sent.finished,
+        )
+        Attempt.objects.create(
+            delivery=delivery,
+            number=1,
+            url=sent.endpoint.url or "",
+            started_at=sent.started,
+            duration_ms=answer.duration_ms,
+            status_code=answer.status_code,
+            error=answer.error,
+            response_excerpt=answer.excerpt,
+        )
+
+
+def sample_object(type_: EventType) -> dict[str, Any]:
+    """Return a `data.object` like that of a real event of `type_`, which says that it is a test."""
+    status, request_status = _STATUS[type_]
+    paid = _PAID.get(type_, 0)
+    amount = paid or _FULL
+    sample = {
+        "id": "pay_" + "1" * 24,
+        "amount": amount,
+        "currency": "USDC",
+        "status": status,
+        "reference": "test-order",
+        "test": True,
+        "payment_request": "00000000-0000-7000-8000-000000000000",
+        "shortcode": "222222222222",
+        "token": {
+            "id": 1,
+            "symbol": "USDC",
+            "decimals": _DECIMALS,
+            "contract_address": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+        },
+        "chain_id": 8453,
+        "transaction_hash": "0x" + "0" * 64,
+        "type": "direct",
+        "source_chain_id": 8453,
+        "destination_transaction_hash": "0x" + "0" * 64 if paid else None,
+        "amount_details": amount_object(amount, _DECIMALS),
+        "request_amount": amount_object(_FULL, _DECIMALS),
+        "amount_paid": amount_object(paid, _DECIMALS),
+        "amount_overpaid": amount_object(max(paid - _FULL, 0), _DECIMALS),
+        "request_status": request_status,
+        "metadata": {},
+    }
+    if type_ is EventType.PAYMENT_FAILED:
+        sample |= {"failure_code": "transaction_reverted", "failure_message": "The transaction was reverted."}
+    return sample

@@ -1,0 +1,72 @@
+"""Endpoints where nothing arrives: their merchant is warned after a day, and after five days they are switched off.
+
+`webhooks.dispatch.attempts` stores whether an endpoint fails. Here are the times, and the e-mails, which are
+ sent outside any transaction: a mail is owed while `warned_at` is null.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Q
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from config.mail import send as send_mail
+from webhooks.models import Endpoint
+
+logger = logging.getLogger(__name__)
+
+WARN_AFTER = timedelta(hours=24)
+DISABLE_AFTER = timedelta(days=5)
+DISABLED_REASON = "Every attempt of the last 5 days failed."
+_BATCH = 100
+
+Mail = Callable[[str, str, str], object]
+
+
+def tell_merchants(*, now: Callable[[], datetime] = timezone.now, mail: Mail = send_mail) -> int:
+    """Mail the merchants whose endpoint has failed for a day, or was switched off; return how many mails went out.
+
+    Each is told once. A mail that can't be sent is owed still, and tried again at the next call.
+    """
+    failing = Q(is_enabled=True, failing_since__lte=now() - WARN_AFTER)
+    disabled = Q(is_enabled=False, disabled_reason__isnull=False)
+    owed = Endpoint.objects.filter(failing | disabled, warned_at=None, url__isnull=False)
+    told = 0
+    for endpoint in owed.select_related("merchant").order_by("pk")[:_BATCH]:
+        told += _told(endpoint, now(), mail)
+    return told
+
+
+def _told(endpoint: Endpoint, now: datetime, mail: Mail) -> bool:
+    """Claim the mail, then send it; give the claim back if it can't be sent."""
+    state = Endpoint.objects.filter(pk=endpoint.pk, is_enabled=endpoint.is_enabled)
+    if not state.filter(warned_at=None).update(warned_at=now):
+        return False
+    if not endpoint.merchant.email:
+        logger.warning(
+            "endpoint of merchant %s fails, and there is no e-mail to say so", endpoint.merchant_id
+        )
+        return False
+    subject, text = _letter(endpoint)
+    try:
+        mail(endpoint.merchant.email, subject, text)
+    except OSError:
+        logger.exception("mail about the endpoint of merchant %s was not sent", endpoint.merchant_id)
+        state.filter(warned_at=now).update(warned_at=None)
+        return False
+    return True
+
+
+def _letter(endpoint: Endpoint) -> tuple[str, str]:
+    """Return the subject and the text."""
+    name = endpoint.merchant.name
+    context = {"endpoint": endpoint, "merchant": endpoint.merchant, "base_url": settings.BASE_URL}
+    if endpoint.is_enabled:
+        context["disabled_at"] = (endpoint.failing_since or timezone.now()) + DISABLE_AFTER
+        return f"{name}: your webhooks are not arriving", render_to_string("webhooks/failing.txt", context)
+    return f"{name}: your webhook endpoint was switched off", render_to_string(
+        "webhooks/disabled.txt", context
+    )

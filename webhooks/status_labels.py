@@ -1,0 +1,95 @@
+"""How an endpoint or a delivery stands, in a word for lists and a sentence for its page."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from config.admin.cells import ago, exact
+from webhooks.models import Delivery, Endpoint
+
+DELIVERY_COLOURS = {"delivered": "success", "pending": "info", "failed": "danger"}
+ENDPOINT_COLOURS = {"working": "success", "failing": "warning", "disabled": "danger", "off": "", "no url": ""}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The sentence, and how grave it is: success, info, warning or danger."""
+
+    sentence: str
+    tone: str
+
+
+def state_of(endpoint: Endpoint) -> str:
+    """Return `working`, `failing`, `disabled` (by the service), `off` (by the merchant) or `no url`."""
+    if endpoint.url is None:
+        return "no url"
+    if not endpoint.is_enabled:
+        return "disabled" if endpoint.disabled_reason else "off"
+    return "failing" if endpoint.failing_since else "working"
+
+
+def of_endpoint(endpoint: Endpoint, now: datetime) -> Standing:
+    """Return what its state means."""
+    match state_of(endpoint):
+        case "no url":
+            return Standing("No URL is set. Events are stored but not sent.", "info")
+        case "disabled":
+            sentence = (
+                f"Disabled by the service: {endpoint.disabled_reason} "
+                "Pending deliveries wait until you enable it."
+            )
+            return Standing(sentence, "danger")
+        case "off":
+            sentence = "Disabled by the merchant. Pending deliveries wait; new events create no deliveries."
+            return Standing(sentence, "warning")
+        case "failing":
+            since = endpoint.failing_since or now
+            sentence = (
+                f"Every attempt has failed since {exact(since)} ({ago(since, now)}). "
+                "After five days the endpoint is disabled."
+            )
+            return Standing(sentence, "warning")
+    return Standing("Deliveries succeed.", "success")
+
+
+def of_delivery(delivery: Delivery, now: datetime) -> Standing:
+    """Return where the delivery stands."""
+    tried = f"{delivery.attempts} attempt{'' if delivery.attempts == 1 else 's'}"
+    if delivery.status == Delivery.Status.DELIVERED:
+        return Standing(f"Delivered, after {tried}.", "success")
+    if delivery.status == Delivery.Status.FAILED and delivery.is_test:
+        return Standing(
+            "The test event was not delivered. Test events are sent once; see the error below.", "danger"
+        )
+    if delivery.status == Delivery.Status.FAILED:
+        return Standing(f"Given up after {tried}. You can send it again.", "danger")
+    if _is_held(delivery):
+        return Standing(
+            "On hold: the endpoint is disabled or has no URL. It is sent when that changes.", "warning"
+        )
+    if delivery.lease_until and delivery.lease_until > now:
+        return Standing("An attempt is in progress.", "info")
+    due = (
+        "is due"
+        if delivery.due_at is None or delivery.due_at <= now
+        else f"is due {ago(delivery.due_at, now)}"
+    )
+    return Standing(
+        f"{tried} so far; the next {due}." if delivery.attempts else f"The first attempt {due}.", "info"
+    )
+
+
+def _is_held(delivery: Delivery) -> bool:
+    if delivery.url_override:
+        return False
+    endpoint = Endpoint.objects.filter(merchant=delivery.merchant_id).first()
+    return endpoint is None or not endpoint.is_reachable
+
+
+def is_success(status_code: int | None, error: str) -> bool:
+    """Return whether an attempt with this answer was taken."""
+    return status_code is not None and 200 <= status_code < 300 and not error
+
+
+def answer_of(status_code: int | None, error: str | None) -> str:
+    """Return what came back, in a word or two."""
+    return str(status_code) if status_code else (error or "under way")
