@@ -252,7 +252,7 @@ _SECTIONS = {
     "Webhooks": [
         ("Endpoints", "webhook", "webhooks.endpoint"),
         ("Events", "bolt", "webhooks.event"),
-        ("Deliveries", "outgoing_mail", "webhooks.dispatch.delivery"),
+        ("Deliveries", "outgoing_mail", "webhooks.delivery"),
     ],
     "Catalogue": [
         ("Chains", "hub", "chains.chain"),

@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
                 ('status_code', models.PositiveSmallIntegerField(null=True)),
                 ('error', models.CharField(blank=True, default='', max_length=255)),
                 ('response_excerpt', models.TextField(blank=True, default='')),
-                ('delivery', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='webhooks.dispatch.delivery')),
+                ('delivery', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='webhooks.delivery')),
             ],
             options={
                 'ordering': ('number',),

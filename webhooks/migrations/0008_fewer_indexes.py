@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
             "attempt",
             "delivery",
             models.ForeignKey(
-                db_index=False, on_delete=django.db.models.deletion.CASCADE, to="webhooks.dispatch.delivery"
+                db_index=False, on_delete=django.db.models.deletion.CASCADE, to="webhooks.delivery"
             ),
         ),
         migrations.AlterField(
