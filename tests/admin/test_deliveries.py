@@ -22,7 +22,7 @@ from tests.admin.payment_rows import Make, asked, found, page_of, press
 from tests.webhooks.receiver import Receiver, answer, running_receiver
 from webhooks.attention import count_given_up
 from webhooks.dispatch.delivery import deliver_next
-from webhooks.dispatch.test_events import record_sample, send_sample
+from webhooks.dispatch.testing import record_sample, send_sample
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.events import record_event
 from webhooks.models import Delivery, Endpoint, Event, EventType

@@ -20,7 +20,7 @@ from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.payments.test_payer_proof import sign
 from tests.verifying import verify_due
-from webhooks.dispatch.test_events import sample_object
+from webhooks.dispatch.testing import sample_object
 from webhooks.models import EventType
 
 Order = Callable[..., dict[str, Any]]

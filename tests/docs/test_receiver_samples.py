@@ -22,7 +22,7 @@ import pytest
 
 from tests.docs.pages import REPOSITORY, samples
 from webhooks.dispatch.signing import sign
-from webhooks.dispatch.test_events import sample_object
+from webhooks.dispatch.testing import sample_object
 from webhooks.events import envelope
 from webhooks.models import EventType
 

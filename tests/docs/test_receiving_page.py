@@ -27,7 +27,7 @@ from tests.webhooks.receiver import running_receiver
 from webhooks.dispatch.http_client import DEADLINE_SECONDS
 from webhooks.dispatch.retry_schedule import DELAYS, JITTER, MAX_ATTEMPTS
 from webhooks.dispatch.signing import sign
-from webhooks.dispatch.test_events import sample_object, send_sample
+from webhooks.dispatch.testing import sample_object, send_sample
 from webhooks.endpoints.configuration import ROTATION_OVERLAP, Change, configure
 from webhooks.endpoints.health import DISABLE_AFTER, WARN_AFTER
 from webhooks.events import record_event

@@ -21,7 +21,7 @@ from tests.docs.pages import API, ARCHITECTURE, REPOSITORY, rows_by_code, table_
 from tests.webhooks.receiver import running_receiver
 from webhooks.dispatch.dispatcher import CONCURRENCY, SLOW_SHARE, SLUGGISH_MS
 from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, MAX_SLOW_IN_FLIGHT_PER_MERCHANT
-from webhooks.dispatch.test_events import send_sample
+from webhooks.dispatch.testing import send_sample
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import EventType
 

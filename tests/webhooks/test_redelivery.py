@@ -17,7 +17,7 @@ from webhooks.dispatch.http_client import Answer
 from webhooks.dispatch.leasing import claim_due
 from webhooks.dispatch.redelivery import MOST_ATTEMPTS, redeliver, redeliver_failed
 from webhooks.dispatch.retry_schedule import DELAYS
-from webhooks.dispatch.test_events import record_sample, send_sample
+from webhooks.dispatch.testing import record_sample, send_sample
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery, Endpoint, Event, EventType
 

@@ -40,7 +40,7 @@ from webhooks.api.serializers import (
     configuration,
 )
 from webhooks.dispatch.redelivery import redeliver, redeliver_failed
-from webhooks.dispatch.test_events import record_sample, send_sample
+from webhooks.dispatch.testing import record_sample, send_sample
 from webhooks.endpoints.configuration import configure
 from webhooks.models import Delivery, Endpoint, Event, EventType
 

@@ -11,7 +11,7 @@ from quittance import SignatureVerificationError
 from quittance.webhooks import sign, verify
 
 from webhooks.dispatch import signing
-from webhooks.dispatch.test_events import sample_object
+from webhooks.dispatch.testing import sample_object
 from webhooks.models import EventType
 
 SECRET = "whsec_" + "a" * 32
