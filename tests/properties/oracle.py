@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from tests.properties.ledger import MERCHANT, POOL, THE_THIEFS, TOKEN, UNOWNED, Ledger, Move, Noise, Sent
+from tests.properties.ledger import MERCHANT, POOL, THE_THIEFS, TOKEN, Ledger, Move, Noise, Sent
 from tests.properties.world import LAST_RETRY, Intent, World
 from webhooks.models import Event
 
@@ -285,10 +285,14 @@ def is_verifiable(home: Ledger, sent: Sent, intent: Intent) -> bool:
 
 
 def may_be_lent(home: Ledger, sent: Sent, intent: Intent) -> bool:
-    """Whether the merchant's own contract sent money out before this arrived: it may be that money on its way back."""
+    """Whether the merchant's own contract sent money out before this arrived: it may be that money on its way back.
+
+    So it may be where a thief's contract was paid first and paid the merchant afterwards: that payment may be the
+    delivery of another customer's swap, which must not count as the return of what was lent.
+    """
     own = next((place for place, move in enumerate(sent.moves) if move.owners == {intent.request}), 0)
     return not home.is_solana and any(
-        move.sender == MERCHANT != move.recipient and move.owners is UNOWNED for move in sent.moves[:own]
+        move.sender == MERCHANT != move.recipient and move.token == TOKEN for move in sent.moves[:own]
     )
 
 

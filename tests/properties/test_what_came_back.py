@@ -9,7 +9,7 @@ import pytest
 
 from chains.client import Block, Head, TransactionFacts, Transfer
 from payments.evaluation.binding import Claims, Delivery, Taken
-from payments.evaluation.verdicts import Finality, Paid, Terms, Verdict, evaluate
+from payments.evaluation.verdicts import Finality, Paid, Refused, Terms, Verdict, evaluate
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 OURS = b"r" * 16
@@ -51,3 +51,14 @@ def test_on_solana_the_gain_from_a_delivery_does_not_hide_that_the_thiefs_money_
     moves = (delivered, own, back)
     assert credited(moves, Claims(OURS)) == []
     assert credited(moves, Claims(b"v" * 16, delivery=DELIVERED)) == [("0.1", 10)]
+
+
+def test_what_the_recipient_lent_first_leaves_a_payment_after_it_to_the_merchant() -> None:
+    """The account that it was lent to pays as much back, but that may be another customer's delivery out of it."""
+    lent = Transfer("0", "token", "merchant", "pool", 5)
+    repaid = Transfer("1", "token", "pool", "merchant", 5)
+    paid = Transfer("2", "token", "wallet", "merchant", 5, (OURS,), "wallet")
+    verdict = evaluated((lent, repaid, paid), Claims(OURS))
+    assert isinstance(verdict, Refused)
+    assert (verdict.code, verdict.arrived) == ("not_verifiable", 5)
+    assert credited((paid, lent, repaid), Claims(OURS)) == [("2", 5)]
