@@ -2,7 +2,7 @@
 
 `make bench`, or `python -m demo.services python -m bench.webhook_delivery [DELIVERIES]`.
 
-Everything is on this machine: two worker processes with the product's own courier, PostgreSQL, and a receiver. The
+Everything is on this machine: two worker processes with the product's own dispatcher, PostgreSQL, and a receiver. The
 floor is measured in the same run, with as many processes and threads, against the same receiver: `requests.Session`
 posting signed bodies from memory, without a database.
 """
@@ -121,7 +121,7 @@ def _throughput(merchants: list[Any], count: int) -> float:
     from webhooks.models import Delivery
 
     _record([merchants[number % len(merchants)] for number in range(count)])
-    crew = Crew("bench.webhook_courier", THREADS)
+    crew = Crew("bench.webhook_dispatcher", THREADS)
     started = time.perf_counter()
     crew.tell()
     while Delivery.objects.filter(status=Delivery.Status.PENDING).exists():
@@ -136,7 +136,7 @@ def _steady(origin: str, merchants: list[Any]) -> tuple[float, float]:
     """Return the healthy endpoints' p50 and p99 in milliseconds, while events come at a steady rate."""
     healthy = merchants[int(len(merchants) * HOSTILE_SHARE) :]
     urlopen(f"{origin}/report").read()
-    crew = Crew("bench.webhook_courier", THREADS)
+    crew = Crew("bench.webhook_dispatcher", THREADS)
     crew.tell()
     watched: set[str] = set()
     began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Events and deliveries are kept for 30 days (contract 9), and then removed a few at a time."""
+"""Remove events and deliveries after 30 days, in small batches."""
 
 from datetime import datetime, timedelta
 
@@ -11,7 +11,7 @@ BATCH = 500
 
 
 def purge(now: datetime, batch: int = BATCH) -> int:
-    """Remove up to `batch` events with their deliveries, and up to `batch` tests, over 30 days old; return how many."""
+    """Remove up to `batch` events with their deliveries, and up to `batch` test events; return how many."""
     before = now - KEPT
     old_events = Event.objects.filter(created__lt=before).order_by("created", "id")
     events = list(old_events.values_list("pk", flat=True)[:batch])

@@ -1,4 +1,4 @@
-"""Nudges. What is due stands in the database."""
+"""Celery tasks. What is due is in the database."""
 
 from functools import cache
 
@@ -7,34 +7,34 @@ from celery.signals import worker_process_shutdown
 from django.utils import timezone
 
 from webhooks import retention
-from webhooks.dispatch.dispatcher import Courier
+from webhooks.dispatch.dispatcher import Dispatcher
 from webhooks.endpoints import health
 
 
 @cache
-def _courier() -> Courier:
-    """Return this process's courier, made in the process that uses it (threads do not survive a fork)."""
-    return Courier()
+def _dispatcher() -> Dispatcher:
+    """Return this process's dispatcher, created in the process that uses it (threads don't survive a fork)."""
+    return Dispatcher()
 
 
 @shared_task
 def deliver_due() -> int:
-    """Begin the deliveries that are due now."""
-    return _courier().nudge()
+    """Start the deliveries that are due."""
+    return _dispatcher().nudge()
 
 
 @shared_task
 def tell_merchants() -> int:
-    """Mail those whose endpoint fails, or was switched off."""
+    """E-mail merchants whose endpoint is failing or was disabled."""
     return health.tell_merchants()
 
 
 @shared_task
 def purge_old() -> int:
-    """Remove some of the events and deliveries that are over 30 days old."""
+    """Remove a batch of events and deliveries that are older than 30 days."""
     return retention.purge(timezone.now())
 
 
 @worker_process_shutdown.connect
 def _finish(**_: object) -> None:
-    _courier().finish()
+    _dispatcher().finish()

@@ -210,7 +210,7 @@ def test_what_the_service_refuses_of_the_chosen_is_told(admin_client: Client, to
     give_up(told)
     form = chosen(admin_client, told)
     Endpoint.objects.update(url=None)
-    assert "There is no webhook URL to send to" in admin_client.post(LIST, form, follow=True).content.decode()
+    assert "No webhook URL is set" in admin_client.post(LIST, form, follow=True).content.decode()
     assert Delivery.objects.get().status == "failed"
     assert not LogEntry.objects.exists()
 

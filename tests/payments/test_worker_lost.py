@@ -224,6 +224,6 @@ def test_a_receiver_that_takes_its_ten_seconds_gets_no_second_copy_meanwhile(
         lambda: Attempt.objects.filter(number=1, duration_ms__isnull=False).exists(), "the attempt ended", 30
     )
     first = Attempt.objects.get()
-    assert (first.status_code, first.error) == (None, "No answer within 10 seconds.")
+    assert (first.status_code, first.error) == (None, "No response within 10 seconds.")
     assert len(receiver.received) == 1
     assert Delivery.objects.get().claim_id is None

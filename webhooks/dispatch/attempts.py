@@ -1,4 +1,4 @@
-"""Writing what came of attempts: delivered, due again, or given up; and whether endpoints fail (contract 9)."""
+"""Store the results of attempts: delivered, due again or failed; and keep the health of endpoints."""
 
 import random
 import uuid
@@ -17,7 +17,7 @@ from webhooks.models import Delivery, Endpoint
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a claimed attempt, and when it ended."""
+    """The result of a leased attempt, and when it ended."""
 
     claim: Claim
     answer: Answer
@@ -43,14 +43,14 @@ WHERE attempt.delivery_id = made.delivery_id AND attempt.number = made.number
 
 
 def settle(claim: Claim, answer: Answer, *, ended_at: datetime) -> bool:
-    """Settle one attempt; False, and nothing written, if its claim was lost meanwhile."""
+    """Store one result. Return False, and store nothing, if the lease was lost."""
     return settle_all([Outcome(claim, answer, ended_at)]) == 1
 
 
 def settle_all(outcomes: Sequence[Outcome]) -> int:
-    """Write what came of these attempts, and return how many were still claimed; of the others nothing is written.
+    """Store the results of these attempts; return how many were still leased. The others are ignored.
 
-    A failure is due again after the delay of spec 6.4 from the attempt's end; the eighth of a series is the last.
+    A failed delivery is due again after the delay of `retry_schedule`; the eighth attempt of a series is the last.
     """
     with transaction.atomic():
         made = _attempts_made(outcomes)
@@ -66,7 +66,7 @@ def settle_all(outcomes: Sequence[Outcome]) -> int:
 
 
 def _attempts_made(outcomes: Sequence[Outcome]) -> dict[str, int]:
-    """Lock the deliveries that are still under these claims; return how many attempts of its series each has had."""
+    """Lock the deliveries still under these leases; return each one's number of attempts in its current series."""
     claimed = {(outcome.claim.delivery_id, outcome.claim.claim_id) for outcome in outcomes}
     rows = (
         Delivery.objects.filter(pk__in=[delivery_id for delivery_id, _ in claimed])
@@ -78,7 +78,7 @@ def _attempts_made(outcomes: Sequence[Outcome]) -> dict[str, int]:
 
 
 def _result(outcome: Outcome, made: int) -> tuple[str, str, datetime | None, datetime | None]:
-    """Return the delivery's id, status, and when it is due again or was finished."""
+    """Return the delivery's id and status, when it is due again, and when it finished."""
     pk, ended_at = outcome.claim.delivery_id, outcome.ended_at
     if outcome.answer.is_success:
         return pk, Delivery.Status.DELIVERED.value, None, ended_at
@@ -101,18 +101,18 @@ def _attempt(outcome: Outcome) -> tuple[str, int, int, int | None, str, str]:
 
 
 def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
-    """Keep since when each endpoint has done nothing but fail; a request's own URL is not its merchant's endpoint."""
+    """Store since when each endpoint has been failing. A payment request's own URL is not the merchant's endpoint."""
     said: dict[uuid.UUID, list[Outcome]] = {}
     for outcome in outcomes:
         if outcome.claim.merchant_id is not None:
             said.setdefault(outcome.claim.merchant_id, []).append(outcome)
-    well = {merchant for merchant, some in said.items() if any(one.answer.is_success for one in some)}
-    # Also what was claimed while all was well: another attempt may have failed since.
-    for endpoint in _locked(well, failing=True):
+    healthy = {merchant for merchant, some in said.items() if any(one.answer.is_success for one in some)}
+    # Also endpoints that were healthy when leased: another attempt may have failed since.
+    for endpoint in _locked(healthy, failing=True):
         arrived = max(one.ended_at for one in said[endpoint.merchant_id] if one.answer.is_success)
         if endpoint.failing_since is not None and endpoint.failing_since <= arrived:
             Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=None, warned_at=None)
-    if failed := said.keys() - well:
+    if failed := said.keys() - healthy:
         for endpoint in _locked(failed, failing=False):
             since = min(one.ended_at for one in said[endpoint.merchant_id])
             Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=since)
@@ -120,7 +120,7 @@ def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
 
 
 def _disable(merchants: set[uuid.UUID], now: datetime) -> None:
-    """Switch off the endpoints that have failed once more after five days of nothing else; a mail is owed then."""
+    """Disable endpoints whose every attempt failed for five days; their merchants get an e-mail."""
     dead = Endpoint.objects.filter(
         merchant_id__in=merchants, is_enabled=True, failing_since__lte=now - DISABLE_AFTER
     )
@@ -131,7 +131,7 @@ def _disable(merchants: set[uuid.UUID], now: datetime) -> None:
 
 
 def _locked(merchants: set[uuid.UUID], *, failing: bool) -> list[Endpoint]:
-    """Return the endpoints to be changed, locked in one order, so that two settlements never block each other."""
+    """Return the endpoints to change, locked in a fixed order to prevent deadlocks."""
     if not merchants:
         return []
     changing = Endpoint.objects.filter(merchant_id__in=merchants, failing_since__isnull=not failing)

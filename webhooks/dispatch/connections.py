@@ -1,8 +1,7 @@
-"""Connections to receivers: opened to an address that was checked, ended by a deadline, kept for the next call.
+"""Connections to receivers: opened to a checked address, limited by a deadline, reused for a short time.
 
-A connection is kept to the address that it was opened to, so that reusing it needs no second look-up, and never for
-long. The deadline is set anew before each read and write: a receiver that sends one byte a second never exceeds a
-time-out for a single read.
+A reused connection goes to the address that was checked, so it needs no second look-up. The deadline is applied before
+each read and write, because a receiver that sends one byte a second never exceeds a time-out for a single read.
 """
 
 import ipaddress
@@ -32,39 +31,39 @@ def _left(ends_at: float) -> float:
 
 
 class PlainSocket(socket.socket):
-    """TCP that waits no longer than until `ends_at`, whatever it is waiting for."""
+    """A TCP socket on which nothing waits beyond `ends_at`."""
 
     ends_at = math.inf
 
     def recv_into(self, *arguments: Any) -> int:
-        """Read what has come, until the deadline."""
+        """Read what is available, within the deadline."""
         self.settimeout(_left(self.ends_at))
         return super().recv_into(*arguments)
 
     def sendall(self, *arguments: Any) -> None:
-        """Send all of it, until the deadline."""
+        """Send all data, within the deadline."""
         self.settimeout(_left(self.ends_at))
         super().sendall(*arguments)
 
 
 class TlsSocket(ssl.SSLSocket):
-    """TLS that waits no longer than until `ends_at`, whatever it is waiting for."""
+    """A TLS socket on which nothing waits beyond `ends_at`."""
 
     ends_at = math.inf
 
     def recv_into(self, *arguments: Any, **options: Any) -> int:
-        """Read what has come, until the deadline."""
+        """Read what is available, within the deadline."""
         self.settimeout(_left(self.ends_at))
         return super().recv_into(*arguments, **options)
 
     def send(self, *arguments: Any) -> int:
-        """Send some of it, until the deadline."""
+        """Send some of the data, within the deadline."""
         self.settimeout(_left(self.ends_at))
         return super().send(*arguments)
 
 
 def deadlined(context: ssl.SSLContext) -> ssl.SSLContext:
-    """Return `context`, its connections made to keep deadlines."""
+    """Return `context`, its sockets limited by deadlines."""
     context.sslsocket_class = TlsSocket
     return context
 
@@ -78,7 +77,7 @@ class Connection:
         self.idle_since = self.opened_at
 
     def is_stale(self, now: float) -> bool:
-        """Whether it is too old, or the receiver has ended it or said something unasked."""
+        """Whether it is too old, closed by the receiver, or holds data that no request asked for."""
         if now - self.opened_at > LIFE_SECONDS or now - self.idle_since > IDLE_SECONDS:
             return True
         self.sock.settimeout(0)
@@ -91,16 +90,16 @@ class Connection:
         return True
 
     def close(self) -> None:
-        """End it."""
+        """Close the connection."""
         self.sock.close()
 
 
 def connect(
     address: WebAddress, checked: Sequence[str], ends_at: float, tls: ssl.SSLContext | None
 ) -> Connection:
-    """Return a connection to the first of the `checked` IP addresses that takes one; each has its share of the time.
+    """Return a connection to the first of the `checked` addresses that accepts one; each gets its share of the time.
 
-    With `tls` the certificate is checked against the name of `address`. Raises OSError.
+    With `tls` the certificate is verified against the name of `address`. Raises OSError.
     """
     problem: OSError = TimeoutError()
     for left, ip in zip(range(len(checked), 0, -1), checked, strict=True):
@@ -138,12 +137,12 @@ def _open(
         raise
 
 
-# What has to be the same for a connection to serve again: where it leads, and by what rules and certificates.
+# A connection is reused only for the same receiver, rules and certificates.
 Key = tuple[Hashable, ...]
 
 
 class Kept:
-    """Idle connections, by receiver; safe to use from many threads. The oldest go when there are too many."""
+    """Idle connections by receiver, safe to use from many threads. The oldest are closed when there are too many."""
 
     def __init__(self) -> None:
         self._idle: OrderedDict[Key, list[Connection]] = OrderedDict()
@@ -151,7 +150,7 @@ class Kept:
         self._lock = threading.Lock()
 
     def take(self, key: Key) -> Connection | None:
-        """Return a connection that is still good, or None."""
+        """Return a usable idle connection, or None."""
         while True:
             with self._lock:
                 idle = self._idle.get(key)
@@ -166,7 +165,7 @@ class Kept:
             connection.close()
 
     def keep(self, key: Key, connection: Connection) -> None:
-        """Keep a connection whose last answer was read to its end."""
+        """Store a connection whose last response was read completely."""
         connection.idle_since = time.monotonic()
         closing: list[Connection] = []
         with self._lock:
@@ -185,7 +184,7 @@ class Kept:
             old.close()
 
     def close(self) -> None:
-        """Close all."""
+        """Close all idle connections."""
         with self._lock:
             connections = [connection for idle in self._idle.values() for connection in idle]
             self._idle.clear()

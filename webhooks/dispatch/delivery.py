@@ -1,4 +1,4 @@
-"""One attempt from beginning to end: sign, post, settle (spec 6). No transaction is open while the network is."""
+"""Make one attempt: sign, send and store the result. No database transaction is open during the request."""
 
 import logging
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Sender = Callable[[Claim, datetime], Answer]
 
 
 def send(claim: Claim, now: datetime) -> Answer:
-    """Make the attempt: the frozen body, with a timestamp and a signature of this moment (spec 6.2, 6.3)."""
+    """Send the stored body, with a timestamp and signature of `now`."""
     return send_signed(
         url=claim.url,
         body=claim.body,
@@ -36,7 +36,7 @@ def send(claim: Claim, now: datetime) -> Answer:
 def send_signed(
     *, url: str, body: bytes, secrets: list[bytes], event_id: str, type_: str, now: datetime
 ) -> Answer:
-    """POST `body` with the headers of spec 6.2 and return what came of it. `secrets` are as stored."""
+    """POST `body` with the webhook headers and return the result. `secrets` are encrypted, as stored."""
     headers = {
         "Content-Type": "application/json",
         "User-Agent": USER_AGENT,
@@ -49,17 +49,17 @@ def send_signed(
 
 
 def attempt(claim: Claim, *, clock: Clock = timezone.now, sender: Sender = send) -> Outcome:
-    """Make the claimed attempt and return what came of it. What nobody foresaw is a failed attempt like any other."""
+    """Make the leased attempt and return its result. An unexpected error counts as a failed attempt."""
     try:
         answer = sender(claim, clock())
     except Exception:
-        logger.exception("webhook attempt %s of %s broke", claim.attempt, claim.delivery_id)
-        answer = Answer(None, "The attempt broke on our side.", "", 0)
+        logger.exception("webhook attempt %s of %s failed unexpectedly", claim.attempt, claim.delivery_id)
+        answer = Answer(None, "The attempt failed on our side.", "", 0)
     return Outcome(claim, answer, clock())
 
 
 def deliver_next(*, clock: Clock = timezone.now, sender: Sender = send) -> bool:
-    """Make one due attempt from beginning to end; False when nothing is due."""
+    """Make one due attempt; return False if none is due."""
     claims = claim_due(limit=1, now=clock())
     for claim in claims:
         with leases.kept(claim.lease):

@@ -1,4 +1,4 @@
-"""The courier: the threads of a worker process that send what is due, and the one that keeps the books."""
+"""The dispatcher: threads of a worker process that send due deliveries, and one that leases them and stores results."""
 
 import logging
 import threading
@@ -30,13 +30,13 @@ _PATIENCE_SECONDS = 30.0
 Attempt = Callable[[Claim], Outcome]
 
 
-class Courier:
-    """Sends what is due from some threads, while one other thread claims and settles for all of them, many at once.
+class Dispatcher:
+    """Sends due deliveries from several threads. One more thread leases and stores results for all of them, in batches.
 
-    Who nudges it returns at once, so that a slow receiver holds one thread and no worker process. It never claims
-    more than its idle threads can send at once, and leaves half of them to receivers that are known to answer. For
-    half a minute after it had work it looks for more by itself. Its claims are renewed for as long as their attempts
-    take; when the process dies they run out within seconds, and another worker takes them.
+    A call of `nudge` returns at once, so that a slow receiver occupies one thread and no worker process. The dispatcher
+    leases no more than its idle threads can send, and reserves half of them for receivers that respond quickly. After
+    its last delivery it polls for 30 seconds. Leases are renewed while attempts last; if the process dies they expire
+    within seconds, and another worker takes over.
     """
 
     def __init__(self, concurrency: int = CONCURRENCY, *, attempt: Attempt = attempt) -> None:
@@ -54,11 +54,11 @@ class Courier:
         self._threads: list[threading.Thread] = []
 
     def nudge(self) -> int:
-        """Claim what is due for the idle threads, and return how many deliveries were begun."""
+        """Lease due deliveries for the idle threads; return how many were started."""
         return self._take()
 
     def finish(self) -> None:
-        """Claim nothing more, give back what was not begun, and wait until the threads have ended what they are at."""
+        """Stop: lease nothing more, return unused leases, and wait for attempts in progress."""
         with self._lock:
             self._stopping = True
             threads = list(self._threads)
@@ -98,7 +98,7 @@ class Courier:
     def _start(self) -> None:
         jobs = [self._keep_books, *[self._send] * self._concurrency]
         self._threads = [
-            threading.Thread(target=job, name=f"courier-{place}", daemon=True)
+            threading.Thread(target=job, name=f"dispatcher-{place}", daemon=True)
             for place, job in enumerate(jobs)
         ]
         for thread in self._threads:
@@ -106,7 +106,7 @@ class Courier:
 
     def _send(self) -> None:
         while (claim := self._waiting.get()) is not None:
-            # Another worker may make the attempt of a claim that was lost: it is given back.
+            # Another worker may make the attempt after the lease is lost, so it is not made here.
             self._ended.put(self._attempt(claim) if claim.is_held else claim)
 
     def _keep_books(self) -> None:
@@ -117,7 +117,7 @@ class Courier:
                 if not is_last and (ended or time.monotonic() < self._wakeful_until):
                     self._take()
             except Exception:
-                # The leases bring back what could not be settled or sent.
+                # What could not be sent or stored is leased again when its lease expires.
                 logger.exception("webhook deliveries could not be claimed or settled")
                 connections.close_all()
             if is_last:
@@ -125,7 +125,7 @@ class Courier:
                 return
 
     def _next_ended(self) -> tuple[list[Outcome | Claim], bool]:
-        """Return what has ended, or was not begun, and whether there will be no more. Waits for something to do."""
+        """Wait for attempts that ended or did not start; return them, and whether they are the last."""
         try:
             first = self._ended.get(timeout=_POLL_SECONDS)
         except Empty:
@@ -135,7 +135,7 @@ class Courier:
             return ended, True
         ended.append(first)
         if self._out > self._concurrency // 2:
-            time.sleep(_LINGER_SECONDS)  # the others end in a moment: one transaction is cheaper than many
+            time.sleep(_LINGER_SECONDS)  # others end within moments: one transaction is cheaper than many
         while len(ended) < _BATCH:
             try:
                 one = self._ended.get_nowait()
@@ -166,7 +166,7 @@ class Courier:
                 claim.lease.end(claim.delivery_id)
 
     def _note_speed(self, outcomes: Sequence[Outcome]) -> None:
-        """Remember for a while who took long to answer, whatever the answer was: it held a thread all the time."""
+        """Remember slow receivers for a while, whatever they answered: each occupied a thread."""
         for outcome in outcomes:
             if outcome.claim.merchant_id is None:
                 continue
@@ -181,7 +181,7 @@ class Courier:
         return list(self._sluggish)
 
     def _settled(self, outcomes: Sequence[Outcome]) -> int:
-        """Settle, if need be when the database answers again: what is lost here is sent twice, though it arrived."""
+        """Store results, waiting for the database if necessary: after a lost result the event is delivered twice."""
         until = time.monotonic() + _PATIENCE_SECONDS
         while outcomes:
             try:

@@ -1,8 +1,8 @@
-"""The one way to call an address that a merchant chose (contract 9).
+"""The HTTP client for URLs that merchants choose.
 
-The name is looked up once, every answer is checked, and the connection goes to a checked address, with the
-certificate checked against the name (`webhooks.dispatch.connections`). No redirects, proxies, cookies, credentials or
-decompression: there is no code for any of these. One deadline covers everything from the look-up to the last byte.
+The host name is resolved once, every address is checked, and the connection goes to a checked address, with the
+certificate verified against the name (`webhooks.dispatch.connections`). There is no code for redirects, proxies,
+cookies, credentials or decompression. One deadline covers everything from name resolution to the last byte.
 """
 
 import http
@@ -35,7 +35,7 @@ _MAX_INTERIM_ANSWERS = 100
 _MAX_ADDRESSES = 8
 _HEADER = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
 _kept = Kept()
-# getaddrinfo cannot be interrupted: a look-up that outlives its caller's patience ends in one of these.
+# getaddrinfo can't be interrupted: a slow look-up finishes in one of these threads after its caller timed out.
 _look_ups = ThreadPoolExecutor(max_workers=64, thread_name_prefix="look-up")
 
 Resolve = Callable[[str], list[str]]
@@ -43,7 +43,7 @@ Resolve = Callable[[str], list[str]]
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a call. `error` is a sentence for people, empty on success; `excerpt` the first 1 KiB."""
+    """The result of a request. `error` is a sentence, empty on success; `excerpt` is the first 1 KiB of the body."""
 
     status_code: int | None
     error: str
@@ -52,39 +52,39 @@ class Answer:
 
     @property
     def is_success(self) -> bool:
-        """Whether a 2xx status line came in time."""
+        """Whether a 2xx status line arrived in time."""
         return self.status_code is not None and 200 <= self.status_code < 300
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What may be called: plain http, and addresses that are not public, only where the settings say so."""
+    """Which URLs are allowed: plain http and private addresses only if the settings allow them."""
 
     allow_http: bool
     allow_private: bool
 
     @classmethod
     def of_this_deployment(cls) -> "Rules":
-        """Return the rules that the settings give."""
+        """Return the rules from the settings."""
         return cls(allow_http=settings.ALLOW_HTTP_URLS, allow_private=settings.WEBHOOK_ALLOW_PRIVATE)
 
 
 class NotCalled(Exception):
-    """The call ended before an answer; the message is a sentence for people."""
+    """The request failed before a response; the message is a sentence."""
 
 
 class NotAllowed(NotCalled):
-    """The address leads where the service calls nobody."""
+    """The URL leads to an address that is not allowed."""
 
 
 class NotResolved(NotCalled):
-    """The name has no address now."""
+    """The host name does not resolve."""
 
 
 def check_url(url: str, *, param: str = "url") -> None:
-    """Raise ApiError `url_invalid` or `url_not_allowed` unless `url` may be set as a webhook URL.
+    """Raise ApiError `url_invalid` or `url_not_allowed` unless `url` can be a webhook URL.
 
-    A name that does not resolve (now, or within 3 s) is accepted: it is looked up again at each delivery.
+    A name that does not resolve within 3 seconds is accepted: it is resolved again for each delivery.
     """
     rules = Rules.of_this_deployment()
     try:
@@ -109,10 +109,10 @@ def post(
     tls: ssl.SSLContext | None = None,
     resolve: Resolve | None = None,
 ) -> Answer:
-    """POST `body` and return within `deadline` seconds what came of it, whatever the other side does.
+    """POST `body` and return the result within `deadline` seconds, whatever the receiver does.
 
-    `tls` is the certificates to trust, by default the public authorities', and `resolve` gives a name's addresses, by
-    default this machine's resolver.
+    `tls` holds the trusted certificates, by default the public authorities'. `resolve` returns the addresses of a host
+    name, by default from the system resolver.
     """
     started = time.monotonic()
     call = _Call("POST", ends_at=started + deadline, rules=rules, tls=tls, resolve=resolve)
@@ -120,7 +120,7 @@ def post(
     duration_ms = round((time.monotonic() - started) * 1000)
     excerpt = bytes(call.kept[:EXCERPT_BYTES]).decode("utf-8", "replace").replace("\x00", "\ufffd")
     if call.status is None:
-        return Answer(None, error or "The answer was not HTTP.", "", duration_ms)
+        return Answer(None, error or "The response was not HTTP.", "", duration_ms)
     return Answer(call.status, _verdict(call.status), excerpt, duration_ms)
 
 
@@ -133,14 +133,14 @@ def get(
     tls: ssl.SSLContext | None = None,
     resolve: Resolve | None = None,
 ) -> bytes | None:
-    """Return what `url` holds, fetched as `post` sends; None unless all came, with 200 and within `most` bytes."""
+    """Return the body at `url`, under the same rules; None unless all of it arrives with 200, within `most` bytes."""
     call = _Call("GET", ends_at=time.monotonic() + deadline, rules=rules, tls=tls, resolve=resolve, most=most)
     error = call.attempt(url, b"", {"Accept-Encoding": "identity"}, deadline)
     return bytes(call.kept) if call.status == http.HTTPStatus.OK and call.is_whole and not error else None
 
 
 def _verdict(status: int) -> str:
-    """Return what is wrong with this status; whatever happened to the body plays no part."""
+    """Return the error for this status, empty for 2xx. The body does not matter."""
     if 200 <= status < 300:
         return ""
     if 300 <= status < 400:
@@ -161,18 +161,18 @@ def _in_words(problem: Exception) -> str:
         case ConnectionRefusedError():
             return "The connection was refused."
         case ConnectionError() | http.client.IncompleteRead():
-            return "The connection was closed before an answer."
+            return "The connection was closed before a response."
         case http.client.HTTPException():
-            return "The answer was not HTTP."
+            return "The response was not HTTP."
         case TimeoutError():
             return "The connection timed out."
     return "The connection failed."
 
 
 class _Call:
-    """One call under one deadline; `status` and `kept` are what had come when it ended, `is_whole` whether that is all.
+    """One request under one deadline. `status` and `kept` hold what arrived; `is_whole`: that is all of it.
 
-    No more than `most` bytes of an answer are read.
+    At most `most` bytes of the body are read.
     """
 
     def __init__(
@@ -196,19 +196,19 @@ class _Call:
         self.is_whole = False
 
     def attempt(self, url: str, body: bytes, headers: Mapping[str, str], deadline: float) -> str:
-        """Make the call, and return what went wrong, in words; empty if nothing did."""
+        """Make the request; return the error as a sentence, or an empty string."""
         try:
             self.run(url, body, headers)
         except (NotCalled, OSError, http.client.HTTPException, ValueError) as problem:
             late = time.monotonic() >= self.ends_at
-            return f"No answer within {deadline:g} seconds." if late else _in_words(problem)
+            return f"No response within {deadline:g} seconds." if late else _in_words(problem)
         return ""
 
     def run(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
-        """Make the call over a kept connection, or else over a new one.
+        """Make the request over an idle connection, or over a new one.
 
-        A receiver may end a kept connection at the very moment at which it is used again; then nothing has come
-        back on it, and the call is made once more.
+        A receiver may close an idle connection at the moment it is reused. If nothing arrived on it, the request is
+        made again over a new connection.
         """
         address = split_web_address(url, allow_http=self.rules.allow_http)
         tls = (self.tls or _public_authorities()) if address.scheme == "https" else None
@@ -225,17 +225,17 @@ class _Call:
         return self._exchange(connect(address, checked, self.ends_at, tls), key, request)
 
     def _exchange(self, connection: Connection, key: Key, request: bytes) -> None:
-        """Send the request and read its answer; keep the connection only if the answer ended where it should."""
+        """Send the request and read the response; reuse the connection only if the response was complete."""
         connection.sock.ends_at = self.ends_at
         can_be_kept = False
         try:
-            # Who answers without reading the body to its end may close early; the answer still counts.
+            # A receiver may respond and close before it has read the whole body; the response still counts.
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.sock.sendall(request)
             response = _Response(connection.sock, call=self)
             response.begin()
             self._read(response)
-            # After 101 the connection speaks something else than HTTP.
+            # After status 101 the connection no longer carries HTTP.
             has_gone_over = response.status == http.HTTPStatus.SWITCHING_PROTOCOLS
             can_be_kept = self.is_whole and not response.will_close and not has_gone_over
         finally:
@@ -245,18 +245,18 @@ class _Call:
                 connection.close()
 
     def _read(self, response: http.client.HTTPResponse) -> None:
-        """Keep the body, and read no more of it than the cap."""
+        """Read the body, up to the limit."""
         while len(self.kept) < self.most:
             chunk = response.read1(min(self.most - len(self.kept), 4096))
             self.kept += chunk
             if not chunk:
                 break
-        # The reader ends alike where the body ends and where the receiver broke off: its length tells them apart.
+        # The reader stops in the same way at the end of the body and at a broken connection: its length differs.
         self.is_whole = response.length == 0 or (response.length is None and response.isclosed())
 
 
 def _request(method: str, address: WebAddress, body: bytes, headers: Mapping[str, str]) -> bytes:
-    """Return the request as it goes over the wire, in one piece."""
+    """Return the request as bytes."""
     host = f"[{address.host}]" if ":" in address.host else address.host
     if address.port != (443 if address.scheme == "https" else 80):
         host = f"{host}:{address.port}"
@@ -271,7 +271,7 @@ def _request(method: str, address: WebAddress, body: bytes, headers: Mapping[str
 
 
 class _Response(http.client.HTTPResponse):
-    """A response that tells its call the status as soon as that line is read, and skips interim answers."""
+    """A response that passes the status to its call as soon as that line is read, and skips interim responses."""
 
     def __init__(self, sock: socket.socket, *, call: _Call) -> None:
         super().__init__(sock, method=call.method)
@@ -289,7 +289,7 @@ class _Response(http.client.HTTPResponse):
 
 
 def _look_up(address: WebAddress, rules: Rules, ends_at: float, resolve: Resolve) -> list[str]:
-    """Return the IP addresses that may be called, having checked all that the name has. Raises NotCalled."""
+    """Return the addresses of the host name after checking all of them. Raises NotCalled."""
     if address.port not in (80, 443) and address.port < 1024:
         raise NotAllowed("The URL's port should be 80, 443 or one from 1024 up.")
     found = [*dict.fromkeys(_resolve(address.host, ends_at, resolve))]
@@ -306,13 +306,13 @@ def _resolve(host: str, ends_at: float, resolve: Resolve) -> list[str]:
         return look_up.result(timeout=max(ends_at - time.monotonic(), 0))
     except FutureTimeout:
         look_up.cancel()
-        raise NotResolved("The name could not be looked up in time.") from None
+        raise NotResolved("The host name did not resolve in time.") from None
     except (OSError, UnicodeError):
-        raise NotResolved("The name does not resolve.") from None
+        raise NotResolved("The host name does not resolve.") from None
 
 
 def system_resolver(host: str) -> list[str]:
-    """Return the IP addresses that this machine's resolver has for `host`. Raises OSError."""
+    """Return the addresses of `host` from the system resolver. Raises OSError."""
     return [str(answer[4][0]) for answer in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
 
 

@@ -1,7 +1,7 @@
-"""Due deliveries, each held by one worker at a time (contract 9).
+"""Lease due deliveries, so that one worker at a time sends each.
 
-A claim is a lease in the row (`config.leases`): it counts the attempt, and a worker that dies loses it when the lease
-ends. Claims are taken many at once, since a statement for each would cost more than sending it does.
+A lease is stored in the row (`config.leases`) and counts one attempt. If the worker dies, the lease expires. Leases are
+taken in batches: one statement for each would cost more than the delivery itself.
 """
 
 import time
@@ -22,16 +22,16 @@ from webhooks.models import Attempt, Delivery, Endpoint
 
 MAX_IN_FLIGHT_PER_MERCHANT = 5
 MAX_SLOW_IN_FLIGHT_PER_MERCHANT = 1
-_SPARE = 32  # looked at beyond what is wanted: others may be claiming the first ones at this moment
+_SPARE = 32  # extra candidates: other workers may be leasing the first ones at the same moment
 _WORKER_LOST = "The worker ended before the attempt did."
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One attempt to make: everything that it needs, read when the delivery was claimed.
+    """One attempt to make, with everything that it needs, read when the delivery was leased.
 
-    The secrets are encrypted still, so that one that cannot be opened fails its own attempt and no other. `is_slow`
-    says that it stands in the slow lane, `merchant_id` whose endpoint it is for, None for a request's own URL.
+    The secrets are still encrypted, so one that can't be decrypted fails only its own attempt. `is_slow` puts it
+    in the slow lane. `merchant_id` is the endpoint's merchant, or None for a payment request's own URL.
     """
 
     delivery_id: str
@@ -47,19 +47,19 @@ class Claim:
 
     @property
     def claim_id(self) -> uuid.UUID:
-        """The claim id that the row carries while the claim holds."""
+        """The claim id in the row while the lease lasts."""
         return self.lease.claim_id
 
     @property
     def is_held(self) -> bool:
-        """Whether no other worker can make this attempt meanwhile."""
+        """Whether this worker still holds the lease."""
         return self.lease.holds(self.delivery_id)
 
 
-# The merchants with anything pending are found by stepping from one to the next in the index, and of each only the
-# first few rows are read: what a claim costs does not grow with anybody's backlog. What is in flight takes a place
-# among these few, since the longest due was claimed first; that is what holds each merchant to its share. Where there
-# is no endpoint, or a disabled one, only what goes to requests' own URLs is read, by an index of its own.
+# Merchants with pending deliveries are found by stepping through the index, and only the first few rows of each are
+# read: the cost does not grow with a backlog. Deliveries in flight take places among these few, because the longest due
+# are leased first; that limits each merchant to its share. Without an enabled endpoint only deliveries to payment
+# requests' own URLs are read, from an index of their own.
 _CLAIM = """
 WITH RECURSIVE owner AS (
     (SELECT merchant_id FROM webhooks_delivery WHERE status = 'pending' ORDER BY merchant_id LIMIT 1)
@@ -129,13 +129,12 @@ RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.
 def claim_due(
     *, limit: int, now: datetime, slow_limit: int | None = None, sluggish: Sequence[uuid.UUID] = ()
 ) -> list[Claim]:
-    """Claim up to `limit` due deliveries, taking turns between merchants. The caller has their lease kept.
+    """Lease up to `limit` due deliveries, with merchants taking turns. The caller renews the lease.
 
-    At most `slow_limit` of them (default: no fewer) stand in the slow lane: retries, and what goes to endpoints whose
-    last attempt failed or whose merchants are named as `sluggish`. At most five deliveries of one merchant are in
-    flight at once, in the slow lane one, so that a slow receiver keeps only its own merchant waiting (two claimers at
-    the same moment can make it a little more).
-    Deliveries to an endpoint without a URL or disabled are held: they wait as they are.
+    At most `slow_limit` of them (default: `limit`) are from the slow lane: retries, and deliveries to endpoints whose
+    last attempt failed or whose merchant is in `sluggish`. A merchant has at most five deliveries in flight, one of
+    them in the slow lane, so that a slow receiver delays only its own merchant. Two workers that lease at the same
+    moment can exceed this slightly. Deliveries wait while their endpoint is disabled or has no URL.
     """
     if limit < 1:
         return []
@@ -163,7 +162,7 @@ def claim_due(
 
 
 def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> list[Claim]:
-    """Write the attempts that the claims count, and return what they need."""
+    """Store the attempts that the leases count, and return the data to make them."""
     if not rows:
         return []
     rows = sorted(rows, key=lambda row: row[:2])
@@ -194,7 +193,7 @@ def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> lis
 
 
 def _endpoints(merchants: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
-    """Return each merchant's endpoint; who never had one gets it now, since its secret signs."""
+    """Return each merchant's endpoint. A missing one is created, because its secret signs the request."""
     found = {
         endpoint.merchant_id: endpoint for endpoint in Endpoint.objects.filter(merchant_id__in=merchants)
     }
@@ -220,7 +219,7 @@ def _write_attempts(claims: Sequence[Claim], now: datetime) -> None:
 
 
 def release(claims: Sequence[Claim]) -> None:
-    """Give back claims whose attempts were not begun: they are due as before, and count nothing."""
+    """Return leases whose attempts did not start: the deliveries are due as before, and no attempt is counted."""
     with transaction.atomic():
         for claim in claims:
             held = Delivery.objects.filter(pk=claim.delivery_id, claim_id=claim.claim_id)
@@ -230,7 +229,7 @@ def release(claims: Sequence[Claim]) -> None:
 
 
 def _give_up(lost: Sequence[str], now: datetime) -> None:
-    """Mark as failed what lost its worker during the eighth attempt of its series: there is no ninth."""
+    """Fail deliveries whose worker died during the eighth and last attempt of their series."""
     if lost:
         Attempt.objects.filter(delivery_id__in=lost, duration_ms=None).update(
             error=_WORKER_LOST, duration_ms=0

@@ -1,4 +1,4 @@
-"""Which IP addresses are anybody's on the public Internet; the service calls no other (contract 9). Pure.
+"""Which IP addresses are on the public internet; the service connects to no others. Pure.
 
 The tables follow the IANA special-purpose registries (RFC 6890 and its updates). `ipaddress.is_global` is not
 used: it takes translated forms of private addresses (NAT64, 6to4, IPv4-compatible) for public ones.
@@ -46,7 +46,7 @@ _REFUSED_V6 = tuple(
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether `address` may be called."""
+    """Whether `address` is on the public internet."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _REFUSED_V4)
     if address.scope_id is not None or address not in _GLOBAL_UNICAST_V6:

@@ -1,4 +1,4 @@
-"""Sending a delivery again because somebody asks: the merchant by the API, or an operator in the admin (contract 9)."""
+"""Send a delivery again on request: by the merchant through the API, or by an operator in the portal."""
 
 import logging
 from datetime import datetime
@@ -16,31 +16,30 @@ logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 10_000
 MOST_ATTEMPTS = 100
-"""From here on a delivery is not begun again: whatever is wrong, it is not bad luck."""
+"""A delivery with this many attempts is not sent again."""
 
 
 def redeliver(delivery: Delivery, actor: str) -> Delivery:
-    """Begin a new series of eight attempts of the same frozen body, due at once; return the delivery as it is now.
+    """Start a new series of eight attempts with the same body, due at once; return the updated delivery.
 
-    The attempts made so far stay on record, and their numbers go on. Whatever the status was, it is `pending`
-    again. A waiting delivery is due at once instead of later, and an attempt under way becomes the first of the new
-    series: none is lost, and none is made twice. Held back by a disabled endpoint, it goes out when that is enabled.
+    Earlier attempts are kept, and numbering continues. The status becomes `pending`, whatever it was. An attempt in
+    progress becomes the first of the new series, so that none is lost or made twice. If the endpoint is disabled, the
+    delivery waits until it is enabled.
 
-    `actor` (such as `api key quitt_012345` or `operator alice`) is kept with it, and logged.
+    `actor` (such as `api key quitt_012345` or `operator alice`) is stored and logged.
 
-    Raises ApiError: `webhook_not_configured` where there is no URL to send to, `retry_limit_reached` after 100
-    attempts.
+    Raises ApiError: `webhook_not_configured` without a URL, `retry_limit_reached` after 100 attempts.
     """
     now = timezone.now()
     with transaction.atomic():
         row = Delivery.objects.select_for_update().get(pk=delivery.pk)
-        _demand_url(row)
+        _require_url(row)
         if row.attempts >= MOST_ATTEMPTS:
-            message = f"This was sent {row.attempts} times; at most {MOST_ATTEMPTS} are made of one delivery."
+            message = f"This delivery has had {row.attempts} attempts; the limit is {MOST_ATTEMPTS}."
             raise ApiError(ErrorCode.RETRY_LIMIT_REACHED, message)
         is_under_way = not Delivery.objects.filter(leases.is_free(), pk=row.pk).exists()
         row.earlier_attempts = row.attempts - 1 if is_under_way else row.attempts
-        if not is_under_way:  # a worker that comes back late has no say in the new series
+        if not is_under_way:  # a late worker must not change the new series
             row.claim_id = row.lease_until = None
         row.status = Delivery.Status.PENDING
         row.due_at = now
@@ -64,10 +63,10 @@ def redeliver(delivery: Delivery, actor: str) -> Delivery:
 
 
 def redeliver_failed(merchant: Merchant, since: datetime, actor: str, *, type_: str | None = None) -> int:
-    """Send again, each as a new series, the deliveries given up since `since`; return how many these are.
+    """Send the deliveries that failed since `since` again, each as a new series; return how many.
 
-    Tests are left alone. At most 10,000 are begun by one call: a further call takes the next ones. Raises ApiError as
-    `redeliver` does where there is no URL to send to.
+    Test events are not sent again. One call starts at most 10,000; call again for the next ones. Raises ApiError as
+    `redeliver` does without a URL.
     """
     failed = Delivery.objects.filter(
         merchant=merchant,
@@ -100,11 +99,11 @@ def redeliver_failed(merchant: Merchant, since: datetime, actor: str, *, type_: 
 
 
 def _no_url() -> ApiError:
-    message = "There is no webhook URL to send to; set one with PUT /api/webhooks."
+    message = "No webhook URL is set. Set one with PUT /api/webhooks."
     return ApiError(ErrorCode.WEBHOOK_NOT_CONFIGURED, message)
 
 
-def _demand_url(delivery: Delivery) -> None:
+def _require_url(delivery: Delivery) -> None:
     if delivery.url_override:
         return
     if not Endpoint.objects.filter(merchant=delivery.merchant_id, url__isnull=False).exists():

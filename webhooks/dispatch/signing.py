@@ -1,4 +1,4 @@
-"""The signature of spec 6.3. Pure: secrets, time and bytes in, header value out."""
+"""The webhook signature. Pure: secrets, time and bytes in, header value out."""
 
 import hashlib
 import hmac

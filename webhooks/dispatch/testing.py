@@ -1,4 +1,4 @@
-"""The sample of `POST /api/webhooks/test`: tried once, at once; a delivery but no event (contract 9)."""
+"""The test event of `POST /api/webhooks/test`: sent once, at once. It is stored as a delivery without an event."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,7 +36,7 @@ _PAID = {
 
 @dataclass(frozen=True)
 class SampleSent:
-    """What was sent, and what came of it."""
+    """The test event that was sent, and the result."""
 
     endpoint: Endpoint
     event_id: str
@@ -48,13 +48,13 @@ class SampleSent:
 
 
 def send_sample(merchant: Merchant, type_: EventType) -> SampleSent:
-    """Send a sample of `type_` to the merchant's URL, enabled or not; `record_sample` is to follow.
+    """Send a test event of `type_` to the merchant's URL, even if it is disabled. Call `record_sample` afterwards.
 
-    Raises ApiError `webhook_not_configured` where there is no URL.
+    Raises ApiError `webhook_not_configured` without a URL.
     """
     endpoint = Endpoint.objects.filter(merchant=merchant, url__isnull=False).first()
     if endpoint is None or endpoint.url is None:
-        message = "There is no webhook URL to send to; set one with PUT /api/webhooks."
+        message = "No webhook URL is set. Set one with PUT /api/webhooks."
         raise ApiError(ErrorCode.WEBHOOK_NOT_CONFIGURED, message)
     started = timezone.now()
     event_id = prefixed_id("evt_")
@@ -71,7 +71,7 @@ def send_sample(merchant: Merchant, type_: EventType) -> SampleSent:
 
 
 def record_sample(sent: SampleSent) -> None:
-    """Write the delivery and its one attempt, which the merchant sees among the others."""
+    """Store the delivery and its attempt, which the merchant sees in the list of deliveries."""
     answer = sent.answer
     with transaction.atomic():
         delivery = Delivery.objects.create(
@@ -98,7 +98,7 @@ def record_sample(sent: SampleSent) -> None:
 
 
 def sample_object(type_: EventType) -> dict[str, Any]:
-    """Return a `data.object` like that of a real event of `type_`, which says that it is a test."""
+    """Return a `data.object` like a real event's of `type_`, marked as a test."""
     status, request_status = _STATUS[type_]
     paid = _PAID.get(type_, 0)
     amount = paid or _FULL

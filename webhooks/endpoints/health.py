@@ -1,7 +1,7 @@
-"""Endpoints where nothing arrives: their merchant is warned after a day, and after five days they are switched off.
+"""Endpoint health: merchants get an e-mail after one day of failures, and after five days the endpoint is disabled.
 
-`webhooks.dispatch.attempts` stores whether an endpoint fails. Here are the times, and the e-mails, which are
- sent outside any transaction: a mail is owed while `warned_at` is null.
+`webhooks.dispatch.attempts` stores the failures. E-mails are sent outside any transaction, and are due while
+`warned_at` is null.
 """
 
 import logging
@@ -27,34 +27,35 @@ Mail = Callable[[str, str, str], object]
 
 
 def tell_merchants(*, now: Callable[[], datetime] = timezone.now, mail: Mail = send_mail) -> int:
-    """Mail the merchants whose endpoint has failed for a day, or was switched off; return how many mails went out.
+    """E-mail merchants whose endpoint has failed for a day or was disabled; return how many e-mails were sent.
 
-    Each is told once. A mail that can't be sent is owed still, and tried again at the next call.
+    Each gets one e-mail. One that can't be sent is retried at the next call.
     """
     failing = Q(is_enabled=True, failing_since__lte=now() - WARN_AFTER)
     disabled = Q(is_enabled=False, disabled_reason__isnull=False)
     owed = Endpoint.objects.filter(failing | disabled, warned_at=None, url__isnull=False)
-    told = 0
+    sent = 0
     for endpoint in owed.select_related("merchant").order_by("pk")[:_BATCH]:
-        told += _told(endpoint, now(), mail)
-    return told
+        sent += _warn(endpoint, now(), mail)
+    return sent
 
 
-def _told(endpoint: Endpoint, now: datetime, mail: Mail) -> bool:
-    """Claim the mail, then send it; give the claim back if it can't be sent."""
+def _warn(endpoint: Endpoint, now: datetime, mail: Mail) -> bool:
+    """Mark the e-mail as sent, then send it; undo the mark if sending fails."""
     state = Endpoint.objects.filter(pk=endpoint.pk, is_enabled=endpoint.is_enabled)
     if not state.filter(warned_at=None).update(warned_at=now):
         return False
     if not endpoint.merchant.email:
         logger.warning(
-            "endpoint of merchant %s fails, and there is no e-mail to say so", endpoint.merchant_id
+            "the endpoint of merchant %s is failing, and the merchant has no e-mail address",
+            endpoint.merchant_id,
         )
         return False
     subject, text = _letter(endpoint)
     try:
         mail(endpoint.merchant.email, subject, text)
     except OSError:
-        logger.exception("mail about the endpoint of merchant %s was not sent", endpoint.merchant_id)
+        logger.exception("the e-mail about the endpoint of merchant %s was not sent", endpoint.merchant_id)
         state.filter(warned_at=now).update(warned_at=None)
         return False
     return True

@@ -1,4 +1,4 @@
-"""Webhook secrets at rest: encrypted under ENCRYPTION_KEYS, so that a dump holds none (contract 9)."""
+"""Webhook secrets, stored encrypted under ENCRYPTION_KEYS so that a database dump reveals none."""
 
 import secrets
 import string
@@ -12,7 +12,7 @@ _ALPHABET = string.ascii_letters + string.digits
 
 
 def new_secret() -> str:
-    """Return a fresh secret: `whsec_` and 32 alphanumeric characters, 190 random bits (spec 2.6)."""
+    """Return a new secret: `whsec_` and 32 alphanumeric characters, 190 random bits."""
     return SECRET_PREFIX + "".join(secrets.choice(_ALPHABET) for _ in range(32))
 
 

@@ -48,7 +48,7 @@ MEANINGS = {
     ErrorCode.TRANSACTION_ALREADY_USED: "The transaction has paid another request.",
     ErrorCode.RETRY_LIMIT_REACHED: "It was retried as often as it may be: a payment three times, a delivery 100 times.",
     ErrorCode.PAYMENT_NOT_RETRYABLE: "The payment did not fail, or its failure can't change.",
-    ErrorCode.WEBHOOK_NOT_CONFIGURED: "There is no webhook URL to send to.",
+    ErrorCode.WEBHOOK_NOT_CONFIGURED: "No webhook URL is set.",
     ErrorCode.RATE_LIMITED: "Too many calls; wait as long as Retry-After says.",
     ErrorCode.TOO_MANY_OPEN_PAYMENTS: "Five payments of this request are being verified already.",
     ErrorCode.TOO_MANY_PAYMENTS: "Thirty payments were submitted for this request.",

@@ -13,7 +13,7 @@ from merchants.models import Merchant
 from tests.processes import eventually
 from tests.webhooks.receiver import Receiver, answer, running_receiver
 from webhooks.dispatch.attempts import Outcome
-from webhooks.dispatch.dispatcher import SLUGGISH_MS, Courier
+from webhooks.dispatch.dispatcher import SLUGGISH_MS, Dispatcher
 from webhooks.dispatch.http_client import Answer
 from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, Claim
 from webhooks.endpoints.configuration import Change, configure
@@ -25,8 +25,8 @@ Record = Callable[..., Event]
 
 
 @pytest.fixture
-def courier() -> Iterator[Courier]:
-    running = Courier(concurrency=8)
+def dispatcher() -> Iterator[Dispatcher]:
+    running = Dispatcher(concurrency=8)
     yield running
     running.finish()
 
@@ -41,10 +41,12 @@ def all_delivered() -> None:
     eventually(lambda: not Delivery.objects.exclude(status="delivered").exists(), "all was delivered", 20)
 
 
-def test_one_nudge_delivers_all_that_is_due(merchant: Merchant, receiver: Receiver, courier: Courier) -> None:
+def test_one_nudge_delivers_all_that_is_due(
+    merchant: Merchant, receiver: Receiver, dispatcher: Dispatcher
+) -> None:
     configure(merchant, Change(url=receiver.url))
     record_many(merchant, 30)
-    assert courier.nudge() > 0
+    assert dispatcher.nudge() > 0
     for _ in range(30):
         receiver.arrivals.get(timeout=10)
     all_delivered()
@@ -52,7 +54,7 @@ def test_one_nudge_delivers_all_that_is_due(merchant: Merchant, receiver: Receiv
 
 
 def test_a_hanging_receiver_keeps_only_its_own_merchant_waiting(
-    merchant: Merchant, other_merchant: Merchant, receiver: Receiver, courier: Courier
+    merchant: Merchant, other_merchant: Merchant, receiver: Receiver, dispatcher: Dispatcher
 ) -> None:
     released = Flag()
 
@@ -67,7 +69,7 @@ def test_a_hanging_receiver_keeps_only_its_own_merchant_waiting(
         record_many(merchant, 20)
         record_many(other_merchant, 20)
         started = time.monotonic()
-        courier.nudge()
+        dispatcher.nudge()
         for _ in range(20):
             receiver.arrivals.get(timeout=5)
         assert time.monotonic() - started < 5
@@ -76,8 +78,8 @@ def test_a_hanging_receiver_keeps_only_its_own_merchant_waiting(
         all_delivered()
 
 
-def test_a_nudge_without_work_begins_nothing(courier: Courier) -> None:
-    assert courier.nudge() == 0
+def test_a_nudge_without_work_begins_nothing(dispatcher: Dispatcher) -> None:
+    assert dispatcher.nudge() == 0
 
 
 def test_finishing_waits_for_what_was_begun_and_claims_nothing_more(
@@ -93,16 +95,16 @@ def test_finishing_waits_for_what_was_begun_and_claims_nothing_more(
     configure(merchant, Change(url="https://shop.example/hook"))
     configure(other_merchant, Change(url="https://shop.example/hook"))
     record_many(merchant, 1)
-    courier = Courier(concurrency=2, attempt=hold)
-    assert courier.nudge() == 1
+    dispatcher = Dispatcher(concurrency=2, attempt=hold)
+    assert dispatcher.nudge() == 1
     assert begun.wait(5)
-    finishing = Thread(target=courier.finish)
+    finishing = Thread(target=dispatcher.finish)
     finishing.start()
     record_many(other_merchant, 1)
     released.set()
     finishing.join(10)
     assert not finishing.is_alive()
-    assert courier.nudge() == 0
+    assert dispatcher.nudge() == 0
     assert Delivery.objects.get(merchant=merchant).status == "delivered"
     waiting = Delivery.objects.get(merchant=other_merchant)
     assert (waiting.status, waiting.attempts, waiting.claim_id) == ("pending", 0, None)
@@ -123,20 +125,20 @@ def test_receivers_that_fail_leave_half_of_the_threads_to_the_others(merchant: M
         record_many(failing, 1)
     Endpoint.objects.update(failing_since=timezone.now())
     configure(merchant, Change(url="https://shop.example/hook"))
-    courier = Courier(concurrency=8, attempt=hold)
+    dispatcher = Dispatcher(concurrency=8, attempt=hold)
     try:
-        assert courier.nudge() == 4
-        assert courier.nudge() == 0
+        assert dispatcher.nudge() == 4
+        assert dispatcher.nudge() == 0
         record_many(merchant, 4)
-        assert courier.nudge() == 4
+        assert dispatcher.nudge() == 4
     finally:
         released.set()
-        courier.finish()
+        dispatcher.finish()
     assert sum(claim.is_slow for claim in taken) == 4
 
 
 def test_what_arrived_while_the_database_was_away_is_not_sent_again(
-    merchant: Merchant, receiver: Receiver, courier: Courier
+    merchant: Merchant, receiver: Receiver, dispatcher: Dispatcher
 ) -> None:
     begun, released = Flag(), Flag()
 
@@ -150,14 +152,14 @@ def test_what_arrived_while_the_database_was_away_is_not_sent_again(
     connection.close_pool()
     configure(merchant, Change(url=receiver.url))
     record_many(merchant, 1)
-    courier.nudge()
+    dispatcher.nudge()
     receiver.arrivals.get(timeout=10)
     all_delivered()  # the books are kept over a connection of their own from here on
 
     receiver.answers = [hold]
     with transaction.atomic():
         record_event(merchant=merchant, type="payment.succeeded", dedupe_key="second", data={})
-    courier.nudge()
+    dispatcher.nudge()
     assert begun.wait(5)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -186,16 +188,16 @@ def test_receivers_that_answer_slowly_leave_half_of_the_threads_to_the_others(me
     for each in slow:
         configure(each, Change(url="https://shop.example/hook"))
         record_many(each, 1)
-    courier = Courier(concurrency=8, attempt=hold)
+    dispatcher = Dispatcher(concurrency=8, attempt=hold)
     try:
-        courier.nudge()
+        dispatcher.nudge()
         all_delivered()
         for each in slow:
             with transaction.atomic():
                 record_event(merchant=each, type="payment.succeeded", dedupe_key="later", data={})
         held = Delivery.objects.filter(status="pending", claim_id__isnull=False)
-        eventually(lambda: bool(courier.nudge()) or held.count() == 4, "half of the threads took them")
+        eventually(lambda: bool(dispatcher.nudge()) or held.count() == 4, "half of the threads took them")
         assert held.count() == 4
     finally:
         released.set()
-        courier.finish()
+        dispatcher.finish()

@@ -48,14 +48,14 @@ def test_a_receiver_that_never_answers_is_cut_off_at_the_deadline(behave: Callab
     with raw_server(behave) as server:
         result = call(server.url)
     assert result.status_code is None
-    assert result.error == "No answer within 0.6 seconds."
+    assert result.error == "No response within 0.6 seconds."
     assert result.duration_ms >= 600
 
 
 def test_a_deadline_covers_the_tls_handshake() -> None:
     with raw_server(silence) as server:
         result = call(server.url.replace("http:", "https:"))
-    assert result.error == "No answer within 0.6 seconds."
+    assert result.error == "No response within 0.6 seconds."
 
 
 def test_a_deadline_covers_headers_that_never_end() -> None:
@@ -117,7 +117,11 @@ def test_an_interim_answer_is_not_taken_for_the_answer() -> None:
 
 @pytest.mark.parametrize(
     ("sent", "error"),
-    [(b"", "closed before an answer"), (b"SSH-2.0-OpenSSH_9.6\r\n", "not HTTP"), (b"\x00" * 100, "not HTTP")],
+    [
+        (b"", "closed before a response"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "not HTTP"),
+        (b"\x00" * 100, "not HTTP"),
+    ],
 )
 def test_what_is_not_http_is_a_failure(sent: bytes, error: str) -> None:
     def other(connection: socket.socket, server: RawServer) -> None:
@@ -153,7 +157,7 @@ def test_the_answer_counts_though_the_body_was_not_read() -> None:
 
 def test_a_name_that_does_not_resolve_is_a_failure() -> None:
     result = call("http://nowhere.invalid/", deadline=5)
-    assert (result.status_code, result.error) == (None, "The name does not resolve.")
+    assert (result.status_code, result.error) == (None, "The host name does not resolve.")
 
 
 def test_the_excerpt_can_be_stored_whatever_it_holds(receiver: Receiver) -> None:

@@ -1,6 +1,6 @@
-"""A worker's courier for the webhook benchmark, without Celery around it.
+"""A worker's dispatcher for the webhook benchmark, without Celery around it.
 
-`python -m bench.webhook_courier THREADS`: prints `ready`, waits for a line, and delivers until its input ends.
+`python -m bench.webhook_dispatcher THREADS`: prints `ready`, waits for a line, and delivers until its input ends.
 """
 
 import os
@@ -9,24 +9,24 @@ import threading
 
 
 def main(threads: int) -> None:
-    """Nudge the courier as Celery does, but more often."""
+    """Nudge the dispatcher as Celery does, but more often."""
     import django
 
     django.setup()
     from django.conf import settings
 
     settings.DATABASES["default"]["OPTIONS"].pop("pool", None)  # as config.celery does in a worker
-    from webhooks.dispatch.dispatcher import Courier
+    from webhooks.dispatch.dispatcher import Dispatcher
 
-    courier = Courier(threads)
+    dispatcher = Dispatcher(threads)
     print("ready", flush=True)
     sys.stdin.readline()
     ended = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.readline(), ended.set()), daemon=True).start()
-    courier.nudge()
+    dispatcher.nudge()
     while not ended.wait(0.2):
-        courier.nudge()
-    courier.finish()
+        dispatcher.nudge()
+    dispatcher.finish()
 
 
 if __name__ == "__main__":
