@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from tests.properties.ledger import MERCHANT, POOL, THE_THIEFS, TOKEN, Ledger, Move, Noise, Sent
+from tests.properties.ledger import FINALITY, MERCHANT, POOL, THE_THIEFS, TOKEN, Ledger, Move, Noise, Sent
 from tests.properties.world import LAST_RETRY, Intent, World
 from webhooks.models import Event
 
@@ -95,7 +95,7 @@ class Oracle:
         assert sent.is_mined, where
         assert sent.succeeds, where
         assert sent.is_readable, where
-        assert home.depth_of(sent) >= self.world.setting.required, where
+        assert self._is_deep(home, sent), where
         assert (move.recipient, move.token, move.is_round) == (MERCHANT, TOKEN, False), where
         assert 0 < row.amount <= move.amount, where
         if payment.bound_by == Payment.BoundBy.MANUAL:
@@ -146,6 +146,12 @@ class Oracle:
         if has_failed_now and payment.failure_code in DECIDED_BY_THE_CHAIN:
             self._check_no(payment)
 
+    def _is_deep(self, ledger: Ledger, sent: Sent) -> bool:
+        """Whether it lies as deep as the chain demands. What was called final stays so when the newer blocks go."""
+        required = self.world.setting.required
+        is_final = required == FINALITY and sent.is_mined and sent.at <= ledger.final
+        return is_final or ledger.depth_of(sent) >= required
+
     def _check_no(self, payment: Row) -> None:
         """A no is said at the required depth only, and never denies money that the nodes can't explain."""
         if payment.type == Payment.Type.SWAP or payment.destination_transaction_hash:
@@ -153,9 +159,7 @@ class Oracle:
         ledger = self.world.ledger_of(payment.chain_id)
         sent = ledger.sent[payment.transaction_hash]
         where = f"{payment.failure_code} of {sent}"
-        assert ledger.depth_of(sent) >= (self.world.setting.required if ledger is self.world.home else 1), (
-            where
-        )
+        assert self._is_deep(ledger, sent) if ledger is self.world.home else sent.is_mined, where
         if ledger is not self.world.home or not sent.succeeds:
             return
         if not sent.is_readable:
