@@ -20,6 +20,7 @@ from tests.browser.paying import (
     turn_switches,
 )
 from tests.pictures import picture
+from tests.processes import eventually
 
 ON_DESKTOP = pytest.mark.parametrize("page", [DESKTOP], ids=["desktop"], indirect=True)
 
@@ -45,7 +46,7 @@ def test_an_old_permission_is_taken_back_before_a_new_one_is_given(
     expect(steps).to_have_count(3, timeout=60_000)
     for number, name in enumerate(("Take back the old permission", "Allow exactly 10.", "Pay 10.")):
         expect(steps.nth(number)).to_contain_text(name)
-        expect(steps.nth(number)).to_have_attribute("aria-current", "step", timeout=20_000)
+        expect(steps.nth(number)).to_have_attribute("aria-current", "step", timeout=60_000)
         picture(page, f"three questions, the {number + 1}. of them")
         page.get_by_test_id("demo-wallet-confirm").click()
 
@@ -76,5 +77,13 @@ def _allow_a_little(world: World) -> None:
     approval = {"from": anvil.WALLET_ADDRESS, "to": contracts.USDT}
     for amount in (0, 1):
         approval["data"] = f"0x095ea7b3{spender}{amount:064x}"
-        call = {"jsonrpc": "2.0", "id": 1, "method": "eth_sendTransaction", "params": [approval]}
-        assert "result" in requests.post(world.chain, json=call, timeout=10).json()
+        sent = _ask_chain(world, "eth_sendTransaction", approval)
+    # Until it is mined the page sees the permission of before, and the node simulates the next one after it.
+    eventually(lambda: _ask_chain(world, "eth_getTransactionReceipt", sent) is not None, "it was mined")
+
+
+def _ask_chain(world: World, method: str, *params: Any) -> Any:
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    answer = requests.post(world.chain, json=call, timeout=60).json()
+    assert "result" in answer, answer
+    return answer["result"]
