@@ -25,11 +25,11 @@ HEALTH_COLOURS = {
     Health.UNKNOWN.value: "",
 }
 SENTENCES = {
-    Health.WORKING: "All of its nodes answer, and new blocks come.",
-    Health.IMPAIRED: "Enough nodes answer, but not all of them.",
-    Health.STANDING_STILL: "Its nodes answer, and no new block comes: payments wait.",
-    Health.DOWN: "Too few of its nodes answer: payments wait, and none fails for it.",
-    Health.UNKNOWN: "No worker has asked its nodes in the last five minutes.",
+    Health.WORKING: "All nodes respond, and there are new blocks.",
+    Health.IMPAIRED: "Enough nodes respond, but not all of them.",
+    Health.STANDING_STILL: "The nodes respond, but there is no new block. Payments wait.",
+    Health.DOWN: "Too few nodes respond. Payments wait; none fails because of it.",
+    Health.UNKNOWN: "No worker has checked the nodes in the last five minutes.",
 }
 _TONES = {
     Health.WORKING: "success",
@@ -73,6 +73,11 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
     )
     fields: ClassVar[Any] = ("name", "is_active", "block_time_ms", *readonly_fields)
 
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        """Name the settings."""
+        options["labels"] = {"is_active": "Active", "block_time_ms": "Block time (ms)"}
+        return super().get_form(request, obj, change, **options)
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Chain]:
         """Count each chain's tokens along, of the catalogue alone."""
         chains: QuerySet[Chain] = super().get_queryset(request)
@@ -98,11 +103,11 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
             "diagnosis": {"sentence": SENTENCES[health], "tone": _TONES[health]},
             "facts": [
                 ("Latest block", f"{status.head:,}" if status and status.head is not None else NOTHING),
-                ("It came", _moment(status.head_since if status else None)),
-                ("Nodes last asked", _moment(status.looked_at if status else None)),
+                ("Block first seen", _moment(status.head_since if status else None)),
+                ("Nodes last checked", _moment(status.looked_at if status else None)),
                 ("Nodes answering", self.answering(chain)),
                 ("Enabled tokens", self.tokens(chain)),
-                ("A payment needs", self.depth(chain)),
+                ("Confirmations", self.depth(chain)),
             ],
             "looks": [_line(node) for node in (status.nodes if status else [])],
         }
@@ -149,7 +154,7 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
         """Return how deep a payment's block has to lie."""
         return f"{chain.confirmations} blocks" if chain.confirmations.isdigit() else chain.confirmations
 
-    @admin.display(description="Nodes, in the order in which they are asked")
+    @admin.display(description="Nodes, in order")
     def nodes(self, chain: Chain) -> str:
         """Return the node URLs, one per line."""
         return "\n".join(chain.rpc_urls)
@@ -166,6 +171,14 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
     search_help_text = "Symbol, name or contract"
     readonly_fields = ("id", "chain", "symbol", "decimals", "contract", "tags")
     fields = ("name", "is_active", "trailing_data", *readonly_fields)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        """Name the settings, and explain the one that the name doesn't."""
+        options["labels"] = {"is_active": "Active", "trailing_data": "Accepts a payment reference"}
+        options["help_texts"] = {
+            "trailing_data": "Switch off if the contract rejects transfers with data after their arguments."
+        }
+        return super().get_form(request, obj, change, **options)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Token]:
         """Bring the chain along, by whose name tokens are told apart, in lists to choose from as well.
@@ -197,7 +210,7 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
     def contract(self, token: Token) -> str:
         """Return the contract's address; a chain's own coin has none."""
         if token.is_native:
-            return "the chain's own coin"
+            return "native coin"
         return clipped(
             token.contract_address, outside(token.chain.explorer_url, f"address/{token.contract_address}")
         )

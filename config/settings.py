@@ -35,7 +35,6 @@ INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",  # the admin's theme: before the admin, whose templates it takes the place of
     "unfold.contrib.filters",
     "config.apps.PortalConfig",
-    "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
@@ -47,6 +46,7 @@ INSTALLED_APPS = [
     "django_otp",
     "chains",
     "merchants",
+    "django.contrib.auth",  # after merchants, whose createsuperuser and changepassword write to the security log
     "webhooks",
     "payments",
     "checkout",

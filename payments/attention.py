@@ -1,7 +1,8 @@
 """What about payments needs a person: money that came and was not matched, or that was counted and has vanished.
 
 The lists' filters and the dashboard ask the same, so that a number and the list behind it agree. Of what is over, the
-last 30 days count: nothing marks a case as closed.
+last 30 days count: nothing marks a case as closed. As in the figures, simulated payments don't count, nor do requests
+that have one.
 
 Each matter has an index of its own that holds the few rows concerned, in the order of their time. They are read in that
 order and by number, since the planner can't know how few they are and would otherwise read the whole table.
@@ -78,6 +79,7 @@ def count_requests(requests: QuerySet[PaymentRequest], matter: Matter, now: date
 
 def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> list[Any]:
     recent = now - RECENT
+    payments = payments.filter(is_simulated=False)
     if matter is Matter.REORGED:
         return _newest(payments.filter(reorged=True, completed_at__gte=recent), "completed_at")
     if matter is Matter.NOT_BOUND:
@@ -94,6 +96,7 @@ def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> lis
 
 def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime) -> list[Any]:
     recent = now - RECENT
+    requests = requests.exclude(Exists(Payment.objects.filter(request=OuterRef("pk"), is_simulated=True)))
     if matter is Matter.OVERPAID:
         # The payment that was too much may have come long after the request's own time.
         overpaid = _newest(requests.filter(amount_paid__gt=F("amount")), "expires_at")

@@ -265,7 +265,7 @@ class DeliveryAdmin(WithActions, Records):
     ordering = ("-created_at", "-id")
     search_help_text = "Delivery id or event id"
     actions = ("resend_selected",)
-    fields = ("id", "public_event_id", "lease_until", "finished_at")
+    fields = ("id", "public_event_id", "finished_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
         """Bring along what came back last."""

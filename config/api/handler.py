@@ -78,7 +78,7 @@ def as_api_error(exception: Exception) -> ApiError:
             return ApiError(ErrorCode.RESOURCE_MISSING, "No object has this id.")
         case OperationalError() | InterfaceError():
             logger.warning("database unavailable: %s", type(exception).__name__)
-            message = "The service is short of a part of itself for a moment. Nothing was changed; try again."
+            message = "Service temporarily unavailable. Nothing was changed. Try again in a few seconds."
             return ApiError(ErrorCode.SERVICE_UNAVAILABLE, message)
     return ApiError(ErrorCode.INTERNAL_ERROR, "Something went wrong on our side. Nothing more is known yet.")
 

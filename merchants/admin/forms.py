@@ -46,7 +46,7 @@ class MerchantForm(_MerchantForm):
         choices=list(LANGUAGES.items()),
         required=False,
         widget=Select,
-        help_text="Of the checkout, where the customer’s browser asks for none of these.",
+        help_text="The checkout’s language if the customer’s browser asks for none of these.",
     )
 
     class Meta:
@@ -127,7 +127,7 @@ class NewKeyForm(OnceForm, _ApiKeyForm):
         labels = {"expires_at": in_zone("Expires at")}
         help_texts = {
             "name": "What the key is for, such as “web shop, production”.",
-            "expires_at": "Leave empty for a key without an end.",
+            "expires_at": "Leave empty for a key that doesn’t expire.",
         }
 
     def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
@@ -158,7 +158,7 @@ class EditKeyForm(_ApiKeyForm):
         model = ApiKey
         fields = ("name", "expires_at")
         labels = {"expires_at": in_zone("Expires at")}
-        help_texts = {"expires_at": "Leave empty for a key without an end."}
+        help_texts = {"expires_at": "Leave empty for a key that doesn’t expire."}
 
     def clean(self) -> dict[str, Any]:
         """Refuse control and bidirectional-override characters."""
@@ -179,7 +179,7 @@ class RotateForm(OnceForm):
         choices=[(value, label) for value, (label, _) in OVERLAPS.items()],
         initial="24h",
         widget=Radios,
-        label="The old key goes on for",
+        label="Keep the old key valid for",
     )
     lifetime = forms.TypedChoiceField(
         choices=[("", "Never"), ("30", "In 30 days"), ("90", "In 90 days"), ("365", "In a year")],

@@ -297,8 +297,8 @@ class ApiKeyAdmin(
             row,
             self,
             title=f"Rotate {row}",
-            explanation="A new key with the same merchant, name and permissions takes this one's place.",
-            button="Make the new key",
+            explanation="A new key with the same merchant, name and permissions replaces this one.",
+            button="Create the new key",
             form=form,
         )
 

@@ -28,7 +28,7 @@ ROLES = (
     ),
     (
         StaffMembership.Role.MERCHANT.value,
-        "Merchant staff: one merchant’s data, payments and keys, and nobody else’s",
+        "Merchant staff: only one merchant’s data, payments and keys",
     ),
 )
 

@@ -1,5 +1,10 @@
 """The security log: who did what to sign-in, staff and keys, when and from where. It never holds a secret."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.contrib.auth.models import User
+from django.db.models.signals import post_save
 from django.http import HttpRequest
 
 from config.api.limits.client_address import client_address
@@ -28,3 +33,21 @@ def note(
         detail=detail[:300],
         address=str(client_address(request) or "") if request is not None else "",
     )
+
+
+@contextmanager
+def of_saved_users(what: str, *, detail: str = "") -> Iterator[None]:
+    """Write one line for each user that is saved inside, with the command line as its actor.
+
+    For Django's commands, which ask for the user's name themselves. The line follows the change at once, without a
+    transaction around both: one would stay open while the command waits for a password to be typed.
+    """
+
+    def record(instance: User, **_: object) -> None:
+        note(None, what, subject=instance.get_username(), detail=detail)
+
+    post_save.connect(record, sender=User)
+    try:
+        yield
+    finally:
+        post_save.disconnect(record, sender=User)

@@ -21,7 +21,7 @@ class ConsumedTransferAdmin(Records):
     list_select_related = ("chain", "payment__request__token")
     ordering = ("-id",)
     search_help_text = "Transaction hash or payment id"
-    fields = readonly_fields = ("transaction_hash", "slot", "chain", "credited", "paid", "created")
+    fields = readonly_fields = ("transaction_hash", "place", "chain", "credited", "paid", "created")
 
     def found(self, rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[ConsumedTransfer]:
         """Return the transfers that `text` names."""
@@ -33,7 +33,7 @@ class ConsumedTransferAdmin(Records):
         url = outside(transfer.chain.explorer_url, f"tx/{transfer.transaction_hash}")
         return two_lines(clipped(transfer.transaction_hash, url), transfer.chain)
 
-    @admin.display(description="Place in it")
+    @admin.display(description="Part of the transaction")
     def place(self, transfer: ConsumedTransfer) -> str:
         """Return the slot."""
         return clipped(transfer.slot, first=16, last=6)

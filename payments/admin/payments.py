@@ -18,11 +18,10 @@ from payments.admin.actions import Accept, LookNow, Retry
 from payments.admin.export import Column, CsvExport, decimal
 from payments.admin.filters import PaymentAttention
 from payments.admin.records import (
-    PAYMENT_COLOURS,
     address_link,
     delivery_url,
     in_token,
-    together,
+    payment_badges,
     transaction_cell,
     transaction_url,
 )
@@ -236,12 +235,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
     @admin.display(description="Status", ordering="status")
     def state(self, payment: Payment) -> str:
         """Return its status, and why it failed."""
-        labels = [portal.badge(payment.status, PAYMENT_COLOURS)]
-        if payment.reorged:
-            labels.append(portal.badge("reorged", {"reorged": "danger"}))
-        if payment.is_simulated:
-            labels.append(portal.badge("test", {"test": "warning"}))
-        return two_lines(together(labels), payment.failure_code.replace("_", " "))
+        return two_lines(payment_badges(payment), payment.failure_code.replace("_", " "))
 
     @admin.display(description="Received")
     def received(self, payment: Payment) -> str:

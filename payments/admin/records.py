@@ -21,6 +21,16 @@ def in_token(raw: int | None, token: Token | None) -> str:
     )
 
 
+def payment_badges(payment: Payment) -> str:
+    """Return the status as a label, and those of a reversed and of a simulated payment."""
+    labels = [portal.badge(payment.status, PAYMENT_COLOURS)]
+    if payment.reorged:
+        labels.append(portal.badge("reorged", {"reorged": "danger"}))
+    if payment.is_simulated:
+        labels.append(portal.badge("test", {"test": "warning"}))
+    return together(labels)
+
+
 def transaction_url(payment: Payment) -> str:
     """Return the transaction's page on the chain's explorer, where the catalogue names one and it is on the chain."""
     if payment.is_simulated:

@@ -18,10 +18,10 @@ from payments.admin.actions import Cancel
 from payments.admin.export import Column, CsvExport, decimal
 from payments.admin.filters import RequestAttention
 from payments.admin.records import (
-    PAYMENT_COLOURS,
     REQUEST_COLOURS,
     address_link,
     in_token,
+    payment_badges,
     together,
     transaction_cell,
 )
@@ -141,7 +141,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
             ),
             ("Created", f"{exact(order.created_at)}, {ago(order.created_at)}"),
             (
-                "Expires" if order.status == "active" else "Time to pay",
+                "Expires" if order.status == "active" else "Expiry",
                 f"{exact(order.expires_at)}, {ago(order.expires_at)}",
             ),
             ("Checkout page", copyable(page, portal.link(page, page))),
@@ -210,8 +210,7 @@ def _line(payment: Payment) -> dict[str, object]:
     return {
         "url": portal.change_url(payment),
         "id": payment.pk,
-        "state": portal.badge(payment.status, PAYMENT_COLOURS),
-        "reorged": payment.reorged,
+        "state": payment_badges(payment),
         "received": in_token(payment.amount_received, payment.request.token),
         "seen": in_token(payment.amount, payment.token),
         "transaction": transaction_cell(payment),

@@ -119,7 +119,7 @@ def _told(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Ent
     deliveries = {row.pk: row for row in Delivery.objects.filter(event__in=events)[:SHOWN_AT_MOST]}
     sent = {row.event_id for row in deliveries.values()}
     for event in events.values():
-        detail = "" if event.pk in sent else "No endpoint was configured."
+        detail = "" if event.pk in sent else "No endpoint was configured for this type of event."
         yield Entry(
             event.created,
             "campaign",

@@ -46,7 +46,7 @@ def test_a_chain_shows_its_block_its_lag_and_its_nodes_as_last_asked(
         assert part in listed, part
     page = page_of(admin_client, "chains/chain", chain.pk)
     for part in (
-        "Enough nodes answer, but not all of them.",
+        "Enough nodes respond, but not all of them.",
         "three.example",
         "The node answered HTTP 503",
         "67 behind",
@@ -60,7 +60,7 @@ def test_what_no_worker_has_looked_at_is_unknown_and_never_called_working(
     assert "unknown" in page_of(admin_client, "chains/chain")
     write_status(chain, [node("one.example", "answering", 1)], timezone.now() - timedelta(minutes=6))
     page = page_of(admin_client, "chains/chain", chain.pk)
-    assert "No worker has asked its nodes in the last five minutes." in page
+    assert "No worker has checked the nodes in the last five minutes." in page
     assert "working" not in page
 
 

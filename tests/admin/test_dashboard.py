@@ -177,6 +177,45 @@ def test_what_is_over_for_long_needs_nobody_now(
     assert "Nothing needs attention." in text_of(page)
 
 
+def test_simulated_payments_need_no_attention(admin_client: Client, token: Token, merchant: Merchant) -> None:
+    def happen(*, simulated: bool) -> None:
+        a_payment(
+            a_request(merchant, token, EARLIER),
+            EARLIER,
+            failure_code="transaction_not_bound",
+            is_simulated=simulated,
+        )
+        overpaid = paid(a_request(merchant, token, EARLIER), EARLIER, amount=11 * 10**18)
+        partly = paid(a_request(merchant, token, EARLIER), EARLIER, amount=10**18)
+        reversed_one = paid(a_request(merchant, token, EARLIER), EARLIER)
+        type(partly.request).objects.filter(pk=partly.request_id).update(status="expired", expired_at=NOW)
+        for payment in (overpaid, partly, reversed_one):
+            payment.is_simulated = simulated
+            payment.reorged = payment is reversed_one
+            payment.save()
+
+    happen(simulated=True)
+    page = opened(admin_client)
+    assert concerns_of(page) == {}
+    for model, matter in (
+        ("payment", "reorged"),
+        ("payment", "not_bound"),
+        ("payment", "overpaid"),
+        ("paymentrequest", "overpaid"),
+        ("paymentrequest", "partly"),
+    ):
+        behind = admin_client.get(f"/admin/payments/{model}/", {"attention": matter})
+        assert behind.context["cl"].result_count == 0, (model, matter)
+
+    happen(simulated=False)
+    assert concerns_of(opened(admin_client)) == {
+        "Reversed after completion": "1",
+        "Payments that could be accepted": "1",
+        "Overpaid requests": "1",
+        "Closed with part paid": "1",
+    }
+
+
 def test_the_period_is_chosen_from_three_and_anything_else_is_a_month(
     admin_client: Client, token: Token, merchant: Merchant
 ) -> None:

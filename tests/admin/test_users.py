@@ -1,10 +1,12 @@
 """Operators make users by choosing a role; every change of it is written down, and nobody shuts themselves out."""
 
+import getpass
+from io import StringIO
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from merchants.models import AuditEntry, Merchant
@@ -132,6 +134,43 @@ def test_createsuperuser_makes_an_operator(db: None, monkeypatch: pytest.MonkeyP
     call_command("createsuperuser", "--noinput", username="mel", email="mel@example.com", verbosity=0)
     assert role_of(mel()) == "operator"
     assert merchant_of(mel()) is None
+    line = AuditEntry.objects.get()
+    assert (line.what, line.actor, line.subject, line.detail) == (
+        "user_made",
+        "command line",
+        "mel",
+        "operator",
+    )
+
+
+def test_a_password_changed_on_the_command_line_is_in_the_log_and_the_log_holds_no_password(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = "an even longer password 7d1e"
+    User.objects.create_superuser("mel", password=PASSWORD)
+    monkeypatch.setattr(getpass, "getpass", lambda **_: new)
+    call_command("changepassword", "mel", stdout=StringIO())
+    assert mel().check_password(new)
+    line = AuditEntry.objects.get()
+    assert (line.what, line.actor, line.subject, line.detail) == (
+        "password_changed",
+        "command line",
+        "mel",
+        "",
+    )
+
+
+def test_a_command_that_changed_no_user_leaves_no_line(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    User.objects.create_superuser("mel", password=PASSWORD)
+    monkeypatch.setattr(getpass, "getpass", lambda **_: "short")
+    with pytest.raises(CommandError):
+        call_command("changepassword", "mel", stdout=StringIO(), stderr=StringIO())
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", PASSWORD)
+    with pytest.raises(CommandError):
+        call_command("createsuperuser", "--noinput", username="mel", email="mel@example.com", verbosity=0)
+    assert mel().check_password(PASSWORD)
+    assert User.objects.count() == 1
+    assert not AuditEntry.objects.exists()
 
 
 def test_key_operations_are_in_the_log_with_who_and_where_and_without_the_key(

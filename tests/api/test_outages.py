@@ -1,4 +1,4 @@
-"""When the service is short of a part of itself the caller is told so, and nothing of its insides (contract 2)."""
+"""When a part of the service is down, callers get a plain 503 without internals."""
 
 import json
 import logging

@@ -52,7 +52,7 @@ def test_from_the_first_sign_in_to_a_key_that_is_shown_once(
     page.get_by_role("button", name="Copy all").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert len(page.evaluate("navigator.clipboard.readText()").split()) == 10
-    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="I’ve saved them").click()
     page.wait_for_url(portal)
 
     page.context.clear_cookies()

@@ -61,6 +61,28 @@ def test_each_row_of_a_list_is_two_lines_on_a_phone(
     assert not troubles
 
 
+def test_the_title_of_a_page_is_readable_on_a_phone(
+    payment: Payment, portal: str, page: Page, troubles: list[str]
+) -> None:
+    """The last part of the path is shown alone: the menu and the arrow beside it lead to the others."""
+    order = payment.request
+    titles = {
+        "payments/paymentrequest/": ("Payment requests", "Payment requests | Quittance"),
+        f"payments/paymentrequest/{order.pk}/change/": (order.shortcode, f"{order.shortcode} | "),
+        "payments/payment/": ("Payments", "Payments | Quittance"),
+    }
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    for path, (shown, title) in titles.items():
+        page.goto(f"{portal}{path}")
+        part = page.locator("h1").get_by_text(shown, exact=True).locator("visible=true")
+        expect(part).to_have_count(1)
+        assert part.evaluate("part => part.scrollWidth <= part.clientWidth"), f"{shown} is cut"
+        assert page.locator("h1 > *").locator("visible=true").count() == 1, path
+        assert page.title().startswith(title)
+        assert fits(page), path
+    assert not troubles
+
+
 def test_ids_hashes_and_addresses_are_copied_by_a_button(
     payment: Payment, portal: str, page: Page, troubles: list[str], tmp_path: Path
 ) -> None:

@@ -54,8 +54,8 @@ MEANINGS = {
     ErrorCode.TOO_MANY_PAYMENTS: "Thirty payments were submitted for this request.",
     ErrorCode.NODE_UNAVAILABLE: "No node of the chain gave a usable answer.",
     ErrorCode.ROUTING_UNAVAILABLE: "No routing provider gave a usable answer.",
-    ErrorCode.SERVICE_UNAVAILABLE: "The service is short of a part of itself for a moment; nothing was changed.",
-    ErrorCode.INTERNAL_ERROR: "A fault of the service; tell its operator the request id.",
+    ErrorCode.SERVICE_UNAVAILABLE: "Service temporarily unavailable. Nothing was changed.",
+    ErrorCode.INTERNAL_ERROR: "Internal error. Contact the operator with the request ID.",
 }
 
 CREDENTIALS = (

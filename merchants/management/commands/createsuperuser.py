@@ -1,0 +1,14 @@
+"""`manage.py createsuperuser`: Django's own, with an entry in the security log."""
+
+from typing import Any
+
+from django.contrib.auth.management.commands import createsuperuser
+
+from merchants import audit
+
+
+class Command(createsuperuser.Command):
+    def handle(self, *args: Any, **options: Any) -> str | None:
+        """Create the user, and record who was created."""
+        with audit.of_saved_users(audit.What.USER_MADE, detail="operator"):
+            return super().handle(*args, **options)
