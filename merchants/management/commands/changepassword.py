@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib.auth.management.commands import changepassword
 
-from merchants import audit
+from merchants.staff import audit
 
 
 class Command(changepassword.Command):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib.auth.management.commands import createsuperuser
 
-from merchants import audit
+from merchants.staff import audit
 
 
 class Command(createsuperuser.Command):
