@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from chains.client import Action, ChainClient, ChainError, EvmCall, Refusal, Spending, TransferRefused
 from chains.families import get_client
-from chains.models import Chain, ChainType, Token
+from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode
 from payments.models import Payment, PaymentRequest, Quote, Route
 from payments.providers import actions, asking
@@ -166,7 +166,7 @@ def _asked_again(route: Route, asked_by: str) -> Offer:
 
 def _can_be_proved(request: PaymentRequest, client: Client) -> bool:
     """Whether our own nodes could show the delivery: native coin comes by inner calls, which have to be traced."""
-    if not request.token.is_native or request.chain.chain_type != ChainType.EVM:
+    if not request.token.is_native:
         return True
     try:
         return client(request.chain).tells_inner_calls()
