@@ -43,7 +43,7 @@ FAMILY = Family(
     actions=(EvmCall,),
     native_alias="0x0000000000000000000000000000000000000000",
     links=PaymentLinks(make=_eip_681, bind=False),
-    # Where nobody's money comes from: Ethereum's customary burn addresses.
+    # Without a known owner: Ethereum's customary burn addresses.
     sandbox_payers=(
         "0x000000000000000000000000000000000000dEaD",
         "0x00000000000000000000000000000000DeaDBeef",

@@ -41,7 +41,7 @@ FAMILY = Family(
     # The System Program.
     native_alias="11111111111111111111111111111111",
     links=PaymentLinks(make=solana_pay, bind=True),
-    # Where nobody's money comes from: the incinerator, and a system account without a key.
+    # Without an owner: the incinerator, and a system account without a key.
     sandbox_payers=(
         "1nc1nerator11111111111111111111111111111111",
         "Sysvar1nstructions1111111111111111111111111",
