@@ -55,7 +55,8 @@ def offer_swaps(
         return no_provider(request)
     # Without a pinned router an offer could only be refused; a quote that is asked for in vain costs quota.
     providers = [provider for provider in asked if token.chain.routers.get(provider.key)]
-    if not providers or not _can_be_proved(request, client):
+    is_named = _is_named(token, token.chain) and _is_named(request.token, request.chain)
+    if not providers or not is_named or not _can_be_proved(request, client):
         return no_route(request, NoOfferCode.NO_ROUTE)
     wanted = wanted_from(request, wallet_address, token, asked_by=asked_by)
     asked_at = timezone.now()
@@ -162,6 +163,11 @@ def _asked_again(route: Route, asked_by: str) -> Offer:
     except ProviderDown as down:
         raise routing_down(request, down.retry_after) from down
     return offer
+
+
+def _is_named(token: Token, chain: Chain) -> bool:
+    """Whether providers have a name for the token: a native coin has one where its family gives it an alias."""
+    return not token.is_native or bool(chain.family.native_alias)
 
 
 def _can_be_proved(request: PaymentRequest, client: Client) -> bool:

@@ -141,6 +141,22 @@ def test_there_are_no_routes_and_the_answer_says_what_to_do(public: Api, created
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (400, "address_invalid")
 
 
+def test_no_provider_is_asked_for_a_coin_that_it_has_no_name_for(
+    public: Api, created: dict[str, Any], settings: Any
+) -> None:
+    settings.ROUTING_PROVIDERS = ["lifi"]
+    settings.LIFI_API_URL = "http://127.0.0.1:9"  # where no answer comes from
+    base = Chain.objects.create(
+        id=8453, name="Base", chain_type="evm", native_symbol="ETH", routers={"lifi": [EVM_WALLET]}
+    )
+    ether = Token.objects.create(chain=base, symbol="ETH", name="Ether", decimals=18, contract_address="")
+    body = {"wallet_address": EVM_WALLET, "chain_id": base.pk, "token_id": ether.pk}
+    answer = public.post(f"/api/public/payment-requests/{created['id']}/routes", body)
+    assert answer.status_code == 200, answer.content
+    assert answer.json()["routes"] == []
+    assert "to LUNE on Sea of Tranquility" in answer.json()["reason"]["message"]
+
+
 def test_transactions_are_taken_in_the_familys_spelling_alone(api: Api, created: dict[str, Any]) -> None:
     path = f"/api/payment-requests/{created['id']}/payments"
     refused = api.post(path, {"transaction_hash": "0x" + "5e" * 32, "chain_id": CHAIN_ID})
