@@ -3,8 +3,7 @@
 import re
 from typing import TypedDict
 
-from chains.fields import UINT64_MAX, UINT256_MAX
-from chains.models import ChainType, Token
+from chains.models import Token
 from config.api.errors import ErrorCode
 
 _DECIMAL = re.compile(r"([0-9]+)(?:\.([0-9]+))?")
@@ -31,7 +30,7 @@ def parse_amount(value: object, token: Token) -> int:
     """Return the base units that the decimal string `value` means for `token`.
 
     Only ASCII `digits[.digits]` is read. Raises AmountError for anything else, for more fraction digits than the token
-    has, for zero, and for more than the chain can hold (uint256 on EVM, u64 on Solana).
+    has, for zero, and for more than the chain can hold (its family says how much that is).
     """
     whole, fraction = read_decimal(value)
     if len(fraction) > token.decimals:
@@ -60,7 +59,7 @@ def read_decimal(value: object) -> tuple[str, str]:
 
 def largest_amount(token: Token) -> int:
     """Return the most base units that `token`'s chain can hold in one amount."""
-    return UINT64_MAX if token.chain.chain_type == ChainType.SOLANA else UINT256_MAX
+    return token.chain.family.largest_amount
 
 
 def format_amount(raw: int, decimals: int) -> str:

@@ -9,11 +9,10 @@ from urllib.parse import urlsplit
 
 from django.db import transaction
 
-from chains.addresses import AddressError, normalise_address
 from chains.client import ChainClient
-from chains.families import ChainError, clients_of_each_node
+from chains.families import AddressError, ChainError, clients_of_each_node, families, family_of
 from chains.lookup import LARGEST_ID
-from chains.models import Chain, ChainType, Token
+from chains.models import Chain, Token
 from config.api.nesting import is_deeper_than
 from config.api.serializers import has_unsafe_characters
 
@@ -22,7 +21,6 @@ _CHAIN_FIELDS = {
     "native_symbol", "confirmations", "block_time_ms", "routers", "tokens",
 }  # fmt: skip
 _TOKEN_FIELDS = {"symbol", "name", "decimals", "contract_address", "is_active", "tags", "trailing_data"}
-_TAGS = {ChainType.EVM: ("safe", "finalized"), ChainType.SOLANA: ("confirmed", "finalized")}
 _ENV_URL = re.compile(r"env:[A-Z][A-Z0-9_]*")
 _SHORTEST_KEY = 20
 _OWN_MACHINE = ("localhost", "127.0.0.1")
@@ -131,9 +129,9 @@ def _checked_chain(entry: Any) -> dict[str, Any]:
     where = f"chain {entry.get('name') or entry.get('id')}"
     _refuse_unknown(entry, _CHAIN_FIELDS, where)
     chain_type = entry.get("chain_type")
-    if chain_type not in ChainType.values:
-        raise CatalogueError(f"{where}: chain_type should be one of {', '.join(ChainType.values)}")
-    chain = {
+    if not isinstance(chain_type, str) or chain_type not in families():
+        raise CatalogueError(f"{where}: chain_type should be one of {', '.join(families())}")
+    chain: dict[str, Any] = {
         "id": _whole(entry, "id", where, 1, LARGEST_ID),
         "name": _text(entry, "name", where),
         "chain_type": chain_type,
@@ -266,11 +264,12 @@ def _is_web_address(text: str) -> bool:
 
 
 def _confirmations(value: Any, chain_type: str, where: str) -> str:
-    tags = _TAGS[ChainType(chain_type)]
+    family = family_of(chain_type)
     is_number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 100_000
-    if not (is_number and chain_type == ChainType.EVM) and value not in tags:
-        numbers = "a number of blocks, " if chain_type == ChainType.EVM else ""
-        raise CatalogueError(f"{where}: confirmations should be {numbers}{' or '.join(tags)}")
+    if not (is_number and family.counts_confirmations) and value not in family.confirmation_tags:
+        numbers = "a number of blocks, " if family.counts_confirmations else ""
+        tags = " or ".join(family.confirmation_tags)
+        raise CatalogueError(f"{where}: confirmations should be {numbers}{tags}")
     return str(value)
 
 
@@ -287,6 +286,6 @@ def _routers(value: Any, chain_type: str, where: str) -> dict[str, list[str]]:
 
 def _address(chain_type: str, text: str, where: str) -> str:
     try:
-        return normalise_address(chain_type, text)
+        return family_of(chain_type).normalise_address(text)
     except AddressError as error:
         raise CatalogueError(f"{where}: {text}: {error}") from error

@@ -2,8 +2,8 @@
 
 A client speaks for one chain. It returns facts and never verdicts: whether a request is paid is judged elsewhere, by a
 pure function over these dataclasses. "Not there" is a value (`None`); whatever prevents a trustworthy answer (a node
-that is down, lagging, rate-limiting or contradicting itself) is a `ChainError`. Adding a family of chains means adding
-one class that satisfies `ChainClient` and naming it in `get_client`.
+that is down, lagging, rate-limiting or contradicting itself) is a `ChainError`. A family of chains has one class that
+satisfies `ChainClient`; its `make_client` returns one.
 """
 
 from collections.abc import Collection, Mapping, Sequence

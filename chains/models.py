@@ -3,26 +3,21 @@
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-
-class ChainType(models.TextChoices):
-    """The families of chains; each has one client behind the same interface."""
-
-    EVM = "evm", "EVM"
-    SOLANA = "solana", "Solana"
+from chains import families
 
 
 class Chain(models.Model):
     """One network. `id` is its EVM chain id, or LI.FI's number for Solana, which needs 64 bits.
 
-    `confirmations` is a number of blocks, or the tag whose block has to be reached: `safe` or `finalized` on EVM,
-    `confirmed` or `finalized` on Solana. `rpc_urls` are tried in order; `env:NAME` is read from the environment.
-    `routers` holds, per routing provider, the only contracts that its transactions may call here. `wallet_rpc_url` is
-    the one node that everybody may be told of: wallets that don't know the network are offered it.
+    `chain_type` is the key of its family (`chains.families`). `confirmations` is a number of blocks, or the tag whose
+    block has to be reached; its family says which of them it may be. `rpc_urls` are tried in order; `env:NAME` is read
+    from the environment. `routers` holds, per routing provider, the only contracts that its transactions may call here.
+    `wallet_rpc_url` is the one public node: wallets that don't know the network are offered it.
     """
 
     id = models.BigIntegerField(primary_key=True)
     name = models.CharField(max_length=100)
-    chain_type = models.CharField(max_length=16, choices=ChainType.choices)
+    chain_type = models.CharField(max_length=16, choices=families.choices)
     network = models.CharField(max_length=32, blank=True, default="")
     is_active = models.BooleanField(default=True)
     rpc_urls = ArrayField(models.CharField(max_length=500), default=list, blank=True)
@@ -38,6 +33,11 @@ class Chain(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def family(self) -> families.Family:
+        """What its kind of chain has of its own; raises UnknownFamily where that folder is gone."""
+        return families.family_of(self.chain_type)
 
 
 LISTED = "listed"

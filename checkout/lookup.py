@@ -7,9 +7,8 @@ from typing import Any
 from django.db.models import QuerySet
 from rest_framework.request import Request
 
-from chains.addresses import AddressError, normalise_address
 from chains.client import ChainClient
-from chains.families import get_client
+from chains.families import AddressError, get_client
 from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode
@@ -63,7 +62,7 @@ def chain_of(chain_id: int, *, active_only: bool = True) -> Chain:
 def wallet_of(chain: Chain, text: str) -> str:
     """Return the wallet's address in its chain's canonical form. Raises ApiError."""
     try:
-        return normalise_address(chain.chain_type, text)
+        return chain.family.normalise_address(text)
     except AddressError as error:
         raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address") from error
 

@@ -10,8 +10,7 @@ from django.db import connection, transaction
 from django.db.models import Count, Q
 from django.http import HttpRequest
 
-from chains.addresses import AddressError, normalise_address
-from chains.models import ChainType
+from chains.families import label_of, read_address
 from config.api.errors import ErrorCode, Problem
 from merchants.models import AllowedRecipient, Merchant
 from merchants.staff import audit
@@ -19,17 +18,10 @@ from merchants.staff import audit
 _LIST_LOCK = 0x616C  # names these locks among PostgreSQL's advisory ones
 
 
-def parse_recipient(text: str) -> tuple[ChainType, str]:
-    """Return the chain family and the canonical address that `text` writes. Raises AddressError."""
-    text = text.strip()
-    # Base58 has no zero, so no Solana address begins with 0x.
-    family = ChainType.EVM if text[:2].lower() == "0x" else ChainType.SOLANA
-    try:
-        return family, normalise_address(family, text)
-    except AddressError as error:
-        if family == ChainType.EVM:
-            raise
-        raise AddressError(f"{error} An EVM address begins with 0x.") from error
+def parse_recipient(text: str) -> tuple[str, str]:
+    """Return the key of the chain family, and the canonical address that `text` writes. Raises AddressError."""
+    family, address = read_address(text.strip())
+    return family.key, address
 
 
 def recipient_problem(merchant: Merchant, chain_type: str, address: str) -> Problem | None:
@@ -41,7 +33,7 @@ def recipient_problem(merchant: Merchant, chain_type: str, address: str) -> Prob
     if listed["matches"] or not listed["entries"]:
         return None
     message = (
-        f"{address} is not one of your allowed recipients on {ChainType(chain_type).label}. "
+        f"{address} is not one of your allowed recipients on {label_of(chain_type)}. "
         "Use an allowed address, or add this one in the portal."
     )
     return Problem(ErrorCode.RECIPIENT_NOT_ALLOWED, message, "recipient_address")
@@ -56,7 +48,7 @@ def hold_list(merchant: Merchant) -> None:
 
 
 def allow_recipients(
-    merchant: Merchant, recipients: Sequence[tuple[ChainType, str]], *, request: HttpRequest | None
+    merchant: Merchant, recipients: Sequence[tuple[str, str]], *, request: HttpRequest | None
 ) -> int:
     """Add canonical addresses to the list and to the security log; return how many were not on it.
 
@@ -76,7 +68,7 @@ def allow_recipients(
 
 
 def disallow_recipients(
-    merchant: Merchant, recipients: Sequence[tuple[ChainType, str]], *, request: HttpRequest | None
+    merchant: Merchant, recipients: Sequence[tuple[str, str]], *, request: HttpRequest | None
 ) -> int:
     """Remove canonical addresses from the list, with a line in the security log; return how many are left on it.
 
@@ -90,7 +82,7 @@ def disallow_recipients(
             removed, _ = rows.filter(chain_type=chain_type, address=address).delete()
             if not removed:
                 raise LookupError(f"{address} is not an allowed recipient of {merchant}.")
-            detail = f"{chain_type.label} {address}"
+            detail = f"{label_of(chain_type)} {address}"
             audit.note(request, audit.What.RECIPIENT_DISALLOWED, subject=merchant, detail=detail)
         return rows.count()
 

@@ -21,7 +21,6 @@ Simulated payments are marked in the database, and nothing that asks a chain eve
 16 fixed bytes: no chain will ever have a transaction by such a hash, so that none is mistaken for money or in its way.
 """
 
-import secrets
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -31,11 +30,9 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
-from solders.signature import Signature
 
 from chains.client import Block, Head, Snapshot, TransactionFacts, Transfer
 from chains.fields import UINT256_MAX
-from chains.models import ChainType
 from config.api.errors import ApiError, ErrorCode
 from payments.evaluation.binding import Claims
 from payments.evaluation.proof_windows import Proof
@@ -52,17 +49,6 @@ from payments.verification.settlement import settle
 
 ACTOR = "sandbox"
 HASH_PREFIX = b"sandbox-payment-"
-# Where nobody's money comes from: Ethereum's customary burn address, and Solana's incinerator.
-_PAYERS = {
-    ChainType.EVM: (
-        "0x000000000000000000000000000000000000dEaD",
-        "0x00000000000000000000000000000000DeaDBeef",
-    ),
-    ChainType.SOLANA: (
-        "1nc1nerator11111111111111111111111111111111",
-        "Sysvar1nstructions1111111111111111111111111",
-    ),
-}
 _REFUNDED = "The bridge could not deliver, and sent the money back to the payer."
 
 
@@ -143,9 +129,7 @@ def _pay(request: PaymentRequest, amount: int, why: str) -> Payment:
 def _payer(request: PaymentRequest) -> str:
     """Return an address without a known owner, and not the recipient: a transfer to itself pays nothing."""
     return next(
-        address
-        for address in _PAYERS[ChainType(request.chain.chain_type)]
-        if address != request.recipient_address
+        address for address in request.chain.family.sandbox_payers if address != request.recipient_address
     )
 
 
@@ -236,7 +220,7 @@ def _attempt(
     payment = Payment.objects.create(
         request=request,
         chain=request.chain,
-        transaction_hash=_hash(request.chain.chain_type),
+        transaction_hash=request.chain.family.make_hash(HASH_PREFIX),
         submitted_publicly=False,
         is_simulated=True,
         status_detail="Simulated.",
@@ -287,9 +271,3 @@ def _terms(request: PaymentRequest, payer: str, now: datetime) -> Terms:
         known_tokens={},
         asked_at=now,
     )
-
-
-def _hash(chain_type: str) -> str:
-    if chain_type == ChainType.SOLANA:
-        return str(Signature.from_bytes(HASH_PREFIX + secrets.token_bytes(48)))
-    return "0x" + (HASH_PREFIX + secrets.token_bytes(16)).hex()

@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from chains.models import ChainType
+from chains import families
 from chains.serializers import AmountSerializer
 from checkout.api.reference import text
 from checkout.api.route_reference import EXPIRES, ROUTE_ID, SIDE, RouteTokenSerializer
@@ -100,7 +100,7 @@ class BuiltTransactionSerializer(serializers.Serializer[Any]):
 
     route_id = text("The route.")
     chain_type = serializers.ChoiceField(
-        ChainType.choices, read_only=True, help_text="How to read `transaction`."
+        families.choices(), read_only=True, help_text="How to read `transaction`."
     )
     transaction = _TransactionField(help_text="The unsigned transaction.")
     binding = serializers.ChoiceField(

@@ -12,7 +12,6 @@ from config.api.serializers import timestamp
 from payments.models import Route
 from payments.models.route import PaymentType
 from payments.providers import token_list
-from payments.routes.refusals import native_decimals
 
 
 def route_object(
@@ -61,7 +60,7 @@ def _direct(route: Route, network_fee: int | None) -> dict[str, Any]:
 
 
 def _network_fee(chain: Chain, fee: int | None) -> dict[str, Any]:
-    decimals = native_decimals(chain)
+    decimals = chain.family.native_decimals
     usd = None if fee is None else token_list.usd_value(chain.pk, "", fee, decimals)
     return {
         "token": {"symbol": chain.native_symbol},

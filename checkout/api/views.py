@@ -9,9 +9,8 @@ from rest_framework import status, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from chains.addresses import HashError, normalise_transaction_hash
 from chains.client import ChainClient
-from chains.families import get_client
+from chains.families import HashError, get_client
 from chains.models import Chain
 from checkout.api import representations
 from checkout.api.built_reference import BuiltTransactionSerializer, PayerProofAnswerSerializer
@@ -248,7 +247,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         body = validated(SubmitPaymentSerializer, request)
         chain = chain_of(body["chain_id"], active_only=False)
         try:
-            transaction_hash = normalise_transaction_hash(chain.chain_type, body["transaction_hash"])
+            transaction_hash = chain.family.normalise_transaction_hash(body["transaction_hash"])
         except HashError as error:
             raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
         payment, is_new = submit_hash(

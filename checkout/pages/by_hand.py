@@ -10,7 +10,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods
 
-from chains.addresses import HashError, normalise_transaction_hash
+from chains.families import HashError, family_of
 from chains.models import Chain
 from checkout.api.payment_links import binds
 from checkout.lookup import chain_of, find_request
@@ -114,7 +114,7 @@ def _located(
     Nodes are asked only if `may_look` allows it, once the hash is known to be one.
     """
     try:
-        transaction_hash = normalise_transaction_hash(chosen.chain_type, text)
+        transaction_hash = chosen.family.normalise_transaction_hash(text)
     except HashError as error:
         strangers = [chain for chain in others if chain.chain_type != chosen.chain_type]
         found = _on_another_family(text, strangers, may_look)
@@ -127,12 +127,25 @@ def _located(
 def _on_another_family(
     text: str, chains: list[Chain], may_look: Callable[[], bool]
 ) -> tuple[Chain, str] | None:
-    try:
-        transaction_hash = normalise_transaction_hash(chains[0].chain_type, text) if chains else ""
-    except HashError:
+    """Return the hash and its chain, of those `chains` in whose families `text` is one."""
+    spelled = {
+        key: spelling for key in {chain.chain_type for chain in chains} if (spelling := _as_hash(key, text))
+    }
+    if not spelled or not may_look():
         return None
-    chain = any_chain_with(transaction_hash, chains) if chains and may_look() else None
-    return None if chain is None else (chain, transaction_hash)
+    for key in sorted(spelled):
+        chain = any_chain_with(spelled[key], [chain for chain in chains if chain.chain_type == key])
+        if chain is not None:
+            return chain, spelled[key]
+    return None
+
+
+def _as_hash(chain_type: str, text: str) -> str:
+    """Return the canonical hash that `text` is in this family, or ""."""
+    try:
+        return family_of(chain_type).normalise_transaction_hash(text)
+    except HashError:
+        return ""
 
 
 def _may_look(request: HttpRequest) -> bool:

@@ -11,7 +11,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods
 
-from chains.signatures import LONGEST, SignatureError, normalise_signature
+from chains.families import SignatureError
+from chains.families.base import LONGEST_SIGNATURE
 from checkout.lookup import find_request, find_route, wallet_of
 from checkout.pages.by_hand import (
     MOST_SHOWN,
@@ -127,14 +128,14 @@ def _take_signature(request: HttpRequest, found: PaymentRequest, route: Route) -
         if error.problems[0].code == ErrorCode.ROUTE_EXPIRED:
             over = {"is_proof_over": True, **_kept(route.wallet_address)}
             return show_by_hand(request, found, over, error)
-        answered = {**page_context(found), "error": refusal(error), "typed": given[:LONGEST]}
+        answered = {**page_context(found), "error": refusal(error), "typed": given[:LONGEST_SIGNATURE]}
         return _shown(request, found, route, answered, error)
     return lead_to(request, "by-hand-proof", found.shortcode, route.id)
 
 
 def _signature(route: Route, text: str) -> str:
     try:
-        return normalise_signature(route.chain.chain_type, text)
+        return route.chain.family.normalise_signature(text)
     except SignatureError as error:
         raise ApiError(ErrorCode.SIGNATURE_INVALID, str(error), "signature") from error
 

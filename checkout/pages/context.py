@@ -34,6 +34,7 @@ def page_context(found: PaymentRequest) -> dict[str, Any]:
     is_too_much = representations.is_paid_too_much(checkout)
     return {
         "checkout": checkout,
+        "wording": found.chain.family.wording,
         "state": state,
         "is_payable": _is_payable(found, state),
         "under_way": [each for each in checkout["payments"] if progress.is_under_way(each)],

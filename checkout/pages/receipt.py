@@ -6,8 +6,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.gzip import gzip_page
 
 from chains.amounts import price_text
-from chains.families.solana.references import reference_key
-from chains.models import ChainType
 from checkout.lookup import find_request
 from checkout.pages.context import missing, page_context, shown
 from checkout.pages.forms import lead_to
@@ -63,6 +61,7 @@ def _line(payment: Payment) -> dict[str, Any]:
         "explorer": explorer,
         "explorer_qr": explorer and qr_code(explorer),
         "reference": _reference(request) if payment.bound_by == Payment.BoundBy.REFERENCE else "",
+        "check": _check(request),
     }
 
 
@@ -91,8 +90,11 @@ def _explorer(payment: Payment) -> str | None:
 
 
 def _reference(request: PaymentRequest) -> str:
-    """Return the reference as it stands on the chain."""
-    reference = bytes(request.reference)
-    if request.chain.chain_type == ChainType.SOLANA:
-        return reference_key(reference)
-    return "0x" + reference.hex()
+    """Return the reference as explorers show it."""
+    return request.chain.family.reference_text(bytes(request.reference))
+
+
+def _check(request: PaymentRequest) -> str:
+    """Return the key of the sentence that says how to check what arrived on the chain."""
+    wording = request.chain.family.wording
+    return wording.check_contract if request.token.contract_address else wording.check_coin

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-from chains.models import ChainType
-
 # The networks beside Solana on which Phantom pays: Ethereum, Polygon and Base.
 _PHANTOM = (1, 137, 8453)
-_TRUST_COINS = {ChainType.EVM: 60, ChainType.SOLANA: 501}
+# What each family that Trust Wallet pays on is called in its links (SLIP-44).
+_TRUST_COINS = {"evm": 60, "solana": 501}
 
 
 @dataclass(frozen=True)
@@ -31,44 +30,42 @@ def wallet_apps(url: str, chain_type: str, chain_id: int) -> list[WalletApp]:
     if urlsplit(url).scheme != "https":
         return []
     return [
-        WalletApp(name, link(url, ChainType(chain_type)))
-        for name, fits, link in _APPS
-        if fits(ChainType(chain_type), chain_id)
+        WalletApp(name, link(url, chain_type)) for name, fits, link in _APPS if fits(chain_type, chain_id)
     ]
 
 
-def _on_evm(family: ChainType, _: int) -> bool:
-    return family == ChainType.EVM
+def _on_evm(family: str, _: int) -> bool:
+    return family == "evm"
 
 
-def _on_both(_family: ChainType, _: int) -> bool:
-    return True
+def _on_both(family: str, _: int) -> bool:
+    return family in _TRUST_COINS
 
 
-def _phantom_fits(family: ChainType, chain_id: int) -> bool:
-    return family == ChainType.SOLANA or chain_id in _PHANTOM
+def _phantom_fits(family: str, chain_id: int) -> bool:
+    return family == "solana" or (family == "evm" and chain_id in _PHANTOM)
 
 
-def _metamask(url: str, _: ChainType) -> str:
+def _metamask(url: str, _: str) -> str:
     # Without the scheme, and not encoded: MetaMask takes what follows as it stands.
     return "https://link.metamask.io/dapp/" + url.removeprefix("https://")
 
 
-def _trust(url: str, family: ChainType) -> str:
+def _trust(url: str, family: str) -> str:
     return f"https://link.trustwallet.com/open_url?coin_id={_TRUST_COINS[family]}&url={_encoded(url)}"
 
 
-def _base(url: str, _: ChainType) -> str:
+def _base(url: str, _: str) -> str:
     return f"https://go.cb-w.com/dapp?cb_url={_encoded(url)}"
 
 
-def _phantom(url: str, _: ChainType) -> str:
+def _phantom(url: str, _: str) -> str:
     parts = urlsplit(url)
     origin = f"{parts.scheme}://{parts.netloc}"
     return f"https://phantom.app/ul/browse/{_encoded(url)}?ref={_encoded(origin)}"
 
 
-def _okx(url: str, _: ChainType) -> str:
+def _okx(url: str, _: str) -> str:
     deep = f"okx://wallet/dapp/url?dappUrl={_encoded(url)}"
     return f"https://web3.okx.com/download?deeplink={_encoded(deep)}"
 
@@ -77,7 +74,7 @@ def _encoded(text: str) -> str:
     return quote(text, safe="")
 
 
-_APPS: tuple[tuple[str, Callable[[ChainType, int], bool], Callable[[str, ChainType], str]], ...] = (
+_APPS: tuple[tuple[str, Callable[[str, int], bool], Callable[[str, str], str]], ...] = (
     ("MetaMask", _on_evm, _metamask),
     ("Phantom", _phantom_fits, _phantom),
     ("Base (Coinbase Wallet)", _on_evm, _base),

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chains.addresses import AddressError, normalise_address
+from chains.families import AddressError, read_address
 from chains.lookup import LARGEST_ID
-from chains.models import Chain, ChainType
+from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
 
 
@@ -22,30 +22,20 @@ def find_wallet(text: str, chain_ids: Sequence[int] | None = None) -> Wallet:
 
     Raises ApiError for what is no address, for an unknown or inactive chain, and for one of another family.
     """
-    family = _family(text)
     try:
-        address = normalise_address(family, text)
+        family, address = read_address(text)
     except AddressError as error:
-        raise ApiError(ErrorCode.ADDRESS_INVALID, _explained(family, error), "wallet_address") from error
+        raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address") from error
     active = Chain.objects.filter(is_active=True)
     if chain_ids is None:
-        return Wallet(address, tuple(active.filter(chain_type=family)))
+        return Wallet(address, tuple(active.filter(chain_type=family.key)))
     found = active.in_bulk([number for number in chain_ids if 0 <= number <= LARGEST_ID])
     for number in chain_ids:
         if number not in found:
             raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {number} here.", "chain_ids")
-        if found[number].chain_type != family:
+        if found[number].chain_type != family.key:
             message = (
                 f"{found[number].name} is no {family.label} chain, and this is a {family.label} address."
             )
             raise ApiError(ErrorCode.ADDRESS_INVALID, message, "wallet_address")
     return Wallet(address, tuple(found[number] for number in dict.fromkeys(chain_ids)))
-
-
-def _family(text: str) -> ChainType:
-    """Return the family whose address this would be; base58 has no zero, so 0x never begins a Solana one."""
-    return ChainType.EVM if text[:2].lower() == "0x" else ChainType.SOLANA
-
-
-def _explained(family: ChainType, error: AddressError) -> str:
-    return str(error) if family == ChainType.EVM else f"{error} An EVM address begins with 0x."

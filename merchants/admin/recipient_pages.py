@@ -10,8 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.urls import URLPattern, path, reverse
 
-from chains.addresses import AddressError
-from chains.models import ChainType
+from chains.families import AddressError
 from config.admin import portal
 from config.api.limits.client_address import client_identity
 from merchants.models import AllowedRecipient, Merchant
@@ -48,8 +47,8 @@ class AllowForm(_FactorForm):
     )
     field_order = ("address", "code")
 
-    def clean_address(self) -> tuple[ChainType, str]:
-        """Return the chain family and the canonical address."""
+    def clean_address(self) -> tuple[str, str]:
+        """Return the key of the chain family, and the canonical address."""
         try:
             return parse_recipient(self.cleaned_data["address"])
         except AddressError as error:
@@ -167,7 +166,7 @@ class RecipientPages(portal.ShowsMore):
         return True
 
     def _disallow(self, request: HttpRequest, merchant: Merchant, row: AllowedRecipient) -> None:
-        recipient = (ChainType(row.chain_type), row.address)
+        recipient = (row.chain_type, row.address)
         try:
             with transaction.atomic():
                 left = disallow_recipients(merchant, [recipient], request=request)

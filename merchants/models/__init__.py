@@ -8,7 +8,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 
-from chains.models import ChainType
+from chains import families
 from merchants.identifiers import uuid7
 from merchants.models.accounts import (
     AuditEntry,
@@ -82,12 +82,12 @@ class Merchant(models.Model):
 class AllowedRecipient(models.Model):
     """A wallet that a merchant's payment requests may pay. A merchant without any accepts every recipient.
 
-    `address` is canonical (`chains.addresses`) and counts on every chain of its family. Change it through
+    `address` is canonical (`chains.families`) and counts on every chain of its family. Change it through
     `merchants.recipients`, which writes the security log.
     """
 
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="allowed_recipients")
-    chain_type = models.CharField(max_length=16, choices=ChainType.choices)
+    chain_type = models.CharField(max_length=16, choices=families.choices)
     address = models.CharField(max_length=64)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -100,7 +100,7 @@ class AllowedRecipient(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{ChainType(self.chain_type).label} {self.address}"
+        return f"{families.label_of(self.chain_type)} {self.address}"
 
 
 class Permission(models.TextChoices):

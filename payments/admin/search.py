@@ -10,26 +10,23 @@ import uuid
 from collections.abc import Iterator
 
 from django.db.models import Q, QuerySet
-from eth_utils.address import to_checksum_address
 
-from chains.addresses import HashError, normalise_transaction_hash
-from chains.models import Chain, ChainType
+from chains.families import HashError, families
+from chains.models import Chain
 from merchants.staff.records import FOUND_AT_MOST, found_by
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
 
 _FEWEST_FOR_A_PREFIX = 4
-_EVM_ADDRESS = re.compile(r"0[xX]([0-9a-fA-F]{40})")
-_SOLANA_ADDRESS = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}")
 _REQUEST_ID_START = re.compile(r"[0-9a-fA-F]{8}(-?[0-9a-fA-F]{0,4}){0,3}(-?[0-9a-fA-F]{0,11})?")
 _PAYMENT_ID = re.compile(r"pay_[1-9A-Za-z]{0,24}")
 
 
 def hashes(text: str) -> list[str]:
-    """Return the canonical transaction hashes that `text` may spell, at most one for each kind of chain."""
+    """Return the canonical transaction hashes that `text` may spell, at most one for each family of chains."""
     found = []
-    for chain_type in ChainType.values:
+    for family in families().values():
         try:
-            found.append(normalise_transaction_hash(chain_type, text))
+            found.append(family.normalise_transaction_hash(text))
         except HashError:
             continue
     return found
@@ -37,9 +34,8 @@ def hashes(text: str) -> list[str]:
 
 def address(text: str) -> str:
     """Return the canonical address that `text` spells, in whatever case, or nothing."""
-    if match := _EVM_ADDRESS.fullmatch(text):
-        return to_checksum_address("0x" + match[1])
-    return text if _SOLANA_ADDRESS.fullmatch(text) else ""
+    spelled = (family.find_address(text) for family in families().values())
+    return next((address for address in spelled if address), "")
 
 
 def request_id(text: str) -> uuid.UUID | None:

@@ -8,9 +8,8 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from chains.addresses import AddressError, HashError, normalise_address, normalise_transaction_hash
 from chains.amounts import AmountError, parse_amount, read_decimal
-from chains.families import ChainError, get_client
+from chains.families import AddressError, ChainError, HashError, get_client
 from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
 from chains.serializers import AddressField
@@ -318,16 +317,14 @@ class SubmitTransactionSerializer(StrictSerializer):
         if chain is None:
             raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")
         try:
-            return chain, normalise_transaction_hash(
-                chain.chain_type, self.validated_data["transaction_hash"]
-            )
+            return chain, chain.family.normalise_transaction_hash(self.validated_data["transaction_hash"])
         except HashError as error:
             raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
 
 
 def recipient(chain: Chain, token: Token | None, text: str) -> str:
     """Return the canonical recipient; raises AddressError, also for the token's own contract."""
-    address = normalise_address(chain.chain_type, text)
+    address = chain.family.normalise_address(text)
     if token is not None and token.contract_address == address:
         raise AddressError("This is the token's own contract; what is sent there is lost.")
     return address

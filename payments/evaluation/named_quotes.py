@@ -2,7 +2,8 @@
 
 A provider's id is 32 bytes that the server itself obtained for one route. It counts anywhere in a call that the payer
 signed to a pinned contract, and as a whole word of such a contract's log. Some calls carry its first 8 bytes alone:
-they count directly after an EVM call's selector, as a word of their own in a log, and in a Solana instruction.
+they count as a word of their own in a log, and in a call where the chain's family says (`CallRules`): directly after an
+EVM call's selector, anywhere in a Solana instruction.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,12 +13,13 @@ from enum import Enum
 from uuid import UUID
 
 from chains.client import Mention, TransactionFacts
+from chains.families.base import CallRules
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 
 ID_BYTES = 32
 PREFIX_BYTES = 8
 _WORD = 32
-_SELECTOR = 4
+_ARGUMENT_STEP = 4
 _AFTER_PREFIX = bytes(_WORD - PREFIX_BYTES)
 
 
@@ -48,8 +50,9 @@ class BuiltQuote:
 class Named:
     """What a transaction names, seen from one request; `quote` is that request's own, if it is named.
 
-    `calls` are the places, among the transaction's mentions, of the calls that carry the id of that quote, and (EVM)
-    `others_calls` of those that carry other requests'. Logs name a quote as well, but nothing happens within them.
+    `calls` are the places, among the transaction's mentions, of the calls that carry the id of that quote, and
+    `others_calls` of those that carry other requests' ids, where a stranger may have added them (`payer_signs_all`).
+    Logs name a quote as well, but nothing happens within them.
     """
 
     naming: Naming
@@ -70,7 +73,7 @@ class NamedQuote:
 
 
 def quotes_named(
-    facts: TransactionFacts, quotes: Iterable[BuiltQuote], *, is_solana: bool
+    facts: TransactionFacts, quotes: Iterable[BuiltQuote], *, rules: CallRules
 ) -> tuple[NamedQuote, ...]:
     """Return those of the built `quotes` of this chain that the transaction names, of any request.
 
@@ -86,16 +89,14 @@ def quotes_named(
         if is_old or quote.bound_by[:PREFIX_BYTES] not in said:
             continue
         places = [
-            place
-            for place, mention in enumerate(facts.mentions)
-            if _names(mention, quote, is_solana=is_solana)
+            place for place, mention in enumerate(facts.mentions) if _names(mention, quote, rules=rules)
         ]
         calls = frozenset(place for place in places if not facts.mentions[place].is_log)
         named += [NamedQuote(quote, calls)] if places else []
     return tuple(named)
 
 
-def seen_from(request_id: UUID, named: Sequence[NamedQuote], *, is_solana: bool) -> Named:
+def seen_from(request_id: UUID, named: Sequence[NamedQuote], *, rules: CallRules) -> Named:
     """Return whose quotes a transaction names, seen from the request.
 
     Where it names several of the request's own, the one that was made last counts.
@@ -104,19 +105,18 @@ def seen_from(request_id: UUID, named: Sequence[NamedQuote], *, is_solana: bool)
         return NOTHING_NAMED
     own = [one for one in named if one.quote.request_id == request_id]
     others = [one for one in named if one.quote.request_id != request_id]
-    # On Solana the customer signs all of a transaction, so that nothing in it is a stranger's addition.
-    others_calls = frozenset().union(*(one.calls for one in others if not is_solana))
+    others_calls = frozenset().union(*(one.calls for one in others if not rules.payer_signs_all))
     if not own:
         return Named(Naming.ANOTHERS, others_calls=others_calls)
     last = max(own, key=lambda one: (one.quote.made_at, one.quote.pk))
     return Named(Naming.SEVERAL if others else Naming.OURS, last.quote, last.calls, others_calls)
 
 
-def _names(mention: Mention, quote: BuiltQuote, *, is_solana: bool) -> bool:
-    return mention.contract in quote.contracts and names(mention, quote.bound_by, is_solana=is_solana)
+def _names(mention: Mention, quote: BuiltQuote, *, rules: CallRules) -> bool:
+    return mention.contract in quote.contracts and names(mention, quote.bound_by, rules=rules)
 
 
-def names(mention: Mention, bound_by: bytes, *, is_solana: bool) -> bool:
+def names(mention: Mention, bound_by: bytes, *, rules: CallRules) -> bool:
     """Whether one call or log names the quote with this id, by the whole of it or by its first 8 bytes."""
     if len(bound_by) != ID_BYTES or not any(bound_by[:PREFIX_BYTES]):
         return False
@@ -125,10 +125,12 @@ def names(mention: Mention, bound_by: bytes, *, is_solana: bool) -> bool:
         return any(word in (bound_by, prefix + _AFTER_PREFIX) for word in _words(mention.data))
     if bound_by in mention.data:
         return True
-    return prefix in mention.data if is_solana else _packed(mention.data) == prefix
+    if rules.selector_bytes is None:
+        return prefix in mention.data
+    return _packed(mention.data, rules.selector_bytes) == prefix
 
 
-def possible_ids(mentions: Sequence[Mention], *, is_solana: bool) -> tuple[set[bytes], set[bytes]]:
+def possible_ids(mentions: Sequence[Mention], *, rules: CallRules) -> tuple[set[bytes], set[bytes]]:
     """Return the ids and the beginnings of ids that may stand in what was said, to look for their owners by.
 
     Ids are looked for where calls put them: at each fourth byte, as arguments within arguments lie, and at the end.
@@ -141,15 +143,18 @@ def possible_ids(mentions: Sequence[Mention], *, is_solana: bool) -> tuple[set[b
             ids |= words
             prefixes |= {word[:PREFIX_BYTES] for word in words if word[PREFIX_BYTES:] == _AFTER_PREFIX}
             continue
-        places = [*range(0, len(mention.data) - ID_BYTES + 1, _SELECTOR), len(mention.data) - ID_BYTES]
+        places = [*range(0, len(mention.data) - ID_BYTES + 1, _ARGUMENT_STEP), len(mention.data) - ID_BYTES]
         ids |= {mention.data[place : place + ID_BYTES] for place in places if place >= 0}
-        prefixes |= set(_windows(mention.data)) if is_solana else {_packed(mention.data)}
+        if rules.selector_bytes is None:
+            prefixes |= set(_windows(mention.data))
+        else:
+            prefixes.add(_packed(mention.data, rules.selector_bytes))
     return ids, {prefix for prefix in prefixes if len(prefix) == PREFIX_BYTES and any(prefix)}
 
 
-def _packed(data: bytes) -> bytes:
-    """Return what stands where packed calls have the beginning of the id: directly after the selector."""
-    return data[_SELECTOR : _SELECTOR + PREFIX_BYTES]
+def _packed(data: bytes, selector_bytes: int) -> bytes:
+    """Return the bytes where packed calls have the beginning of the id: directly after the selector."""
+    return data[selector_bytes : selector_bytes + PREFIX_BYTES]
 
 
 def _windows(data: bytes) -> Iterator[bytes]:

@@ -5,11 +5,7 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from chains.amounts import display_amount
-from chains.models import ChainType
 from payments.models import PaymentRequest, Route
-
-_ACCOUNT = {ChainType.EVM: "Ethereum", ChainType.SOLANA: "Solana"}
-_SOLANA_CLUSTERS = {"": "mainnet", "mainnet": "mainnet", "devnet": "devnet", "testnet": "testnet"}
 
 
 def proof_message(route: Route, checkout_url: str, issued_at: datetime) -> str:
@@ -18,17 +14,17 @@ def proof_message(route: Route, checkout_url: str, issued_at: datetime) -> str:
     The nonce is the route's own random part, so that no message serves twice.
     """
     request = route.request
-    domain, account = urlsplit(checkout_url).netloc, _ACCOUNT[ChainType(route.chain.chain_type)]
+    domain, family = urlsplit(checkout_url).netloc, route.chain.family
     return "\n".join(
         (
-            f"{domain} wants you to sign in with your {account} account:",
+            f"{domain} wants you to sign in with your {family.account_name} account:",
             route.wallet_address,
             "",
             _statement(request, route.amount),
             "",
             f"URI: {checkout_url}/pay/{request.shortcode}",
             "Version: 1",
-            f"Chain ID: {_chain_reference(route)}",
+            f"Chain ID: {family.chain_reference(route.chain_id, route.chain.network)}",
             f"Nonce: {route.id.removeprefix('rt_')}",
             f"Issued At: {_time(issued_at)}",
             f"Expiration Time: {_time(route.expires_at)}",
@@ -51,12 +47,6 @@ def _plain(text: str) -> str:
         "".join(c for c in ascii_text if c.isalnum() or c in " -._~:/?#[]@!$&'()*+,;=").strip()
         or "the merchant"
     )
-
-
-def _chain_reference(route: Route) -> str:
-    if route.chain.chain_type == ChainType.SOLANA:
-        return _SOLANA_CLUSTERS.get(route.chain.network, "localnet")
-    return str(route.chain_id)
 
 
 def _time(moment: datetime) -> str:

@@ -152,10 +152,3 @@ def _deposit(selector: bytes, arguments: bytes) -> DepositCall:
 def token_of(address: str) -> str:
     """Return a contract's address with its checksum; empty for the zero address, which stands for the native coin."""
     return "" if address.lower() == _NATIVE else to_checksum_address(address)
-
-
-def account_bytes(account: str) -> bytes:
-    """Return the 32 bytes of a Solana account, as they stand in an EVM call."""
-    from solders.pubkey import Pubkey  # here, since Solana's libraries are large
-
-    return bytes(Pubkey.from_string(account))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from chains.client import EvmCall, SolanaInstructions, SolanaTransaction
-from chains.models import ChainType
+from chains.families import family_of
 from payments.providers.base import Fee, Offer, Wanted
 from payments.providers.calldata import (
     NOT_EVM,
@@ -18,7 +18,6 @@ from payments.providers.calldata import (
     DepositCall,
     SwapCall,
     Unreadable,
-    account_bytes,
     carries_id,
     read_call,
 )
@@ -46,13 +45,14 @@ class Price:
 class Rules:
     """What this deployment allows a provider on one route.
 
+    The types are the keys of the two chains' families.
     `routers` are the contracts (on Solana the programs) that the catalogue pins for the provider on the source chain.
     `most_lost` is the largest part of the value that may be lost on the way (0.1 is a tenth). `prices` are keyed by
     (chain id, token). `allow_opaque`: whether a call whose shape is not known may be offered at all.
     """
 
-    source_type: ChainType
-    target_type: ChainType
+    source_type: str
+    target_type: str
     routers: frozenset[str]
     most_lost: Decimal
     allow_opaque: bool
@@ -65,11 +65,17 @@ def accept(offer: Offer, wanted: Wanted, rules: Rules) -> None:
     _check_loss(offer, rules)
     match offer.action:
         case EvmCall():
-            _demand(rules.source_type == ChainType.EVM, "an EVM call on a chain of another kind")
+            _demand(_signs(rules.source_type, EvmCall), "an EVM call on a chain of another kind")
             _check_evm_call(offer, offer.action, wanted, rules)
         case SolanaTransaction() | SolanaInstructions():
-            _demand(rules.source_type == ChainType.SOLANA, "a Solana transaction on a chain of another kind")
+            is_signed = _signs(rules.source_type, type(offer.action))
+            _demand(is_signed, "a Solana transaction on a chain of another kind")
             _check_solana_action(offer, offer.action, wanted, rules)
+
+
+def _signs(chain_type: str, action: type) -> bool:
+    """Whether wallets of this family sign such actions."""
+    return action in family_of(chain_type).actions
 
 
 def extra_native(offer: Offer) -> int:
@@ -152,12 +158,12 @@ def _check_bridge(known: BridgeCall, offer: Offer, call: EvmCall, wanted: Wanted
     if not known.has_source_swaps:
         _demand(known.asset == wanted.source.token, "its call bridges another token")
         _demand(known.min_amount <= offer.amount_in, "its call bridges more than it says")
-    if rules.target_type == ChainType.EVM:
+    if _signs(rules.target_type, EvmCall):
         _demand(known.receiver == wanted.target.account, "its call names another receiver")
     else:
         _demand(known.receiver == NOT_EVM, "its call names a receiver of another kind of chain")
-        is_named = account_bytes(wanted.target.account) in call.data
-        _demand(is_named or rules.allow_opaque, "its call does not name the receiver")
+        own = family_of(rules.target_type).address_bytes(wanted.target.account)
+        _demand(own in call.data or rules.allow_opaque, "its call does not name the receiver")
 
 
 def _check_swap(known: SwapCall, offer: Offer, wanted: Wanted) -> None:

@@ -8,22 +8,20 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
-from chains.addresses import AddressError, HashError, normalise_address, normalise_transaction_hash
+from chains.families import AddressError, HashError, families, families_by_looks, read_address
 from chains.fields import UINT256_MAX
-from chains.models import ChainType
 from config.api.serializers import has_unsafe_characters
 from payments.providers.base import ProviderDown
 
 LARGEST_CHAIN_ID = 2**63 - 1
 MOST_DECIMALS = 36
 LONGEST_WORD = 64
-# The two spellings of the native coin on EVM chains, and the System Program, which stands for SOL.
-EVM_NATIVE = "0x0000000000000000000000000000000000000000"
-SOLANA_NATIVE = "11111111111111111111111111111111"
-_NATIVE = frozenset({EVM_NATIVE, "0x" + "e" * 40, SOLANA_NATIVE})
+# EVM chains have two spellings of the native coin.
+_SECOND_EVM_NATIVE = "0x" + "e" * 40
 _DECIMAL_DIGITS = re.compile(r"[0-9]{1,90}")
 _HEX_QUANTITY = re.compile(r"0[xX][0-9a-fA-F]{1,80}")
 _HEX_DATA = re.compile(r"0[xX](?:[0-9a-fA-F]{2})*")
@@ -172,16 +170,16 @@ def dollars(value: Any, what: str) -> Decimal | None:
     return Decimal(value)
 
 
-def kind_of_chain(address: str) -> ChainType:
-    """Return the family of chains that an address is of, by its looks."""
-    return ChainType.EVM if address[:2] in ("0x", "0X") else ChainType.SOLANA
+def signs(account: str, action: type) -> bool:
+    """Return whether the wallet with this canonical address signs such actions (`chains.client.Action`)."""
+    return any(action in family.actions for family in families_by_looks(account))
 
 
 def account(value: Any, what: str) -> str:
     """Return an account's address in its canonical form: EIP-55 checksum, or base58."""
     spelled = text(value, what, most=64)
     try:
-        return normalise_address(kind_of_chain(spelled), spelled)
+        return read_address(spelled)[1]
     except AddressError:
         raise malformed(what) from None
 
@@ -189,21 +187,31 @@ def account(value: Any, what: str) -> str:
 def token(value: Any, what: str) -> str:
     """Return a token's address in its canonical form, empty for the native coin in any of its spellings."""
     spelled = text(value, what, most=64)
-    return "" if spelled.lower() in _NATIVE else account(spelled, what)
+    return "" if is_native(spelled) else account(spelled, what)
+
+
+def is_native(spelled: str) -> bool:
+    """Return whether this is how providers write the native coin of some chain."""
+    if spelled.lower() == _SECOND_EVM_NATIVE:
+        return True
+    return any(spelled in (each.native_alias, each.native_alias.lower()) for each in families().values())
 
 
 def native_coin(of_account: str) -> str:
     """Return how providers spell the native coin of the chain that this account is on."""
-    return EVM_NATIVE if kind_of_chain(of_account) == ChainType.EVM else SOLANA_NATIVE
+    alias = read_address(of_account)[0].native_alias
+    if not alias:
+        raise malformed("native coin")
+    return alias
 
 
 def transaction_hash(value: Any, what: str) -> str:
     """Return a transaction's hash in its canonical form: lower-case 0x hex, or base58."""
     spelled = text(value, what, most=100)
-    try:
-        return normalise_transaction_hash(kind_of_chain(spelled), spelled)
-    except HashError:
-        raise malformed(what) from None
+    for family in families_by_looks(spelled):
+        with suppress(HashError):
+            return family.normalise_transaction_hash(spelled)
+    raise malformed(what)
 
 
 def web_address(value: Any, *, most: int = 500) -> str | None:

@@ -27,6 +27,15 @@ def not_available(request: PaymentRequest) -> NoRoute:
     return NoRoute(NoOfferCode.NO_ROUTE.value, message)
 
 
+def no_wallet(request: PaymentRequest, label: str) -> NoRoute:
+    """Return the answer for a wallet of a family whose wallets sign nothing that can be built here."""
+    message = (
+        f"{label} wallets can't be connected here, so no transaction can be built for them. "
+        f"Send {request.token.symbol} on {request.chain.name} by hand, or choose a token on another chain."
+    )
+    return NoRoute(NoOfferCode.NO_ROUTE.value, message)
+
+
 def no_provider(request: PaymentRequest) -> NoRoute:
     """Return the answer of a deployment that asks no provider."""
     message = f"This can be paid in {request.token.symbol} on {request.chain.name} only."

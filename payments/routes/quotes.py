@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import DataError, IntegrityError, transaction
 
 from chains.client import Action, EvmCall
-from chains.models import Chain, ChainType, Token
+from chains.models import Chain, Token
 from config.api.serializers import has_unsafe_characters
 from payments.models import PaymentRequest, Quote, Route
 from payments.models.route import PaymentType
@@ -45,8 +45,8 @@ def evaluate(offer: Offer, wanted: Wanted) -> None:
     source, target = chains[wanted.source.chain_id], chains[wanted.target.chain_id]
     tokens = {(side.chain_id, side.token) for side in (wanted.source, wanted.target)}
     rules = Rules(
-        source_type=ChainType(source.chain_type),
-        target_type=ChainType(target.chain_type),
+        source_type=source.chain_type,
+        target_type=target.chain_type,
         routers=frozenset(source.routers.get(offer.provider, ())),
         most_lost=Decimal(settings.MOST_LOST_PERCENT) / 100,
         allow_opaque=settings.ALLOW_OPAQUE_ROUTES,

@@ -5,7 +5,7 @@ from math import ceil
 
 from chains.amounts import display_amount
 from chains.client import ChainClient, Refusal, TransferRefused
-from chains.models import Chain, ChainType
+from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
 from payments.models import PaymentRequest, Route
 from payments.requests.lifecycle import covering_payment
@@ -88,14 +88,9 @@ def refused(route: Route, refused: TransferRefused) -> ApiError:
             message = f"This wallet is short of {missing} {route.token.symbol} on {route.chain.name}."
             return ApiError(ErrorCode.INSUFFICIENT_FUNDS, message)
         case Refusal.INSUFFICIENT_GAS:
-            missing = display_amount(refused.missing, native_decimals(route.chain))
+            missing = display_amount(refused.missing, route.chain.family.native_decimals)
             message = f"This wallet is short of {missing} {route.chain.native_symbol} for the network's fee."
             return ApiError(ErrorCode.INSUFFICIENT_GAS, message)
     return ApiError(
         ErrorCode.TRANSACTION_WOULD_FAIL, "The network says that this payment would fail, so it is not built."
     )
-
-
-def native_decimals(chain: Chain) -> int:
-    """Return the decimals of the chain's own coin: wei on EVM, lamports on Solana."""
-    return 9 if chain.chain_type == ChainType.SOLANA else 18

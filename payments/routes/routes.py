@@ -12,7 +12,7 @@ from payments.models import PaymentRequest, Route
 from payments.models.route import PaymentType
 from payments.routes.answers import Built, NoRoute
 from payments.routes.direct import build_direct, can_carry_reference, offer_direct
-from payments.routes.no_route import not_available
+from payments.routes.no_route import no_wallet, not_available
 from payments.routes.refusals import demand_payable, expired, no_node, refused, require_available
 from payments.routes.swaps import build_swap, offer_swaps
 
@@ -40,6 +40,9 @@ def find_routes(
     demand_payable(request, now, allow_parallel=allow_parallel)
     if not request.is_available:
         return not_available(request)
+    family = token.chain.family
+    if not family.actions:
+        return no_wallet(request, family.label)
     if token.pk == request.token_id:
         return [offer_direct(request, wallet_address, now)]
     return offer_swaps(request, wallet_address=wallet_address, token=token, asked_by=asked_by)

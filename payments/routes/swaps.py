@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from chains.client import Action, ChainClient, ChainError, EvmCall, Refusal, Spending, TransferRefused
 from chains.families import get_client
-from chains.models import Chain, ChainType, Token
+from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode
 from payments.models import Payment, PaymentRequest, Quote, Route
 from payments.providers import actions, asking
@@ -55,7 +55,8 @@ def offer_swaps(
         return no_provider(request)
     # Without a pinned router an offer could only be refused; a quote that is asked for in vain costs quota.
     providers = [provider for provider in asked if token.chain.routers.get(provider.key)]
-    if not providers or not _can_be_proved(request, client):
+    is_named = _is_named(token, token.chain) and _is_named(request.token, request.chain)
+    if not providers or not is_named or not _can_be_proved(request, client):
         return no_route(request, NoOfferCode.NO_ROUTE)
     wanted = wanted_from(request, wallet_address, token, asked_by=asked_by)
     asked_at = timezone.now()
@@ -164,9 +165,14 @@ def _asked_again(route: Route, asked_by: str) -> Offer:
     return offer
 
 
+def _is_named(token: Token, chain: Chain) -> bool:
+    """Whether providers have a name for the token: a native coin has one where its family gives it an alias."""
+    return not token.is_native or bool(chain.family.native_alias)
+
+
 def _can_be_proved(request: PaymentRequest, client: Client) -> bool:
     """Whether our own nodes could show the delivery: native coin comes by inner calls, which have to be traced."""
-    if not request.token.is_native or request.chain.chain_type != ChainType.EVM:
+    if not request.token.is_native:
         return True
     try:
         return client(request.chain).tells_inner_calls()

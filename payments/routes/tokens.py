@@ -8,15 +8,14 @@ amounts hang on them; its symbol and name are the list's, for people alone. `loa
 import unicodedata
 from collections.abc import Callable
 
-from chains.addresses import AddressError, normalise_address
 from chains.client import ChainClient, ChainError
-from chains.families import get_client
+from chains.families import AddressError, get_client
 from chains.models import LISTED, Chain, Token
 from config.api.errors import ApiError, ErrorCode
 from config.api.serializers import has_unsafe_characters
 from payments.providers import token_list
 from payments.providers.base import ListedToken
-from payments.routes.refusals import native_decimals, no_node
+from payments.routes.refusals import no_node
 
 _MOST_DECIMALS = 36
 
@@ -31,7 +30,7 @@ def token_to_pay_with(chain: Chain, address: str, *, client: Client = get_client
     """
     unknown = ApiError(ErrorCode.TOKEN_UNKNOWN, f"{chain.name} has no such token here.", "token_address")
     try:
-        address = normalise_address(chain.chain_type, address) if address else ""
+        address = chain.family.normalise_address(address) if address else ""
     except AddressError as error:
         raise unknown from error
     known = Token.objects.select_related("chain").filter(chain=chain, contract_address=address).first()
@@ -85,7 +84,7 @@ def _clean(text: str) -> str:
 
 def _decimals(chain: Chain, address: str, client: Client) -> int:
     if not address:
-        return native_decimals(chain)
+        return chain.family.native_decimals
     try:
         (told,) = client(chain).token_metadata([address])
     except ChainError as error:

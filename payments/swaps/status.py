@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from chains.addresses import HashError, normalise_transaction_hash
+from chains.families import HashError, family_of
 from chains.fields import UINT256_MAX
 from payments.models.payment import FailureCode
 from payments.providers.base import SwapState, SwapStatus
@@ -126,7 +126,7 @@ def _other_token(status: SwapStatus, journey: Journey) -> Ended:
 def _canonical(status: SwapStatus, journey: Journey) -> str:
     """Return the transaction that the provider names as the delivery, or nothing where there can be no such one."""
     try:
-        return normalise_transaction_hash(journey.chain_type, status.destination_hash or "")
+        return family_of(journey.chain_type).normalise_transaction_hash(status.destination_hash or "")
     except HashError:
         return ""
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from chains.client import Snapshot
-from chains.models import Chain, ChainType, Token
+from chains.models import Chain, Token
 from payments.evaluation.binding import Claims
 from payments.evaluation.named_quotes import NOTHING_NAMED, Naming, seen_from
 from payments.evaluation.proof_windows import Proof
@@ -50,14 +50,14 @@ def cases_of(
     reported = reported_elsewhere(payments, chain)
     quotes = {**quotes, **quotes_named_in(snapshot, chain)}
     namings = namings_in(snapshot, quotes.values(), chain)
-    is_solana = chain.chain_type == ChainType.SOLANA
+    rules = chain.family.call_rules
     cases = {}
     for payment in payments:
         request = requests[payment.request_id]
         named = NOTHING_NAMED
         # Of a delivery in the customer's own transaction only what lies within the swap's own call counts.
         if not payment.has_delivery or payment.names_itself:
-            named = seen_from(request.pk, namings.get(payment.transaction_hash, ()), is_solana=is_solana)
+            named = seen_from(request.pk, namings.get(payment.transaction_hash, ()), rules=rules)
         quote = quotes[named.quote.pk] if named.quote else None
         claims = Claims(
             reference=bytes(request.reference) if request.references else None,

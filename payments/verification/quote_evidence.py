@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
 from chains.client import Snapshot
-from chains.models import Chain, ChainType
+from chains.models import Chain
 from payments.evaluation.binding import Delivery, Taken
 from payments.evaluation.named_quotes import (
     ID_BYTES,
@@ -47,12 +47,12 @@ def quotes_of(requests: Collection[UUID], chain: Chain) -> dict[int, Quote]:
 
 def quotes_named_in(snapshot: Snapshot, chain: Chain) -> dict[int, Quote]:
     """Return the built quotes of this chain that the transactions may name, of any request."""
-    is_solana = chain.chain_type == ChainType.SOLANA
+    rules = chain.family.call_rules
     ids: set[bytes] = set()
     prefixes: set[bytes] = set()
     for facts in snapshot.transactions.values():
         if facts is not None:
-            more_ids, more_prefixes = possible_ids(facts.mentions, is_solana=is_solana)
+            more_ids, more_prefixes = possible_ids(facts.mentions, rules=rules)
             ids |= more_ids
             prefixes |= more_prefixes
     keys = [*_beginning_with(ids, ID_BYTES), *_beginning_with(prefixes, PREFIX_BYTES)]
@@ -81,7 +81,7 @@ def namings_in(
     snapshot: Snapshot, quotes: Iterable[Quote], chain: Chain
 ) -> dict[str, tuple[NamedQuote, ...]]:
     """Return which of these quotes each transaction names, by its hash."""
-    is_solana = chain.chain_type == ChainType.SOLANA
+    rules = chain.family.call_rules
     built = [
         BuiltQuote(
             quote.pk,
@@ -93,7 +93,7 @@ def namings_in(
         for quote in quotes
     ]
     return {
-        hash_: quotes_named(facts, built, is_solana=is_solana)
+        hash_: quotes_named(facts, built, rules=rules)
         for hash_, facts in snapshot.transactions.items()
         if facts is not None
     }

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chains.addresses import AddressError, normalise_address
+from chains.families import AddressError, family_of
 from chains.models import Token
 from payments.models import PaymentRequest
 from tests.conftest import Api
@@ -65,7 +65,7 @@ def test_the_tables_hold_more_than_sixty_cases() -> None:
 @pytest.mark.parametrize("address", CHECKSUMMED)
 def test_an_address_is_the_same_in_each_permitted_case(address: str) -> None:
     assert {
-        normalise_address("evm", text)
+        family_of("evm").normalise_address(text)
         for text in (address, "0x" + address[2:].lower(), "0x" + address[2:].upper())
     } == {address}
 
@@ -73,41 +73,41 @@ def test_an_address_is_the_same_in_each_permitted_case(address: str) -> None:
 @pytest.mark.parametrize("index", LETTERS)
 def test_one_letter_in_the_wrong_case_breaks_the_checksum(index: int) -> None:
     with pytest.raises(AddressError, match="EIP-55"):
-        normalise_address("evm", BASE[:index] + BASE[index].swapcase() + BASE[index + 1 :])
+        family_of("evm").normalise_address(BASE[:index] + BASE[index].swapcase() + BASE[index + 1 :])
 
 
 @pytest.mark.parametrize("index", range(2, 42))
 def test_one_mistyped_digit_breaks_the_checksum(index: int) -> None:
     other = "1" if BASE[index] != "1" else "2"
     with pytest.raises(AddressError, match="EIP-55"):
-        normalise_address("evm", BASE[:index] + other + BASE[index + 1 :])
+        family_of("evm").normalise_address(BASE[:index] + other + BASE[index + 1 :])
 
 
 @pytest.mark.parametrize("text", NOT_EVM, ids=ascii)
 def test_what_is_not_an_evm_address_is_refused(text: str) -> None:
     with pytest.raises(AddressError):
-        normalise_address("evm", text)
+        family_of("evm").normalise_address(text)
 
 
 @pytest.mark.parametrize("text", NOBODYS)
 def test_nobody_is_paid_at_the_zero_address_or_a_precompiled_contract(text: str) -> None:
     with pytest.raises(AddressError, match="nobody"):
-        normalise_address("evm", text)
+        family_of("evm").normalise_address(text)
 
 
 @pytest.mark.parametrize("text", NOT_SOLANA, ids=lambda text: ascii(text)[:60])
 def test_what_is_not_a_solana_address_is_refused(text: str) -> None:
     with pytest.raises(AddressError):
-        normalise_address("solana", text)
+        family_of("solana").normalise_address(text)
 
 
 def test_a_solana_address_keeps_its_case() -> None:
-    assert normalise_address("solana", MINT) == MINT
+    assert family_of("solana").normalise_address(MINT) == MINT
 
 
 def test_the_system_program_which_some_write_for_sol_is_nobodys_wallet() -> None:
     with pytest.raises(AddressError, match="System Program"):
-        normalise_address("solana", "1" * 32)
+        family_of("solana").normalise_address("1" * 32)
 
 
 @pytest.mark.parametrize(

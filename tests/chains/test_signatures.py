@@ -11,10 +11,10 @@ from eth_account.messages import encode_defunct
 from solders.keypair import Keypair
 
 from chains.client import ChainError
+from chains.families import SignatureError, family_of
+from chains.families.base import LONGEST_SIGNATURE
 from chains.families.evm.signatures import is_signed_by_contract, is_signed_by_key
-from chains.models import ChainType
 from chains.rpc.json_rpc import Call, RpcFault
-from chains.signatures import LONGEST, SignatureError, normalise_signature
 
 TEXT = "I will pay."
 SIGNER = Account.from_key("0x" + "5e" * 32)
@@ -36,12 +36,12 @@ SOLANA_BYTES = bytes(SOLANA)
     ],
 )
 def test_an_evm_signature_becomes_lower_case_hex(given: str) -> None:
-    assert normalise_signature(ChainType.EVM, given) == "0x" + EVM
+    assert family_of("evm").normalise_signature(given) == "0x" + EVM
 
 
 def test_the_last_byte_may_count_from_0_as_hardware_wallets_do() -> None:
     counted_from_0 = EVM[:-2] + f"{int(EVM[-2:], 16) - 27:02x}"
-    given = normalise_signature(ChainType.EVM, counted_from_0)
+    given = family_of("evm").normalise_signature(counted_from_0)
     assert is_signed_by_key(SIGNER.address, TEXT, given)
 
 
@@ -80,7 +80,7 @@ def test_a_contract_signed_only_what_it_says_so_of_and_a_failing_node_says_nothi
 
 
 def test_a_contract_accounts_signature_may_be_longer() -> None:
-    assert normalise_signature(ChainType.EVM, "ab" * 300) == "0x" + "ab" * 300
+    assert family_of("evm").normalise_signature("ab" * 300) == "0x" + "ab" * 300
 
 
 @pytest.mark.parametrize(
@@ -96,35 +96,35 @@ def test_a_contract_accounts_signature_may_be_longer() -> None:
     ],
 )
 def test_a_solana_signature_becomes_base58(given: str) -> None:
-    assert normalise_signature(ChainType.SOLANA, given) == str(SOLANA)
+    assert family_of("solana").normalise_signature(given) == str(SOLANA)
 
 
 @pytest.mark.parametrize(
     ("family", "given"),
     [
-        (ChainType.EVM, ""),
-        (ChainType.EVM, "0x"),
-        (ChainType.EVM, EVM[:-1]),
-        (ChainType.EVM, EVM[:64] + " " + EVM[64:]),
-        (ChainType.EVM, "é" * 130),
-        (ChainType.EVM, "٣" * 130),
-        (ChainType.EVM, "ab" * LONGEST),
-        (ChainType.EVM, str(SOLANA)),
-        (ChainType.EVM, '{"sig": 5}'),
-        (ChainType.EVM, "{" * 9000),
-        (ChainType.EVM, '{"a":' * 3000),
-        (ChainType.SOLANA, ""),
-        (ChainType.SOLANA, "0x" + EVM),
-        (ChainType.SOLANA, str(SOLANA)[:-3]),
-        (ChainType.SOLANA, base64.b64encode(SOLANA_BYTES[:-1]).decode()),
-        (ChainType.SOLANA, SOLANA_BYTES.hex()[:-2]),
-        (ChainType.SOLANA, "0X" + SOLANA_BYTES.hex()[:-2]),
-        (ChainType.SOLANA, "0x0x" + SOLANA_BYTES.hex()[:-2]),
-        (ChainType.SOLANA, "٣" * 128),
-        (ChainType.SOLANA, "1" * 9999),
-        (ChainType.SOLANA, "\0" * 88),
+        ("evm", ""),
+        ("evm", "0x"),
+        ("evm", EVM[:-1]),
+        ("evm", EVM[:64] + " " + EVM[64:]),
+        ("evm", "é" * 130),
+        ("evm", "٣" * 130),
+        ("evm", "ab" * LONGEST_SIGNATURE),
+        ("evm", str(SOLANA)),
+        ("evm", '{"sig": 5}'),
+        ("evm", "{" * 9000),
+        ("evm", '{"a":' * 3000),
+        ("solana", ""),
+        ("solana", "0x" + EVM),
+        ("solana", str(SOLANA)[:-3]),
+        ("solana", base64.b64encode(SOLANA_BYTES[:-1]).decode()),
+        ("solana", SOLANA_BYTES.hex()[:-2]),
+        ("solana", "0X" + SOLANA_BYTES.hex()[:-2]),
+        ("solana", "0x0x" + SOLANA_BYTES.hex()[:-2]),
+        ("solana", "٣" * 128),
+        ("solana", "1" * 9999),
+        ("solana", "\0" * 88),
     ],
 )
 def test_anything_else_is_no_signature(family: str, given: str) -> None:
     with pytest.raises(SignatureError):
-        normalise_signature(family, given)
+        family_of(family).normalise_signature(given)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chains.addresses import HashError, normalise_transaction_hash
+from chains.families import HashError, family_of
 
 DIGITS = "88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b"
 HASH = "0x" + DIGITS
@@ -34,21 +34,21 @@ NOT_SOLANA = [
 
 @pytest.mark.parametrize("text", SAME, ids=ascii)
 def test_every_way_to_write_an_evm_hash_is_one_hash(text: str) -> None:
-    assert normalise_transaction_hash("evm", text) == HASH
+    assert family_of("evm").normalise_transaction_hash(text) == HASH
 
 
 @pytest.mark.parametrize("text", NOT_EVM, ids=ascii)
 def test_what_is_not_an_evm_hash_is_refused(text: str) -> None:
     with pytest.raises(HashError):
-        normalise_transaction_hash("evm", text)
+        family_of("evm").normalise_transaction_hash(text)
 
 
 @pytest.mark.parametrize("text", [SIGNATURE, f" {SIGNATURE}\n"])
 def test_a_solana_signature_keeps_its_case(text: str) -> None:
-    assert normalise_transaction_hash("solana", text) == SIGNATURE
+    assert family_of("solana").normalise_transaction_hash(text) == SIGNATURE
 
 
 @pytest.mark.parametrize("text", NOT_SOLANA, ids=lambda text: ascii(text)[:60])
 def test_what_is_not_a_solana_signature_is_refused(text: str) -> None:
     with pytest.raises(HashError):
-        normalise_transaction_hash("solana", text)
+        family_of("solana").normalise_transaction_hash(text)

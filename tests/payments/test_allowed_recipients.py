@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from chains.models import ChainType, Token
+from chains.models import Token
 from config.api.errors import ApiError
 from merchants.models import AllowedRecipient, Merchant
 from merchants.recipients import allow_recipients, disallow_recipients, recipient_problem
@@ -31,7 +31,7 @@ def recipient(local_chain: LocalChain) -> str:
 
 
 def allow(merchant: Merchant, *addresses: str) -> None:
-    family = {True: ChainType.EVM, False: ChainType.SOLANA}
+    family = {True: "evm", False: "solana"}
     allow_recipients(merchant, [(family[text.startswith("0x")], text) for text in addresses], request=None)
 
 
@@ -204,7 +204,7 @@ def test_a_recipient_is_disallowed_only_after_the_creates_that_came_before(
     allow(merchant, recipient, OTHER)
     left = while_uncommitted(
         lambda: create_request(merchant, new_request, actor="test"),
-        lambda: disallow_recipients(merchant, [(ChainType.EVM, recipient)], request=None),
+        lambda: disallow_recipients(merchant, [("evm", recipient)], request=None),
     )
     assert left == 1
     assert PaymentRequest.objects.count() == 1
@@ -217,7 +217,7 @@ def test_a_create_that_comes_while_its_recipient_is_disallowed_is_refused(
     allow(merchant, recipient, OTHER)
     with pytest.raises(ApiError) as refused:
         while_uncommitted(
-            lambda: disallow_recipients(merchant, [(ChainType.EVM, recipient)], request=None),
+            lambda: disallow_recipients(merchant, [("evm", recipient)], request=None),
             lambda: create_request(merchant, new_request, actor="test"),
         )
     assert refused.value.problems[0].code == "recipient_not_allowed"

@@ -15,7 +15,6 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chains.client import Block, Head, Mention, Snapshot, TransactionFacts, Transfer
-from chains.models import ChainType
 from payments.evaluation.binding import Claims, Delivery, Taken, Unbound, bind
 from payments.evaluation.verdicts import Finality, Refused, Terms, evaluate
 from payments.models import PaymentRequest, Quote, Route
@@ -72,7 +71,7 @@ def test_a_call_with_a_thousand_possible_ids_asks_the_database_little_more_than_
     request_for: Callable[..., PaymentRequest],
 ) -> None:
     request, now = request_for(), timezone.now()
-    request.chain.chain_type = ChainType.SOLANA
+    request.chain.chain_type = "solana"
     route = Route.objects.create(
         request=request,
         type="swap",

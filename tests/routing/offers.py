@@ -7,7 +7,6 @@ from typing import Any
 from eth_abi.abi import encode
 
 from chains.client import EvmCall
-from chains.models import ChainType
 from payments.providers.base import Fee, Offer, Side, Wanted
 from payments.providers.calldata import NOT_EVM
 from payments.providers.offer_checks import Price, Rules
@@ -37,8 +36,8 @@ PRICES = {
     (SOLANA, USDC_ON_SOLANA): Price(Decimal("1"), 6),
 }
 RULES = Rules(
-    source_type=ChainType.EVM,
-    target_type=ChainType.EVM,
+    source_type="evm",
+    target_type="evm",
     routers=frozenset({ROUTER, DEPOSITORY}),
     most_lost=Decimal("0.1"),
     allow_opaque=False,
@@ -47,7 +46,7 @@ RULES = Rules(
 WANTED = Wanted(Side(HERE, USDC_HERE, PAYER), Side(THERE, USDC_THERE, MERCHANT), 10_000_000)
 WANTED_HERE = replace(WANTED, source=Side(HERE, DAI_HERE, PAYER), target=Side(HERE, USDC_HERE, MERCHANT))
 WANTED_ON_SOLANA = replace(WANTED, target=Side(SOLANA, USDC_ON_SOLANA, MERCHANT_ON_SOLANA))
-RULES_TO_SOLANA = replace(RULES, target_type=ChainType.SOLANA)
+RULES_TO_SOLANA = replace(RULES, target_type="solana")
 
 
 def bridge_data(**changes: Any) -> bytes:

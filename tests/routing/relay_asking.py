@@ -5,7 +5,6 @@ from typing import Any
 
 import responses
 
-from chains.models import ChainType
 from payments.providers.base import Offer, Wanted
 from payments.providers.offer_checks import Rules
 from payments.providers.relay.client import RelayProvider
@@ -38,11 +37,11 @@ def ask_relay(
 
 def rules_of(wanted: Wanted) -> Rules:
     """Return what a deployment allows that pins Relay's depositories, and knows no prices."""
-    types = {SOLANA: ChainType.SOLANA}
+    types = {SOLANA: "solana"}
     return replace(
         RULES,
-        source_type=types.get(wanted.source.chain_id, ChainType.EVM),
-        target_type=types.get(wanted.target.chain_id, ChainType.EVM),
+        source_type=types.get(wanted.source.chain_id, "evm"),
+        target_type=types.get(wanted.target.chain_id, "evm"),
         routers=frozenset({DEPOSITORY, DEPOSITORY_ON_SOLANA}),
         allow_opaque=wanted.source.chain_id == SOLANA,
         prices={},

@@ -7,6 +7,7 @@ from typing import Any
 from eth_abi.abi import encode
 from solders.pubkey import Pubkey
 
+from chains.families.solana.accounts import SYSTEM
 from payments.providers import reading
 from payments.providers.base import Side, Wanted
 from tests.routing.offers import (
@@ -161,7 +162,7 @@ def approval(spender: str, amount: int) -> str:
 
 def solana_deposit(amount: int, id_: bytes) -> dict[str, Any]:
     """Return the instructions of a deposit of a token on Solana."""
-    accounts = [PAYER_ON_SOLANA, USDC_ON_SOLANA, reading.SOLANA_NATIVE]
+    accounts = [PAYER_ON_SOLANA, USDC_ON_SOLANA, SYSTEM]
     deposit = bytes.fromhex("0b9c60da27a3b413") + amount.to_bytes(8, "little") + id_
     budget = "ComputeBudget111111111111111111111111111111"
     return {

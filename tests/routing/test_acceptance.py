@@ -7,8 +7,9 @@ from decimal import Decimal
 import pytest
 
 from chains.client import SolanaTransaction
+from chains.families import family_of
 from payments.providers.base import Fee, Offer, Side, Wanted
-from payments.providers.calldata import NOT_EVM, account_bytes
+from payments.providers.calldata import NOT_EVM
 from payments.providers.offer_checks import OfferRefused, Price, Rules, accept
 from tests.routing.offers import (
     BRIDGE,
@@ -184,12 +185,16 @@ def test_a_packed_call_has_the_first_bytes_of_its_id_in_their_place_and_nowhere_
 
 
 def test_a_bridge_to_solana_names_the_receiver_in_its_own_data() -> None:
-    named = bridge_data(receiver=NOT_EVM, chain_id=SOLANA, own=account_bytes(MERCHANT_ON_SOLANA))
+    named = bridge_data(
+        receiver=NOT_EVM, chain_id=SOLANA, own=family_of("solana").address_bytes(MERCHANT_ON_SOLANA)
+    )
     accept(calling(TO_SOLANA, named), WANTED_ON_SOLANA, RULES_TO_SOLANA)
     with pytest.raises(OfferRefused, match="does not name the receiver"):
         accept(TO_SOLANA, WANTED_ON_SOLANA, RULES_TO_SOLANA)
     accept(TO_SOLANA, WANTED_ON_SOLANA, replace(RULES_TO_SOLANA, allow_opaque=True))
-    evm = bridge_data(receiver=MERCHANT, chain_id=SOLANA, own=account_bytes(MERCHANT_ON_SOLANA))
+    evm = bridge_data(
+        receiver=MERCHANT, chain_id=SOLANA, own=family_of("solana").address_bytes(MERCHANT_ON_SOLANA)
+    )
     with pytest.raises(OfferRefused, match="another kind of chain"):
         accept(calling(TO_SOLANA, evm), WANTED_ON_SOLANA, RULES_TO_SOLANA)
 

@@ -7,13 +7,13 @@ import random
 import pytest
 
 from chains.client import Action, EvmCall, SolanaInstruction, SolanaInstructions, SolanaTransaction
+from chains.families import family_of
 from payments.providers import actions
 from payments.providers.calldata import (
     BridgeCall,
     DepositCall,
     SwapCall,
     Unreadable,
-    account_bytes,
     carries_id,
     read_call,
 )
@@ -116,4 +116,4 @@ def test_an_action_comes_back_from_the_database_as_it_went_in(action: Action) ->
 
 
 def test_a_solana_account_is_looked_for_by_its_32_bytes() -> None:
-    assert len(account_bytes(MERCHANT_ON_SOLANA)) == 32
+    assert len(family_of("solana").address_bytes(MERCHANT_ON_SOLANA)) == 32

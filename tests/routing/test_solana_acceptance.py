@@ -22,7 +22,6 @@ from spl.token.models import ApproveParams, TransferCheckedParams
 from spl.token.models import TransferParams as TokenTransferParams
 
 from chains.client import Action, SolanaTransaction
-from chains.models import ChainType
 from payments.providers.base import Offer, Side
 from payments.providers.offer_checks import OfferRefused, accept
 from tests.routing.offers import BRIDGE, ID, MERCHANT, NATIVE_FEE, RULES, SOLANA, USDC_ON_SOLANA, WANTED
@@ -33,7 +32,7 @@ MINT, OTHER_MINT = Pubkey.from_string(USDC_ON_SOLANA), Pubkey.new_unique()
 WRAPPED = Pubkey.from_string("So11111111111111111111111111111111111111112")
 HOLDING, VAULT = Pubkey.new_unique(), Pubkey.new_unique()
 PRICE = 10_050_000
-RULES_FROM_SOLANA = replace(RULES, source_type=ChainType.SOLANA, routers=frozenset({str(PROGRAM)}))
+RULES_FROM_SOLANA = replace(RULES, source_type="solana", routers=frozenset({str(PROGRAM)}))
 FROM_SOLANA = replace(WANTED, source=Side(SOLANA, USDC_ON_SOLANA, str(PAYER.pubkey())))
 WITH_SOL = replace(FROM_SOLANA, source=replace(FROM_SOLANA.source, token=""))
 

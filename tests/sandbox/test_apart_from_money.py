@@ -8,7 +8,7 @@ import pytest
 from django.conf import LazySettings
 from django.utils import timezone
 
-from chains.addresses import normalise_transaction_hash
+from chains.families import family_of
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from merchants.services import issue_key
@@ -31,7 +31,10 @@ def test_no_chain_is_asked_about_a_simulated_payment_and_it_is_unmistakable(
     body = api.post(path(request), {"outcome": outcome}).json()
     for payment in body["payments"]:
         assert bytes.fromhex(payment["transaction_hash"][2:]).startswith(HASH_PREFIX)
-        assert normalise_transaction_hash("evm", payment["transaction_hash"]) == payment["transaction_hash"]
+        assert (
+            family_of("evm").normalise_transaction_hash(payment["transaction_hash"])
+            == payment["transaction_hash"]
+        )
         assert "no money moved" in payment["status_detail"]
         assert payment["explorer_url"] is None
     assert len(body["payments"]) == (outcome != Outcome.EXPIRED)

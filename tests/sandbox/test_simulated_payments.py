@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chains.addresses import normalise_transaction_hash
+from chains.families import family_of
 from chains.models import Chain, Token
 from config.api.errors import ApiError
 from merchants.models import Merchant
@@ -129,7 +129,8 @@ def test_on_solana_it_is_the_same(api: Api, merchant: Merchant, solana_coin: Tok
     assert answer.status_code == 200, answer.content
     for payment in answer.json()["payments"]:
         assert (
-            normalise_transaction_hash("solana", payment["transaction_hash"]) == payment["transaction_hash"]
+            family_of("solana").normalise_transaction_hash(payment["transaction_hash"])
+            == payment["transaction_hash"]
         )
 
 

@@ -4,7 +4,6 @@ from decimal import Decimal
 
 import pytest
 
-from chains.models import ChainType
 from payments.providers.base import NoOffer, Offer, Order, ProviderDown, Side, Wanted
 from payments.providers.lifi.client import LifiProvider
 from payments.providers.offer_checks import OfferRefused, Rules, accept
@@ -47,7 +46,7 @@ def offered(world: SwapWorld, wanted: Wanted) -> Offer:
 
 def evaluate(offer: Offer, wanted: Wanted, *, from_solana: bool = False, to_solana: bool = False) -> None:
     routers = SOLANA_ROUTERS if from_solana else EVM_ROUTERS
-    kinds = [ChainType.SOLANA if flag else ChainType.EVM for flag in (from_solana, to_solana)]
+    kinds = ["solana" if flag else "evm" for flag in (from_solana, to_solana)]
     accept(offer, wanted, Rules(*kinds, frozenset(routers["lifi"]), Decimal("0.1"), True, {}))
 
 

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.client import Block, Mention, TransactionFacts
+from chains.families import family_of
+from chains.families.base import CallRules
 from payments.evaluation import named_quotes
 from payments.evaluation.named_quotes import BuiltQuote, Naming, names, possible_ids, quotes_named, seen_from
 
@@ -20,6 +22,8 @@ OTHER_ID = bytes(range(101, 133))
 SELECTOR = bytes.fromhex("4666fc80")
 ROUTER = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"
 OURS, ANOTHERS = uuid.UUID(int=1), uuid.UUID(int=2)
+EVM_CALLS = family_of("evm").call_rules
+SOLANA_CALLS = family_of("solana").call_rules
 
 
 def call(data: bytes) -> Mention:
@@ -44,7 +48,7 @@ def log(*words: bytes) -> Mention:
     ],
 )
 def test_it_is_named(mention: Mention) -> None:
-    assert names(mention, ID, is_solana=False)
+    assert names(mention, ID, rules=EVM_CALLS)
 
 
 @pytest.mark.parametrize(
@@ -65,19 +69,19 @@ def test_it_is_named(mention: Mention) -> None:
     ],
 )
 def test_it_is_not_named(mention: Mention) -> None:
-    assert not names(mention, ID, is_solana=False)
+    assert not names(mention, ID, rules=EVM_CALLS)
 
 
 def test_a_solana_instruction_may_hold_the_beginning_anywhere() -> None:
-    assert names(call(b"discrim!" + PREFIX), ID, is_solana=True)
-    assert names(call(b"x" + PREFIX + b"y"), ID, is_solana=True)
-    assert not names(call(b"x" + PREFIX[:7] + b"y"), ID, is_solana=True)
+    assert names(call(b"discrim!" + PREFIX), ID, rules=SOLANA_CALLS)
+    assert names(call(b"x" + PREFIX + b"y"), ID, rules=SOLANA_CALLS)
+    assert not names(call(b"x" + PREFIX[:7] + b"y"), ID, rules=SOLANA_CALLS)
 
 
 @pytest.mark.parametrize("weak", [bytes(32), bytes(8) + ID[:24], ID[:31], b""])
 def test_an_id_that_begins_with_nothing_or_is_none_binds_nothing(weak: bytes) -> None:
     for mention in (call(SELECTOR + bytes(200)), log(bytes(32)), call(SELECTOR + weak.ljust(32, b"\0"))):
-        assert not names(mention, weak, is_solana=False)
+        assert not names(mention, weak, rules=EVM_CALLS)
 
 
 def mined(*mentions: Mention, after: timedelta = timedelta(minutes=1)) -> TransactionFacts:
@@ -91,7 +95,7 @@ def quote(
 
 
 def seen(facts: TransactionFacts, *quotes: BuiltQuote) -> tuple[Naming, int | None]:
-    named = seen_from(OURS, quotes_named(facts, quotes, is_solana=False), is_solana=False)
+    named = seen_from(OURS, quotes_named(facts, quotes, rules=EVM_CALLS), rules=EVM_CALLS)
     return named.naming, named.quote.pk if named.quote else None
 
 
@@ -107,9 +111,11 @@ def test_whose_it_is() -> None:
 def test_the_calls_of_each_are_told_apart() -> None:
     mentions = (call(SELECTOR + OTHER_ID), call(SELECTOR + ID), log(OTHER_ID), call(SELECTOR + ID + OTHER_ID))
     quotes = (quote(), quote(OTHER_ID, ANOTHERS, 2))
-    named = seen_from(OURS, quotes_named(mined(*mentions), quotes, is_solana=False), is_solana=False)
+    named = seen_from(OURS, quotes_named(mined(*mentions), quotes, rules=EVM_CALLS), rules=EVM_CALLS)
     assert (named.calls, named.others_calls) == (frozenset({1, 3}), frozenset({0, 3}))
-    on_solana = seen_from(OURS, quotes_named(mined(*mentions), quotes, is_solana=True), is_solana=True)
+    on_solana = seen_from(
+        OURS, quotes_named(mined(*mentions), quotes, rules=SOLANA_CALLS), rules=SOLANA_CALLS
+    )
     assert on_solana.others_calls == frozenset()
 
 
@@ -149,32 +155,32 @@ def test_whatever_is_named_where_calls_put_ids_is_found_by_what_is_looked_for(
     unit = 32 if is_log else 4
     data = before[: len(before) // unit * unit] + ID + after
     mention = Mention(ROUTER, data, is_log)
-    assert names(mention, ID, is_solana=False)
-    assert ID in possible_ids([mention], is_solana=False)[0]
+    assert names(mention, ID, rules=EVM_CALLS)
+    assert ID in possible_ids([mention], rules=EVM_CALLS)[0]
 
 
 @pytest.mark.parametrize(
-    ("mention", "is_solana"),
+    ("mention", "rules"),
     [
-        (call(SELECTOR + PREFIX), False),
-        (log(PREFIX + bytes(24)), False),
-        (call(b"abc" + PREFIX + b"d"), True),
+        (call(SELECTOR + PREFIX), EVM_CALLS),
+        (log(PREFIX + bytes(24)), EVM_CALLS),
+        (call(b"abc" + PREFIX + b"d"), SOLANA_CALLS),
     ],
 )
-def test_beginnings_are_looked_for_where_they_count(mention: Mention, is_solana: bool) -> None:
-    assert PREFIX in possible_ids([mention], is_solana=is_solana)[1]
+def test_beginnings_are_looked_for_where_they_count(mention: Mention, rules: CallRules) -> None:
+    assert PREFIX in possible_ids([mention], rules=rules)[1]
 
 
 def test_what_ends_in_the_id_is_found_wherever_it_lies() -> None:
-    assert ID in possible_ids([call(SELECTOR + b"\1\2\3" + ID)], is_solana=False)[0]
+    assert ID in possible_ids([call(SELECTOR + b"\1\2\3" + ID)], rules=EVM_CALLS)[0]
 
 
 @given(st.binary(max_size=40))
 def test_no_bytes_break_it(data: bytes) -> None:
     for mention in (call(data), Mention(ROUTER, data, is_log=True)):
-        for is_solana in (True, False):
-            names(mention, ID, is_solana=is_solana)
-            ids, prefixes = possible_ids([mention], is_solana=is_solana)
+        for rules in (EVM_CALLS, SOLANA_CALLS):
+            names(mention, ID, rules=rules)
+            ids, prefixes = possible_ids([mention], rules=rules)
             assert all(len(found) == 32 for found in ids)
             assert all(len(found) == 8 and any(found) for found in prefixes)
 
@@ -183,14 +189,14 @@ def test_quotes_whose_ids_occur_nowhere_cost_one_search_each(monkeypatch: pytest
     """Who makes a transaction decides how much it says: it is not gone through for each quote of the batch."""
     compared: list[bytes] = []
 
-    def compare(mention: Mention, bound_by: bytes, *, is_solana: bool) -> bool:
+    def compare(mention: Mention, bound_by: bytes, *, rules: CallRules) -> bool:
         compared.append(bound_by)
-        return names(mention, bound_by, is_solana=is_solana)
+        return names(mention, bound_by, rules=rules)
 
     monkeypatch.setattr(named_quotes, "names", compare)
     mentions = [call(n.to_bytes(2) * 50) for n in range(1000)]
     mentions[500] = call(SELECTOR + ID)
     others = [quote(sha256(n.to_bytes(2)).digest(), ANOTHERS, n) for n in range(2, 300)]
-    [named] = quotes_named(mined(*mentions), [quote(), *others], is_solana=False)
+    [named] = quotes_named(mined(*mentions), [quote(), *others], rules=EVM_CALLS)
     assert (named.quote.pk, named.calls) == (1, frozenset({500}))
     assert compared == [ID] * 1000

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chains.addresses import normalise_transaction_hash
+from chains.families import family_of
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from tests.chain import LocalChain
 from tests.payments.world import pay, submit
@@ -25,7 +25,7 @@ def test_200_threads_submit_one_hash_to_200_requests(
     spellings = (sent, sent.upper().replace("0X", "0x"), f" {sent}\n", sent[2:], sent.upper())
 
     def submission(number: int) -> Callable[[], Payment]:
-        spelled = normalise_transaction_hash("evm", spellings[number % len(spellings)])
+        spelled = family_of("evm").normalise_transaction_hash(spellings[number % len(spellings)])
         return lambda: submit(requests[number], spelled)
 
     at_once([submission(number) for number in range(THREADS)])

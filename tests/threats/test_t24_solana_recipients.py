@@ -6,9 +6,8 @@ A token account derived for a token account, or sent to a program, is lost for g
 import pytest
 from solders.pubkey import Pubkey
 
-from chains.addresses import AddressError, normalise_address
 from chains.client import Refusal, TransferRefused
-from chains.families import get_client
+from chains.families import AddressError, family_of, get_client
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, PaymentRequest
@@ -61,7 +60,7 @@ def test_mints_and_token_accounts_are_refused(solana: Chain, local_ledger: Local
 )
 def test_what_belongs_to_nobody_is_refused_by_its_form_alone(address: str, word: str) -> None:
     with pytest.raises(AddressError, match=word):
-        normalise_address("solana", address)
+        family_of("solana").normalise_address(address)
 
 
 def test_a_request_to_what_is_no_wallet_is_not_made(

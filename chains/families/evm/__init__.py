@@ -1,0 +1,59 @@
+"""The EVM family: Ethereum, its rollups, and every chain with the same transactions."""
+
+from chains.client import ChainClient, EvmCall
+from chains.families.base import CallRules, Family, Network, PaymentAsk, PaymentLinks, Wording
+from chains.families.evm import spelling
+from chains.families.evm.client import EvmClient
+from chains.fields import UINT256_MAX
+
+__all__ = ["FAMILY"]
+
+_SELECTOR_BYTES = 4
+
+
+def _make_client(network: Network) -> ChainClient:
+    return EvmClient(network.urls, network.chain_id, head_allowance=network.head_allowance)
+
+
+def _eip_681(ask: PaymentAsk) -> str:
+    """Return the EIP-681 link. It has no place for a reference."""
+    if not ask.token:
+        return f"ethereum:{ask.recipient}@{ask.chain_id}?value={ask.units}"
+    return f"ethereum:{ask.token}@{ask.chain_id}/transfer?address={ask.recipient}&uint256={ask.units}"
+
+
+FAMILY = Family(
+    key="evm",
+    label="EVM",
+    native_decimals=18,
+    largest_amount=UINT256_MAX,
+    confirmation_tags=("safe", "finalized"),
+    counts_confirmations=True,
+    make_client=_make_client,
+    normalise_address=spelling.normalise_address,
+    normalise_transaction_hash=spelling.normalise_transaction_hash,
+    read_signature=spelling.read_signature,
+    find_address=spelling.find_address,
+    address_bytes=lambda address: bytes.fromhex(address[2:]),
+    address_mark="0x",
+    reference_text=lambda reference: "0x" + reference.hex(),
+    account_name="Ethereum",
+    chain_reference=lambda chain_id, _: str(chain_id),
+    call_rules=CallRules(selector_bytes=_SELECTOR_BYTES, payer_signs_all=False),
+    actions=(EvmCall,),
+    native_alias="0x0000000000000000000000000000000000000000",
+    links=PaymentLinks(make=_eip_681, bind=False),
+    # Without a known owner: Ethereum's customary burn addresses.
+    sandbox_payers=(
+        "0x000000000000000000000000000000000000dEaD",
+        "0x00000000000000000000000000000000DeaDBeef",
+    ),
+    make_hash=spelling.make_hash,
+    wording=Wording(
+        shows_chain_id=True,
+        transaction_hint="page.hashHint",
+        sign_method="personal_sign, EIP-191",
+        signature_hint="page.proofSignatureHint",
+        check_contract="page.checkToken",
+    ),
+)

@@ -1,0 +1,60 @@
+"""The Solana family: mainnet and its test clusters."""
+
+from chains.client import ChainClient, SolanaInstructions, SolanaTransaction
+from chains.families.base import CallRules, Family, Network, PaymentLinks, Wording
+from chains.families.solana import spelling
+from chains.families.solana.links import solana_pay
+from chains.families.solana.references import reference_key
+from chains.fields import UINT64_MAX
+
+__all__ = ["FAMILY"]
+
+_CLUSTERS = {"": "mainnet", "mainnet": "mainnet", "devnet": "devnet", "testnet": "testnet"}
+
+
+def _make_client(network: Network) -> ChainClient:
+    # Here, since Solana's libraries are large and many processes never need them.
+    from chains.families.solana.client import SolanaClient
+
+    return SolanaClient(network.urls, network.chain_id, network.name, head_allowance=network.head_allowance)
+
+
+FAMILY = Family(
+    key="solana",
+    label="Solana",
+    native_decimals=9,
+    largest_amount=UINT64_MAX,
+    confirmation_tags=("confirmed", "finalized"),
+    counts_confirmations=False,
+    make_client=_make_client,
+    normalise_address=spelling.normalise_address,
+    normalise_transaction_hash=spelling.normalise_transaction_hash,
+    read_signature=spelling.read_signature,
+    find_address=spelling.find_address,
+    address_bytes=spelling.address_bytes,
+    reference_text=reference_key,
+    account_name="Solana",
+    chain_reference=lambda _, cluster: _CLUSTERS.get(cluster, "localnet"),
+    # The customer signs all of a transaction, and instruction data has no layout that all programs share.
+    call_rules=CallRules(selector_bytes=None, payer_signs_all=True),
+    actions=(SolanaTransaction, SolanaInstructions),
+    # The System Program.
+    native_alias="11111111111111111111111111111111",
+    links=PaymentLinks(make=solana_pay, bind=True),
+    # Without an owner: the incinerator, and a system account without a key.
+    sandbox_payers=(
+        "1nc1nerator11111111111111111111111111111111",
+        "Sysvar1nstructions1111111111111111111111111",
+    ),
+    make_hash=spelling.make_hash,
+    wording=Wording(
+        contract="page.tokenMint",
+        transaction="page.signature",
+        transaction_hint="page.signatureHint",
+        reference="page.referenceKey",
+        sign_method="solana:signMessage, Ed25519",
+        signature_hint="page.proofSignatureHintSolana",
+        check_contract="page.checkSolana",
+        check_coin="page.checkSolana",
+    ),
+)

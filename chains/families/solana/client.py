@@ -36,6 +36,7 @@ from chains.families.solana.accounts import (
 )
 from chains.families.solana.answers import blockhash, sequence, sound, value_of, whole
 from chains.families.solana.discovery import ReferenceSearch
+from chains.families.solana.spelling import solana_signature
 from chains.families.solana.transactions import lookup
 from chains.families.solana.transactions.fees import FeeBook
 from chains.families.solana.transactions.lookup import CONFIRMED
@@ -44,7 +45,6 @@ from chains.families.solana.vetting import preparing
 from chains.rpc import quorum
 from chains.rpc.json_rpc import HEAD_ALLOWANCE, Call, Failing, Identity, JsonRpc
 from chains.rpc.nodes import WrongChain
-from chains.signatures import solana_signature
 
 _GENESIS: Call = ("getGenesisHash", [])
 _ACCOUNTS = {"encoding": "base64", **CONFIRMED}

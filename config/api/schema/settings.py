@@ -54,7 +54,7 @@ def spectacular_settings(base_url: str, environment: str) -> dict[str, Any]:
             "FailureCode": "payments.models.FailureCode",
             "DeliveryStatus": "webhooks.models.Delivery.Status",
             "EventType": "webhooks.models.EventType",
-            "ChainType": "chains.models.ChainType",
+            "ChainType": "chains.families.choices",
         },
         "WEBHOOKS": [f"webhooks.api.reference.{name}" for name in _EVENTS],
         "PREPROCESSING_HOOKS": ["config.api.schema.operations.only_what_answers"],

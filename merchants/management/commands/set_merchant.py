@@ -6,8 +6,7 @@ from django.db import transaction
 from django.db.models import URLField
 from django.forms import modelform_factory
 
-from chains.addresses import AddressError
-from chains.models import ChainType
+from chains.families import AddressError
 from merchants.admin.forms import MerchantForm
 from merchants.models import Merchant
 from merchants.recipients import allow_recipients, disallow_recipients, parse_recipient
@@ -72,7 +71,7 @@ class Command(BaseCommand):
             if disallowed:
                 self._disallow(merchant, disallowed)
 
-    def _disallow(self, merchant: Merchant, recipients: list[tuple[ChainType, str]]) -> None:
+    def _disallow(self, merchant: Merchant, recipients: list[tuple[str, str]]) -> None:
         try:
             left = disallow_recipients(merchant, recipients, request=None)
         except LookupError as error:
@@ -123,7 +122,7 @@ def _set_theme(merchant: Merchant, options: dict[str, Any]) -> dict[str, str]:
     return {name: getattr(merchant, name) for name in given}
 
 
-def _recipient(text: str) -> tuple[ChainType, str]:
+def _recipient(text: str) -> tuple[str, str]:
     try:
         return parse_recipient(text)
     except AddressError as error:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chains.client import Action, EvmCall, SolanaTransaction
-from chains.models import ChainType
 from payments.providers import reading
 from payments.providers.base import Fee, NoOffer, NoOfferCode, Offer, ProviderDown, Side, Tool
 
@@ -104,7 +103,7 @@ def _token_chain(asked: Json, chain: str, token: str) -> int:
 def _action(request: Any, source: Side) -> tuple[Action, int]:
     """Return what the wallet is to sign, and the chain that it is for."""
     said = reading.members(request, "transaction")
-    if reading.kind_of_chain(source.account) == ChainType.SOLANA:
+    if reading.signs(source.account, SolanaTransaction):
         return SolanaTransaction(_serialized(said.get("data"))), source.chain_id
     if said.get("from") is not None:
         _demand_same(reading.account(said["from"], "sender"), source.account, "sender")
@@ -132,9 +131,11 @@ def _serialized(data: Any) -> bytes:
 def _spender(estimate: Json, source: Side) -> str | None:
     """Return whom an approval must name, None where none is needed."""
     is_skipped = reading.flag(estimate.get("skipApproval"), "skipApproval")
-    is_evm = reading.kind_of_chain(source.account) == ChainType.EVM
+    makes_calls = reading.signs(source.account, EvmCall)
     named = estimate.get("approvalAddress")
-    if is_skipped or not is_evm or source.token == "" or named in (None, "", reading.EVM_NATIVE):
+    if is_skipped or not makes_calls or source.token == "":
+        return None
+    if named in (None, "", reading.native_coin(source.account)):
         return None
     return reading.account(named, "spender")
 

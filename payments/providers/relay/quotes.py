@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chains.client import EvmCall, SolanaInstruction, SolanaInstructions
-from chains.models import ChainType
+from chains.families.solana.accounts import SYSTEM
 from payments.providers import reading
 from payments.providers.base import Fee, NoOffer, NoOfferCode, Offer, ProviderDown, Side, Tool
 from payments.providers.calldata import DepositCall, Unreadable, read_call
@@ -139,7 +139,7 @@ def _action(
     said: Json, source: Side, order: RelayOrder, amount_in: int
 ) -> tuple[EvmCall | SolanaInstructions, int]:
     """Return what the wallet is to sign, and the chain that it is for."""
-    if reading.kind_of_chain(source.account) == ChainType.SOLANA:
+    if reading.signs(source.account, SolanaInstructions):
         return _instructions(said, order, amount_in), source.chain_id
     _demand_same(reading.account(said.get("from"), "sender"), source.account, "the sender")
     gas = reading.quantity(said["gas"], "gas limit") if said.get("gas") is not None else None
@@ -194,7 +194,7 @@ def _key(said: Json) -> tuple[str, bool, bool]:
 def _address(written: Any) -> str:
     """Return an account of an instruction, the System Program among them."""
     spelled = reading.text(written, "account", most=64)
-    return spelled if spelled == reading.SOLANA_NATIVE else reading.account(spelled, "account")
+    return spelled if spelled == SYSTEM else reading.account(spelled, "account")
 
 
 def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source: Side) -> str | None:

@@ -3,7 +3,7 @@
 import type { Chains } from "../chains";
 import { copy } from "../copy";
 import { byId } from "../dom";
-import { isTransactionHash } from "../hashes";
+import { isTransactionHash } from "../families";
 import type { SentTransaction } from "../server/types";
 
 export class Finder {

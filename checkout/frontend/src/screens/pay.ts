@@ -2,6 +2,7 @@
 
 import { copy } from "../copy";
 import { button, el, initial, type Child } from "../dom";
+import { FAMILIES } from "../families";
 import type { Notice } from "../flow/notices";
 import type { Chosen, Step } from "../flow/states";
 import type { Checkout } from "../server/types";
@@ -86,7 +87,7 @@ function missingWallet({ missing }: PayContext): HTMLElement | null {
 }
 
 function isKnownFamily({ chain }: Checkout): boolean {
-  return chain.chain_type === "evm" || chain.chain_type === "solana";
+  return chain.chain_type in FAMILIES;
 }
 
 function walletList(wallets: Wallet[], { flow, lastUsed }: PayContext): HTMLElement {

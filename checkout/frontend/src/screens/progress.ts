@@ -3,6 +3,7 @@
 import type { Chains } from "../chains";
 import { copy } from "../copy";
 import { button, el, externalLink, webUrl, type Child } from "../dom";
+import { FAMILIES } from "../families";
 import { told } from "../language";
 import type { OwnTransaction } from "../server/outbox";
 import type { Checkout, Payment } from "../server/types";
@@ -17,8 +18,6 @@ const LONG_UNSEEN_MS = 5 * 60_000;
 const LONG_CONFIRMING_MS = 5 * 60_000;
 /** No network of ours is slower. */
 const SLOWEST_BLOCK_MS = 15_000;
-/** Until nothing can be undone any more, Ethereum takes a quarter of an hour; Solana some seconds. */
-const LONG_FINALITY_MS: Readonly<Record<string, number>> = { evm: 30 * 60_000, solana: 3 * 60_000 };
 
 export interface Following {
   checkout: Checkout;
@@ -39,7 +38,7 @@ function usualConfirming(payment: Payment, chains: Chains): number {
   const { needed } = depthOf(payment);
   if (needed !== null) return LONG_CONFIRMING_MS + needed * SLOWEST_BLOCK_MS;
   const family = chains.get(payment.destination_chain_id)?.chain_type ?? "";
-  return LONG_FINALITY_MS[family] ?? LONG_CONFIRMING_MS;
+  return FAMILIES[family]?.longFinalityMs ?? LONG_CONFIRMING_MS;
 }
 
 /** How far this browser's transaction is on the way to being seen. */

@@ -2,6 +2,7 @@
 
 import { copy } from "../copy";
 import { button, el } from "../dom";
+import { FAMILIES } from "../families";
 import type { Flow } from "../flow/flow";
 import { contractOf } from "../flow/route-book";
 import type { Ask, Plan, Reviewed } from "../flow/states";
@@ -13,8 +14,6 @@ import type { Screen } from "./panel";
 import { actions, addressFact, fact, facts, money, noticeBox, paragraph, screen, spinner } from "./parts";
 import { costOf } from "./review";
 import { stepList, type StepState } from "./steps";
-
-const COIN_DECIMALS: Readonly<Record<string, number>> = { evm: 18, solana: 9 };
 
 type Asked = Reviewed & { plan: Plan; signed: Signed | null };
 
@@ -90,21 +89,24 @@ export function confirmingScreen(step: Asked, context: PayContext): Screen {
 }
 
 /** What the transaction in the wallet says, read back from its own bytes. */
-function signedFacts({ signed, route, plan }: Asked, { chains }: PayContext): HTMLElement | null {
+function signedFacts({ signed, route, plan, wallet }: Asked, { chains }: PayContext): HTMLElement | null {
   if (!signed) return null;
   const { chainId, party, contract, rawAmount } = signed;
   const { token } = route.from;
   const isToken = party !== null && contract !== null;
+  const coin = FAMILIES[wallet.family];
   const amount = isToken
     ? `${plain(amountOf(rawAmount, token.decimals))} ${token.symbol}`
-    : `${costs(amountOf(rawAmount, COIN_DECIMALS[chains.get(chainId)?.chain_type ?? ""] ?? 18))} ${route.from.chain.native_symbol}`;
+    : coin && rawAmount !== "0"
+      ? `${costs(amountOf(rawAmount, coin.coinDecimals))} ${route.from.chain.native_symbol}`
+      : null;
   const partyName = plan.asks[plan.at] === "pay" ? copy.recipient : copy.spender;
   return el(
     "section",
     { class: "signed" },
     el("h3", {}, copy.youSign),
     facts(
-      isToken || rawAmount !== "0" ? fact(copy.amount, el("strong", {}, isolated(amount))) : null,
+      amount === null ? null : fact(copy.amount, el("strong", {}, isolated(amount))),
       fact(copy.network, chains.name(chainId)),
       party && addressFact(partyName, party),
       contract && addressFact(isToken ? copy.tokenContract : copy.contract, contract),

@@ -1,0 +1,61 @@
+"""One written form for each EVM address, transaction hash and signature, so that equal things compare equal."""
+
+import re
+import secrets
+
+from eth_utils.address import is_checksum_address, to_checksum_address
+
+from chains.families.base import AddressError, HashError, SignatureError
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+_PASTED_ADDRESS = re.compile(r"0[xX]([0-9a-fA-F]{40})")
+_HASH = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
+_HASH_BYTES = 32
+_SIGNATURE = re.compile(r"(?:0[xX])?((?:[0-9a-fA-F]{2})+)")
+# Addresses up to here are the protocol's own: zero, and the precompiled contracts (EIP-7951's is the highest, 0x100).
+_LAST_RESERVED = 0x1FF
+
+
+def normalise_address(text: str) -> str:
+    """Return the address with its EIP-55 checksum.
+
+    Raises AddressError for a wrong checksum, an address that has no owner and anything that is no address.
+    """
+    if not _ADDRESS.fullmatch(text):
+        raise AddressError("This should be an EVM address: 0x and 40 hexadecimal digits.")
+    digits = text[2:]
+    mixed_case = digits != digits.lower() and digits != digits.upper()
+    if mixed_case and not is_checksum_address(text):
+        raise AddressError("The address's checksum (EIP-55) is wrong: a character may be mistyped.")
+    if int(digits, 16) <= _LAST_RESERVED:
+        raise AddressError(
+            "The zero address and the precompiled contracts belong to nobody; what is sent there is lost."
+        )
+    return to_checksum_address(text)
+
+
+def find_address(text: str) -> str:
+    """Return the address that `text` spells in any case, with its checksum; "" where it is none."""
+    match = _PASTED_ADDRESS.fullmatch(text)
+    return to_checksum_address("0x" + match[1]) if match else ""
+
+
+def normalise_transaction_hash(text: str) -> str:
+    """Return the hash as lower-case 0x hex, blanks around it dropped. Raises HashError for anything else."""
+    match = _HASH.fullmatch(text.strip(" \t\r\n"))
+    if match is None:
+        raise HashError("This should be a transaction hash: 0x and 64 hexadecimal digits.")
+    return "0x" + match[1].lower()
+
+
+def make_hash(beginning: bytes) -> str:
+    """Return a made-up hash that begins with these bytes."""
+    return "0x" + (beginning + secrets.token_bytes(_HASH_BYTES - len(beginning))).hex()
+
+
+def read_signature(text: str) -> str:
+    """Return a signature of any length as lower-case 0x hex; raises SignatureError. Contracts take long ones."""
+    match = _SIGNATURE.fullmatch(text)
+    if match is None:
+        raise SignatureError("This should be a signature: 0x and, of most wallets, 130 hexadecimal digits.")
+    return "0x" + match[1].lower()
