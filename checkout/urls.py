@@ -2,6 +2,7 @@ from django.urls import path
 
 from checkout.by_hand import by_hand_page, take_hash
 from checkout.by_hand_proof import ask_for_proof, proof_page, take_hash_after_proof
+from checkout.favicon import favicon
 from checkout.front import front_page
 from checkout.receipt import receipt_page
 from checkout.shop_script import shop_script
@@ -34,6 +35,7 @@ urlpatterns = [
     path("api/public/check-approval", wallet.as_view({"post": "approval"}), name="check-approval"),
     path("api/public/build-transaction", checkout.as_view({"post": "build"}), name="build-transaction"),
     path("", front_page, name="front"),
+    path("favicon.ico", favicon, name="favicon"),
     path("quittance.js", shop_script, name="shop-script"),
     path("pay/<str:shortcode>", pay_page, name="pay"),
     path("logos/<int:chain_id>/<str:address>", token_logo, name="token-logo"),
