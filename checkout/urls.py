@@ -4,6 +4,7 @@ from checkout.api.views import CheckoutViewSet
 from checkout.api.wallet_views import WalletViewSet
 from checkout.pages.by_hand import by_hand_page, take_hash
 from checkout.pages.by_hand_proof import ask_for_proof, proof_page, take_hash_after_proof
+from checkout.pages.favicon import favicon
 from checkout.pages.front import front_page
 from checkout.pages.logos import logo, token_logo
 from checkout.pages.pay import pay_page
@@ -36,6 +37,7 @@ urlpatterns = [
     path("api/public/check-approval", wallet.as_view({"post": "approval"}), name="check-approval"),
     path("api/public/build-transaction", checkout.as_view({"post": "build"}), name="build-transaction"),
     path("", front_page, name="front"),
+    path("favicon.ico", favicon, name="favicon"),
     path("quittance.js", shop_script, name="shop-script"),
     path("pay/<str:shortcode>", pay_page, name="pay"),
     path("logos/<int:chain_id>/<str:address>", token_logo, name="token-logo"),

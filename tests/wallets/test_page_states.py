@@ -59,7 +59,7 @@ def _expect_state(page: Page, panel: Locator, heading: str) -> None:
 
 
 UNDER_WAY: dict[str, tuple[bool, Change, str, list[str]]] = {
-    "not seen": (False, {"status": "pending"}, "Payment on its way", ["Seen on chain (in progress)"]),
+    "not seen": (False, {"status": "pending"}, "Payment on its way", ["Seen on chain (not yet)"]),
     "confirming": (
         False,
         {"status": "processing", "confirmations": 2, "confirmations_required": 12},

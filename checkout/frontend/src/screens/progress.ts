@@ -82,7 +82,7 @@ export function processingScreen(payment: Payment, following: Following): Screen
   const [from, to] = [chains.name(payment.chain_id), chains.name(payment.destination_chain_id)];
   const steps = isCrossing(payment) ? crossingSteps(from, to, payment) : directSteps(payment);
   const isLong = isTakingLong(payment, chains, now);
-  const current = steps.find(([, state]) => state === "current")?.[0] ?? copy.stepSent;
+  const current = steps.find(([, state]) => state === "current" || state === "awaited")?.[0] ?? copy.stepSent;
   const isUnseen = !isCrossing(payment) && payment.confirmations === 0;
   const long = isUnseen ? copy.takingLongUnseen : copy.takingLong;
   return screen(
@@ -141,7 +141,7 @@ function isCrossing(payment: Payment): boolean {
 function directSteps(payment: Payment | null, waiting = 0): StepRow[] {
   // "processing" says only that we have begun to look.
   const reached = !payment ? waiting : payment.confirmations > 0 ? 2 : 1;
-  return inOrder([[copy.stepSent], [copy.stepSeen], [confirmationsText(payment)], [copy.stepPaid]], reached);
+  return inOrder([[copy.stepSent], [copy.stepSeen], [confirmationsText(payment)], [copy.stepPaid]], reached, reached > 1);
 }
 
 function crossingSteps(from: string, to: string, payment: Payment | null, waiting = 0): StepRow[] {
@@ -157,12 +157,14 @@ function crossingSteps(from: string, to: string, payment: Payment | null, waitin
     [hasArrived ? confirmationsText(payment) : copy.stepFinality],
     [copy.stepPaid],
   ];
-  return inOrder(steps, reached);
+  return inOrder(steps, reached, reached > 1);
 }
 
-function inOrder(steps: [string, string?][], reached: number): StepRow[] {
+/** Until the network has seen the transaction, nothing shows that the step has begun. */
+function inOrder(steps: [string, string?][], reached: number, isSeen: boolean): StepRow[] {
+  const current = isSeen ? "current" : "awaited";
   return steps.map(([text, remark = ""], index) => {
-    const state = index < reached ? "done" : index === reached ? "current" : "todo";
+    const state = index < reached ? "done" : index === reached ? current : "todo";
     return [text, state, remark];
   });
 }
