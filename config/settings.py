@@ -10,6 +10,7 @@ from django.templatetags.static import static
 
 from config.api.schema.settings import spectacular_settings
 from config.environment import load
+from config.environment.declared import PROVIDERS
 from config.environment.values import rate_limit
 from config.logs import report_errors
 
@@ -311,17 +312,15 @@ DEFAULT_FROM_EMAIL = env.EMAIL_FROM or f"Quittance <no-reply@{urlsplit(BASE_URL)
 WALLETCONNECT_PROJECT_ID = env.WALLETCONNECT_PROJECT_ID
 WALLETCONNECT_RELAY_URL = env.WALLETCONNECT_RELAY_URL
 
-# --- routing providers (contract 10) ------------------------------------------------------------------------------
+# --- routing providers ---------------------------------------------------------------------------------------------
+# Each has a folder, which declares its name, quotas and settings (payments/providers/*/provider.toml).
 ROUTING_PROVIDERS = env.ROUTING_PROVIDERS
-LIFI_API_URL = env.LIFI_API_URL
-LIFI_API_KEY = env.LIFI_API_KEY
-LIFI_INTEGRATOR = env.LIFI_INTEGRATOR
-RELAY_API_URL = env.RELAY_API_URL
-RELAY_API_KEY = env.RELAY_API_KEY
-# What each allows a whole deployment; LI.FI without a key: 75 quotes in two hours.
+ROUTING_PROVIDER_NAMES = {each.key: each.name for each in PROVIDERS}
+ROUTING_PROVIDER_SETTINGS = {each.key: tuple(each.settings) for each in PROVIDERS}
 ROUTING_QUOTE_LIMITS = {
-    "lifi": rate_limit(env.ROUTING_QUOTE_LIMIT or ("100/minute" if LIFI_API_KEY else "37/hour")),
-    "relay": rate_limit(env.ROUTING_QUOTE_LIMIT or ("10/second" if RELAY_API_KEY else "50/minute")),
+    each.key: rate_limit(env.ROUTING_QUOTE_LIMIT or each.quote_limit(str(env.parsed[each.api_key])))
+    for each in PROVIDERS
 }
+vars().update({name: env.parsed[name] for each in PROVIDERS for name in each.settings})
 ALLOW_OPAQUE_ROUTES = env.ALLOW_OPAQUE_ROUTES
 MOST_LOST_PERCENT = env.MOST_LOST_PERCENT

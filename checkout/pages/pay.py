@@ -1,5 +1,8 @@
 """The payment page, in every state of its request, readable without scripts."""
 
+import json
+
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.gzip import gzip_page
 
@@ -41,6 +44,7 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         "renewed_every": RENEWED_EVERY_SECONDS,
         "walletconnect": walletconnect,
         "preview_image": preview_image(found),
+        "provider_names": json.dumps(settings.ROUTING_PROVIDER_NAMES),
     }
     relay = walletconnect.relay_origin if walletconnect else ""
     return shown(request, found, "checkout/pay.html", context, connects_to=relay)

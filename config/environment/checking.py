@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from config.environment.addresses import is_plain_and_remote, node
-from config.environment.declared import Environment
+from config.environment.declared import PROVIDERS, Environment
 from config.environment.wrong import Fault, SettingsError, Wrong
 
 # Keys that anyone can read: Django's `startproject` writes the one, this repository's tests the other.
@@ -42,10 +42,9 @@ def _wrong_nodes(texts: Mapping[str, str], nodes: Iterable[str]) -> Iterator[Fau
 
 def _plain_providers(env: Environment) -> Iterator[Fault]:
     """Yield providers that would be sent their keys unencrypted."""
-    declared = type(env)
     if env.parsed.get("ALLOW_HTTP_URLS"):
         return
-    for setting in (declared.LIFI_API_URL, declared.RELAY_API_URL):
+    for setting in (provider.settings[provider.api_url] for provider in PROVIDERS):
         if is_plain_and_remote(str(env.parsed.get(setting.name, ""))):
             yield setting.fault("is not encrypted")
 

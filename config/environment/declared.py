@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from config.environment import addresses, values
+from config.environment.providers import providers
 from config.environment.setting import Setting, switch, whole
 from config.environment.wrong import Fault
 
 _ORIGIN = "an http or https address without query or credentials, such as https://pay.example.com"
 _RATE = "a number of calls per second, minute or hour, such as 120/minute, or off"
 _TOKEN = "at most 500 visible ASCII characters without blanks"  # noqa: S105 - what one looks like
+
+PROVIDERS = providers()
 
 
 class Environment:
@@ -65,27 +68,11 @@ class Environment:
 
     # --- routing of cross-chain payments ---
     ROUTING_PROVIDERS = Setting(
-        values.words("lifi", "relay"),
-        "lifi, relay or both, each once, in the order in which to ask them, or off",
+        values.words(*(provider.key for provider in PROVIDERS)),
+        f"{' and '.join(provider.key for provider in PROVIDERS)}, or some of them, each once, in the order in which to "
+        "ask them; or off",
         default="lifi,relay",
     )
-    LIFI_API_URL = Setting(
-        addresses.api,
-        "an https address without query or credentials, such as https://li.quest/v1",
-        default="https://li.quest/v1",
-    )
-    LIFI_API_KEY = Setting(values.header_value, _TOKEN, default="", is_secret=True)
-    LIFI_INTEGRATOR = Setting(
-        values.matching(r"[A-Za-z0-9._-]{1,23}"),
-        "1 to 23 letters, digits, dots, hyphens and underscores",
-        default="quittance",
-    )
-    RELAY_API_URL = Setting(
-        addresses.api,
-        "an https address without query or credentials, such as https://api.relay.link",
-        default="https://api.relay.link",
-    )
-    RELAY_API_KEY = Setting(values.header_value, _TOKEN, default="", is_secret=True)
     ROUTING_QUOTE_LIMIT = Setting(values.optional_rate_limit, _RATE, default="")
     ALLOW_OPAQUE_ROUTES = switch(default="True")
     MOST_LOST_PERCENT = whole(1, 100, "per cent", default="10")
@@ -150,5 +137,6 @@ class Environment:
 
 
 def declared() -> dict[str, Setting[Any]]:
-    """Return all settings by name, in the order in which they are declared."""
-    return {name: setting for name, setting in vars(Environment).items() if isinstance(setting, Setting)}
+    """Return all settings by name: the service's own, then those of each routing provider."""
+    own = {name: setting for name, setting in vars(Environment).items() if isinstance(setting, Setting)}
+    return own | {name: setting for each in PROVIDERS for name, setting in each.settings.items()}

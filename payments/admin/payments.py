@@ -28,7 +28,7 @@ from payments.admin.records import (
 from payments.admin.search import matching_payments
 from payments.admin.timeline import named, story_of_payment
 from payments.models import Payment
-from payments.swaps.status import provider_name
+from payments.providers.registry import provider_name
 
 COLUMNS = (
     Column("id", lambda payment: payment.pk),

@@ -1,5 +1,5 @@
-"""Routing providers: whoever takes what the customer has and delivers what the merchant asked for (spec 1).
+"""Routing providers take the token that the customer has and deliver the one that the merchant asked for.
 
-`base` is the interface, one file each speaks for a provider, `acceptance` judges what they offer, `asking` turns to
-them in order. Nothing here changes state.
+Each is a folder here: `provider.toml` has its name and settings, and `make` in its package returns its client. `base`
+is the interface, `offer_checks` checks what they offer, `asking` asks them in order. Nothing here changes state.
 """

@@ -1,11 +1,10 @@
-"""Which routing providers there are, and in which order this deployment asks them (contract 10).
+"""The routing providers that have a folder here, and the order in which this deployment asks them.
 
-Adding one means adding a class that satisfies `payments.providers.base.RoutingProvider` and a line to `_MAKERS`; the
-catalogue then pins its routers on each chain.
+`config.environment.providers` reads their settings. Nothing else names a provider.
 """
 
-from collections.abc import Callable
 from functools import lru_cache
+from importlib import import_module
 
 from django.conf import settings
 
@@ -13,8 +12,13 @@ from payments.providers.base import RoutingProvider
 
 
 def get_provider(key: str) -> RoutingProvider:
-    """Return the provider `key`, asked for new routes or not. Raises KeyError where there is none."""
-    return _MAKERS[key]()
+    """Return the provider `key`, whether new routes are asked of it or not. Raises KeyError for an unknown one."""
+    return _made(key, tuple(getattr(settings, name) for name in settings.ROUTING_PROVIDER_SETTINGS[key]))
+
+
+def provider_name(key: str) -> str:
+    """Return the provider's name for people, or its key if its folder is gone."""
+    return str(settings.ROUTING_PROVIDER_NAMES.get(key, key))
 
 
 def providers_in_order() -> list[RoutingProvider]:
@@ -23,32 +27,12 @@ def providers_in_order() -> list[RoutingProvider]:
 
 
 def forget() -> None:
-    """Make each provider anew at its next use; what this process knew of how well it answers is forgotten."""
-    _made_lifi.cache_clear()
-    _made_relay.cache_clear()
+    """Create each provider again at its next use; this process forgets how well it answered."""
+    _made.cache_clear()
 
 
-def _lifi() -> RoutingProvider:
-    return _made_lifi(settings.LIFI_API_URL, settings.LIFI_API_KEY, settings.LIFI_INTEGRATOR)
-
-
-def _relay() -> RoutingProvider:
-    return _made_relay(settings.RELAY_API_URL, settings.RELAY_API_KEY)
-
-
-# One of each is kept for its connections, and for what it has come to know; made anew where a setting differs.
-@lru_cache(maxsize=4)
-def _made_lifi(api_url: str, api_key: str, integrator: str) -> RoutingProvider:
-    from payments.providers.lifi.client import LifiProvider
-
-    return LifiProvider(api_url, api_key, integrator)
-
-
-@lru_cache(maxsize=4)
-def _made_relay(api_url: str, api_key: str) -> RoutingProvider:
-    from payments.providers.relay.client import RelayProvider
-
-    return RelayProvider(api_url, api_key)
-
-
-_MAKERS: dict[str, Callable[[], RoutingProvider]] = {"lifi": _lifi, "relay": _relay}
+# One of each is kept, with its connections and what it has learned. A changed setting makes a new one.
+@lru_cache(maxsize=8)
+def _made(key: str, values: tuple[str, ...]) -> RoutingProvider:
+    provider: RoutingProvider = import_module(f"{__package__}.{key}").make(*values)
+    return provider

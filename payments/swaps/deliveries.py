@@ -6,8 +6,9 @@ from dataclasses import replace
 from chains.client import TransactionFacts
 from payments.evaluation.verdicts import Departed, NotFound, NotYet, Paid, Refused, Terms, evaluate
 from payments.models import FailureCode, Payment, Quote
+from payments.providers.registry import provider_name
 from payments.swaps import outcomes as swap_outcomes
-from payments.swaps.status import Unproved, provider_name
+from payments.swaps.status import Unproved
 from payments.verification import outcomes, retry_policy
 from payments.verification.looks import Look
 

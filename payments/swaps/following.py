@@ -21,7 +21,7 @@ from config import leases
 from config.leases import Lease
 from payments.models import Payment
 from payments.providers.base import ProviderDown, RoutingProvider, SwapStatus
-from payments.providers.registry import get_provider
+from payments.providers.registry import get_provider, provider_name
 from payments.swaps import outcomes as swap_outcomes
 from payments.swaps.status import (
     Delivered,
@@ -30,7 +30,6 @@ from payments.swaps.status import (
     UnderWay,
     Unproved,
     pause_seconds,
-    provider_name,
     read_status,
 )
 from payments.verification import retry_policy

@@ -8,7 +8,6 @@ from chains.fields import UINT256_MAX
 from payments.models.payment import FailureCode
 from payments.providers.base import SwapState, SwapStatus
 
-_NAMES = {"lifi": "LI.FI", "relay": "Relay"}
 _LONGEST_URL = 500
 _LONGEST_WORD = 64
 
@@ -65,11 +64,6 @@ class Ended:
 
 
 Word = UnderWay | Delivered | Unproved | Ended
-
-
-def provider_name(key: str) -> str:
-    """Return what people call a provider."""
-    return _NAMES.get(key, key)
 
 
 def read_status(status: SwapStatus, journey: Journey) -> Word:

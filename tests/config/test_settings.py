@@ -313,7 +313,7 @@ def test_the_right_settings_have_no_fault() -> None:
     ],
 )  # fmt: skip
 def test_a_right_value_is_read(name: str, value: str, parsed: object) -> None:
-    assert getattr(check({**RIGHT, name: value}), name) == parsed
+    assert check({**RIGHT, name: value}).parsed[name] == parsed
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,6 @@ import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, money, paragraph, screen } from "./parts";
 
-const PROVIDERS: Readonly<Record<string, string>> = { lifi: "LI.FI", relay: "Relay" };
-
 export function routesScreen(step: Chosen & { routes: readonly Route[] }, { checkout, flow }: PayContext): Screen {
   const rows = step.routes.map((route, index) => {
     const row = el(
@@ -42,8 +40,10 @@ export function wayOf(route: Route): string {
   return copy.through(providerName(route.provider), toolsOf(route).join(", "));
 }
 
+/** What people call a routing provider; the page knows the names of all. */
 export function providerName(provider: string | null): string {
-  return PROVIDERS[provider ?? ""] ?? provider ?? "";
+  const names = JSON.parse(document.getElementById("checkout")?.dataset.providers ?? "{}") as Record<string, string>;
+  return names[provider ?? ""] ?? provider ?? "";
 }
 
 function shownTags(route: Route): string[] {

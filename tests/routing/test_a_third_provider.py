@@ -1,0 +1,87 @@
+"""A routing provider is one folder: its name, its settings and its client. No other file names it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.test import override_settings
+
+import payments.providers
+from config.environment.providers import providers
+from config.environment.wrong import Fault
+from payments.providers import registry
+
+DECLARED = """
+name = "Acme Bridge"
+api_url = "https://api.acme.example"
+
+[quote_limit]
+without_key = "5/minute"
+with_key = "9/minute"
+
+[[settings]]
+name = "TIER"
+default = "basic"
+pattern = "basic|gold"
+should_be = "basic or gold"
+"""
+CLIENT = """
+class Acme:
+    key = "acme"
+
+    def __init__(self, *values):
+        self.values = values
+
+
+def make(*values):
+    return Acme(*values)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    acme = tmp_path / "acme"
+    acme.mkdir()
+    (acme / "provider.toml").write_text(DECLARED)
+    (acme / "__init__.py").write_text(CLIENT)
+    monkeypatch.setattr(payments.providers, "__path__", [*payments.providers.__path__, str(tmp_path)])
+    registry.forget()
+    yield tmp_path
+    registry.forget()
+
+
+def test_its_folder_declares_its_name_settings_and_quotas(folder: Path) -> None:
+    [acme] = providers(folder)
+    assert (acme.key, acme.name) == ("acme", "Acme Bridge")
+    assert [*acme.settings] == ["ACME_API_URL", "ACME_API_KEY", "ACME_TIER"]
+    assert acme.settings["ACME_API_URL"].parse("") == "https://api.acme.example"
+    assert acme.settings["ACME_API_KEY"].is_secret
+    assert acme.settings["ACME_TIER"].parse("gold") == "gold"
+    fault = acme.settings["ACME_TIER"].parse("silver")
+    assert isinstance(fault, Fault)
+    assert "basic or gold" in str(fault)
+    assert (acme.quote_limit(""), acme.quote_limit("key")) == ("5/minute", "9/minute")
+
+
+def test_it_is_asked_in_its_turn_and_called_by_its_name(folder: Path) -> None:
+    with override_settings(
+        ROUTING_PROVIDERS=["acme", "lifi"],
+        ROUTING_PROVIDER_NAMES={**settings.ROUTING_PROVIDER_NAMES, "acme": "Acme Bridge"},
+        ROUTING_PROVIDER_SETTINGS={
+            **settings.ROUTING_PROVIDER_SETTINGS,
+            "acme": ("ACME_API_URL", "ACME_API_KEY", "ACME_TIER"),
+        },
+        ACME_API_URL="https://api.acme.example",
+        ACME_API_KEY="",
+        ACME_TIER="gold",
+    ):
+        first, second = registry.providers_in_order()
+        assert (first.key, second.key) == ("acme", "lifi")
+        assert first.values == ("https://api.acme.example", "", "gold")  # type: ignore[attr-defined]
+        assert registry.provider_name("acme") == "Acme Bridge"
+    assert registry.provider_name("gone") == "gone"
+
+
+def test_those_that_ship_are_lifi_and_relay() -> None:
+    assert {each.key: each.name for each in providers()} == {"lifi": "LI.FI", "relay": "Relay"}
