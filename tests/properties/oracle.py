@@ -239,12 +239,17 @@ class Oracle:
         payment = self._payment_of(intent)
         where = f"{intent} is {payment and (payment.status, payment.failure_code, payment.status_detail)}"
         assert payment is not None, where
-        if payment.retries >= LAST_RETRY:
+        if payment.retries >= LAST_RETRY or self._was_credited_before_it_vanished(payment):
             return
         is_late = is_after(sent, intent)
         is_known = payment.failure_code in ACCEPTABLE or payment.is_open or is_late
         assert is_known, where
         assert not is_verifiable(self.world.home, sent, intent), where
+
+    def _was_credited_before_it_vanished(self, payment: Row) -> bool:
+        """Whether another delivery was credited that a reorganisation undid: its event went out."""
+        rows = [row for row in self.credits.values() if row.payment_id == payment.pk]
+        return bool(rows) and not any(self.world.home.sent[row.transaction_hash].is_mined for row in rows)
 
     def _payment_of(self, intent: Intent) -> Row | None:
         hash_ = intent.sent.hash if intent.sent else ""
