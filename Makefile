@@ -1,5 +1,6 @@
-# make run    the whole product on this machine, with a demo shop to buy in
-# make test   set-up, checks and the whole test-suite
+# make run        the whole product on this machine, with a demo shop to buy in
+# make test       set-up, checks, unit tests and one payment on each kind of chain (five minutes)
+# make test-all   make test, then all other tests: real chains, processes and browsers (twenty minutes)
 #
 # Needed: Python 3.11 or newer, and make. Everything else comes from pinned packages.
 
@@ -8,7 +9,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test setup lint lock frontend fresh browser pictures properties bench bench-admin
+.PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin
 
 # The first interpreter that is new enough.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -16,6 +17,12 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 BIN := .venv/bin
 NPM := $(BIN)/python -m demo.services.node --loglevel=error
 INSTALLED := .venv/installed
+
+# One payment per chain family, and one in a browser: `make test` runs them beside the unit tests.
+HAPPY_PATHS := \
+	tests/integration/payments/verification/test_paying_in_full.py::test_a_token_transfer_with_the_reference_completes_the_request \
+	tests/integration/solana/test_paying.py::test_usdc_arrives_in_an_account_made_for_it_and_completes_the_request \
+	tests/browser/wallets/test_paying.py::test_a_refusal_leads_back_to_the_review_and_the_next_try_pays
 
 # Folders with an `npm run build`. What the first three make is committed.
 BUILDS := checkout/frontend demo/wallet demo/contracts clients/typescript
@@ -27,10 +34,11 @@ PRODUCTION := DEBUG=False ENVIRONMENT=production ALLOWED_HOSTS=pay.example.com \
 
 help:
 	@grep -E '^# make' Makefile | cut -c3-
+	@echo "make test-slow   what make test-all runs after make test"
 	@echo "make lint   ruff, mypy, migrations and deployment checks"
 	@echo "make bench  what it costs to verify 1,000 payments and to look at 1,000 tokens, how fast webhooks go out, and how soon the checkout is painted, beside floors"
 	@echo "make bench-admin  the admin's and the API's pages over 1,000,000 requests (a quarter of an hour, 20 GB of disk)"
-	@echo "make properties   20,000 random histories of customers, thieves and chains, against the model of tests/properties (SEQUENCES=20000)"
+	@echo "make properties   20,000 random histories of customers, thieves and chains, against the model of tests/integration/properties (SEQUENCES=20000)"
 	@echo "make lock   requirements*.txt from requirements*.in"
 	@echo "make pictures   docs/images of the checkout, from the tests that bring its states about"
 	@echo "make frontend   the checkout's script, the demo wallet, the test contracts and the TypeScript client from their sources"
@@ -40,9 +48,18 @@ run: $(INSTALLED)
 
 test: $(INSTALLED)
 	@$(MAKE) lint
+	@$(MAKE) browser
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/unit $(HAPPY_PATHS)
+
+test-all: $(INSTALLED)
+	@$(MAKE) test
+	@$(MAKE) test-slow
+
+# What `make test` leaves out.
+test-slow: $(INSTALLED)
 	@$(MAKE) fresh
 	@$(MAKE) browser
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile tests/integration tests/browser $(addprefix --deselect=,$(HAPPY_PATHS))
 
 setup: $(INSTALLED)
 
@@ -66,7 +83,7 @@ bench-admin: $(INSTALLED)
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.admin_pages
 
 properties: $(INSTALLED)
-	@$(BIN)/python -m tests.properties.run
+	@$(BIN)/python -m tests.integration.properties.run
 
 lock: $(INSTALLED)
 	for name in requirements requirements-dev; do \

@@ -179,7 +179,7 @@ def _shortcode() -> str:
     """Return that of a request to pay, of a merchant with colours of its own."""
     from chains.models import Chain, Token
     from merchants.models import Merchant
-    from tests.payments.world import make_request
+    from tests.support.payments.world import make_request
 
     chain = Chain.objects.create(
         id=1, name="Ethereum", chain_type="evm", rpc_urls=["http://127.0.0.1:9"], native_symbol="ETH"

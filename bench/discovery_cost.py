@@ -52,7 +52,7 @@ def main(count: int) -> None:
     from demo.services import anvil
     from tests.chain import LocalChain
     from tests.fault_proxy import refuse_creation
-    from tests.nodes.networks import nodes_before
+    from tests.support.nodes.networks import nodes_before
 
     running = anvil.start()
     try:

@@ -35,8 +35,8 @@ def main(count: int) -> None:
     from demo.services import anvil
     from merchants.models import Merchant
     from tests.chain import LocalChain
-    from tests.nodes.crowds import crowd
-    from tests.nodes.networks import nodes_before
+    from tests.support.nodes.crowds import crowd
+    from tests.support.nodes.networks import nodes_before
 
     call_command("migrate", verbosity=0)
     running = anvil.start()
@@ -68,7 +68,7 @@ def _measure(name: str, nodes: list[Any], chain: Any, count: int) -> None:
     from payments.models import Payment
     from payments.swaps import deliveries
     from payments.verification.engine import verify_due
-    from tests.nodes.networks import client_of
+    from tests.support.nodes.networks import client_of
 
     Payment.objects.filter(status__in=Payment.OPEN).update(next_check_at=timezone.now())
     client = client_of(nodes, chain.id, timezone.now)

@@ -17,12 +17,12 @@ from merchants.services import issue_key
 from payments.providers import registry
 from tests.browsing import browser, playwright
 from tests.chain import LocalChain
-from tests.nodes.kinds import KINDS, LEDGER_KINDS, Nodes, chain_with
-from tests.solana.ledger import LocalLedger
+from tests.support.nodes.kinds import KINDS, LEDGER_KINDS, Nodes, chain_with
+from tests.support.solana.ledger import LocalLedger
 
 if TYPE_CHECKING:
     from demo.aggregator.server import Aggregator
-    from tests.swaps.world import SwapWorld
+    from tests.support.swaps.world import SwapWorld
 
 _MOST_DEADLOCKS = 5
 
@@ -134,7 +134,7 @@ def swap_world(
     request: pytest.FixtureRequest,
 ) -> "SwapWorld":
     """All local chains in the catalogue with their routers pinned, and LI.FI's address the aggregator's."""
-    from tests.swaps import world
+    from tests.support.swaps import world
 
     settings.LIFI_API_URL = aggregator.url
     settings.ROUTING_PROVIDERS = ["lifi"]

@@ -38,7 +38,7 @@ class _Album:
     def turn_to(self, test: str) -> None:
         """Name pictures after this test from now on, such as `wallets/paying/rejected-1`."""
         file, _, name = test.partition("::")
-        parts = [part.removeprefix("test_") for part in Path(file).with_suffix("").parts[1:]]
+        parts = [part.removeprefix("test_") for part in Path(file).with_suffix("").parts[2:]]
         self._test = Path(*parts, _file_name(name.removeprefix("test_")))
         self._taken = 0
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.scheduler import LoadFileScheduling
 
-_IN_THE_WORLD = "tests/browser"
+_IN_THE_WORLD = "tests/browser/local_world"
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadFileScheduling":

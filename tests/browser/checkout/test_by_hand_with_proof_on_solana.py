@@ -1,0 +1,81 @@
+"""Proving a Solana address first, then sending from it by hand, where the request has no reference to scan."""
+
+import base64
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from solders.keypair import Keypair
+from solders.signature import Signature
+
+from chains.models import Token
+from payments.models import PayerProof, Payment, PaymentRequest
+from tests.support.checkout.bare import Bare
+from tests.support.payments.world import Clock, look_until_decided
+from tests.support.solana.ledger import USDC_UNIT, LocalLedger
+
+FORMS: dict[str, Callable[[Signature], str]] = {
+    "base58": str,
+    "base64": lambda signed: base64.b64encode(bytes(signed)).decode(),
+    "hex": lambda signed: bytes(signed).hex(),
+}
+
+
+@pytest.fixture
+def browser(checkout: Callable[..., dict[str, Any]], solana_usdc: Token, local_ledger: LocalLedger) -> Bare:
+    """On a request without references, of a recipient whose account for the token is there."""
+    recipient = str(local_ledger.new_wallet(usdc=USDC_UNIT).pubkey())
+    of_solana = {"token_id": solana_usdc.id, "chain_id": solana_usdc.chain_id, "recipient_address": recipient}
+    return Bare(checkout(amount="3", references=False, **of_solana))
+
+
+def prove(browser: Bare, key: Keypair, form: Callable[[Signature], str] = str) -> Any:
+    page, text = browser.text_for(str(key.pubkey()))
+    return browser.send(page, signature=form(key.sign_message(text.encode())))
+
+
+def test_a_plain_transfer_from_the_proved_address_is_credited_at_once(
+    browser: Bare, local_ledger: LocalLedger
+) -> None:
+    answer = prove(browser, local_ledger.key)
+    assert f'id="sender">{local_ledger.payer}<' in browser.open(answer["Location"]).content.decode()
+    recipient = PaymentRequest.objects.get().recipient_address
+    sent = local_ledger.send(local_ledger.token_move(recipient, 3 * USDC_UNIT))
+    payment = browser.paste(local_ledger.finalize(sent))
+    assert look_until_decided(payment, Clock()).status == Payment.Status.COMPLETED
+    assert (payment.bound_by, payment.from_address) == ("payer", local_ledger.payer)
+    assert PaymentRequest.objects.get().status == PaymentRequest.Status.COMPLETED
+
+
+def test_what_another_address_sends_is_not_credited(browser: Bare, local_ledger: LocalLedger) -> None:
+    prove(browser, local_ledger.new_wallet(usdc=3 * USDC_UNIT))
+    sent = local_ledger.send(
+        local_ledger.token_move(PaymentRequest.objects.get().recipient_address, 3 * USDC_UNIT)
+    )
+    payment = browser.paste(local_ledger.finalize(sent))
+    assert look_until_decided(payment, Clock()).failure_code == "transaction_not_bound"
+    assert PaymentRequest.objects.get().amount_paid == 0
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+def test_a_signature_is_taken_in_each_form_that_wallets_and_tools_give(
+    browser: Bare, local_ledger: LocalLedger, form: Callable[[Signature], str]
+) -> None:
+    assert prove(browser, local_ledger.key, form).status_code == 303
+    assert PayerProof.objects.get().address == local_ledger.payer
+
+
+def test_another_keys_signature_is_refused(browser: Bare, local_ledger: LocalLedger) -> None:
+    page, text = browser.text_for(local_ledger.payer)
+    answer = browser.send(page, signature=str(Keypair().sign_message(text.encode())))
+    assert answer.status_code == 400
+    assert not PayerProof.objects.exists()
+
+
+def test_a_request_with_a_code_to_scan_asks_for_no_proof(
+    checkout: Callable[..., dict[str, Any]], solana_usdc: Token, local_ledger: LocalLedger
+) -> None:
+    of_solana = {"token_id": solana_usdc.id, "chain_id": solana_usdc.chain_id}
+    browser = Bare(checkout(recipient_address=str(Keypair().pubkey()), **of_solana))
+    assert 'name="wallet_address"' not in browser.open(browser.start).content.decode()
+    assert browser.ask(local_ledger.payer)["Location"] == browser.start

@@ -1,0 +1,141 @@
+"""What is said between the two pages: to whom, what, and that nobody else is believed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Frame, Page, expect
+
+from tests.processes import eventually
+from tests.support.embedding.shop import Shop, open_shop
+
+Create = Callable[..., dict[str, Any]]
+COMPLETED = {
+    "quittance": 1,
+    "type": "status",
+    "payment_request_id": "x",
+    "status": "completed",
+    "is_busy": False,
+}
+# Frames the checkout without our script, greets it, and keeps all that it says.
+BY_HAND = """<!doctype html><title>By hand</title><link rel="icon" href="data:,">
+<iframe src="{payment_url}" onload="this.contentWindow.postMessage(hello, '*')"></iframe>
+<script>
+  window.heard = [];
+  window.hello = {{ quittance: 1, type: "hello", closable: true }};
+  addEventListener("message", (event) => heard.push([event.origin, event.data]));
+</script>"""
+
+
+def checkout_in(page: Page) -> Frame:
+    """Return the checkout's frame once it is shown."""
+    expect(page.frame_locator("iframe").first.locator("#amount")).to_have_text("10.50")
+    return next(frame for frame in page.frames if "/pay/" in frame.url)
+
+
+@pytest.fixture
+def request_(create: Create) -> dict[str, Any]:
+    return create(
+        external_id="order-77", metadata={"customer": "Zoë"}, redirect_url="https://shop.example/ok"
+    )
+
+
+def test_the_checkout_says_the_id_and_the_status_and_no_more(
+    page: Page, shop: Shop, service: str, request_: dict[str, Any]
+) -> None:
+    page.goto(shop.put("/", BY_HAND.format(payment_url=request_["payment_url"])))
+    checkout_in(page)
+    eventually(lambda: len(page.evaluate("heard")) >= 2, "the checkout answered", 10)
+    heard = page.evaluate("heard")
+    assert {origin for origin, _ in heard} == {service}
+    by_type = {data["type"]: data for _, data in heard}
+    assert by_type.keys() == {"status", "height"}
+    assert by_type["status"] == {**COMPLETED, "payment_request_id": request_["id"], "status": "active"}
+    assert by_type["height"].keys() == {"quittance", "type", "height"}
+
+
+def test_who_does_not_greet_hears_nothing(page: Page, shop: Shop, request_: dict[str, Any]) -> None:
+    silent = BY_HAND.replace("""onload="this.contentWindow.postMessage(hello, '*')\"""", "")
+    page.goto(shop.put("/", silent.format(payment_url=request_["payment_url"])))
+    frame = checkout_in(page)
+    frame.get_by_text("Technical details").click()
+    page.keyboard.press("Escape")
+    # A greeting now shows that all the time before the way was free.
+    page.evaluate("frames[0].postMessage({ ...hello, quittance: 2 }, '*')")
+    page.evaluate("frames[0].postMessage({ ...hello, type: 'goodbye' }, '*')")
+    page.evaluate("frames[0].postMessage('hello', '*')")
+    page.evaluate("frames[0].postMessage(null, '*')")
+    page.evaluate("performance.mark('greeting'), frames[0].postMessage(hello, '*')")
+    eventually(lambda: page.evaluate("heard"), "the checkout answered", 10)
+    assert page.evaluate("heard[0][1].type") == "status"
+    assert "close" not in {data["type"] for _, data in page.evaluate("heard")}
+
+
+def test_a_window_that_is_not_around_it_is_not_answered(
+    page: Page, shop: Shop, request_: dict[str, Any]
+) -> None:
+    shop.put(
+        "/beside", "<script>addEventListener('message', (event) => (window.heard = event.data))</script>"
+    )
+    both = (
+        '<iframe name="checkout" src="{payment_url}"></iframe><iframe name="beside" src="/beside"></iframe>'
+    )
+    page.goto(shop.put("/", both.format(payment_url=request_["payment_url"])))
+    checkout_in(page)
+    beside = page.frame("beside")
+    assert beside is not None
+    beside.evaluate("parent.frames[0].postMessage({ quittance: 1, type: 'hello', closable: true }, '*')")
+    # The window around it is answered, after all that came before.
+    page.evaluate("addEventListener('message', (event) => (window.heard = event.data))")
+    page.evaluate("frames[0].postMessage({ quittance: 1, type: 'hello', closable: true }, '*')")
+    eventually(lambda: page.evaluate("window.heard !== undefined"), "the checkout answered", 10)
+    assert beside.evaluate("window.heard === undefined")
+
+
+def test_the_shop_believes_no_other_window(page: Page, shop: Shop, request_: dict[str, Any]) -> None:
+    page.goto(shop.sell(request_["payment_url"]))
+    page.evaluate("Quittance.mount('#here', options)")
+    checkout_in(page)
+    eventually(lambda: len(page.evaluate("told")) == 1, "the shop was told", 60)
+    # From the shop's own window, which any script of the page can do:
+    page.evaluate("(forged) => postMessage(forged, '*')", COMPLETED)
+    # From another site's window:
+    with open_shop() as stranger:
+        forging = f"<script>opener.postMessage({str(COMPLETED).replace('False', 'false')}, '*')</script><h1>Done</h1>"
+        with page.expect_popup() as popup:
+            page.evaluate("(url) => void open(url)", stranger.put("/", forging))
+        expect(popup.value.get_by_role("heading", name="Done")).to_be_visible()
+    page.evaluate("new Promise((done) => setTimeout(done, 50))")
+    assert [name for name, _ in page.evaluate("told")] == ["status"]
+
+
+def test_the_shop_hears_what_a_message_of_the_checkout_is_not(
+    page: Page, shop: Shop, request_: dict[str, Any]
+) -> None:
+    page.goto(shop.sell(request_["payment_url"]))
+    page.evaluate("Quittance.mount('#here', options)")
+    frame = checkout_in(page)
+    eventually(lambda: len(page.evaluate("told")) == 1, "the shop was told", 60)
+    for odd in (None, 1, "status", {}, {"type": "status"}, {"quittance": 1}, {**COMPLETED, "quittance": "1"}):
+        frame.evaluate("([odd, origin]) => parent.postMessage(odd, origin)", [odd, shop.origin])
+    frame.evaluate("([news, origin]) => parent.postMessage(news, origin)", [COMPLETED, shop.origin])
+    eventually(lambda: len(page.evaluate("told")) == 3, "the shop was told", 10)
+    assert [name for name, _ in page.evaluate("told")] == ["status", "status", "completed"]
+
+
+def test_what_a_shops_function_throws_stops_nothing(
+    page: Page, shop: Shop, request_: dict[str, Any], troubles: list[str]
+) -> None:
+    page.goto(shop.sell(request_["payment_url"]))
+    page.evaluate("void (options.onStatus = () => { throw new Error('the shop is broken') })")
+    page.evaluate("Quittance.mount('#here', options)")
+    frame = checkout_in(page)
+    expect(page.locator("iframe")).to_be_visible()
+    # A call of the page lets its events arrive here.
+    eventually(
+        lambda: page.evaluate("true") and any("the shop is broken" in trouble for trouble in troubles),
+        "the shop's function was called and threw",
+        60,
+    )
+    frame.evaluate("([news, origin]) => parent.postMessage(news, origin)", [COMPLETED, shop.origin])
+    eventually(lambda: len(page.evaluate("told")) == 1, "the shop was told", 60)

@@ -1,0 +1,103 @@
+"""What the browser tests share: a request made by the API, and the way through the page up to the wallet."""
+
+import re
+from typing import Any
+
+import requests
+from playwright.sync_api import Locator, Page
+
+from tests.browser.local_world.conftest import World
+
+COMPARE = "Compare two ways to pay"
+
+
+def chain_of(world: World, family: str) -> dict[str, Any] | None:
+    """Return the world's chain of this family from its public catalogue, or None."""
+    chains = requests.get(f"{world.api}/api/public/chains", timeout=10).json()
+    return next((chain for chain in chains if chain["chain_type"] == family), None)
+
+
+def create_request(
+    world: World, chain: dict[str, Any], recipient: str, *, symbol: str = "USDC", **different: Any
+) -> dict[str, Any]:
+    """Return a new payment request on `chain`, over 10.50 unless told otherwise."""
+    tokens = requests.get(f"{world.api}/api/public/chains/{chain['id']}/tokens", timeout=10).json()
+    token = next(token for token in tokens if token["symbol"] == symbol)
+    body = {
+        "amount": "10.50",
+        "token_id": token["id"],
+        "chain_id": chain["id"],
+        "recipient_address": recipient,
+    }
+    answer = requests.post(
+        f"{world.api}/api/payment-requests",
+        json={**body, **different},
+        headers={"X-API-Key": world.key},
+        timeout=10,
+    )
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json())
+
+
+def read_request(world: World, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the request as the merchant reads it now."""
+    url = f"{world.api}/api/payment-requests/{request['id']}"
+    return dict(requests.get(url, headers={"X-API-Key": world.key}, timeout=10).json())
+
+
+def connect_demo_wallet(page: Page, request: dict[str, Any]) -> Locator:
+    """Open the request's page and connect the demo wallet, up to the review; return the page's panel."""
+    page.goto(request["payment_url"])
+    panel = page.locator("#panel")
+    panel.get_by_role("button", name="Demo Wallet").click()
+    page.get_by_test_id("demo-wallet-confirm").click()
+    return panel
+
+
+def chain_named(world: World, name: str) -> dict[str, Any]:
+    """Return the chain of this name from the world's public catalogue."""
+    chains = requests.get(f"{world.api}/api/public/chains", timeout=10).json()
+    return dict(next(chain for chain in chains if chain["name"] == name))
+
+
+def token_row(panel: Locator, symbol: str, chain: str) -> Locator:
+    """Return the token's row in the list of what the wallet can pay with."""
+    rows = panel.locator(".token")
+    return rows.filter(has_text=re.compile(rf"{symbol}.*on {chain}", re.DOTALL)).filter(
+        has=panel.page.get_by_text(symbol, exact=True)
+    )
+
+
+def choose_token(panel: Locator, symbol: str, chain: str) -> None:
+    """Go from the review of the direct payment to the list of tokens, and take one of them."""
+    panel.get_by_role("button", name="Pay with another token").click()
+    token_row(panel, symbol, chain).click()
+
+
+def choose_route(panel: Locator, tag: str = "Fastest") -> None:
+    """Compare the two routes and take one of them, up to its review."""
+    panel.get_by_role("button", name=COMPARE).click()
+    panel.get_by_role("button", name=tag).click()
+
+
+def turn_switches(world: World, **positions: Any) -> None:
+    """Have the world's aggregator do this from now on; without positions what it should."""
+    url = world.aggregator.removesuffix("/v1") + "/switches"
+    requests.delete(url, timeout=10).raise_for_status()
+    if positions:
+        requests.post(url, json=positions, timeout=10).raise_for_status()
+
+
+def build_transaction(world: World, request: dict[str, Any], wallet: str) -> dict[str, Any]:
+    """Return what the service builds for paying the request from `wallet`."""
+    public = f"{world.api}/api/public"
+    asked = {
+        "wallet_address": wallet,
+        "chain_id": request["chain_id"],
+        "token_id": request["token"]["id"],
+    }
+    routes = requests.post(f"{public}/payment-requests/{request['id']}/routes", json=asked, timeout=10).json()
+    body = {"route_id": routes["routes"][0]["id"]}
+    answer = requests.post(f"{public}/build-transaction", json=body, timeout=10)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())

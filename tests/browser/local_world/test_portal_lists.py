@@ -1,0 +1,101 @@
+"""The portal on a phone: lists of two lines a row, and ids, hashes and addresses that are copied by a button."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest
+from tests.browser.local_world.test_portal_payments import fits, payment, portal
+from tests.support.portal.payment_rows import HASH, RECIPIENT
+
+__all__ = ["payment", "portal"]
+
+PHONE = {"width": 390, "height": 844}
+LISTS = {
+    "payments/paymentrequest": 44,
+    "payments/payment": 1,
+    "webhooks/event": 1,
+    "webhooks/endpoint": 1,
+    "webhooks/delivery": 1,
+}
+TALLEST_ROW = 72
+
+
+@pytest.fixture
+def many(payment: Payment, merchant: Merchant) -> None:
+    """44 requests in all."""
+    first = payment.request
+    kept = {
+        field.attname: getattr(first, field.attname)
+        for field in PaymentRequest._meta.concrete_fields
+        if field.name not in ("id", "shortcode", "external_id", "reference")
+    }
+    PaymentRequest.objects.bulk_create(
+        PaymentRequest(
+            **kept,
+            shortcode=f"code{number:04}",
+            external_id=f"order-{number}",
+            reference=number.to_bytes(len(bytes(first.reference)), "big"),
+        )
+        for number in range(1, 44)
+    )
+
+
+def test_each_row_of_a_list_is_two_lines_on_a_phone(
+    many: None, portal: str, page: Page, troubles: list[str], tmp_path: Path
+) -> None:
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    for model, number in LISTS.items():
+        page.goto(f"{portal}{model}/")
+        rows = page.locator("#result_list tr.data-row")
+        expect(rows).to_have_count(number)
+        heights = rows.evaluate_all("rows => rows.map(row => row.getBoundingClientRect().height)")
+        page.screenshot(path=tmp_path / f"{model.replace('/', '-')}.png")
+        assert max(heights) <= TALLEST_ROW, model
+        assert fits(page), model
+    page.goto(f"{portal}payments/paymentrequest/")
+    page.locator("#result_list tr.data-row").nth(5).click(position={"x": 5, "y": 5})
+    page.wait_for_url("**/change/**")
+    assert not troubles
+
+
+def test_the_title_of_a_page_is_readable_on_a_phone(
+    payment: Payment, portal: str, page: Page, troubles: list[str]
+) -> None:
+    """The last part of the path is shown alone: the menu and the arrow beside it lead to the others."""
+    order = payment.request
+    titles = {
+        "payments/paymentrequest/": ("Payment requests", "Payment requests | Quittance"),
+        f"payments/paymentrequest/{order.pk}/change/": (order.shortcode, f"{order.shortcode} | "),
+        "payments/payment/": ("Payments", "Payments | Quittance"),
+    }
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    for path, (shown, title) in titles.items():
+        page.goto(f"{portal}{path}")
+        part = page.locator("h1").get_by_text(shown, exact=True).locator("visible=true")
+        expect(part).to_have_count(1)
+        assert part.evaluate("part => part.scrollWidth <= part.clientWidth"), f"{shown} is cut"
+        assert page.locator("h1 > *").locator("visible=true").count() == 1, path
+        assert page.title().startswith(title)
+        assert fits(page), path
+    assert not troubles
+
+
+def test_ids_hashes_and_addresses_are_copied_by_a_button(
+    payment: Payment, portal: str, page: Page, troubles: list[str], tmp_path: Path
+) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.goto(f"{portal}payments/payment/?q={HASH}")
+    page.locator("#result_list tbody th a").click()
+    for text in (payment.pk, str(payment.request_id), HASH, RECIPIENT):
+        button = page.locator(f'button[data-copy-text="{text}"]')
+        button.click()
+        expect(button.locator("+ [role=status]")).to_have_text("Copied")
+        assert page.evaluate("navigator.clipboard.readText()") == text
+    page.screenshot(path=tmp_path / "payment.png", full_page=True)
+    assert fits(page)
+    assert page.get_by_text("Lease until").count() == 0
+    assert not troubles

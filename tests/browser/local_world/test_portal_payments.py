@@ -1,0 +1,117 @@
+"""A day of support in a browser: a payment found by its hash, accepted, its story read, a delivery sent again."""
+
+import csv
+import io
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+from playwright.sync_api import Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest
+from payments.requests.events import announce_failed
+from payments.requests.lifecycle import NewRequest, create_request
+from tests.support.portal.payment_rows import HASH, RECIPIENT, fail
+from webhooks.endpoints.configuration import Change, configure
+from webhooks.models import Delivery
+
+# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+
+@pytest.fixture
+def payment(merchant: Merchant) -> Payment:
+    """A payment of 10.50 USDC that nothing ties to its request, and a delivery that tells of it."""
+    chain = Chain.objects.create(
+        id=8453, name="Base", chain_type="evm", native_symbol="ETH", explorer_url="https://basescan.example"
+    )
+    token = Token.objects.create(
+        chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address="0x" + "1" * 40
+    )
+    configure(merchant, Change(url="https://shop.example/hook"))
+    order = NewRequest(token, 10_500_000, RECIPIENT, timedelta(hours=1), external_id="=1+1 and more")
+    unbound = fail(create_request(merchant, order, actor="test"), code="transaction_not_bound")
+    Payment.objects.update(amount=10_500_000, token=token)
+    with transaction.atomic():
+        announce_failed(unbound.request, unbound)
+    return unbound
+
+
+@pytest.fixture
+def portal(live_server: LiveServer, page: Page, settings: Any) -> str:
+    """The address of the portal, in which an operator is signed in."""
+    files = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": files}}
+    client = Client()
+    client.force_login(User.objects.create_superuser("olga"))
+    session = client.cookies["sessionid"].value
+    page.context.add_cookies([{"name": "sessionid", "value": session, "url": f"{live_server.url}/admin"}])
+    return f"{live_server.url}/admin/"
+
+
+def fits(page: Page) -> bool:
+    """Return whether nothing sticks out at the right."""
+    return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+def test_from_a_customers_hash_to_an_accepted_payment(
+    payment: Payment, portal: str, page: Page, troubles: list[str], tmp_path: Path
+) -> None:
+    page.goto(f"{portal}payments/payment/")
+    page.locator("#searchbar").fill(HASH.upper())
+    page.locator("#searchbar").press("Enter")
+    page.wait_for_url("**q=0X**")
+    page.locator(f'a[href^="/admin/payments/payment/"][href*="{payment.pk[-12:]}"]').first.click()
+
+    expect(page.get_by_text("If the customer sent it, you can accept it.")).to_be_visible()
+    assert fits(page)
+    page.goto(page.url.split("?")[0].replace("/change/", "/accept/"))
+    page.get_by_label("Reason").fill("She rang us and named the transaction.")
+    page.get_by_role("button", name="Accept as payment").dblclick()
+
+    expect(page.get_by_role("heading", name="Timeline")).to_be_visible()
+    expect(page.get_by_text("olga (staff) · accepted: She rang us and named the transaction.")).to_have_count(
+        1
+    )
+    assert fits(page)
+    accepted = Payment.objects.get()
+    assert (accepted.status, accepted.accepted_by) == ("pending", "admin olga")
+
+    page.goto(f"{portal}payments/paymentrequest/")
+    assert fits(page)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Export CSV").click()
+    saved = tmp_path / "requests.csv"
+    download.value.save_as(saved)
+    (row,) = csv.DictReader(io.StringIO(saved.read_text(encoding="utf-8-sig")))
+    assert (row["amount"], row["external_id"]) == ("10.500000", "'=1+1 and more")
+    assert PaymentRequest.objects.get().status == "active"
+    assert troubles == []
+
+
+def test_a_chosen_delivery_is_sent_again_from_the_list(
+    payment: Payment, portal: str, page: Page, troubles: list[str]
+) -> None:
+    Delivery.objects.update(status="failed", due_at=None, finished_at=payment.created_at)
+    page.goto(f"{portal}webhooks/delivery/")
+    assert fits(page)
+    page.locator("input.action-select").first.check()
+    page.locator("select[name=action]").select_option("resend_selected")
+    page.locator("#changelist-actions-wrapper [type=submit]").first.click()
+    expect(page.get_by_role("heading", name="Send 1 delivery again")).to_be_visible()
+    page.get_by_role("button", name="Send again").click()
+    expect(page.get_by_text("1 delivery is being sent.")).to_be_visible()
+    assert Delivery.objects.get().redelivered_by == "admin olga"
+    page.goto(f"{portal}webhooks/delivery/?q={payment.pk}")
+    page.get_by_role("link", name="payment.failed").click()
+    expect(page.get_by_text("by admin olga")).to_be_visible()
+    assert fits(page)
+    assert troubles == []

@@ -1,0 +1,83 @@
+"""A newcomer buys in the demo shop: checkout, demo wallet, real chain, signed webhook, order paid."""
+
+import re
+from typing import Any
+
+import requests
+from playwright.sync_api import Page, expect
+
+from tests.browser.local_world.conftest import World
+from tests.pictures import picture
+
+
+def test_from_the_shop_to_the_paid_order(world: World, page: Page, troubles: list[str]) -> None:
+    page.goto(world.shop)
+    page.get_by_role("button", name="Pay with crypto: Night Ferry beans").click()
+
+    page.wait_for_url("**/pay/**")
+    panel = page.locator("#panel")
+    expect(page.locator("#amount")).to_have_text("12.50")
+    expect(panel.get_by_role("button", name="Demo Wallet")).to_be_visible()
+    picture(page, "wallets")
+    panel.get_by_role("button", name="Demo Wallet").click()
+    picture(page, "connecting, behind the demo wallet")
+    page.get_by_test_id("demo-wallet-confirm").click()
+    expect(panel.get_by_role("button", name="Pay 12.50 USDC")).to_be_visible()
+    picture(page, "review")
+    panel.get_by_role("button", name="Pay 12.50 USDC").click()
+
+    wallet = page.get_by_test_id("demo-wallet-window")
+    expect(wallet.get_by_test_id("demo-wallet-amount")).to_contain_text("12.50")
+    recipient = (page.locator("#recipient").text_content() or "").strip()
+    expect(wallet.get_by_test_id("demo-wallet-recipient")).to_contain_text(recipient)
+    picture(page, "confirming, behind the demo wallet")
+    page.get_by_test_id("demo-wallet-confirm").click()
+
+    expect(panel.get_by_role("heading", name="Payment complete")).to_be_visible(timeout=60_000)
+    page.wait_for_url(re.compile(re.escape(world.shop) + "/orders/"))
+    order = page.get_by_test_id("order")
+    expect(order).to_have_attribute("data-status", "paid", timeout=30_000)
+    picture(page, "shop, paid")
+
+    number = page.url.split("/orders/")[1].split("?")[0]
+    assert "status=completed" in page.url
+    assert requests.get(f"{world.shop}/orders/{number}/status", timeout=10).json()["status"] == "paid"
+    request = _requested_for(world, number)
+    assert request["status"] == "completed"
+    assert (
+        request["amount_paid"]
+        == request["amount"]
+        == {"raw": "12500000", "formatted": "12.500000", "decimals": 6}
+    )
+    assert request["recipient_address"] == recipient
+    (payment,) = request["payments"]
+    assert (payment["status"], payment["bound_by"]) == ("completed", "reference")
+    assert not [trouble for trouble in troubles if "favicon" not in trouble], troubles
+
+
+def test_a_rejected_signature_leads_back_to_the_review(world: World, page: Page) -> None:
+    page.goto(world.shop)
+    page.get_by_role("button", name="Pay with crypto: Filter papers").click()
+    page.wait_for_url("**/pay/**")
+    panel = page.locator("#panel")
+    panel.get_by_role("button", name="Demo Wallet").click()
+    page.get_by_test_id("demo-wallet-confirm").click()
+    pay = panel.get_by_role("button", name="Pay 4.20 USDC")
+    pay.click()
+    page.get_by_test_id("demo-wallet-reject").click()
+    expect(pay).to_be_visible()
+    expect(panel.get_by_test_id("notice")).to_be_visible()
+
+
+def _requested_for(world: World, order: str) -> dict[str, Any]:
+    """Return the one payment request for this order, with its payments, as the API answers the shop's key."""
+
+    def get(path: str) -> Any:
+        answer = requests.get(
+            f"{world.api}/api/payment-requests{path}", headers={"X-API-Key": world.key}, timeout=10
+        )
+        assert answer.ok, answer.text
+        return answer.json()
+
+    (listed,) = get(f"?external_id={order}")["data"]
+    return dict(get(f"/{listed['id']}"))

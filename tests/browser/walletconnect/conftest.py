@@ -1,0 +1,116 @@
+"""The checkout with WalletConnect on: a relay on this machine, and a phone with the library's own wallet side."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page
+
+from tests.browser.wallets.conftest import add_wallet, create, panel, service, troubles
+from tests.browsing import DESKTOP
+from tests.chain import LocalChain
+from tests.support.walletconnect.phone import Phone, Told, evm
+from tests.support.walletconnect.relay import Relay, running
+
+__all__ = ["add_wallet", "create", "panel", "service", "troubles"]
+
+# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+PROJECT = "0123456789abcdef0123456789abcdef"
+NAME = "WalletConnect"
+
+Connect = Callable[..., str]
+
+
+@pytest.fixture
+def page(
+    request: pytest.FixtureRequest,
+    browser: Browser,
+    service: str,  # it has to outlive the page, which keeps asking it
+    troubles: list[str],
+    local_chain: LocalChain,
+) -> Iterator[Page]:
+    """A fresh page at desktop width, unless a test names another device; a wallet in it sends by the local node."""
+    context = browser.new_context(**{"viewport": DESKTOP, **getattr(request, "param", {})})
+    context.set_default_timeout(30_000)
+    context.expose_function("sendByNode", lambda sent: local_chain.rpc("eth_sendTransaction", sent))
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
+    opened.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    yield opened
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def running_relay() -> Iterator[Relay]:
+    """The relay; ask for `relay` instead."""
+    with running() as relay:
+        yield relay
+
+
+@pytest.fixture(scope="session")
+def running_phone(running_relay: Relay) -> Iterator[Phone]:
+    """The phone; ask for `phone` instead."""
+    started = Phone(PROJECT, running_relay.url)
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def relay(running_relay: Relay, settings: Any) -> Relay:
+    """A relay that the service offers, and that nobody has called yet."""
+    settings.WALLETCONNECT_PROJECT_ID = PROJECT
+    settings.WALLETCONNECT_RELAY_URL = running_relay.url
+    running_relay.connections.clear()
+    running_relay.calls.clear()
+    running_relay.is_silent = False
+    return running_relay
+
+
+@pytest.fixture
+def phone(running_phone: Phone, relay: Relay) -> Phone:  # the service has to offer it
+    """A phone with a wallet that has heard of nothing yet."""
+    running_phone.forget()
+    return running_phone
+
+
+@pytest.fixture
+def account(local_chain: LocalChain) -> str:
+    """The account that pays, as WalletConnect writes it."""
+    return f"eip155:{local_chain.chain_id}:{local_chain.payer}"
+
+
+@pytest.fixture
+def connect(page: Page, panel: Locator, phone: Phone, account: str) -> Connect:
+    """Open the page of a request and connect the phone to it; returns the session's topic."""
+
+    def connect(request: dict[str, Any], **namespaces: Any) -> str:
+        page.goto(request["payment_url"])
+        proposal = phone.scan(pairing_uri(panel))
+        return phone.approve(proposal, **(namespaces or {"eip155": evm(account)}))
+
+    return connect
+
+
+def pairing_uri(panel: Locator) -> str:
+    """Choose WalletConnect; return what its code says: it is what a phone scans."""
+    panel.get_by_role("button", name=NAME).click()
+    return code(panel)
+
+
+def code(panel: Locator) -> str:
+    """Return what the code says, once there is one."""
+    shown = panel.locator("#pairing-uri")
+    shown.wait_for(state="attached")
+    return str(shown.get_attribute("data-value"))
+
+
+def send(page: Page, phone: Phone, asked: Told, chain: LocalChain) -> str:
+    """Have the phone do what it was asked, and wait until the service has the transaction's hash, which is returned."""
+    sent = chain.send(asked["request"]["params"][0])
+    with page.expect_response("**/payments") as told:
+        phone.answer(asked, sent)
+    assert told.value.status == 201
+    return sent

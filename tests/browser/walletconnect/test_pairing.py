@@ -1,0 +1,136 @@
+"""The code that a wallet scans: what it says, how it ends, and what can be done when nothing happens."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.walletconnect.conftest import NAME, Connect, code, pairing_uri
+from tests.browser.wallets.conftest import TOUCHED, Create
+from tests.chain import LocalChain
+from tests.pictures import picture
+from tests.support.accessibility.page_rules import assert_accessible, assert_fits
+from tests.support.walletconnect.phone import Phone, evm
+from tests.support.walletconnect.relay import Relay
+
+FIVE_MINUTES = 300_000
+
+
+def test_the_screen_with_the_code_keeps_to_the_rules(
+    page: Page, panel: Locator, create: Create, relay: Relay
+) -> None:
+    page.goto(create()["payment_url"])
+    uri = pairing_uri(panel)
+    assert uri.startswith("wc:")
+    code = panel.get_by_role("img", name="QR code that connects a wallet to this page")
+    expect(code).to_be_visible()
+    expect(panel.get_by_role("heading", name="Scan with your phone’s wallet")).to_be_focused()
+    expect(panel.get_by_role("button", name="Copy the code")).to_be_visible()
+    # A desktop has no app that would open it.
+    expect(panel.get_by_role("link", name="Open a wallet")).to_be_hidden()
+    assert_accessible(page)
+
+
+@pytest.mark.parametrize("page", [TOUCHED], indirect=True, ids=["phone"])
+def test_on_a_phone_the_code_is_a_link_that_a_wallet_opens(
+    page: Page, panel: Locator, create: Create, relay: Relay
+) -> None:
+    page.goto(create()["payment_url"])
+    expect(panel.get_by_role("button", name=NAME)).to_be_visible()
+    # The links to wallets' own browsers stay, as where there is none.
+    expect(page.locator("#checkout")).to_have_attribute("data-wallets", "none")
+    uri = pairing_uri(panel)
+    link = panel.get_by_role("link", name="Open a wallet on this device")
+    expect(link).to_be_visible()
+    expect(link).to_have_attribute("href", uri)
+    picture(page, "WalletConnect on a phone")
+
+
+def test_in_arabic_and_in_colours_of_the_customers_own_the_code_stays_one_to_scan(
+    page: Page, panel: Locator, create: Create, relay: Relay
+) -> None:
+    page.emulate_media(forced_colors="active", color_scheme="dark")
+    page.goto(f"{create()['payment_url']}?lang=ar")
+    pairing_uri(panel)
+    shown = panel.locator(".pairing__code")
+    assert shown.evaluate("box => getComputedStyle(box).backgroundColor") == "rgb(255, 255, 255)"
+    assert_fits(page)
+    picture(page, "WalletConnect in Arabic")
+
+
+def test_a_declined_connection_is_told_as_any_other_wallets(
+    page: Page, panel: Locator, create: Create, phone: Phone, account: str
+) -> None:
+    page.goto(create()["payment_url"])
+    phone.reject(phone.scan(pairing_uri(panel)))
+    expect(panel.get_by_test_id("notice")).to_contain_text("You declined the connection")
+    phone.approve(phone.scan(pairing_uri(panel)), eip155=evm(account))
+    expect(panel.get_by_role("button", name="Pay 10.50 USDC")).to_be_visible()
+
+
+def test_a_code_runs_out_and_a_new_one_connects(
+    page: Page, panel: Locator, create: Create, phone: Phone, account: str
+) -> None:
+    page.clock.install()
+    page.goto(create()["payment_url"])
+    panel.get_by_role("button", name=NAME).click()
+    first = code(panel)
+    page.clock.fast_forward(FIVE_MINUTES)
+    expect(panel).to_contain_text("This code has run out")
+    assert_accessible(page)
+    panel.get_by_role("button", name="New code").click()
+    second = code(panel)
+    assert second != first
+    phone.approve(phone.scan(second), eip155=evm(account))
+    expect(panel.get_by_role("button", name="Pay 10.50 USDC")).to_be_visible()
+
+
+def test_a_relay_that_does_not_answer_is_told_and_tried_again(
+    page: Page, panel: Locator, create: Create, relay: Relay
+) -> None:
+    page.clock.install()
+    relay.is_silent = True
+    page.goto(create()["payment_url"])
+    panel.get_by_role("button", name=NAME).click()
+    expect(panel).to_contain_text("Making a code")
+    page.clock.fast_forward(21_000)
+    expect(panel).to_contain_text("WalletConnect can’t be reached")
+    picture(page, "WalletConnect that can't be reached")
+    relay.is_silent = False
+    panel.get_by_role("button", name="Try again").click()
+    assert code(panel).startswith("wc:")
+
+
+def test_who_went_back_is_not_connected_by_a_wallet_that_comes_late(
+    page: Page, panel: Locator, create: Create, phone: Phone, account: str
+) -> None:
+    page.goto(create()["payment_url"])
+    proposal = phone.scan(pairing_uri(panel))
+    panel.get_by_role("button", name="Back").click()
+    expect(panel.get_by_role("button", name=NAME)).to_be_visible()
+    # Whoever chooses it again has a code of its own, which the late wallet has not scanned.
+    pairing_uri(panel)
+    topic = phone.approve(proposal, eip155=evm(account))
+    assert phone.expect("ended")["topic"] == topic
+    expect(panel.get_by_role("heading", name="Scan with your phone’s wallet")).to_be_visible()
+
+
+def test_a_wallet_without_the_network_is_told_how_to_get_it(
+    page: Page, panel: Locator, create: Create, connect: Connect, local_chain: LocalChain
+) -> None:
+    connect(create(), eip155=evm(f"eip155:1:{local_chain.payer}"))
+    panel.get_by_role("button", name="Pay 10.50 USDC").click()
+    expect(panel.get_by_test_id("notice")).to_contain_text("Your wallet doesn’t know Local Chain")
+
+
+def test_a_wallet_that_can_change_networks_is_asked_to(
+    page: Page, panel: Locator, create: Create, connect: Connect, phone: Phone, account: str
+) -> None:
+    elsewhere = account.replace(":31337:", ":1:")
+    methods = ["eth_sendTransaction", "wallet_switchEthereumChain"]
+    topic = connect(create(), eip155=evm(elsewhere, methods=methods))
+    panel.get_by_role("button", name="Pay 10.50 USDC").click()
+    asked = phone.expect("request")
+    assert asked["request"]["method"] == "wallet_switchEthereumChain"
+    phone.does("allow", topic=topic, namespaces={"eip155": evm(elsewhere, account, methods=methods)})
+    phone.answer(asked, None)
+    request = phone.expect("request")
+    assert (request["request"]["method"], request["chainId"]) == ("eth_sendTransaction", "eip155:31337")

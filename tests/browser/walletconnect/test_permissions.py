@@ -1,0 +1,41 @@
+"""A swap by a wallet on another device: it gives the permission first, which the server is asked about in its place."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.walletconnect.conftest import Connect
+from tests.browser.wallets.conftest import Create, routed
+from tests.support.swaps.world import SwapWorld
+from tests.support.walletconnect.phone import Phone
+
+__all__ = ["routed"]
+
+SEVERAL_LOOKS_MS = 7_000
+
+
+def test_the_payment_follows_the_permission_once_the_server_has_seen_it(
+    page: Page, panel: Locator, create: Create, connect: Connect, phone: Phone, routed: SwapWorld
+) -> None:
+    dai = routed.token(routed.first_row, "DAI")
+    routed.approve(routed.first, dai.contract_address, 0)
+    page.clock.install()
+    usdc = routed.token(routed.second_row, "USDC")
+    connect(create(token_id=usdc.pk, chain_id=usdc.chain_id))
+    panel.get_by_role("button", name="Pay with another token").click()
+    panel.get_by_role("button", name=re.compile(r"^DAI\b.*Local Chain")).click()
+    panel.get_by_role("button", name="Compare two ways to pay").click()
+    panel.get_by_role("button", name="Fastest").click()
+    panel.get_by_role("button", name=re.compile("^Pay [0-9]")).click()
+    permission = phone.expect("request")
+    assert permission["request"]["params"][0]["data"].startswith("0x095ea7b3")
+    # The wallet answers no question about receipts, so that it is not asked any.
+    phone.answer(permission, routed.sign_and_send(routed.first, permission["request"]["params"][0]))
+    expect(panel.get_by_role("heading", name="Waiting for")).to_be_visible()
+    page.clock.run_for(SEVERAL_LOOKS_MS)
+    payment = phone.expect("request")
+    assert payment["request"]["method"] == "eth_sendTransaction"
+    expect(panel).to_have_attribute("data-screen", "confirming")
+    with page.expect_response("**/payments") as told:
+        phone.answer(payment, routed.sign_and_send(routed.first, payment["request"]["params"][0]))
+    assert told.value.status == 201

@@ -1,0 +1,128 @@
+"""The checkout on a server of the test's own, in a browser with wallets that do as they are told."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page
+from pytest_django.live_server_helper import LiveServer
+from solders.signature import Signature
+
+from chains.models import Chain, Token
+from demo.solana.mint import MERCHANT
+from tests.browsing import DESKTOP, PHONE
+from tests.chain import LocalChain
+from tests.conftest import Api
+from tests.support.solana.ledger import LocalLedger
+from tests.support.swaps.world import SwapWorld
+from tests.support.wallets.stub import SolanaStub, StubWallet
+
+# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+TOUCHED: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+
+PUBLIC_NODE = "https://rpc.example"
+EXPLORER = "https://explorer.example"
+
+Create = Callable[..., dict[str, Any]]
+AddWallet = Callable[..., StubWallet]
+
+
+@pytest.fixture
+def service(live_server: LiveServer, settings: Any) -> str:
+    """The origin on which the checkout is."""
+    origin = f"http://localhost:{live_server.thread.port}"
+    settings.CHECKOUT_URL = settings.BASE_URL = origin
+    settings.ROUTING_PROVIDERS = []
+    return origin
+
+
+@pytest.fixture
+def create(service: str, api: Api, order: Create) -> Create:  # the page has to be served
+    """Return a maker of payment requests, which gives the created object."""
+
+    def create(**different: Any) -> dict[str, Any]:
+        response = api.post("/api/payment-requests", order(**different))
+        assert response.status_code == 201, response.content
+        created: dict[str, Any] = response.json()
+        return created
+
+    return create
+
+
+@pytest.fixture
+def troubles() -> list[str]:
+    """What the pages complained about: script errors, refused content."""
+    return []
+
+
+@pytest.fixture
+def page(
+    request: pytest.FixtureRequest, browser: Browser, troubles: list[str], local_chain: LocalChain
+) -> Iterator[Page]:
+    """A fresh page at desktop width, unless a test names another device; its wallets send by the local node."""
+    context = browser.new_context(**{"viewport": DESKTOP, **getattr(request, "param", {})})
+    context.set_default_timeout(30_000)
+    context.expose_function("sendByNode", lambda sent: local_chain.rpc("eth_sendTransaction", sent))
+    context.expose_function("receiptOf", lambda sent: local_chain.rpc("eth_getTransactionReceipt", sent))
+    context.expose_function("askNode", lambda method, asked: local_chain.rpc(method, *asked))
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
+    opened.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    yield opened
+    context.close()
+
+
+@pytest.fixture
+def add_wallet(page: Page, local_chain: LocalChain) -> AddWallet:
+    """Return a maker of wallets in the page."""
+    return lambda **plan: StubWallet(page, local_chain, **plan)
+
+
+@pytest.fixture
+def panel(page: Page) -> Locator:
+    """The part of the page that changes."""
+    return page.locator("#panel")
+
+
+@pytest.fixture
+def public_node(chain: Chain) -> None:
+    """The local chain, as wallets may be told of it."""
+    Chain.objects.filter(pk=chain.pk).update(wallet_rpc_url=PUBLIC_NODE, explorer_url=EXPLORER)
+
+
+AddSolanaWallet = Callable[..., SolanaStub]
+
+
+@pytest.fixture
+def add_solana_wallet(page: Page, local_ledger: LocalLedger) -> AddSolanaWallet:
+    """Return a maker of Solana wallets in the page, whose key is the ledger's payer's."""
+    key = local_ledger.key
+
+    def send(unsigned: str) -> list[int]:
+        return list(bytes(Signature.from_string(local_ledger.sign_and_send(unsigned))))
+
+    page.context.expose_function("sendByLedger", send)
+    page.context.expose_function(
+        "signByLedger", lambda message: list(bytes(key.sign_message(bytes(message))))
+    )
+    return lambda **plan: SolanaStub(page, local_ledger.payer, **plan)
+
+
+@pytest.fixture
+def create_on_solana(create: Create, solana_usdc: Token) -> Create:
+    """Return a maker of requests for the test USDC on the local ledger."""
+    there = {
+        "token_id": solana_usdc.pk,
+        "chain_id": solana_usdc.chain_id,
+        "recipient_address": str(MERCHANT.pubkey()),
+    }
+    return lambda **different: create(**{**there, **different})
+
+
+@pytest.fixture
+def routed(service: str, swap_world: SwapWorld) -> SwapWorld:  # which offers no swaps by itself
+    """The service with all local chains and swaps between them."""
+    return swap_world

@@ -1,0 +1,73 @@
+"""What is pressed while the page has something new to show: the click is not lost, and does only what was shown."""
+
+from datetime import datetime, timedelta
+
+from playwright.sync_api import Locator, Page, expect
+
+from payments.models import Payment
+from tests.browser.wallets.changing.test_changing_in_between import OTHER
+from tests.browser.wallets.conftest import AddWallet, Create
+from tests.browser.wallets.test_paying import review
+from tests.support.wallets.stub import NAME
+
+LATE = "Another Wallet"
+
+
+def _press(page: Page, element: Locator) -> None:
+    """Put the mouse on it and its button down, and keep it down."""
+    element.hover()
+    page.mouse.down()
+
+
+def test_a_wallet_that_arrives_during_a_press_does_not_swallow_the_click(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet
+) -> None:
+    add_wallet()
+    page.clock.install()
+    page.goto(create()["payment_url"])
+    panel.get_by_role("button", name=NAME).hover()
+    # However slow this machine is, to the page the press is a short one.
+    page.clock.pause_at(datetime.now() + timedelta(seconds=10))
+    page.mouse.down()
+    add_wallet(name=LATE).arrive()
+    page.mouse.up()
+    page.clock.resume()
+    expect(panel.get_by_role("heading", name="Review and pay")).to_be_visible()
+
+
+def test_what_came_during_a_press_that_was_no_click_is_shown_after_it(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet
+) -> None:
+    add_wallet()
+    page.goto(create()["payment_url"])
+    _press(page, panel.get_by_role("button", name=NAME))
+    add_wallet(name=LATE).arrive()
+    page.mouse.move(0, 0)
+    page.mouse.up()
+    expect(panel.get_by_role("button", name=LATE)).to_be_visible()
+    expect(panel.get_by_role("heading", name="Pay with your wallet")).to_be_visible()
+
+
+def test_a_press_that_never_ends_does_not_hold_the_page(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet
+) -> None:
+    add_wallet()
+    page.goto(create()["payment_url"])
+    _press(page, panel.get_by_role("button", name=NAME))
+    add_wallet(name=LATE).arrive()
+    expect(panel.get_by_role("button", name=LATE)).to_be_visible()
+
+
+def test_an_account_that_changes_while_pay_is_pressed_is_asked_for_nothing(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet
+) -> None:
+    wallet = add_wallet()
+    pay = review(page, panel, create())
+    _press(page, pay)
+    wallet.show(OTHER)
+    wallet.emit("accountsChanged", [OTHER])
+    page.mouse.up()
+    expect(panel.get_by_text(OTHER)).to_be_visible()
+    expect(panel.get_by_test_id("notice")).to_have_text("You changed the account in your wallet.")
+    assert not wallet.asked("eth_sendTransaction")
+    assert not Payment.objects.exists()

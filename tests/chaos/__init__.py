@@ -1,4 +1,0 @@
-"""The whole service under real faults: its processes, PostgreSQL and Redis are killed while customers pay.
-
-`python -m tests.chaos.run` makes 1,000 payments; `test_chaos.py` is the short form.
-"""

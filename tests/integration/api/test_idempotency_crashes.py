@@ -1,0 +1,149 @@
+"""kill -9 of the web process between effect and answer, or before the effect: the call sent again is done once."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from django.db import connection, transaction
+from django.utils import timezone
+
+from demo.services.process import free_port
+from merchants.models import IdempotencyKey
+from payments.models import PaymentRequest, Transition
+from tests.conftest import Api
+from tests.processes import Process, eventually
+from tests.support.api.fixtures import CREATE
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Order = Callable[..., dict[str, Any]]
+
+
+class Server:
+    """The service in a process of its own; gunicorn starts a new worker for one that was killed."""
+
+    def __init__(self, log: Path, key: str) -> None:
+        self.url = f"http://127.0.0.1:{free_port()}"
+        bind = self.url.removeprefix("http://")
+        command = ("gunicorn", "--bind", bind, "--worker-class", "gthread", "--threads", "4")
+        self.process = Process(log, *command, "tests.integration.api.dying_app")
+        self._key = key
+        eventually(self._is_up, "the server answered")
+
+    def _is_up(self) -> bool:
+        try:
+            return requests.get(self.url + "/healthz", timeout=2).ok
+        except requests.RequestException:
+            return False
+
+    def post(self, path: str, body: Any, **headers: str) -> requests.Response:
+        """POST with a key of each kind."""
+        headers = {"X-API-Key": self._key, "Idempotency-Key": "order-1001", **headers}
+        return requests.post(self.url + path, json=body, headers=headers, timeout=20)
+
+
+@pytest.fixture
+def server(api_key: tuple[Any, str], tmp_path: Path) -> Iterator[Server]:
+    running = Server(tmp_path / "web.log", api_key[1])
+    try:
+        yield running
+    finally:
+        running.process.kill()
+
+
+@contextmanager
+def stuck() -> Iterator[None]:
+    """Let nobody write history, so that a call stops in the middle of its effect."""
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE payments_transition IN SHARE MODE")
+            held.set()
+            release.wait(60)
+        connection.close()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(10)
+    try:
+        yield
+    finally:
+        release.set()
+        thread.join()
+
+
+def is_stuck() -> bool:
+    """Whether somebody waits for the lock on the history."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'payments_transition'::regclass"
+        )
+        return cursor.fetchone() == (1,)
+
+
+def test_killed_between_commit_and_answer(server: Server, order: Order) -> None:
+    body = order()
+    with pytest.raises(requests.ConnectionError):
+        server.post(CREATE, body, **{"X-Die": "before the answer is sent"})
+    created = PaymentRequest.objects.get()
+    eventually(server._is_up, "a new worker answered")
+    again = server.post(CREATE, body)
+    assert again.status_code == 201
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert again.json()["id"] == str(created.pk)
+    assert PaymentRequest.objects.count() == Transition.objects.count() == 1
+
+
+def test_the_connection_breaks_before_the_commit(
+    api_key: tuple[Any, str], order: Order, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_the_connection(*_: object, **__: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    body = order()
+    api = Api(api_key[1])
+    with monkeypatch.context() as broken:
+        broken.setattr("payments.requests.lifecycle.note_creation", break_the_connection)
+        response = api.post(CREATE, body, **{"Idempotency-Key": "order-1001"})
+    assert (response.status_code, response.json()["error"]["code"]) == (503, "service_unavailable")
+    assert not PaymentRequest.objects.exists()
+    assert not IdempotencyKey.objects.exists(), "the key is free at once"
+    assert api.post(CREATE, body, **{"Idempotency-Key": "order-1001"}).status_code == 201
+    assert PaymentRequest.objects.count() == 1
+
+
+def test_killed_before_the_commit(server: Server, order: Order, api_key: tuple[Any, str]) -> None:
+    body = order()
+    failures: list[Exception] = []
+
+    def call() -> None:
+        try:
+            server.post(CREATE, body)
+        except requests.ConnectionError as error:
+            failures.append(error)
+
+    with stuck():
+        calling = threading.Thread(target=call)
+        calling.start()
+        eventually(is_stuck, "the call came to the middle of its effect")
+        server.process.kill()
+        calling.join(20)
+    assert len(failures) == 1
+    eventually(lambda: not is_stuck(), "the dead process's transaction was undone")
+    assert not PaymentRequest.objects.exists()
+
+    api = Api(api_key[1])
+    waiting = api.post(CREATE, body, **{"Idempotency-Key": "order-1001"})
+    assert (waiting.status_code, waiting.json()["error"]["code"]) == (409, "idempotency_key_in_use")
+    # The dead call's lease runs out (30 s; moved on here), and the key is free.
+    IdempotencyKey.objects.update(lease_until=timezone.now())
+    again = api.post(CREATE, body, **{"Idempotency-Key": "order-1001"})
+    assert again.status_code == 201
+    assert "Idempotent-Replayed" not in again
+    assert PaymentRequest.objects.count() == Transition.objects.count() == 1

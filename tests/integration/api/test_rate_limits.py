@@ -1,0 +1,332 @@
+"""How often a client may call: 429 `rate_limited`, by key and by client address."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from limits import parse
+
+from chains.client import ChainError
+from chains.families.evm.client import EvmClient
+from merchants.models import Merchant
+from merchants.services import issue_key
+from payments.models import Payment, PaymentRequest
+from payments.providers import token_list
+from payments.providers.base import ListedToken
+from tests.conftest import Api
+from tests.support.api.fixtures import CREATE, error_of, nothing_stored
+from tests.unit.merchants.keys.test_idempotency_everywhere import ABSENT, patterns
+
+Order = Callable[..., dict[str, Any]]
+
+ROUTES = "/api/public/payment-requests/{}/routes"
+# Public calls by POST that cost nothing at nodes, and why.
+CHEAP = {"/api/public/payment-requests/<str:id>/payments": "writes a hash down; has its own caps"}
+
+
+@pytest.fixture(autouse=True)
+def limits(settings: Any, patient: None) -> Any:
+    """Three calls an hour of each kind, but for what a test says otherwise."""
+    settings.RATE_LIMIT_API = settings.RATE_LIMIT_PUBLIC = settings.RATE_LIMIT_EXPENSIVE = parse("3/hour")
+    return settings
+
+
+@pytest.fixture
+def request_id(api: Api, order: Order, limits: Any) -> str:
+    """A payment request, made before the counting begins."""
+    limits.RATE_LIMIT_API = None
+    created: str = api.post(CREATE, order()).json()["id"]
+    return created
+
+
+def assert_refused(response: Any) -> None:
+    assert response.status_code == 429
+    error = error_of(response)
+    assert (error["type"], error["code"]) == ("rate_limit_error", "rate_limited")
+    assert 1 <= int(response["Retry-After"]) <= 3600
+    assert response["Cache-Control"] == "no-store"
+
+
+# --- by key ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_refused_beyond_its_limit(api: Api, order: Order) -> None:
+    assert [api.get("/api/webhooks").status_code for _ in range(3)] == [200] * 3
+    assert_refused(api.post(CREATE, order()))
+    assert nothing_stored()
+
+
+def test_each_key_has_a_count_of_its_own(api: Api, merchant: Merchant) -> None:
+    for _ in range(4):
+        response = api.get("/api/webhooks")
+    assert_refused(response)
+    second = Api(issue_key(merchant=merchant, permissions=["manage_webhooks"])[1])
+    assert second.get("/api/webhooks").status_code == 200
+
+
+def test_what_a_key_may_not_do_counts_as_well(merchant: Merchant) -> None:
+    weak = Api(issue_key(merchant=merchant, permissions=["create_payments"])[1])
+    assert [weak.get("/api/webhooks").status_code for _ in range(4)] == [403] * 3 + [429]
+
+
+def test_off_refuses_nobody(api: Api, limits: Any) -> None:
+    limits.RATE_LIMIT_API = None
+    assert {api.get("/api/webhooks").status_code for _ in range(20)} == {200}
+
+
+def test_a_refused_call_claims_no_idempotency_key(api: Api, order: Order, limits: Any) -> None:
+    for _ in range(3):
+        api.get("/api/webhooks")
+    assert_refused(api.post(CREATE, order(), **{"Idempotency-Key": "order-1001"}))
+    limits.RATE_LIMIT_API = None
+    assert api.post(CREATE, order(), **{"Idempotency-Key": "order-1001"}).status_code == 201
+
+
+# --- by address ------------------------------------------------------------------------------------------------------
+
+
+def test_public_calls_count_by_address_whatever_their_path(public: Api, request_id: str) -> None:
+    paths = ["/api/public/chains", f"/api/public/payment-requests/{request_id}", "/api/public/nothing-here"]
+    assert [public.get(path).status_code for path in paths] == [200, 200, 404]
+    refused = public.get("/api/public/chains")
+    assert_refused(refused)
+    assert refused["Access-Control-Allow-Origin"] == "*", "the page that asked can read why"
+    assert "Retry-After" in refused["Access-Control-Expose-Headers"]
+
+
+def test_a_preflight_is_not_counted(public: Api) -> None:
+    for _ in range(5):
+        asked = public.call("OPTIONS", "/api/public/chains", **{"Access-Control-Request-Method": "GET"})
+        assert asked.status_code == 204
+    assert public.get("/api/public/chains").status_code == 200
+
+
+def test_the_page_says_it_in_words(public: Api, request_id: str) -> None:
+    code = PaymentRequest.objects.get().shortcode
+    assert [public.get(f"/pay/{code}").status_code for _ in range(3)] == [200] * 3
+    refused = public.get(f"/pay/{code}")
+    assert refused.status_code == 429
+    assert refused["Content-Type"].startswith("text/html")
+    assert "One moment, please" in refused.content.decode()
+    assert f"{refused['Retry-After']} second" in refused.content.decode()
+    assert "default-src 'none'" in refused["Content-Security-Policy"]
+
+
+def test_page_and_api_share_one_count(public: Api, request_id: str) -> None:
+    for path in ("/pay/2222", "/api/public/chains", "/pay/2222"):
+        public.get(path)
+    assert public.get("/pay/2222").status_code == 429
+    assert_refused(public.get("/api/public/chains"))
+
+
+def test_keyed_calls_do_not_count_as_public_ones(api: Api, public: Api, limits: Any) -> None:
+    limits.RATE_LIMIT_API = None
+    for _ in range(5):
+        api.get("/api/webhooks")
+    assert public.get("/api/public/chains").status_code == 200
+
+
+def test_a_hash_is_taken_in_from_whoever_polled_too_much(
+    public: Api, request_id: str, usdc: Any, limits: Any
+) -> None:
+    for _ in range(4):
+        refused = public.get(f"/api/public/payment-requests/{request_id}")
+    assert_refused(refused)
+    sent = {"transaction_hash": "0x" + "1" * 64, "chain_id": usdc.chain_id}
+    path = f"/api/public/payment-requests/{request_id}/payments"
+    assert [public.post(path, sent).status_code for _ in range(5)] == [201, 200, 200, 200, 200]
+    assert Payment.objects.count() == 1
+
+
+def test_whoever_fails_to_authenticate_is_told_to_wait(public: Api, api: Api, limits: Any) -> None:
+    limits.RATE_LIMIT_API = None
+    wrong = Api("quitt_" + "0" * 40)
+    seen = [public.get("/api/webhooks"), wrong.get("/api/webhooks"), wrong.post(CREATE, {})]
+    assert [response.json()["error"]["code"] for response in seen] == [
+        "api_key_missing",
+        "api_key_invalid",
+        "api_key_invalid",
+    ]
+    assert_refused(wrong.get("/api/webhooks"))
+    assert_refused(public.get("/api/webhooks"))
+    assert api.get("/api/webhooks").status_code == 200, "a good key from the same address is not held up"
+
+
+# --- by address, for what costs at nodes -----------------------------------------------------------------------------
+
+
+def expensive_paths() -> list[str]:
+    """Return each public POST but the cheap ones: a new one has to be counted, or named among those."""
+    found = []
+    for path, pattern in patterns():
+        actions = getattr(pattern.callback, "actions", None) or {}
+        if path.startswith("/api/public/") and "post" in actions and path not in CHEAP:
+            found.append(path)
+    return sorted(found)
+
+
+def valid_body(path: str, request: PaymentRequest, route_id: str, wallet: str) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "route_id": route_id,
+        "wallet_address": wallet,
+        "chain_id": request.chain_id,
+        "token_id": request.token_id,
+        "signature": "0x" + "1" * 130,
+    }
+    wanted = {
+        "routes": ("wallet_address", "chain_id", "token_id"),
+        "payer-proof": ("route_id", "wallet_address", "signature"),
+        "build-transaction": ("route_id",),
+        "check-approval": ("route_id",),
+        "essential": ("wallet_address",),
+        "discover-wallet-tokens": ("wallet_address",),
+    }
+    return {name: body[name] for name in wanted[path.rsplit("/", 1)[1]]}
+
+
+@pytest.fixture
+def route_id(public: Api, request_id: str, usdc: Any, local_chain: Any, limits: Any) -> str:
+    limits.RATE_LIMIT_PUBLIC = limits.RATE_LIMIT_EXPENSIVE = None
+    body = {"wallet_address": local_chain.payer, "chain_id": usdc.chain_id, "token_id": usdc.id}
+    found: str = public.post(ROUTES.format(request_id), body).json()["routes"][0]["id"]
+    limits.RATE_LIMIT_EXPENSIVE = parse("3/hour")
+    return found
+
+
+def post_from(ip: str, path: str, body: Any) -> Any:
+    client = Client(raise_request_exception=False, REMOTE_ADDR=ip)
+    return client.post(path, body, content_type="application/json")
+
+
+@pytest.mark.parametrize("path", expensive_paths())
+def test_each_expensive_call_is_counted_by_address_and_leaves_the_request_to_others(
+    path: str, request_id: str, route_id: str, local_chain: Any
+) -> None:
+    body = valid_body(path, PaymentRequest.objects.get(), route_id, local_chain.payer)
+    address = re.sub(r"<str:(\w+)>", request_id, path)
+    seen = [post_from("192.0.2.1", address, body).status_code for _ in range(3)]
+    assert 429 not in seen
+    assert not [status for status in seen if status >= 500]
+    assert_refused(post_from("192.0.2.1", address, body))
+    assert post_from("192.0.2.2", address, body).status_code != 429
+
+
+@pytest.mark.parametrize("path", expensive_paths())
+def test_invalid_input_and_unknown_ids_cost_nothing(
+    path: str, request_id: str, route_id: str, local_chain: Any
+) -> None:
+    body = valid_body(path, PaymentRequest.objects.get(), route_id, local_chain.payer)
+    address = re.sub(r"<str:(\w+)>", request_id, path)
+    wrong: list[tuple[str, Any]] = [(address, {}), (address, "{")]
+    if "wallet_address" in body:
+        wrong.append((address, {**body, "wallet_address": "0x12"}))
+    if "chain_id" in body:
+        wrong.append((address, {**body, "chain_id": 999_999}))
+        wrong.append((address, {**body, "token_id": 999_999}))
+    if "route_id" in body:
+        wrong.append((address, {**body, "route_id": "rt_unknown"}))
+    if "<str:id>" in path:
+        wrong.append((re.sub(r"<str:(\w+)>", "unknown", path), body))
+    seen = {post_from("192.0.2.1", where, what).status_code for where, what in wrong * 4}
+    assert seen <= {400, 404}, seen
+    assert post_from("192.0.2.1", address, body).status_code != 429
+
+
+def test_a_binding_that_does_not_fit_costs_nothing(
+    public: Api, request_id: str, route_id: str, limits: Any
+) -> None:
+    PaymentRequest.objects.update(references=False)
+    wrong = {"route_id": route_id, "binding": "reference"}
+    seen = [public.post("/api/public/build-transaction", wrong) for _ in range(5)]
+    assert {(each.status_code, each.json()["error"]["param"]) for each in seen} == {(400, "binding")}
+    assert public.post("/api/public/build-transaction", {"route_id": route_id}).status_code == 200
+
+
+def test_twenty_empty_calls_leave_the_request_payable(
+    request_id: str, route_id: str, local_chain: Any
+) -> None:
+    """One visitor's calls, be they empty, full or over the limit, are never another's."""
+    address = ROUTES.format(request_id)
+    body = valid_body(address, PaymentRequest.objects.get(), route_id, local_chain.payer)
+    for sent in ({}, body):
+        for _ in range(20):
+            post_from("192.0.2.1", address, sent)
+    assert post_from("192.0.2.1", address, body).status_code == 429
+    assert post_from("192.0.2.2", address, body).status_code == 200
+
+
+def test_addresses_of_one_64_share_one_count(request_id: str, route_id: str, local_chain: Any) -> None:
+    address = ROUTES.format(request_id)
+    body = valid_body(address, PaymentRequest.objects.get(), route_id, local_chain.payer)
+    ips = ["2001:db8:1:2::1", "2001:db8:1:2:3::4", "2001:db8:1:2:ffff:ffff:ffff:ffff"]
+    assert [post_from(ip, address, body).status_code for ip in ips] == [200] * 3
+    assert_refused(post_from("2001:db8:1:2::99", address, body))
+    assert post_from("2001:db8:1:3::1", address, body).status_code == 200
+
+
+def test_a_listed_tokens_decimals_are_read_only_after_the_count(
+    request_id: str, route_id: str, local_chain: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token that no catalogue has costs a call to a node before it is known to be usable."""
+    asked: list[str] = []
+
+    def metadata(self: Any, tokens: Any) -> Any:
+        asked.extend(tokens)
+        raise ChainError("no node for this test")
+
+    stranger = "0x" + "ab" * 20
+    listed = ListedToken(local_chain.chain_id, stranger, "ODD", "Odd", 18, None)
+    monkeypatch.setattr(EvmClient, "token_metadata", metadata)
+    monkeypatch.setattr(token_list, "listed_token", lambda *_: listed)
+    body = {"wallet_address": local_chain.payer, "chain_id": local_chain.chain_id, "token_address": stranger}
+    address = ROUTES.format(request_id)
+    assert [post_from("192.0.2.1", address, body).status_code for _ in range(5)] == [503] * 3 + [429] * 2
+    assert len(asked) == 3
+
+
+def test_the_expensive_ones_share_one_count_and_both_names_of_a_request_do(
+    public: Api, request_id: str, route_id: str, local_chain: Any
+) -> None:
+    request = PaymentRequest.objects.get()
+    body = {"wallet_address": local_chain.payer, "chain_id": request.chain_id, "token_id": request.token_id}
+    assert public.post(ROUTES.format(request_id), body).status_code == 200
+    assert public.post(ROUTES.format(request.shortcode), body).status_code == 200
+    public.post("/api/public/build-transaction", {"route_id": route_id})
+    assert_refused(public.post(ROUTES.format(request.shortcode), body))
+
+
+def test_what_is_expensive_is_counted_by_this_process_when_redis_is_gone(
+    public: Api, request_id: str, route_id: str, local_chain: Any, limits: Any
+) -> None:
+    from config.api.limits import rate_limits
+
+    limits.RATE_LIMIT_PUBLIC = parse("3/hour")
+    limits.REDIS_URL = "redis://127.0.0.1:1/0"
+    rate_limits._in_redis.cache_clear()
+    try:
+        request = PaymentRequest.objects.get()
+        body = {
+            "wallet_address": local_chain.payer,
+            "chain_id": request.chain_id,
+            "token_id": request.token_id,
+        }
+        seen = [public.post(ROUTES.format(request_id), body) for _ in range(4)]
+        assert [response.status_code for response in seen[:3]] == [200] * 3
+        assert_refused(seen[3])
+        status = [public.get(f"/api/public/payment-requests/{request_id}").status_code for _ in range(6)]
+        assert status == [200] * 6, "what is cheap goes through"
+    finally:
+        rate_limits._in_redis.cache_clear()
+        rate_limits._in_this_process.cache_clear()
+        rate_limits._redis.answered()
+
+
+def test_the_walk_knows_the_paths() -> None:
+    assert {
+        "/api/public/payment-requests/<str:id>/routes",
+        "/api/public/payment-requests/<str:id>/payer-proof",
+        "/api/public/build-transaction",
+    } <= set(expensive_paths())
+    assert set(ABSENT) >= {"id"}

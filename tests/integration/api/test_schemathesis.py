@@ -1,0 +1,91 @@
+"""The running service, called with what its own description allows and with what it forbids, thousands of times.
+
+`SCHEMATHESIS_SECONDS` sets how long: 40 by default, 600 for a long look.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from chains.models import Token
+from merchants.models import ApiKey, Merchant
+from tests.support.api.served import WALLET, Objects, Service, prepare
+
+CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
+SECONDS = int(os.environ.get("SCHEMATHESIS_SECONDS", "40"))
+
+
+def with_real_names(schema: dict[str, Any], there: Objects) -> dict[str, Any]:
+    """Return the description with the ids of what there is, which a stranger could not guess.
+
+    Only what is asked for by id becomes more exact; everything else stays as it is published.
+    """
+    components = schema["components"]["schemas"]
+    known = {
+        "token_id": there.token,
+        "chain_id": there.chain,
+        "recipient_address": there.recipient,
+        "wallet_address": WALLET,
+        "route_id": there.route,
+    }
+    for name in ("NewPaymentRequest", "RoutesOrder", "BuildOrder", "SubmittedTransaction", "SignedProof"):
+        del components[name]["examples"]
+        for field, part in components[name]["properties"].items():
+            part.pop("examples", None)
+            if field in known:
+                part["enum"] = [known[field]]
+    for path, operations in schema["paths"].items():
+        for operation in operations.values():
+            for parameter in operation.get("parameters", ()):
+                if parameter["in"] == "path":
+                    parameter["schema"]["enum"] = [_name(path, parameter["name"], there)]
+    return schema
+
+
+def _name(path: str, variable: str, there: Objects) -> Any:
+    if variable in ("payment_id", "chain_id"):
+        return there.payment if variable == "payment_id" else there.chain
+    if "/events/" in path:
+        return there.event
+    return there.delivery if "/deliveries/" in path else there.request
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_running_service_answers_as_it_describes_itself(
+    tmp_path: Path,
+    api_key: tuple[ApiKey, str],
+    merchant: Merchant,
+    usdc: Token,
+    order: Callable[..., dict[str, Any]],
+) -> None:
+    there = prepare(api_key[1], merchant, usdc, order)
+    service = Service(tmp_path / "web.log")
+    try:
+        schema = requests.get(service.url + "/api/schema", timeout=20).json()
+        description = tmp_path / "schema.json"
+        description.write_text(json.dumps(with_real_names(schema, there)))
+        ran = subprocess.run(
+            [
+                sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIGURATION),
+                "run", str(description), "--url", service.url, "-H", f"X-API-Key: {api_key[1]}",
+                "--max-time", str(SECONDS), "--no-color",
+                "--report", "ndjson", "--report-dir", str(tmp_path / "report"),
+            ],
+            cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS * 2 + 60, check=False,
+        )  # fmt: skip
+    finally:
+        service.process.kill()
+    assert ran.returncode == 0, ran.stdout[-20000:] + ran.stderr[-2000:]
+    assert "No issues found" in ran.stdout, ran.stdout[-3000:]
+    tested = re.search(r"Tested: (\d+)", ran.stdout)
+    assert tested is not None
+    assert int(tested[1]) == sum(len(operations) for operations in schema["paths"].values())
+    assert "Traceback" not in (tmp_path / "web.log").read_text()

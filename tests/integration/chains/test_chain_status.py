@@ -1,0 +1,96 @@
+"""How chains do is asked by a task and kept: pages read what was kept, and ask no node."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chains.client import ChainClient
+from chains.families.evm.client import EvmClient
+from chains.health import STALE_AFTER, Health, evaluate, longest_pause, look_at_chains
+from chains.models import Chain, ChainStatus
+from tests import fault_proxy
+from tests.chain import LocalChain
+from tests.fault_proxy import FaultProxy
+from tests.support.nodes.networks import changed, nodes_before
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def nodes(local_chain: LocalChain) -> Iterator[list[FaultProxy]]:
+    with nodes_before(local_chain, 3) as running:
+        yield running
+
+
+def of_each(nodes: list[FaultProxy]) -> Callable[[Chain], list[ChainClient]]:
+    clients: list[ChainClient] = [EvmClient([f"{node.url}/v2/secret-key"], 31337) for node in nodes]
+    return lambda _: clients
+
+
+def look(nodes: list[FaultProxy], at: datetime = NOON) -> None:
+    assert look_at_chains(clients=of_each(nodes), now=lambda: at) == 1
+
+
+def health(chain: Chain, at: datetime = NOON) -> Health:
+    return evaluate(chain, ChainStatus.objects.filter(chain=chain).first(), at)
+
+
+def test_each_node_is_asked_for_its_head_and_its_host_alone_is_kept(
+    chain: Chain, nodes: list[FaultProxy], local_chain: LocalChain
+) -> None:
+    assert health(chain) is Health.UNKNOWN
+    look(nodes)
+    status = ChainStatus.objects.get()
+    height = int(local_chain.rpc("eth_blockNumber"), 16)
+    assert (status.head, status.head_since, status.looked_at) == (height, NOON, NOON)
+    assert status.nodes == [
+        {"host": "127.0.0.1", "state": "answering", "head": height, "behind": 0, "error": ""} for _ in nodes
+    ]
+    assert health(chain) is Health.WORKING
+
+
+def test_a_chain_is_impaired_while_enough_nodes_answer_and_down_when_fewer_do(
+    chain: Chain, nodes: list[FaultProxy]
+) -> None:
+    nodes[0].break_with(fault_proxy.server_error)
+    look(nodes)
+    assert health(chain) is Health.IMPAIRED
+    (ill, *_) = ChainStatus.objects.get().nodes
+    assert (ill["state"], ill["head"], ill["error"]) == ("failing", None, "the node answered HTTP 500")
+    nodes[1].break_with(fault_proxy.server_error)
+    look(nodes)
+    assert health(chain) is Health.DOWN
+
+
+def test_a_chain_without_a_new_block_for_long_stands_still(chain: Chain, nodes: list[FaultProxy]) -> None:
+    look(nodes)
+    later = NOON + longest_pause(chain) + timedelta(seconds=1)
+    look(nodes, later)
+    assert ChainStatus.objects.get().head_since == NOON
+    assert health(chain, later) is Health.STANDING_STILL
+
+
+def test_a_node_far_behind_the_others_lags_and_one_far_ahead_is_not_believed(
+    chain: Chain, nodes: list[FaultProxy], local_chain: LocalChain
+) -> None:
+    height = int(local_chain.rpc("eth_blockNumber"), 16)
+    ahead = fault_proxy.forged("eth_getBlockByNumber", changed(number=hex(height + 1000)))
+    nodes[0].break_with(ahead)
+    look(nodes)
+    status = ChainStatus.objects.get()
+    assert status.head == height
+    assert [node["behind"] for node in status.nodes] == [0, 0, 0]
+    nodes[1].break_with(ahead)
+    look(nodes)
+    assert [node["state"] for node in ChainStatus.objects.get().nodes] == [
+        "answering",
+        "answering",
+        "lagging",
+    ]
+    assert health(chain) is Health.IMPAIRED
+
+
+def test_what_no_worker_has_looked_at_lately_is_unknown(chain: Chain, nodes: list[FaultProxy]) -> None:
+    look(nodes)
+    assert health(chain, NOON + STALE_AFTER + timedelta(seconds=1)) is Health.UNKNOWN

@@ -1,0 +1,124 @@
+"""`load_catalogue --verify` believes the chain, not the file: what disagrees is refused, and nothing is changed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+
+from chains.models import Chain, Token
+from demo.services.process import free_port
+from tests.chain import LocalChain
+from tests.support.chains.catalogue_files import chain, load, token, write
+from tests.support.chains.faulty_node import serving
+
+pytestmark = pytest.mark.django_db
+
+
+def entry(local: LocalChain, tokens: list[dict[str, Any]] | None = None, **different: Any) -> dict[str, Any]:
+    """Return the local chain as the file would have it."""
+    usdc = token(contract_address=local.usdc)
+    dai = token(symbol="DAI", decimals=18, contract_address=local.dai)
+    native = token(symbol="ETH", decimals=18, contract_address="")
+    return chain(
+        **{
+            "id": local.chain_id,
+            "name": "Local Chain",
+            "rpc_urls": [local.url],
+            "routers": {},
+            "tokens": tokens if tokens is not None else [native, usdc, dai],
+            **different,
+        }
+    )
+
+
+def test_what_the_chain_confirms_is_loaded(tmp_path: Path, local_chain: LocalChain) -> None:
+    assert (
+        load(write(tmp_path, [entry(local_chain)]), "--verify")
+        == "1 chains and 3 tokens are in the catalogue.\n"
+    )
+    assert Token.objects.count() == 3
+
+
+def test_a_chain_of_native_coin_alone_is_verified_too(tmp_path: Path, local_chain: LocalChain) -> None:
+    load(
+        write(tmp_path, [entry(local_chain, [token(symbol="ETH", decimals=18, contract_address="")])]),
+        "--verify",
+    )
+    assert Token.objects.count() == 1
+
+
+def refused(directory: Path, *chains: dict[str, Any]) -> str:
+    with pytest.raises(CommandError) as said:
+        load(write(directory, list(chains)), "--verify")
+    assert not Chain.objects.exists()
+    return str(said.value)
+
+
+@pytest.mark.parametrize(
+    ("different", "says"),
+    [
+        ({"decimals": 18}, "says its decimals is 6, the file says 18"),
+        ({"symbol": "USDT"}, "says its symbol is USDC, the file says USDT"),
+        ({"symbol": "usdc"}, "says its symbol is USDC, the file says usdc"),
+        ({"contract_address": "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f"}, "is the token's address right"),
+        ({"is_active": False, "decimals": 8}, "says its decimals is 6, the file says 8"),
+    ],
+)
+def test_a_token_that_disagrees_is_refused(
+    tmp_path: Path, local_chain: LocalChain, different: dict[str, Any], says: str
+) -> None:
+    tokens = [token(**{"contract_address": local_chain.usdc, **different})]
+    assert says in refused(tmp_path, entry(local_chain, tokens))
+
+
+def test_a_node_of_another_chain_is_refused(
+    tmp_path: Path, local_chain: LocalChain, own_chain: LocalChain
+) -> None:
+    assert "another chain" in refused(tmp_path, entry(local_chain, rpc_urls=[own_chain.url]))
+
+
+def test_every_node_is_asked_and_not_the_first_that_answers(
+    tmp_path: Path, local_chain: LocalChain, own_chain: LocalChain
+) -> None:
+    assert "another chain" in refused(tmp_path, entry(local_chain, rpc_urls=[local_chain.url, own_chain.url]))
+    dead = f"http://127.0.0.1:{free_port()}/"
+    assert "could not be reached" in refused(tmp_path, entry(local_chain, rpc_urls=[local_chain.url, dead]))
+
+
+def test_a_dead_node_is_refused_without_showing_its_key(tmp_path: Path, local_chain: LocalChain) -> None:
+    said = refused(tmp_path, entry(local_chain, rpc_urls=[f"http://127.0.0.1:{free_port()}/v2/s3cretkey"]))
+    assert "could not be reached" in said
+    assert "s3cretkey" not in said
+
+
+def test_a_chain_without_a_node_is_not_verified(
+    tmp_path: Path, local_chain: LocalChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_SUCH_RPC_URL", raising=False)
+    assert "no node is configured" in refused(tmp_path, entry(local_chain, rpc_urls=["env:NO_SUCH_RPC_URL"]))
+
+
+def test_one_bad_chain_keeps_the_good_ones_out_as_well(
+    tmp_path: Path, local_chain: LocalChain, own_chain: LocalChain
+) -> None:
+    wrong = entry(own_chain, [token(contract_address=own_chain.usdc, decimals=7)])
+    refused(tmp_path, entry(local_chain), wrong)
+
+
+def test_a_node_that_answers_nonsense_is_refused(tmp_path: Path, local_chain: LocalChain) -> None:
+    with serving(lambda exchange: exchange.results(*["0x" for _ in exchange.questions])) as node:
+        refused(tmp_path, entry(local_chain, rpc_urls=[node.url]))
+
+
+def test_an_inactive_chain_is_not_asked_and_the_command_says_so(
+    tmp_path: Path, local_chain: LocalChain
+) -> None:
+    solana = chain(
+        id=1151111081099710, name="Solana", chain_type="solana", is_active=False,
+        confirmations="finalized", routers={},
+        tokens=[],
+    )  # fmt: skip
+    said = load(write(tmp_path, [entry(local_chain), solana]), "--verify")
+    assert said.startswith("Not asked, because inactive: Solana.\n")
+    assert Chain.objects.count() == 2

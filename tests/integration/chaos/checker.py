@@ -1,0 +1,151 @@
+"""The verdict on a run, by none of the product's code: it reads the database's rows, the chain and the receiver."""
+
+import hashlib
+import hmac
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import psycopg
+
+from tests.chain import LocalChain
+from tests.integration.chaos.customers import UNITS, Customer
+from tests.support.webhooks.receiver import Received
+
+_TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+_BLOCKS_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class Count:
+    """How far a run is: requests completed, payments completed, and deliveries that arrived."""
+
+    requests: int
+    payments: int
+    delivered: int
+
+
+def count(database_url: str) -> Count | None:
+    """Return how far it is, None while PostgreSQL is away."""
+    query = """SELECT (SELECT count(*) FROM payments_paymentrequest WHERE status = 'completed'),
+                      (SELECT count(*) FROM payments_payment WHERE status = 'completed'),
+                      (SELECT count(*) FROM webhooks_delivery WHERE status = 'delivered')"""
+    try:
+        with psycopg.connect(database_url, connect_timeout=2) as connection:
+            row = connection.execute(query).fetchone()
+    except psycopg.Error:
+        return None
+    return Count(*row) if row else None
+
+
+def faults(
+    customers: Sequence[Customer],
+    database_url: str,
+    chain: LocalChain,
+    received: Sequence[Received],
+    secret: str,
+) -> list[str]:
+    """Return what is lost, doubled or wrong; empty if each order was paid, credited and announced exactly once."""
+    with psycopg.connect(database_url) as connection:
+        return [
+            *_in_requests(customers, connection),
+            *_in_payments(customers, connection, _on_chain(chain)),
+            *_in_events(customers, connection, received, secret),
+        ]
+
+
+def _on_chain(chain: LocalChain) -> dict[str, int]:
+    """Return what each transaction moved to the recipient, by the token's logs."""
+    head = int(chain.rpc("eth_blockNumber"), 16)
+    to = "0x" + chain.recipient[2:].lower().rjust(64, "0")
+    moved: Counter[str] = Counter()
+    for since in range(0, head + 1, _BLOCKS_AT_ONCE):
+        wanted = {
+            "address": chain.usdc,
+            "topics": [_TRANSFER, None, to],
+            "fromBlock": hex(since),
+            "toBlock": hex(min(since + _BLOCKS_AT_ONCE - 1, head)),
+        }
+        for log in chain.rpc("eth_getLogs", wanted):
+            moved[log["transactionHash"]] += int(log["data"], 16)
+    return dict(moved)
+
+
+def _in_requests(
+    customers: Sequence[Customer], connection: "psycopg.Connection[tuple[object, ...]]"
+) -> Iterator[str]:
+    rows = connection.execute(
+        "SELECT id::text, external_id, status, amount_paid::text FROM payments_paymentrequest"
+    ).fetchall()
+    if len(rows) != len(customers):
+        yield f"{len(customers)} orders made {len(rows)} requests"
+    of_order = {order: (id_, status, paid) for id_, order, status, paid in rows}
+    for customer in customers:
+        if of_order.get(customer.order) != (customer.request_id, "completed", str(UNITS)):
+            yield f"order {customer.order} has {of_order.get(customer.order)}"
+    moves = connection.execute(
+        """SELECT request_id::text, count(*) FROM payments_transition
+           WHERE payment_id IS NULL AND to_status = 'completed' GROUP BY 1"""
+    ).fetchall()
+    yield from (f"request {id_} was completed {times} times" for id_, times in moves if times != 1)
+
+
+def _in_payments(
+    customers: Sequence[Customer],
+    connection: "psycopg.Connection[tuple[object, ...]]",
+    moved: dict[str, int],
+) -> Iterator[str]:
+    rows = connection.execute(
+        """SELECT payment.transaction_hash, payment.request_id::text, payment.status,
+                  payment.amount_received::text, payment.claim_id::text,
+                  (SELECT count(*) FROM payments_consumedtransfer used WHERE used.payment_id = payment.id),
+                  (SELECT count(*) FROM payments_transition made
+                   WHERE made.payment_id = payment.id AND made.to_status = 'completed')
+           FROM payments_payment payment"""
+    ).fetchall()
+    if len(rows) != len(customers):
+        yield f"{len(customers)} transactions made {len(rows)} payments"
+    found = {row[0]: row[1:] for row in rows}
+    right = ("completed", str(UNITS), None, 1, 1)
+    for customer in customers:
+        if found.get(customer.transaction_hash) != (customer.request_id, *right):
+            yield f"transaction {customer.transaction_hash} has {found.get(customer.transaction_hash)}"
+    if {customer.transaction_hash: UNITS for customer in customers} != moved:
+        yield "the chain does not show the transfers that the customers made"
+
+
+def _in_events(
+    customers: Sequence[Customer],
+    connection: "psycopg.Connection[tuple[object, ...]]",
+    received: Sequence[Received],
+    secret: str,
+) -> Iterator[str]:
+    events = connection.execute("SELECT id, type, body FROM webhooks_event").fetchall()
+    types = Counter(str(type_) for _, type_, _ in events)
+    if types != {"payment.succeeded": len(customers)}:
+        yield f"events are {dict(types)}"
+    bodies = {str(id_): bytes(body) for id_, _, body in events}  # type: ignore[call-overload]
+    announced = Counter(json.loads(body)["data"]["object"]["payment_request"] for body in bodies.values())
+    if announced != Counter(customer.request_id for customer in customers):
+        yield "the events are not one for each order"
+    heard = {call.headers["Service-Event-Id"] for call in received}
+    if heard != bodies.keys():
+        missed, unknown = len(bodies.keys() - heard), len(heard - bodies.keys())
+        yield f"{missed} events were not heard, and {unknown} that were heard are none"
+    for call in received:
+        if call.body != bodies.get(call.headers["Service-Event-Id"]):
+            yield f"{call.headers['Service-Event-Id']} was sent with other bytes"
+        if not _is_signed(call, secret):
+            yield f"{call.headers['Service-Event-Id']} was sent with a wrong signature"
+    waiting = connection.execute(
+        "SELECT count(*) FROM webhooks_delivery WHERE status <> 'delivered'"
+    ).fetchone()
+    if waiting != (0,):
+        yield f"{waiting} deliveries have not arrived"
+
+
+def _is_signed(call: Received, secret: str) -> bool:
+    parts = dict(part.split("=", 1) for part in call.signature.split(","))
+    signed = f"{parts['t']}.".encode() + call.body
+    return hmac.compare_digest(hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest(), parts["v1"])

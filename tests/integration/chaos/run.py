@@ -1,0 +1,156 @@
+"""Payments while everything is killed: `python -m tests.integration.chaos.run` (PAYMENTS=1000), a few minutes.
+
+Prints what was killed when, how long all took after the last fault, and what the checker found. Exit status 1 where
+anything was lost or doubled, or was not complete within 20 seconds of the last fault.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.integration.chaos import checker
+from tests.integration.chaos.customers import Crowd
+from tests.integration.chaos.world import KILLABLE, World
+from tests.support.webhooks.receiver import Receiver, running_receiver
+
+COMPLETE_WITHIN = 20.0
+LATE_SHARE = 0.15
+_DOWN_SECONDS = 0.5
+_POLL_SECONDS = 0.1
+_LONGEST_SECONDS = 600.0
+_AFTERWARDS_SECONDS = 120.0
+# What is killed when this share of the hashes has been submitted. The last one comes in the middle of a burst.
+SCHEDULE: tuple[tuple[float, tuple[str, ...]], ...] = (
+    (0.05, ("worker 1",)),
+    (0.12, ("PostgreSQL",)),
+    (0.20, ("web",)),
+    (0.28, ("Redis",)),
+    (0.36, ("beat",)),
+    (0.44, ("worker 1", "worker 2")),
+    (0.52, ("PostgreSQL", "worker 2")),
+    (0.60, ("Redis", "beat")),
+    (0.68, ("web", "worker 1", "PostgreSQL")),
+    (0.76, KILLABLE),
+    (0.92, ("worker 1", "PostgreSQL", "Redis")),
+)
+SHORT: tuple[tuple[float, tuple[str, ...]], ...] = (
+    (0.3, ("worker 1", "web", "Redis")),
+    (0.9, ("worker 1", "beat", "PostgreSQL")),
+)
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run came to: seconds from the last fault until payments were completed, and until all was delivered."""
+
+    payments: int
+    faults_made: int
+    completed_after: float | None
+    delivered_after: float | None
+    sent_again: int
+    found: list[str]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing was lost or doubled, and all was complete in time."""
+        return not self.found and self.delivered_after is not None and self.delivered_after <= COMPLETE_WITHIN
+
+
+def run(payments: int, schedule: Sequence[tuple[float, tuple[str, ...]]], folder: Path, say: Say) -> Result:
+    """Make so many payments under these faults, and return what the checker says."""
+    with running_receiver() as receiver:
+        world = World(folder, receiver.url)
+        try:
+            return _run(world, receiver, payments, schedule, say)
+        finally:
+            world.stop()
+
+
+def _run(
+    world: World,
+    receiver: Receiver,
+    payments: int,
+    schedule: Sequence[tuple[float, tuple[str, ...]]],
+    say: Say,
+) -> Result:
+    crowd = Crowd(world.url, world.key, world.chain, payments, late=round(payments * LATE_SHARE))
+    problems: list[BaseException] = []
+
+    def pay() -> None:
+        try:
+            crowd.pay_all()
+        except BaseException as problem:
+            problems.append(problem)
+
+    paying = threading.Thread(target=pay)
+    began_at = last_fault_at = time.monotonic()
+    paying.start()
+    for share, names in schedule:
+        while crowd.submitted < share * payments and not problems:
+            if time.monotonic() - began_at > _LONGEST_SECONDS:
+                raise TimeoutError(f"only {crowd.submitted} of {payments} payments were submitted")
+            time.sleep(0.01)
+        done = checker.count(world.database_url)
+        last_fault_at = time.monotonic()
+        world.kill(*names)
+        completed = done.payments if done else "?"
+        say(
+            f"{last_fault_at - began_at:6.1f} s  {crowd.submitted} submitted, {completed} completed: killed {names}"
+        )
+        time.sleep(_DOWN_SECONDS)
+        world.restart(*names)
+    completed_after, delivered_after = _wait(world, payments, last_fault_at)
+    paying.join(_AFTERWARDS_SECONDS)
+    found = [f"a customer could not pay: {problem!r}" for problem in problems]
+    found += checker.faults(crowd.customers, world.database_url, world.chain, receiver.received, world.secret)
+    return Result(
+        payments, len(schedule), completed_after, delivered_after, len(receiver.received) - payments, found
+    )
+
+
+def _wait(world: World, payments: int, since: float) -> tuple[float | None, float | None]:
+    """Return after how many seconds since the last fault all were completed, and delivered; None where they aren't."""
+    completed_after = None
+    while (after := time.monotonic() - since) < _AFTERWARDS_SECONDS:
+        done = checker.count(world.database_url)
+        if done and done.payments >= payments and done.requests >= payments:
+            completed_after = completed_after or after
+            if done.delivered >= payments:
+                return completed_after, after
+        time.sleep(_POLL_SECONDS)
+    return completed_after, None
+
+
+def main() -> int:
+    """Run the long form and print its figures."""
+    payments = int(os.environ.get("PAYMENTS", "1000"))
+    folder = Path(tempfile.mkdtemp(prefix="quittance-chaos-"))
+    result = run(payments, SCHEDULE, folder, lambda line: print(line, flush=True))
+    for line in result.found[:20]:
+        print(f"WRONG: {line}")
+    print(
+        f"{result.payments} payments, {result.faults_made} faults: {len(result.found)} wrong, "
+        f"all completed {_seconds(result.completed_after)} and delivered {_seconds(result.delivered_after)} after the "
+        f"last fault, {result.sent_again} events sent again"
+    )
+    if result.is_good:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        print(f"Logs: {folder}")
+    return 0 if result.is_good else 1
+
+
+def _seconds(seconds: float | None) -> str:
+    return "not" if seconds is None else f"{seconds:.1f} s"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+"""The short form of `tests.integration.chaos.run`: nothing is lost and nothing doubled, whatever is killed."""
+
+from pathlib import Path
+
+from tests.integration.chaos.run import SHORT, run
+
+PAYMENTS = 40
+
+
+def test_killing_workers_web_beat_postgresql_and_redis_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    result = run(PAYMENTS, SHORT, tmp_path, print)
+    assert result.found == []
+    assert result.completed_after is not None
+    assert result.delivered_after is not None

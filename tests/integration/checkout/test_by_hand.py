@@ -1,0 +1,232 @@
+"""Sending by hand: what is said before the address, and the form that takes a hash without scripts."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chains.models import Chain
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest
+from payments.submission.merchant_acceptance import accept_payment
+from tests.chain import LocalChain
+from tests.conftest import Api
+from tests.support.payments.world import Clock, look_until_decided
+
+Checkout = Callable[..., dict[str, Any]]
+UNKNOWN = "0x" + "77" * 32
+WARNING = "carries no reference that ties it to this payment"
+_FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.fixture
+def browser_without_script(db: None) -> Client:
+    """A form's sender that demands CSRF tokens where the site does."""
+    return Client(enforce_csrf_checks=True, raise_request_exception=False)
+
+
+def shown(public: Api, order: dict[str, Any], page: str = "/by-hand") -> str:
+    answer = public.get(f"/pay/{order['shortcode']}{page}")
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def send_form(client: Client, order: dict[str, Any], **fields: Any) -> Any:
+    return client.post(f"/pay/{order['shortcode']}/by-hand/sent", fields and _encoded(fields), _FORM)
+
+
+def _encoded(fields: dict[str, Any]) -> str:
+    from urllib.parse import urlencode
+
+    return urlencode(fields)
+
+
+def test_what_it_means_stands_before_the_address(
+    public: Api, checkout: Checkout, local_chain: LocalChain
+) -> None:
+    order = checkout()
+    text = shown(public, order)
+    assert -1 < text.index(WARNING) < text.index(local_chain.recipient)
+    assert text.index("From an exchange.") < text.index(local_chain.recipient)
+    main = shown(public, order, "")
+    assert main.index("isn’t matched to this payment automatically") < main.index(local_chain.recipient)
+
+
+def test_amount_network_and_address_stand_there_whole(
+    public: Api, checkout: Checkout, local_chain: LocalChain
+) -> None:
+    order = checkout(amount="10.5")
+    PaymentRequest.objects.filter(pk=order["id"]).update(amount_paid=3_250_000)
+    text = shown(public, order)
+    assert '<code class="exact" id="exact-amount">7.25</code>' in text
+    assert f'id="recipient">{local_chain.recipient}</code>' in text
+    uri = f"ethereum:{local_chain.usdc}@31337/transfer?address={local_chain.recipient}&amp;uint256=7250000"
+    assert f'href="{uri}"' in text
+    assert "Send on Local Chain (chain id 31337) only" in text
+    assert "<svg" in text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"status": "completed", "amount_paid": 10_500_000},
+        {"status": "expired"},
+        {"status": "cancelled"},
+        {"expires_at": timezone.now() - timedelta(seconds=1)},
+    ],
+)
+def test_nobody_is_told_where_to_send_once_it_has_ended(
+    public: Api, checkout: Checkout, local_chain: LocalChain, change: dict[str, Any]
+) -> None:
+    order = checkout()
+    PaymentRequest.objects.filter(pk=order["id"]).update(**change)
+    text = shown(public, order)
+    assert "Please don’t send anything now." in text
+    assert local_chain.recipient not in text
+    assert "ethereum:" not in text
+    assert 'name="transaction_hash"' in text, "what was sent in time is still looked for"
+
+
+def test_a_chain_out_of_service_is_not_paid(public: Api, checkout: Checkout, local_chain: LocalChain) -> None:
+    order = checkout()
+    Chain.objects.update(is_active=False)
+    assert local_chain.recipient not in shown(public, order)
+
+
+def test_a_pasted_hash_is_taken_and_its_progress_shown(
+    public: Api, checkout: Checkout, browser_without_script: Client
+) -> None:
+    order = checkout()
+    answer = send_form(
+        browser_without_script, order, transaction_hash=f" {UNKNOWN[2:].upper()}\n", chain_id=31337
+    )
+    assert (answer.status_code, answer["Location"]) == (303, f"/pay/{order['shortcode']}")
+    assert Payment.objects.get().transaction_hash == UNKNOWN
+    text = shown(public, order, "")
+    assert UNKNOWN in text
+    # Named, since Chromium does not load a page again by itself whose address ends in a fragment, as a form's does.
+    assert f'<meta http-equiv="refresh" content="15; url=/pay/{order["shortcode"]}">' in text
+    assert "refresh" not in shown(public, order, "?still").split("</head>")[0]
+    assert 'class="send-yourself"' in text
+    again = send_form(browser_without_script, order, transaction_hash=UNKNOWN)
+    assert (again.status_code, Payment.objects.count()) == (303, 1)
+
+
+def test_the_language_that_was_chosen_is_kept(checkout: Checkout, browser_without_script: Client) -> None:
+    order = checkout()
+    path = f"/pay/{order['shortcode']}/by-hand/sent?lang=de"
+    answer = browser_without_script.post(path, _encoded({"transaction_hash": UNKNOWN}), _FORM)
+    assert answer["Location"] == f"/pay/{order['shortcode']}?lang=de"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "This should be a transaction hash"),
+        ({"transaction_hash": "0x12"}, "This should be a transaction hash"),
+        ({"transaction_hash": '"><script>alert(1)</script>'}, "This should be a transaction hash"),
+        (
+            {"transaction_hash": "\0\ud800".encode("utf-8", "surrogatepass")},
+            "This should be a transaction hash",
+        ),
+        ({"transaction_hash": "é" * 9000}, "This should be a transaction hash"),
+        ({"transaction_hash": UNKNOWN, "chain_id": "9" * 4000}, "Choose one of the networks."),
+        ({"transaction_hash": UNKNOWN, "chain_id": "٣١٣٣٧"}, "Choose one of the networks."),
+        ({"transaction_hash": UNKNOWN, "chain_id": "-1"}, "Choose one of the networks."),
+        ({"transaction_hash": UNKNOWN, "chain_id": "99999999999999999999"}, "There is no chain"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_what_was_typed(
+    checkout: Checkout, browser_without_script: Client, fields: dict[str, Any], said: str
+) -> None:
+    answer = send_form(browser_without_script, checkout(), **fields)
+    text = answer.content.decode()
+    assert answer.status_code == 400
+    assert re.search(rf'<p class="field-error" id="problem" role="alert">{said}', text)
+    assert "<script>alert" not in text
+    if fields.get("transaction_hash") == UNKNOWN:
+        assert f'value="{UNKNOWN}"' in text
+    assert not Payment.objects.exists()
+
+
+def test_an_upload_or_json_is_not_read(checkout: Checkout, browser_without_script: Client) -> None:
+    path = f"/pay/{checkout()['shortcode']}/by-hand/sent"
+    fields = {"transaction_hash": UNKNOWN, "chain_id": 31337}
+    for answer in (
+        browser_without_script.post(path, fields),
+        browser_without_script.post(path, fields, "application/json"),
+        browser_without_script.post(path, b"\xff" * 99, "multipart/form-data; boundary=x"),
+    ):
+        assert answer.status_code == 400
+    assert not Payment.objects.exists()
+
+
+def test_the_caps_are_those_of_the_public_endpoint(
+    checkout: Checkout, browser_without_script: Client
+) -> None:
+    order = checkout()
+    for number in range(1, 6):
+        assert (
+            send_form(browser_without_script, order, transaction_hash=f"0x{number:064x}").status_code == 303
+        )
+    answer = send_form(browser_without_script, order, transaction_hash=UNKNOWN)
+    assert answer.status_code == 429
+    assert int(answer["Retry-After"]) > 0
+    assert f'value="{UNKNOWN}"' in answer.content.decode()
+    assert Payment.objects.count() == 5
+
+
+def test_other_ways_to_the_form(checkout: Checkout, browser_without_script: Client) -> None:
+    order = checkout()
+    path = f"/pay/{order['shortcode']}/by-hand"
+    assert browser_without_script.get(path + "/sent")["Location"] == path
+    assert browser_without_script.put(path + "/sent").status_code == 405
+    assert browser_without_script.post(path).status_code == 405
+    unknown = browser_without_script.post("/pay/nonesuch2345/by-hand/sent", "", _FORM)
+    assert (unknown.status_code, "There is no payment here" in unknown.content.decode()) == (404, True)
+
+
+def test_a_plain_transfer_waits_for_the_merchant_and_the_page_says_so(
+    public: Api,
+    checkout: Checkout,
+    local_chain: LocalChain,
+    merchant: Merchant,
+    browser_without_script: Client,
+) -> None:
+    """What a wallet makes of the EIP-681 link, its hash pasted; in the end the merchant takes it."""
+    Merchant.objects.filter(pk=merchant.pk).update(support_email="help@bakery.example")
+    order = checkout()
+    asked = re.search(
+        r"ethereum:(0x\w+)@31337/transfer\?address=(0x\w+)&amp;uint256=(\d+)", shown(public, order)
+    )
+    assert asked
+    sent = local_chain.transfer(asked[1], asked[2], int(asked[3]))
+    assert send_form(browser_without_script, order, transaction_hash=sent).status_code == 303
+    clock = Clock()
+    payment = look_until_decided(Payment.objects.get(), clock)
+    assert payment.failure_code == "transaction_not_bound"
+
+    text = shown(public, order, "")
+    for said in (
+        "This transaction didn’t pay this request",
+        "Please don’t send it again",
+        sent,
+        "help@bakery.example",
+    ):
+        assert said in text
+
+    assert "Send it yourself" in text
+    by_hand = shown(public, order)
+    assert "Please don’t send it again" in by_hand
+    assert "/transfer?address=" in by_hand, "anyone may have submitted it, so the address stays"
+
+    accept_payment(payment, reason="the customer's hash", actor="Alice")
+    assert look_until_decided(payment, clock).status == Payment.Status.COMPLETED
+    assert "Payment complete" in shown(public, order, "")
+    receipt = shown(public, order, "/receipt")
+    assert "Accepted by" in receipt
+    assert "Reference in its call data" not in receipt

@@ -1,0 +1,322 @@
+"""Proving the address first, then sending from it by hand, all of it in a browser without scripts."""
+
+import html
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from eth_account import Account
+from limits import parse
+
+from payments.models import PayerProof, Payment, PaymentRequest, Route
+from tests.chain import USDC_UNIT, LocalChain
+from tests.support.checkout.bare import Bare, sign, text_on
+from tests.support.payments.world import ON_ITS_WAY, Clock, look, look_until_decided
+
+Checkout = Callable[..., dict[str, Any]]
+AMOUNT = 10_500_000
+
+
+def verdict(payment: Payment) -> Payment:
+    return look_until_decided(payment, Clock())
+
+
+def test_both_ways_are_told_before_the_address(checkout: Checkout, local_chain: LocalChain) -> None:
+    browser = Bare(checkout())
+    page = browser.open(browser.start).content.decode()
+    address = page.index(local_chain.recipient)
+    for said in ("carries no reference", "or at once if you prove beforehand", "Send it and wait for"):
+        assert -1 < page.index(said) < address
+
+
+def test_a_plain_transfer_from_the_proved_address_is_credited_at_once(
+    checkout: Checkout, local_chain: LocalChain
+) -> None:
+    browser = Bare(checkout())
+    page = browser.prove(local_chain)
+    shown = browser.open(page).content.decode()
+    assert "Now send 10.50 USDC" in shown
+    assert f'id="sender">{local_chain.payer}<' in shown
+    assert f'id="recipient">{local_chain.recipient}<' in shown
+    assert f'action="{page}/sent' in shown
+    sent = local_chain.transfer(local_chain.usdc, local_chain.recipient, AMOUNT)
+    answer = browser.send(f"{page}/sent", transaction_hash=sent)
+    assert (answer.status_code, answer["Location"]) == (303, browser.start.removesuffix("/by-hand"))
+    payment = verdict(Payment.objects.get(transaction_hash=sent))
+    assert (payment.status, payment.bound_by) == (Payment.Status.COMPLETED, "payer")
+    assert PaymentRequest.objects.get().status == PaymentRequest.Status.COMPLETED
+    assert browser.open(page)["Location"] == browser.start.removesuffix("/by-hand")
+
+
+def test_a_wrong_hash_is_refused_on_the_page_that_says_where_to_send(
+    checkout: Checkout, local_chain: LocalChain
+) -> None:
+    browser = Bare(checkout())
+    page = browser.prove(local_chain)
+    answer = browser.send(f"{page}/sent", transaction_hash="0x12")
+    shown = answer.content.decode()
+    assert (answer.status_code, Payment.objects.count()) == (400, 0)
+    assert re.search(r'id="problem" role="alert">This should be a transaction hash', shown)
+    assert f'id="sender">{local_chain.payer}<' in shown
+    assert 'value="0x12"' in shown
+    PayerProof.objects.update(not_after=timezone.now())
+    assert 'id="sender"' not in browser.send(f"{page}/sent", transaction_hash="0x12").content.decode()
+    assert browser.send(f"{page}/sent", transaction_hash="0x" + "77" * 32).status_code == 303
+    assert browser.open(f"{page}/sent")["Location"] == page
+
+
+def test_native_coin_from_the_proved_address_is_credited_at_once(
+    checkout: Checkout, ether: Any, local_chain: LocalChain
+) -> None:
+    browser = Bare(checkout(token_id=ether.id, amount="0.01"))
+    browser.prove(local_chain)
+    payment = browser.paste(local_chain.transfer("", local_chain.recipient, 10**16))
+    assert (verdict(payment).status, payment.bound_by) == (Payment.Status.COMPLETED, "payer")
+
+
+def test_the_text_names_the_request_and_what_will_be_paid(
+    checkout: Checkout, local_chain: LocalChain
+) -> None:
+    order = checkout()
+    _, text = Bare(order).text_for(local_chain.payer.lower())
+    assert text == Route.objects.get().proof_message
+    for part in (
+        "testserver wants you to sign in",
+        local_chain.payer,
+        "10.50 USDC on Local Chain",
+        order["id"],
+    ):
+        assert part in text
+
+
+def test_what_another_address_sends_is_not_credited(checkout: Checkout, local_chain: LocalChain) -> None:
+    browser = Bare(checkout())
+    key = "0x" + "5e" * 32
+    other = Account.from_key(key).address
+    local_chain.transfer(local_chain.usdc, other, AMOUNT)
+    local_chain.rpc("anvil_setBalance", other, hex(10**18))
+    page = browser.prove(local_chain)
+    payment = browser.paste(local_chain.transfer(local_chain.usdc, local_chain.recipient, AMOUNT, key=key))
+    assert verdict(payment).failure_code == "transaction_not_bound"
+    assert PaymentRequest.objects.get().amount_paid == 0
+    for shown in (browser.open(browser.start), browser.open(page)):
+        text = shown.content.decode()
+        assert "Please don’t send it again" in text
+        assert "The signature that was given doesn’t cover it" in text
+        assert local_chain.recipient in text, "anyone may have submitted it, so the address stays"
+
+
+def test_what_was_mined_before_the_text_was_made_does_not_count_and_the_page_says_so(
+    checkout: Checkout, local_chain: LocalChain
+) -> None:
+    browser = Bare(checkout())
+    PaymentRequest.objects.update(created_at=timezone.now() - timedelta(minutes=10))
+    payment = browser.paste(local_chain.transfer(local_chain.usdc, local_chain.recipient, AMOUNT))
+    assert verdict(payment).failure_code == "transaction_not_bound"
+    Payment.objects.update(block_time=timezone.now() - timedelta(minutes=5))
+    for page in (browser.start, browser.start.removesuffix("/by-hand")):
+        assert "Signing can’t make up for it" in browser.open(page).content.decode()
+    assert "/proof/" in browser.ask(local_chain.payer)["Location"]
+
+
+def test_a_proof_does_not_reach_back_before_its_text(checkout: Checkout, local_chain: LocalChain) -> None:
+    browser = Bare(checkout())
+    sent = local_chain.transfer(local_chain.usdc, local_chain.recipient, AMOUNT)
+    browser.prove(local_chain)
+    # The allowance for the miners' clocks is longer than a test should last.
+    for proof in PayerProof.objects.all():
+        PayerProof.objects.update(not_before=proof.not_before + timedelta(minutes=1))
+    assert verdict(browser.paste(sent)).failure_code == "transaction_not_bound"
+    assert PaymentRequest.objects.get().amount_paid == 0
+
+
+def test_what_was_sent_and_entered_before_signing_is_credited_by_the_signature(
+    checkout: Checkout, local_chain: LocalChain
+) -> None:
+    browser = Bare(checkout())
+    page, text = browser.text_for(local_chain.payer)
+    payment = browser.paste(local_chain.transfer(local_chain.usdc, local_chain.recipient, AMOUNT))
+    assert verdict(payment).failure_code == "transaction_not_bound"
+    for told in (browser.start, browser.start.removesuffix("/by-hand")):
+        assert "A text to sign was made before this was sent" in browser.open(told).content.decode()
+    shown = browser.open(page).content.decode()
+    assert "nothing in it ties it to this payment" in shown
+    assert "Sign all the same" in shown
+    assert browser.send(page, signature=sign(text, local_chain.payer_key)).status_code == 303
+    assert browser.open(page)["Location"] == browser.start.removesuffix("/by-hand")
+    look(Clock())
+    payment.refresh_from_db()
+    assert (payment.status, payment.retries) == (Payment.Status.COMPLETED, 0)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda text, key: sign(text, "0x" + "77" * 32),
+        lambda text, key: sign(text + " ", key),
+        lambda text, key: sign(text, key)[:-2],
+        lambda text, key: "",
+        lambda text, key: '"><script>alert(1)</script>',
+        lambda text, key: "é" * 20_000,
+    ],
+    ids=["another key", "another text", "cut short", "nothing", "markup", "too long"],
+)
+def test_a_wrong_signature_is_refused_beside_what_was_typed(
+    checkout: Checkout, local_chain: LocalChain, spoil: Callable[[str, str], str]
+) -> None:
+    browser = Bare(checkout())
+    page, text = browser.text_for(local_chain.payer)
+    given = spoil(text, local_chain.payer_key)
+    answer = browser.send(page, signature=given)
+    shown = answer.content.decode()
+    assert answer.status_code == 400
+    assert re.search(r'id="signature-problem" role="alert">(This|A) ', shown)
+    assert f'value="{html.escape(given[:10_000])}"' in shown
+    assert text_on(answer) == text, "the same text can be signed again"
+    assert "<script>alert" not in shown
+    assert not PayerProof.objects.exists()
+
+
+def test_an_address_that_is_none_is_refused_beside_what_was_typed(checkout: Checkout) -> None:
+    browser = Bare(checkout())
+    for address, said in (
+        ("0x12", "an EVM address"),
+        ("", "an EVM address"),
+        ("0x" + "0" * 40, "belong to nobody"),
+    ):
+        answer = browser.ask(address)
+        shown = answer.content.decode()
+        assert answer.status_code == 400
+        assert said in re.findall(r'id="wallet-problem" role="alert">([^<]*)', shown)[0]
+        assert f'name="wallet_address" type="text" required value="{address}"' in shown
+    assert not Route.objects.exists()
+
+
+def test_an_address_without_the_money_is_told_so(checkout: Checkout, local_chain: LocalChain) -> None:
+    browser = Bare(checkout())
+    poor = Account.create().address
+    local_chain.transfer(local_chain.usdc, poor, 4 * USDC_UNIT)
+    answer = browser.ask(poor)
+    assert answer.status_code == 409
+    assert "short of 6.50 USDC on Local Chain" in answer.content.decode()
+    assert poor in answer.content.decode()
+    assert not Route.objects.exists()
+
+
+def test_no_coins_for_the_fee_are_needed_to_be_given_a_text(
+    checkout: Checkout, local_chain: LocalChain
+) -> None:
+    """They can be fetched later, and those of contract accounts pay no fee themselves."""
+    without_coins = Account.create()
+    local_chain.transfer(local_chain.usdc, without_coins.address, AMOUNT)
+    assert Bare(checkout()).prove(local_chain, without_coins.key.hex())
+
+
+def test_a_text_that_ran_out_leads_to_a_new_one_with_the_address_kept(
+    checkout: Checkout, local_chain: LocalChain
+) -> None:
+    browser = Bare(checkout())
+    page, text = browser.text_for(local_chain.payer)
+    Route.objects.update(expires_at=timezone.now())
+    answer = browser.send(page, signature=sign(text, local_chain.payer_key))
+    assert (answer.status_code, PayerProof.objects.count()) == (409, 0)
+    for shown in (answer.content.decode(), browser.open(page).content.decode()):
+        assert "Your text to sign is no longer valid" in shown
+        assert f'value="{local_chain.payer}"' in shown
+        assert "proof-text" not in shown
+
+
+def test_the_address_is_no_longer_shown_once_what_it_sends_would_not_count(
+    checkout: Checkout, local_chain: LocalChain
+) -> None:
+    first, second = Bare(checkout()), Bare(checkout())
+    page = first.prove(local_chain)
+    assert 'id="sender"' in first.open(page).content.decode()
+    second.prove(local_chain)
+    assert "Your text to sign is no longer valid" in first.open(page).content.decode(), (
+        "a later proof took its place"
+    )
+    PayerProof.objects.filter(request__shortcode=second.start.split("/")[2]).delete()
+    PayerProof.objects.update(not_after=timezone.now())
+    assert 'id="sender"' not in first.open(page).content.decode()
+
+
+def test_while_a_payment_is_under_way_nobody_is_led_to_a_second_one(
+    checkout: Checkout, local_chain: LocalChain
+) -> None:
+    browser = Bare(checkout())
+    payment = browser.paste("0x" + "77" * 32)
+    Payment.objects.filter(pk=payment.pk).update(**ON_ITS_WAY)
+    assert browser.ask(local_chain.payer)["Location"] == browser.start
+    assert "A payment is on its way already" in browser.open(browser.start).content.decode()
+    assert not Route.objects.exists()
+
+
+def test_pages_of_texts_that_there_are_not(checkout: Checkout, local_chain: LocalChain) -> None:
+    browser, other = Bare(checkout()), Bare(checkout())
+    page, _ = browser.text_for(local_chain.payer)
+    route_id = page.rsplit("/", 1)[1]
+    for path in (
+        f"{other.start}/proof/{route_id}",
+        f"{browser.start}/proof/rt_nonesuch",
+        f"{browser.start}/proof/%00",
+        f"{browser.start}/proof/rt_nonesuch/sent",
+        f"/pay/nonesuch2345/by-hand/proof/{route_id}",
+    ):
+        assert browser.open(path).status_code == 404
+        assert browser.send(path, signature="0x00").status_code == 404
+    assert browser.open(f"{browser.start}/proof")["Location"] == browser.start
+    assert not PayerProof.objects.exists()
+
+
+def test_only_plain_forms_are_read(checkout: Checkout, local_chain: LocalChain) -> None:
+    browser = Bare(checkout())
+    page, text = browser.text_for(local_chain.payer)
+    client = Client(enforce_csrf_checks=True)
+    fields = {"signature": sign(text, local_chain.payer_key)}
+    for answer in (client.post(page, fields), client.post(page, fields, "application/json")):
+        assert answer.status_code == 400
+    assert not PayerProof.objects.exists()
+
+
+def test_the_language_that_was_chosen_is_kept(checkout: Checkout, local_chain: LocalChain) -> None:
+    browser = Bare(checkout())
+    answer = browser.send(f"{browser.start}/proof?lang=de", wallet_address=local_chain.payer)
+    assert answer["Location"].endswith("?lang=de")
+    page = browser.open(answer["Location"])
+    assert "Signieren Sie genau diesen Text" in page.content.decode()
+    signed = browser.send(answer["Location"], signature=sign(text_on(page), local_chain.payer_key))
+    assert signed["Location"] == answer["Location"]
+
+
+def test_asking_too_often_is_refused_beside_what_was_typed(
+    checkout: Checkout, local_chain: LocalChain, settings: Any
+) -> None:
+    browser = Bare(checkout())
+    page, text = browser.text_for(local_chain.payer)
+    settings.RATE_LIMIT_EXPENSIVE = parse("1/minute")
+    browser.ask(local_chain.payer)
+    answer = browser.ask(local_chain.payer)
+    assert (answer.status_code, f'value="{local_chain.payer}"' in answer.content.decode()) == (429, True)
+    signature = sign(text, local_chain.payer_key)
+    answer = browser.send(page, signature=signature)
+    assert (answer.status_code, f'value="{signature}"' in answer.content.decode()) == (429, True)
+    assert "Please wait a moment." in answer.content.decode()
+    assert int(answer["Retry-After"]) > 0
+    assert not PayerProof.objects.exists()
+
+
+def test_a_node_that_is_down_is_told_and_what_was_typed_kept(
+    checkout: Checkout, local_chain: LocalChain, chain: Any
+) -> None:
+    browser = Bare(checkout())
+    chain.rpc_urls = ["http://127.0.0.1:9"]
+    chain.save()
+    answer = browser.ask(local_chain.payer)
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert f'value="{local_chain.payer}"' in answer.content.decode()
+    assert not Route.objects.exists()

@@ -1,0 +1,77 @@
+"""The TypeScript client: its own tests, all of its calls against the running service, and its page's samples."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import requests
+
+from demo.services import node
+from demo.services.process import free_port
+from merchants.models import ApiKey
+from payments.models import PaymentRequest
+from tests.integration.clients.typescript.conftest import PACKAGE, Program, Run
+from tests.processes import eventually
+from tests.support.docs.pages import samples
+from webhooks.dispatch.delivery import deliver_next
+from webhooks.endpoints.configuration import Change, configure
+from webhooks.endpoints.secrets_at_rest import decrypt
+
+README = PACKAGE / "README.md"
+
+
+def delivering(program: Program) -> str:
+    """Send what is due until the program is over, as a worker does."""
+
+    def is_over() -> bool:
+        deliver_next()
+        return program.has_ended
+
+    eventually(is_over, "the program ended", 60)
+    return program.ended_well()
+
+
+def test_its_own_tests_pass(package: Path) -> None:
+    files = sorted(str(file) for file in (package / "test").glob("*.test.mjs"))
+    assert len(files) >= 5
+    done = subprocess.run(
+        [str(node.node()), "--test", *files],
+        cwd=package,
+        env=node.environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^# pass [1-9]", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_all_that_it_can_do_is_done_against_the_running_service(run: Run) -> None:
+    program = run((Path(__file__).parent / "walk.mjs").read_text())
+    assert delivering(program) == "walked\n"
+
+
+def test_the_samples_of_its_page_ask_for_a_payment_try_it_and_are_told(
+    run: Run, shop: dict[str, str], api_key: tuple[ApiKey, str]
+) -> None:
+    ask, receive, try_it = samples(README, "js")
+    port = free_port()
+    configure(api_key[0].merchant, Change(url=f"http://127.0.0.1:{port}/"))
+    secret = decrypt(api_key[0].merchant.webhook_endpoint.secret_encrypted)
+    receiver = run(receive, PORT=str(port), WEBHOOK_SECRET=secret)
+    asked = run(ask).ended_well()
+    (request,) = PaymentRequest.objects.all()
+    assert asked == f"{shop['QUITTANCE_BASE_URL']}/pay/{request.shortcode}\n"
+    assert run(try_it).ended_well() == "completed: 12.500000\n"
+    eventually(lambda: _refuses(port), "the receiver listened")
+    deliver_next()
+    eventually(lambda: receiver.said == "order-1001 is paid\n", f"it was told; it said {receiver.said}")
+
+
+def _refuses(port: int) -> bool:
+    """Whether the receiver is there and takes no unsigned delivery."""
+    try:
+        answer = requests.post(f"http://127.0.0.1:{port}/", b"{}", timeout=5)
+    except requests.RequestException:
+        return False
+    assert (answer.status_code, answer.text) == (400, "There is no Service-Signature header.")
+    return True

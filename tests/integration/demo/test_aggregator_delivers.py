@@ -1,0 +1,138 @@
+"""The local aggregator takes a customer's money on one chain and really delivers on another."""
+
+from typing import Any
+
+import pytest
+
+from demo.aggregator import contracts
+from demo.aggregator.places import EVM_NATIVE, SVM_NATIVE
+from demo.aggregator.server import Aggregator
+from demo.services import surfnet
+from demo.solana import mint
+from tests.chain import LocalChain
+from tests.integration.demo.paying import ask, holdings, pay
+from tests.support.solana.ledger import LocalLedger
+
+USDC_ASKED = 12_500_000
+DAI_ASKED = 12_500_000_000_000_000_000
+COIN_ASKED = 10**16
+needs_solana = pytest.mark.skipif(not surfnet.is_offered(), reason="Surfnet has no build for this machine.")
+
+
+def quote(aggregator: Aggregator, chains: tuple[int, int], tokens: tuple[str, str], **more: Any) -> Any:
+    """The answer to one question, which has to be a quote."""
+    names = {"fromChain": chains[0], "toChain": chains[1], "fromToken": tokens[0], "toToken": tokens[1]}
+    answer = ask(aggregator, "/quote/toAmount", **names, **more)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["bridge-data", "packed"])
+@pytest.mark.parametrize(
+    ("paid", "asked", "amount"),
+    [
+        (EVM_NATIVE, "USDC", USDC_ASKED),
+        ("DAI", EVM_NATIVE, COIN_ASKED),
+        ("USDT", "DAI", DAI_ASKED),
+    ],
+    ids=["coin-to-token", "token-to-coin", "resetting-token-to-token"],
+)
+def test_what_is_paid_on_one_chain_arrives_on_the_other(
+    aggregator: Aggregator,
+    local_chain: LocalChain,
+    anvil_b: LocalChain,
+    packed: bool,
+    paid: str,
+    asked: str,
+    amount: int,
+) -> None:
+    aggregator.set(packed=packed)
+    offered = quote(
+        aggregator,
+        (local_chain.chain_id, anvil_b.chain_id),
+        (paid, asked),
+        toAmount=amount,
+        fromAddress=local_chain.payer,
+        toAddress=anvil_b.recipient,
+    )
+    token = offered["action"]["toToken"]["address"]
+    before = holdings(anvil_b, token, anvil_b.recipient)
+    swap = aggregator.delivered(pay(local_chain, offered))
+    arrived = holdings(anvil_b, token, anvil_b.recipient) - before
+    assert swap.delivery is not None
+    assert arrived == swap.delivery.amount >= amount
+    told = ask(aggregator, "/status", txHash=swap.taken_by).json()
+    assert (told["status"], told["substatus"]) == ("DONE", "COMPLETED")
+    assert told["receiving"]["txHash"] == swap.delivery.hash
+    assert told["receiving"]["amount"] == str(arrived)
+
+
+@pytest.mark.parametrize(
+    ("paid", "asked", "amount"),
+    [
+        (EVM_NATIVE, "USDC", USDC_ASKED),
+        ("DAI", "USDC", USDC_ASKED),
+        ("USDC", EVM_NATIVE, COIN_ASKED),
+    ],
+)
+def test_a_swap_on_one_chain_pays_the_recipient_in_the_same_transaction(
+    aggregator: Aggregator, local_chain: LocalChain, paid: str, asked: str, amount: int
+) -> None:
+    offered = quote(
+        aggregator,
+        (local_chain.chain_id, local_chain.chain_id),
+        (paid, asked),
+        toAmount=amount,
+        fromAddress=local_chain.payer,
+        toAddress=local_chain.recipient,
+    )
+    token = offered["action"]["toToken"]["address"]
+    before = holdings(local_chain, token, local_chain.recipient)
+    sent = pay(local_chain, offered)
+    arrived = holdings(local_chain, token, local_chain.recipient) - before
+    swap = aggregator.delivered(sent)
+    assert swap.delivery is not None
+    assert swap.delivery.hash == sent
+    assert arrived == swap.delivery.amount >= amount
+
+
+@needs_solana
+@pytest.mark.parametrize(("asked", "amount"), [(mint.USDC, USDC_ASKED), (SVM_NATIVE, 10**8)])
+def test_what_is_paid_on_an_evm_chain_arrives_on_solana(
+    aggregator: Aggregator, local_chain: LocalChain, local_ledger: LocalLedger, asked: str, amount: int
+) -> None:
+    receiver = str(local_ledger.new_wallet().pubkey())  # it has no token account yet
+    offered = quote(
+        aggregator,
+        (local_chain.chain_id, surfnet.CHAIN_ID),
+        (EVM_NATIVE, asked),
+        toAmount=amount,
+        fromAddress=local_chain.payer,
+        toAddress=receiver,
+    )
+    assert contracts.NOT_EVM[2:].lower() in offered["transactionRequest"]["data"]
+    swap = aggregator.delivered(pay(local_chain, offered))
+    of = local_ledger.balance if asked == SVM_NATIVE else local_ledger.token_balance
+    assert swap.delivery is not None
+    assert of(receiver) == swap.delivery.amount >= amount
+
+
+@needs_solana
+@pytest.mark.parametrize("paid", [mint.USDC, SVM_NATIVE])
+def test_what_is_paid_on_solana_arrives_on_an_evm_chain(
+    aggregator: Aggregator, anvil_b: LocalChain, local_ledger: LocalLedger, paid: str
+) -> None:
+    offered = quote(
+        aggregator,
+        (surfnet.CHAIN_ID, anvil_b.chain_id),
+        (paid, "USDC"),
+        toAmount=USDC_ASKED,
+        fromAddress=local_ledger.payer,
+        toAddress=anvil_b.recipient,
+    )
+    assert list(offered["transactionRequest"]) == ["data"]
+    before = anvil_b.token_balance(anvil_b.usdc, anvil_b.recipient)
+    swap = aggregator.delivered(local_ledger.sign_and_send(offered["transactionRequest"]["data"]))
+    arrived = anvil_b.token_balance(anvil_b.usdc, anvil_b.recipient) - before
+    assert swap.delivery is not None
+    assert arrived == swap.delivery.amount >= USDC_ASKED

@@ -1,0 +1,227 @@
+"""What the pages state about limits, rotation, tasks and the security log is what the product does."""
+
+import getpass
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from celery import Task
+from django.core.management import call_command, get_commands
+
+from chains.models import Token
+from config.celery import app
+from config.environment.declared import declared
+from merchants.models import AuditEntry, Merchant
+from payments.models import PaymentRequest
+from payments.requests import transitions
+from tests.conftest import Api
+from tests.support.docs.pages import API, ARCHITECTURE, REPOSITORY, rows_by_code, table_rows
+from tests.support.webhooks.receiver import running_receiver
+from webhooks.dispatch.dispatcher import CONCURRENCY, SLOW_SHARE, SLUGGISH_MS
+from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, MAX_SLOW_IN_FLIGHT_PER_MERCHANT
+from webhooks.dispatch.testing import send_sample
+from webhooks.endpoints.configuration import Change, configure
+from webhooks.models import EventType
+
+DOCS = REPOSITORY / "docs"
+NUMBERS = {"one": 1, "two": 2, "five": 5, "nine": 9, "ten": 10}
+WALLET = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+
+
+def _text(name: str) -> str:
+    """Return a page with its line breaks as spaces."""
+    return " ".join((DOCS / name).read_text().split())
+
+
+# --- api.md ---
+
+
+@pytest.fixture
+def ask(api: Api, usdc: Token) -> Callable[..., Any]:
+    """Return a caller that asks for a payment with these fields beside the needed ones."""
+    needed = {"amount": "1", "token_id": usdc.id, "chain_id": usdc.chain_id, "recipient_address": WALLET}
+    return lambda **fields: api.post("/api/payment-requests", {**needed, **fields})
+
+
+# The table of what a request is created with comes first; `rows_by_code` would give the last of a name.
+CREATED_WITH = {row[0].strip("`"): row[1] for row in reversed(list(table_rows(API))) if len(row) == 2}
+
+
+@pytest.mark.parametrize("field", ["external_id", "description"])
+def test_a_text_may_be_as_long_as_api_md_says_and_no_longer(ask: Callable[..., Any], field: str) -> None:
+    (most,) = map(int, re.findall(r"up to (\d+) characters", CREATED_WITH[field]))
+    assert ask(**{field: "x" * most}).status_code == 201
+    refused = ask(**{field: "x" * (most + 1)})
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, field)
+    assert PaymentRequest.objects.count() == 1
+
+
+def test_metadata_may_be_as_large_as_api_md_says_and_no_larger(ask: Callable[..., Any]) -> None:
+    pairs, key, value = map(int, re.findall(r"\d+", CREATED_WITH["metadata"]))
+    assert ask(metadata={f"{n:0{key}}": "x" * value for n in range(pairs)}).status_code == 201
+    for too_large in (
+        {str(n): "" for n in range(pairs + 1)},
+        {"k" * (key + 1): ""},
+        {"k": "x" * (value + 1)},
+    ):
+        assert ask(metadata=too_large).status_code == 400
+    assert PaymentRequest.objects.count() == 1
+
+
+def test_a_request_lives_as_long_as_api_md_says(ask: Callable[..., Any]) -> None:
+    least, most, default = map(int, re.findall(r"\d+", CREATED_WITH["expires_in"]))
+    for seconds, fields in ((default, {}), (least, {"expires_in": least}), (most, {"expires_in": most})):
+        made = PaymentRequest.objects.get(pk=ask(**fields).json()["id"])
+        assert (made.expires_at - made.created_at).total_seconds() == pytest.approx(seconds, abs=2)
+    for seconds in (least - 1, most + 1):
+        assert ask(expires_in=seconds).status_code == 400
+    assert PaymentRequest.objects.count() == 3
+
+
+def test_a_list_is_as_long_as_api_md_says(api: Api) -> None:
+    least, most, _ = map(int, re.findall(r"\d+", CREATED_WITH["limit"]))
+    statuses = [api.get(f"/api/events?limit={n}").status_code for n in (least - 1, least, most, most + 1)]
+    assert statuses == [400, 200, 200, 400]
+
+
+def test_the_limits_of_api_md_are_the_defaults() -> None:
+    stated = [row[1] for row in table_rows(API) if len(row) == 3 and re.match(r"\d+ in a ", row[1])]
+    names = ("RATE_LIMIT_API", "RATE_LIMIT_PUBLIC", "RATE_LIMIT_EXPENSIVE")
+    assert [row.replace(" in a ", "/") for row in stated] == [declared()[name].default for name in names]
+
+
+def test_a_request_without_references_is_offered_a_route_that_asks_for_a_proof(
+    api: Api, ask: Callable[..., Any], usdc: Token, local_chain: Any
+) -> None:
+    assert "carries no reference, and the customer first signs a message" in CREATED_WITH["references"]
+    id_ = ask(references=False).json()["id"]
+    wallet = {"wallet_address": local_chain.payer, "chain_id": usdc.chain_id, "token_id": usdc.pk}
+    public = Api()
+    (route,) = public.post(f"/api/public/payment-requests/{id_}/routes", wallet).json()["routes"]
+    built = public.post("/api/public/build-transaction", {"route_id": route["id"]}).json()
+    assert built["binding"] == "payer"
+    assert built["payer_proof"]["message"]
+
+
+# --- receiving-webhooks.md ---
+
+
+def test_each_former_secret_signs_and_at_most_as_many_as_the_page_says(merchant: Merchant) -> None:
+    (most,) = re.findall(r"At most (\w+) former secrets", _text("receiving-webhooks.md"))
+    with running_receiver() as receiver:
+        configure(merchant, Change(url=receiver.url))
+        for rotations in range(NUMBERS[most] + 3):
+            send_sample(merchant, EventType.PAYMENT_SUCCEEDED)
+            signatures = receiver.received[-1].headers["Service-Signature"].count("v1=")
+            assert signatures == min(rotations, NUMBERS[most]) + 1
+            configure(merchant, Change(url=receiver.url, rotate_secret=True))
+    (in_header,) = re.findall(r"a `v1=` for each, at most (\w+)\.", " ".join(API.read_text().split()))
+    assert NUMBERS[in_header] == NUMBERS[most] + 1
+
+
+# --- architecture.md ---
+
+
+def test_the_share_of_a_slow_receiver_is_the_one_that_the_page_states() -> None:
+    (row,) = [row[1] for row in table_rows(ARCHITECTURE) if row[0] == "a receiver is slow or down"]
+    found = re.search(
+        r"one merchant has (\w+) attempts in flight at most, (\w+) at a time once its endpoint fails or takes over "
+        r"(\w+) seconds; slow receivers share half of a worker's (\d+) threads",
+        row,
+    )
+    assert found, row
+    most, slow, seconds, threads = found.groups()
+    assert (NUMBERS[most], NUMBERS[slow]) == (MAX_IN_FLIGHT_PER_MERCHANT, MAX_SLOW_IN_FLIGHT_PER_MERCHANT)
+    assert (NUMBERS[seconds] * 1000, int(threads)) == (SLUGGISH_MS, CONCURRENCY)
+    assert SLOW_SHARE == 0.5
+
+
+@pytest.mark.parametrize(
+    ("heading", "moves"),
+    [("A request (", transitions._REQUEST_MOVES), ("A payment (", transitions._PAYMENT_MOVES)],
+    ids=["request", "payment"],
+)
+def test_the_moves_between_states_are_those_that_the_page_draws(
+    heading: str, moves: dict[str, tuple[str, ...]]
+) -> None:
+    (drawn,) = re.findall(re.escape(heading) + r".*?```text\n(.*?)```", ARCHITECTURE.read_text(), re.DOTALL)
+    stated = set(re.findall(r"(\w+) ──► (\w+)", drawn))
+    stated |= {(before, after) for after, before in re.findall(r"(\w+) ◄── (\w+)", drawn)}
+    assert stated == {(str(before), str(after)) for after, befores in moves.items() for before in befores}
+
+
+# --- decisions/0001 ---
+
+
+def test_no_task_but_the_one_that_is_named_takes_an_argument() -> None:
+    app.loader.import_default_modules()
+    ours = [task for name, task in app.tasks.items() if not name.startswith("celery.")]
+    assert len(ours) > 10
+    assert {task.name.rpartition(".")[2] for task in ours if _parameters(task)} == set(
+        re.findall(r"Only `(\w+)` and\s+`(\w+)` take one", _text("decisions/0001-due-work-is-a-row.md"))[0]
+    )
+
+
+def _parameters(task: "Task[Any, Any]") -> list[str]:
+    return list(inspect.signature(task.run).parameters)
+
+
+# --- operating.md ---
+
+
+def _logged(what: Callable[[], object]) -> set[str]:
+    before = AuditEntry.objects.count()
+    what()
+    entries = AuditEntry.objects.order_by("pk")[before:]
+    return {entry.actor for entry in entries}
+
+
+@pytest.mark.django_db
+def test_the_commands_that_the_page_names_are_in_the_security_log(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = _text("operating.md")
+    (named,) = re.findall(r"((?:`\w+`(?:, | and )?)+) are recorded with the actor \*command line\*", text)
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", "a long enough password 51c2")
+    monkeypatch.setattr(getpass, "getpass", lambda **_: "another long password 93ab")
+    calls: dict[str, tuple[str, ...]] = {
+        "createsuperuser": ("--noinput", "--username", "root", "--email", "root@shop.example"),
+        "changepassword": ("root",),
+        "create_merchant": ("Shop",),
+        "create_api_key": ("Shop",),
+        "set_merchant": ("Shop", "--references", "off"),
+        "reset_two_factor": ("root",),
+    }
+    assert set(re.findall(r"\w+(?=`)", named)) == calls.keys()
+    for command, arguments in calls.items():
+        assert _logged(lambda c=command, a=arguments: call_command(c, *a)) == {"command line"}, command  # type: ignore[misc]
+
+
+def test_each_command_of_our_own_is_recorded_or_changes_nothing_of_merchants() -> None:
+    ours = {
+        name
+        for name, where in get_commands().items()
+        if where in ("merchants", "payments", "chains", "webhooks")
+    }
+    recorded = {
+        "create_merchant",
+        "create_api_key",
+        "set_merchant",
+        "reset_two_factor",
+        "createsuperuser",
+        "changepassword",
+    }
+    assert ours - recorded == {"load_catalogue", "rebuild_figures"}
+
+
+# --- README.md ---
+
+
+def test_the_threads_of_a_web_process_are_those_of_the_configuration() -> None:
+    (threads,) = re.findall(
+        r"^threads = (\d+)", (REPOSITORY / "config" / "gunicorn.py").read_text(), re.MULTILINE
+    )
+    row = rows_by_code(REPOSITORY / "README.md")["WEB_CONCURRENCY"][1]
+    assert f"each has {threads} threads" in row

@@ -1,0 +1,405 @@
+"""What one transaction contains never hides another: a receipt or trace too large for its company is read alone."""
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from chains.client import Block, Mention, Snapshot, TransactionFacts, Watch
+from chains.families.evm.client import EvmClient
+from chains.families.evm.transactions import loud, trace_answers
+from chains.models import Chain, Token
+from chains.rpc import json_rpc, transport
+from merchants.models import Merchant
+from payments.models import Payment
+from payments.verification.finality import check_finality
+from tests.chain import LocalChain
+from tests.fault_proxy import Exchange, FaultProxy
+from tests.processes import eventually
+from tests.support.nodes.fixtures import NodeTime
+from tests.support.nodes.limits import call_by_call, untraced
+from tests.support.nodes.loud import Shouter
+from tests.support.nodes.networks import client_of, nodes_before
+from tests.support.payments.world import Clock, look, make_request, pay, submit
+
+Nodes = Callable[[int], list[FaultProxy]]
+Clients = Callable[[list[FaultProxy]], EvmClient]
+REFERENCE = b"L" * 16
+RECEIPT = "eth_getTransactionReceipt"
+
+
+@pytest.fixture(scope="module")
+def shouter(local_chain: LocalChain) -> Shouter:
+    return Shouter.place(local_chain)
+
+
+@pytest.fixture
+def small_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer of 64 kB is as much as is read of transactions together: about 160 logs."""
+    monkeypatch.setattr(json_rpc, "MAX_ORDINARY_BYTES", 64 * 1024)
+
+
+def until_read(client: EvmClient, *hashes: str, **more: bool) -> Snapshot:
+    """Look until there is an answer for each."""
+    last: list[Snapshot] = []
+
+    def is_answered() -> bool:
+        last[:] = [client.look_up(hashes, with_finality=False)]
+        return not last[0].contradicted
+
+    eventually(is_answered, "every transaction was read", 60)
+    return last[0]
+
+
+def only(snapshot: Snapshot, hash_: str) -> TransactionFacts:
+    facts = snapshot.transactions[hash_]
+    assert facts is not None
+    return facts
+
+
+def asked_together(node: FaultProxy, hash_: str) -> int:
+    """Return how often the receipt was asked for in a batch with others."""
+    return sum(
+        isinstance(body, list) and any(q["method"] == RECEIPT and q["params"] == [hash_] for q in body)
+        for body in node.bodies
+    )
+
+
+@pytest.mark.usefixtures("small_answers")
+def test_thirty_payments_with_three_loud_ones_among_them_all_complete(
+    merchant: Merchant, usdc: Token, chain: Chain, local_chain: LocalChain, shouter: Shouter
+) -> None:
+    clock = Clock()
+    requests = [make_request(merchant, usdc, "1", local_chain.recipient) for _ in range(30)]
+    loud = requests[::10]
+    payments = {}
+    for request in requests:
+        if request in loud:
+            sent = shouter.pay(400, local_chain.recipient, 1_000_000, bytes(request.reference))
+        else:
+            sent = pay(local_chain, request)
+        payments[request.pk] = submit(request, sent)
+    with nodes_before(local_chain, 1) as [node]:
+        client = client_of([node], chain.id, clock)
+        look(clock, lambda _: client)
+        completed = set(Payment.objects.filter(status="completed").values_list("request_id", flat=True))
+        assert completed >= {request.pk for request in requests if request not in loud}, "at the first look"
+
+        def all_are_completed() -> bool:
+            clock.forward(seconds=30)
+            look(clock, lambda _: client)
+            return Payment.objects.filter(status="completed").count() == 30
+
+        eventually(all_are_completed, "the loud ones completed too", 60)
+        assert client.health()[0].state == "answering"
+    assert not Payment.objects.exclude(attempts=0).exists()
+
+
+def test_a_transaction_of_36_000_logs_is_read_whole_by_its_receipt_and_trace(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
+) -> None:
+    sent = shouter.pay(36_000, local_chain.recipient, 5, REFERENCE)
+    plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
+    [node] = nodes_of(1)
+    client = client_for([node])
+    first = client.look_up([sent, plain], with_finality=False)
+    assert first.contradicted == {sent}
+    assert only(first, plain).block is not None
+    facts = only(until_read(client, sent, plain), sent)
+    assert facts.is_complete
+    assert facts.is_readable
+    [transfer] = facts.transfers
+    assert (transfer.slot, transfer.amount, transfer.references) == ("36000", 5, (REFERENCE,))
+    assert client.health()[0].state == "answering"
+
+
+@pytest.mark.usefixtures("small_answers")
+def test_loud_hashes_are_remembered_and_asked_for_alone(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
+) -> None:
+    loud = [shouter.pay(300, local_chain.recipient, 5, REFERENCE) for _ in range(3)]
+    plain = [local_chain.transfer(local_chain.usdc, local_chain.recipient, 1) for _ in range(5)]
+    [node] = nodes_of(1)
+    client = client_for([node])
+    until_read(client, *loud, *plain)
+    node.asked.clear()
+    node.bodies.clear()
+    snapshot = client.look_up([*plain, *loud], with_finality=False)
+    assert all(only(snapshot, hash_).transfers for hash_ in [*loud, *plain])
+    assert not snapshot.contradicted
+    assert not any(asked_together(node, hash_) for hash_ in loud)
+    assert node.round_trips == 2, "what was read once is not read again while its block is the same"
+
+
+@pytest.mark.usefixtures("small_answers")
+def test_the_others_do_not_wait_while_a_loud_one_is_read(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
+) -> None:
+    loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
+    plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
+    [node] = nodes_of(1)
+    client = client_for([node])
+    with loud._one_at_a_time:  # as while another is read
+        for _ in range(3):
+            snapshot = client.look_up([loud, plain], with_finality=False)
+            assert only(snapshot, plain).block is not None
+            assert snapshot.contradicted == {loud}
+            assert only(snapshot, loud).block is None
+    assert only(until_read(client, loud, plain), loud).transfers
+
+
+@pytest.mark.usefixtures("small_answers")
+def test_each_loud_one_has_its_turn(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
+) -> None:
+    loud = [shouter.pay(300, local_chain.recipient, number, REFERENCE) for number in range(1, 11)]
+    [node] = nodes_of(1)
+    snapshot = until_read(client_for([node]), *loud)
+    assert [only(snapshot, hash_).transfers[0].amount for hash_ in loud] == list(range(1, 11))
+
+
+@pytest.mark.usefixtures("small_answers")
+def test_what_is_too_large_even_alone_is_not_readable_and_says_its_block(
+    nodes_of: Nodes,
+    client_for: Clients,
+    local_chain: LocalChain,
+    shouter: Shouter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(json_rpc, "MAX_STREAMED_BYTES", 100 * 1024)
+    loud = shouter.pay(400, local_chain.recipient, 5, REFERENCE)
+    plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
+    receipt = local_chain.rpc(RECEIPT, loud)
+    [node] = nodes_of(1)
+    client = client_for([node])
+    snapshot = until_read(client, loud, plain)
+    facts = only(snapshot, loud)
+    assert facts.block is not None
+    assert (facts.block.hash, facts.is_readable, facts.is_complete) == (receipt["blockHash"], False, False)
+    assert facts.transfers == ()
+    assert only(snapshot, plain).is_readable
+    assert client.health()[0].state == "answering"
+
+
+@pytest.mark.usefixtures("small_answers")
+def test_a_trace_that_exists_and_is_too_large_is_not_missing(
+    nodes_of: Nodes,
+    client_for: Clients,
+    local_chain: LocalChain,
+    shouter: Shouter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who sends the transaction must not choose by its size which rules apply to it."""
+    monkeypatch.setattr(trace_answers, "MOST_FRAMES", 100)
+    loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
+    [node] = nodes_of(1)
+    facts = only(until_read(client_for([node]), loud), loud)
+    assert (facts.is_readable, facts.is_complete) == (True, False)
+    [transfer] = facts.transfers
+    assert (transfer.amount, transfer.references, transfer.made_by) == (5, (), "")
+
+
+def test_a_node_without_traces_reads_a_loud_one_as_any_other(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
+) -> None:
+    loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
+    [node] = nodes_of(1)
+    node.break_with(call_by_call(untraced))
+    facts = only(until_read(client_for([node]), loud), loud)
+    assert (facts.is_readable, facts.is_complete) == (True, False)
+    assert facts.transfers[0].amount == 5
+
+
+@pytest.mark.usefixtures("small_answers")
+def test_nodes_agree_on_a_loud_transaction_as_on_any_other(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
+) -> None:
+    loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
+    plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
+    nodes = nodes_of(3)
+    client = client_for(nodes)
+    snapshot = until_read(client, loud, plain)
+    assert only(snapshot, loud).transfers[0].references == (REFERENCE,)
+    assert only(snapshot, plain).block is not None
+    assert {health.state for health in client.health()} <= {"answering", "unasked"}
+
+
+@pytest.mark.usefixtures("small_answers")
+def test_after_a_reorganisation_it_is_read_again(own_chain: LocalChain) -> None:
+    shouter = Shouter.place(own_chain)
+    loud = shouter.pay(300, own_chain.recipient, 5, REFERENCE)
+    client = EvmClient([own_chain.url], own_chain.chain_id)
+    before = only(until_read(client, loud), loud)
+    raw = own_chain.rpc("eth_getRawTransactionByHash", loud)
+    own_chain.rpc("anvil_reorg", 1, [])
+    assert only_unmined(client.look_up([loud], with_finality=False), loud)
+    own_chain.rpc("evm_increaseTime", 60)
+    own_chain.rpc("eth_sendRawTransaction", raw)
+    eventually(lambda: own_chain.rpc(RECEIPT, loud) is not None, "it was mined again", 30)
+    after = only(until_read(client, loud), loud)
+    assert before.block is not None
+    assert after.block is not None
+    assert after.block.hash == own_chain.rpc(RECEIPT, loud)["blockHash"] != before.block.hash
+    assert after.transfers == before.transfers
+
+
+def only_unmined(snapshot: Snapshot, hash_: str) -> bool:
+    facts = snapshot.transactions[hash_]
+    return facts is None or facts.block is None
+
+
+@pytest.mark.usefixtures("small_answers")
+def test_a_receipt_that_fails_even_alone_is_asked_for_again_later_and_later(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
+) -> None:
+    loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
+    plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
+    [node] = nodes_of(1)
+
+    def cut(exchange: Exchange) -> None:
+        if node.asked[-1] == [RECEIPT]:
+            exchange.send(200, b'{"jsonrpc": "2.0", "id": 1, "result": {"logs": [')
+        else:
+            exchange.reply(exchange.truth())
+
+    client = client_for([node])
+    until_read(client, loud, plain)
+    node.break_with(cut)
+    reader = client._loud[node.url]
+    reader._read.clear()
+    for _ in range(5):
+        snapshot = client.look_up([loud, plain], with_finality=False)
+        assert snapshot.contradicted == {loud}
+        assert only(snapshot, plain).block is not None
+    eventually(lambda: not reader._waiting, "the reading ended", 30)
+    assert client.health()[0].state == "answering"
+
+
+@pytest.mark.usefixtures("small_answers")
+def test_what_breaks_off_is_tried_again_before_it_counts_as_unreadable(
+    nodes_of: Nodes,
+    client_for: Clients,
+    local_chain: LocalChain,
+    shouter: Shouter,
+    time: NodeTime,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(transport, "_LARGE_BYTES", 10_000)
+    loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
+    [node] = nodes_of(1)
+    receipts: list[int] = []
+
+    def break_off(exchange: Exchange) -> None:
+        if exchange.methods == [RECEIPT]:
+            receipts.append(1)
+            exchange.send(200, b'{"jsonrpc": "2.0", "id": 1, "result": {"logs": [' + b'"", ' * 5000)
+        else:
+            exchange.reply(exchange.truth())
+
+    client = client_for([node])
+    until_read(client, loud)
+    client._loud[node.url]._read.clear()
+    node.break_with(break_off)
+    plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
+    looks: list[Snapshot] = []
+
+    def is_answered() -> bool:
+        time.now += 30
+        looks.append(client.look_up([loud, plain], with_finality=False))
+        return not looks[-1].contradicted
+
+    eventually(is_answered, "it was given up", 60)
+    assert len(receipts) == 3
+    assert not only(looks[-1], loud).is_readable
+    assert all(only(snapshot, plain).is_readable for snapshot in looks)
+
+
+@pytest.mark.usefixtures("small_answers")
+def test_discovery_moves_on_past_loud_strangers_without_asking_for_their_receipts(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
+) -> None:
+    start = int(local_chain.rpc("eth_blockNumber"), 16)
+    strangers = [shouter.pay(300, local_chain.recipient, amount, b"S" * 16) for amount in (0, 0, 1, 1)]
+    ours = local_chain.transfer(local_chain.usdc, local_chain.recipient, 7, tail=b"W" * 16)
+    loud = shouter.pay(300, local_chain.recipient, 7, b"V" * 16)
+    watches = [Watch(ref, local_chain.usdc, local_chain.recipient) for ref in (b"W" * 16, b"V" * 16)]
+    [node] = nodes_of(1)
+    discovery = client_for([node]).discover(watches, since_block=start + 1)
+    assert set(discovery.found) == {(b"W" * 16, ours), (b"V" * 16, loud)}
+    assert discovery.next_block == int(local_chain.rpc("eth_blockNumber"), 16) + 1
+    asked = [
+        q["params"][0]
+        for body in node.bodies
+        if isinstance(body, list)
+        for q in body
+        if q["method"] == RECEIPT
+    ]
+    assert not set(strangers) & set(asked)
+
+
+@pytest.mark.usefixtures("small_answers")
+def test_the_finality_of_others_is_not_held_up_by_a_loud_payment(
+    merchant: Merchant, usdc: Token, chain: Chain, local_chain: LocalChain, shouter: Shouter
+) -> None:
+    clock = Clock()
+    requests = [make_request(merchant, usdc, "1", local_chain.recipient) for _ in range(4)]
+    sent = [pay(local_chain, request) for request in requests[:3]]
+    sent.append(shouter.pay(400, local_chain.recipient, 1_000_000, bytes(requests[3].reference)))
+    for request, hash_ in zip(requests, sent, strict=True):
+        submit(request, hash_)
+    with nodes_before(local_chain, 1) as [node]:
+        client = client_of([node], chain.id, clock)
+
+        def all_are_completed() -> bool:
+            clock.forward(seconds=30)
+            look(clock, lambda _: client)
+            return Payment.objects.filter(status="completed").count() == 4
+
+        eventually(all_are_completed, "all payments completed", 60)
+        local_chain.mine(200)
+        fresh = client_of([node], chain.id, clock)
+
+        def all_are_final() -> bool:
+            clock.forward(minutes=3)
+            check_finality(client=lambda _: fresh, now=clock)
+            return not Payment.objects.filter(finality_check_at__isnull=False).exists()
+
+        clock.forward(minutes=3)
+        check_finality(client=lambda _: fresh, now=clock)
+        waiting = Payment.objects.filter(finality_check_at__isnull=False)
+        assert set(waiting.values_list("transaction_hash", flat=True)) <= {sent[3]}
+        eventually(all_are_final, "the loud one is final too", 60)
+    assert not Payment.objects.filter(reorged=True).exists()
+
+
+def test_one_loud_transaction_is_read_at_a_time() -> None:
+    running: list[int] = [0, 0]
+    lock = threading.Lock()
+
+    def read(hash_: str, failures: int) -> None:
+        with lock:
+            running[0] += 1
+            running[1] = max(running)
+        with lock:
+            running[0] -= 1
+
+    readers = [loud.LoudReader() for _ in range(3)]
+    for reader in readers:
+        reader.facts({f"0x{n}": "0xb" for n in range(20)}, (), read, is_waiting=False)
+    eventually(lambda: not any(reader._waiting for reader in readers), "all were read", 30)
+    assert running[1] == 1
+
+
+def test_what_is_kept_is_bounded_by_what_it_says_and_not_only_by_its_parts() -> None:
+    long = Mention("0xRouter", bytes(2**20))
+
+    def read(hash_: str, failures: int) -> TransactionFacts:
+        block = Block(1, "0xb", datetime(2026, 1, 1, tzinfo=UTC))
+        return TransactionFacts(hash_, "0xS", failures, block, True, (), mentions=(long,) * 8)
+
+    reader = loud.LoudReader()
+    for n in range(20):
+        assert reader.facts({f"0x{n}": "0xb"}, (), read, is_waiting=True)
+    kept = sum(len(mention.data) for facts in reader._read.values() for mention in facts.mentions)
+    assert 0 < kept <= 64 * 2**20

@@ -1,0 +1,167 @@
+"""A connection cut, or an answer garbled, because of one transaction costs the other payments nothing."""
+
+from collections.abc import Callable
+
+import pytest
+from eth_utils.address import to_checksum_address
+
+from chains.client import ChainError
+from chains.families import get_client
+from chains.families.evm.client import EvmClient
+from chains.models import Chain
+from tests import fault_proxy
+from tests.chain import LocalChain
+from tests.fault_proxy import Exchange, Fault, FaultProxy, Json, proxying
+from tests.support.chains.mining import mined
+from tests.support.nodes.limits import call_by_call, untraced
+from tests.support.solana.ledger import LocalLedger, new_address
+
+Nodes = Callable[[int], list[FaultProxy]]
+Clients = Callable[[list[FaultProxy]], EvmClient]
+RECEIPT = "eth_getTransactionReceipt"
+
+
+def odd_error(exchange: Exchange) -> None:
+    """The truth, but for receipts, whose errors are not those of JSON-RPC."""
+    answers = exchange.truth()
+    for question, answer in zip(exchange.questions, answers, strict=True):
+        if question["method"] == RECEIPT:
+            del answer["result"]
+            answer["error"] = "internal"
+    exchange.reply(answers)
+
+
+def at(poison: str, fault: Fault) -> Fault:
+    """Fail so at each request that asks for this transaction's receipt, and answer truly otherwise."""
+
+    def answer(exchange: Exchange) -> None:
+        if any(q["method"] == RECEIPT and q["params"] == [poison] for q in exchange.questions):
+            fault(exchange)
+        else:
+            exchange.reply(exchange.truth())
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "fault", [fault_proxy.reset, fault_proxy.truncated, fault_proxy.html, odd_error], ids=range(4)
+)
+def test_a_transaction_at_which_the_node_breaks_off_stops_no_other(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, fault: Fault
+) -> None:
+    [node] = nodes_of(1)
+    hashes = [local_chain.transfer(local_chain.usdc, local_chain.recipient, 1) for _ in range(20)]
+    poison = hashes[7]
+    node.break_with(at(poison, fault))
+    client = client_for([node])
+    found = client.look_up(hashes, with_finality=False)
+    assert found.contradicted == {poison}, "it is looked at again, and nothing is said of it"
+    assert all(facts and facts.block for hash_, facts in found.transactions.items() if hash_ != poison)
+    assert node.round_trips < 30
+    assert client.health()[0].state == "answering"
+
+
+def test_a_node_that_cuts_every_connection_is_asked_a_few_times_alone(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain
+) -> None:
+    [node] = nodes_of(1)
+    hashes = [local_chain.transfer(local_chain.usdc, local_chain.recipient, 1) for _ in range(20)]
+    client = client_for([node])
+    client.chain_id()
+    node.break_with(fault_proxy.reset)
+    node.asked.clear()
+    with pytest.raises(ChainError):
+        client.look_up(hashes, with_finality=False)
+    assert node.round_trips <= 4
+    assert client.health()[0].state == "failing"
+
+
+RUNNING = "0x5f5000"  # it runs, and keeps what it got
+
+
+@pytest.mark.parametrize("fault", [fault_proxy.reset, fault_proxy.server_error], ids=["reset", "500"])
+def test_an_account_at_which_a_node_without_traces_breaks_off_stops_no_other(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, fault: Fault
+) -> None:
+    wallets = [to_checksum_address(f"0x{number:040x}") for number in range(0xC0DE00, 0xC0DE06)]
+    for wallet in wallets:
+        local_chain.rpc("anvil_setCode", wallet, RUNNING)
+    hashes = [mined(local_chain, local_chain.transfer("", wallet, 7)) for wallet in wallets]
+    poison = wallets[2]
+
+    def answer(exchange: Exchange) -> None:
+        if any(poison in q["params"] for q in exchange.questions):
+            fault(exchange)
+        else:
+            call_by_call(untraced)(exchange)
+
+    [node] = nodes_of(1)
+    node.break_with(answer)
+    client = client_for([node])
+    for _ in range(2):
+        # The first look ends at the calls that fail; the next ones begin with the others.
+        found = client.look_up(sorted(hashes), with_finality=False)
+    assert found.contradicted == {hashes[2]}
+    others = [facts for hash_, facts in found.transactions.items() if hash_ != hashes[2]]
+    assert all(
+        facts and [(t.amount, t.claimable) for t in facts.transfers] == [(7, None)] for facts in others
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "is_answered"),
+    [
+        ("missing trie node 51ab (path )", True),
+        ("historical state is not available", True),
+        ("service temporarily not available", False),
+        ("state lookup timed out", False),
+        ("Internal error: state", False),
+    ],
+)
+def test_a_node_that_has_no_time_for_the_state_is_asked_again(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, message: str, is_answered: bool
+) -> None:
+    wallet = to_checksum_address(f"0x{0xC0DE10:040x}")
+    local_chain.rpc("anvil_setCode", wallet, RUNNING)
+    hash_ = mined(local_chain, local_chain.transfer("", wallet, 7))
+    [node] = nodes_of(1)
+
+    def fail(question: Json, truth: Json) -> Json | None:
+        if question["method"] == "eth_getCode":
+            return {"error": {"code": -32000, "message": message}}
+        return untraced(question, truth)
+
+    node.break_with(call_by_call(fail))
+    found = client_for([node]).look_up([hash_], with_finality=False)
+    assert (hash_ not in found.contradicted) is is_answered
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_solana_transactions_at_which_the_node_breaks_off_stop_no_other(
+    solana: Chain, local_ledger: LocalLedger, count: int
+) -> None:
+    """Not even for long where there are so many of them that a look leaves the rest for another time."""
+    sent = sorted(local_ledger.send(local_ledger.coin_move(new_address(), 10**7)) for _ in range(10))
+    for signature in sent:
+        local_ledger.finalize(signature)
+    poison = sent[:count]
+
+    def answer(exchange: Exchange) -> None:
+        is_asked = any(
+            q["method"] == "getTransaction" and q["params"][0] in poison for q in exchange.questions
+        )
+        (fault_proxy.reset if is_asked else fault_proxy.truth)(exchange)
+
+    with proxying(local_ledger.url) as node:
+        node.break_with(answer)
+        solana.rpc_urls = [node.url]
+        client = get_client(solana)
+        seen: set[str] = set()
+        for _ in range(3):
+            try:
+                found = client.look_up(sent, with_finality=False)
+            except ChainError:
+                continue  # nothing was read but what fails
+            seen |= {name for name, facts in found.transactions.items() if facts and facts.block}
+        assert seen == set(sent) - set(poison)
+        assert client.health()[0].state == "answering"

@@ -1,0 +1,242 @@
+"""A node that limits the size of batches is a healthy node: no payment fails of it, and soon it costs nothing."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from django.utils import timezone
+
+from chains.client import ChainClient, ChainError
+from chains.families import get_client
+from chains.families.evm.client import EvmClient
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.discovery.search import discover_due
+from payments.models import DiscoveryCursor, Payment, PaymentRequest
+from tests import fault_proxy
+from tests.chain import LocalChain
+from tests.fault_proxy import Exchange, FaultProxy, proxying
+from tests.support.nodes.crowds import crowd, pay_all
+from tests.support.nodes.fixtures import NodeTime
+from tests.support.nodes.limits import REFUSALS, free_plan, helius, small_batches
+from tests.support.nodes.networks import client_of, nodes_before
+from tests.support.payments.world import Clock, look, make_request, submit
+from tests.support.solana.ledger import LocalLedger, new_address
+
+Nodes = Callable[[int], list[FaultProxy]]
+Clients = Callable[[list[FaultProxy]], EvmClient]
+MOST_PASSES = 50
+
+
+def transfers(chain: LocalChain, count: int) -> list[str]:
+    return [chain.transfer(chain.usdc, chain.recipient, 1) for _ in range(count)]
+
+
+def found_in_all(clock: Clock, wanted: int, client: Callable[[Chain], ChainClient] = get_client) -> int:
+    """Search until so many are found: a pass ends with its lease, and a slow machine needs some more of them."""
+    found = 0
+    for _ in range(MOST_PASSES):
+        found += discover_due(client=client, now=clock)
+        if found >= wanted:
+            break
+        clock.forward(seconds=10)
+    return found
+
+
+def refused(node: FaultProxy, most: int) -> int:
+    return sum(len(methods) > most for methods in node.asked)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_refused_batches_are_repeated_in_smaller_ones_and_the_limit_is_remembered(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, refusal: str, most: int
+) -> None:
+    [node] = nodes_of(1)
+    hashes = transfers(local_chain, 12)
+    node.break_with(small_batches(most, REFUSALS[refusal]))
+    client = client_for([node])
+    for _ in range(2):
+        found = client.look_up(hashes, with_finality=True)
+        assert [facts.block is not None for facts in found.transactions.values() if facts] == [True] * 12
+        assert not found.contradicted
+    assert client.health()[0].state == "answering"
+    assert client.health()[0].last_error == ""
+    node.asked.clear()
+    client.look_up(hashes, with_finality=True)
+    assert refused(node, most) == 0
+    # 24 calls for the transactions, and the chain id, three tags and twelve blocks.
+    assert node.round_trips == -(-24 // most) + -(-16 // most)
+
+
+def test_small_batches_are_sent_at_the_same_time_but_no_more_than_eight(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain
+) -> None:
+    [node] = nodes_of(1)
+    hashes = transfers(local_chain, 20)
+    node.break_with(small_batches(1))
+    client = client_for([node])
+    client.look_up(hashes, with_finality=False)
+    gate = Gate(8)
+    node.break_with(small_batches(1, otherwise=gate.hold))
+    client.look_up(hashes, with_finality=False)
+    assert gate.most == 8
+
+
+class Gate:
+    """Holds requests until so many have come, and counts those that are there at the same time."""
+
+    def __init__(self, wanted: int) -> None:
+        self.wanted = wanted
+        self.most = self.now = 0
+        self._condition = threading.Condition()
+
+    def hold(self, exchange: Exchange) -> None:
+        with self._condition:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            self._condition.notify_all()
+            self._condition.wait_for(lambda: self.most >= self.wanted, 10)
+        exchange.reply(exchange.truth())
+        with self._condition:
+            self.now -= 1
+
+
+def test_a_passing_refusal_is_forgotten_after_a_while(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, time: NodeTime
+) -> None:
+    [node] = nodes_of(1)
+    hashes = transfers(local_chain, 10)
+    client = client_for([node])
+    node.break_with(small_batches(1))
+    client.look_up(hashes, with_finality=False)
+    node.heal()
+    time.now += 3600
+    node.asked.clear()
+    client.look_up(hashes, with_finality=False)
+    assert max(len(methods) for methods in node.asked) == 20
+
+
+@pytest.mark.parametrize(
+    "fault", [fault_proxy.server_error, fault_proxy.wrong_id, fault_proxy.html], ids=range(3)
+)
+def test_a_node_that_is_down_is_not_asked_call_by_call(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, fault: fault_proxy.Fault
+) -> None:
+    [node] = nodes_of(1)
+    hashes = transfers(local_chain, 10)
+    client = client_for([node])
+    client.chain_id()
+    node.break_with(fault)
+    node.asked.clear()
+    with pytest.raises(ChainError):
+        client.look_up(hashes, with_finality=False)
+    assert node.round_trips <= 2
+    assert client.health()[0].state == "failing"
+
+
+def test_a_node_that_fails_one_method_is_given_up_after_a_few_calls(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain
+) -> None:
+    [node] = nodes_of(1)
+    hashes = transfers(local_chain, 40)
+    client = client_for([node])
+    node.break_with(fault_proxy.server_error, "eth_getTransactionReceipt")
+    with pytest.raises(ChainError):
+        client.look_up(hashes, with_finality=False)
+    assert node.round_trips < 40
+
+
+def test_a_call_that_the_node_fails_by_itself_costs_the_others_nothing(
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain
+) -> None:
+    """Nor is it taken for a limit of the batches' size."""
+    [node] = nodes_of(1)
+    hashes = transfers(local_chain, 20)
+    bad = hashes[7]
+
+    def fail(exchange: Exchange) -> None:
+        receipts = [q["params"][0] for q in exchange.questions if q["method"] == "eth_getTransactionReceipt"]
+        if bad in receipts:
+            exchange.send(500, b"")
+        else:
+            exchange.reply(exchange.truth())
+
+    node.break_with(fail)
+    client = client_for([node])
+    found = client.look_up(hashes, with_finality=False)
+    assert found.contradicted == {bad}
+    assert all(facts and facts.block for hash_, facts in found.transactions.items() if hash_ != bad)
+    assert client.health()[0].state == "answering"
+    node.asked.clear()
+    client.look_up(hashes, with_finality=False)
+    assert max(len(methods) for methods in node.asked) == 39
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_fifty_payments_in_flight_complete_through_a_free_plan(
+    merchant: Merchant, usdc: Token, ether: Token, chain: Chain, local_chain: LocalChain, most: int
+) -> None:
+    clock = Clock()
+    payments = crowd(merchant, usdc, local_chain, 40) + crowd(merchant, ether, local_chain, 10)
+    with nodes_before(local_chain, 1) as [node]:
+        node.break_with(free_plan(most, 10))
+        client = client_of([node], chain.id, clock)
+        assert look(clock, lambda _: client) == 50
+        assert client.health()[0].state == "answering"
+    assert Payment.objects.filter(status=Payment.Status.COMPLETED, attempts=0).count() == len(payments) == 50
+    assert PaymentRequest.objects.filter(status="completed").count() == 50
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_fifty_payments_that_nobody_submitted_are_found_and_complete_through_a_free_plan(
+    merchant: Merchant, usdc: Token, chain: Chain, local_chain: LocalChain, most: int
+) -> None:
+    clock = Clock()
+    DiscoveryCursor.objects.create(chain=chain, next_block=int(local_chain.rpc("eth_blockNumber"), 16) + 1)
+    requests = [make_request(merchant, usdc, "1", local_chain.recipient) for _ in range(50)]
+    PaymentRequest.objects.update(link_shown_at=clock())
+    sent = pay_all(local_chain, requests)
+    with nodes_before(local_chain, 1) as [node]:
+        node.break_with(free_plan(most, 10))
+        client = client_of([node], chain.id, clock)
+        assert found_in_all(clock, 50, lambda _: client) == 50
+        assert set(Payment.objects.values_list("transaction_hash", flat=True)) == set(sent)
+        assert look(clock, lambda _: client) == 50
+        assert client.health()[0].state == "answering"
+    assert PaymentRequest.objects.filter(status="completed", amount_paid=1_000_000).count() == 50
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_fifty_payments_on_solana_complete_through_a_node_of_small_batches(
+    merchant: Merchant, solana: Chain, solana_usdc: Token, local_ledger: LocalLedger, most: int
+) -> None:
+    """Half of them are submitted, and the others found."""
+    recipient = new_address()
+    requests = [make_request(merchant, solana_usdc, "1", recipient) for _ in range(50)]
+    PaymentRequest.objects.update(link_shown_at=timezone.now())
+    signatures = [
+        local_ledger.send(local_ledger.token_move(recipient, 1_000_000, bytes(request.reference)))
+        for request in requests
+    ]
+    for signature in signatures:
+        local_ledger.finalize(signature)
+    for request, signature in zip(requests[:25], signatures[:25], strict=True):
+        submit(request, signature)
+    with proxying(local_ledger.url) as node:
+        node.break_with(small_batches(most, helius))
+        solana.rpc_urls = [node.url]
+        solana.save()
+        clock = Clock()
+        assert found_in_all(clock, 25) == 25
+        for _ in range(20):
+            look(clock)
+            if Payment.objects.filter(status=Payment.Status.COMPLETED).count() == 50:
+                break
+            clock.forward(seconds=2)
+        assert get_client(solana).health()[0].state == "answering"
+        assert refused(node, most) > 0
+    assert set(Payment.objects.values_list("transaction_hash", "status")) == {
+        (signature, "completed") for signature in signatures
+    }
+    assert PaymentRequest.objects.filter(status="completed", amount_paid=1_000_000).count() == 50

@@ -1,0 +1,115 @@
+"""A claimed payment belongs to one worker until its lease runs out; one that was too slow changes nothing."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any, cast
+
+from chains.client import ChainClient
+from chains.families import get_client
+from chains.models import Chain, Token
+from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest
+from payments.verification import outcomes
+from payments.verification.leasing import claim_due
+from tests.chain import LocalChain
+from tests.leases import end_leases
+from tests.support.payments.world import Clock, look, pay, submit
+from tests.verifying import verify_on_chain
+
+
+def test_a_claimed_payment_is_left_alone_until_its_lease_runs_out(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
+) -> None:
+    request, clock = request_for(), Clock()
+    payment = submit(request, pay(local_chain, request))
+    lease, claimed = claim_due(clock())
+    assert [p.pk for p in claimed] == [payment.pk]
+    assert look(clock) == 0
+    end_leases()
+    assert look(clock) == 1
+    payment.refresh_from_db()
+    assert payment.status == Payment.Status.COMPLETED
+    # The first worker wakes up now.
+    assert not outcomes.fail(claimed[0], lease.claim_id, FailureCode.TRANSACTION_REVERTED, "late", clock())
+    payment.refresh_from_db()
+    assert payment.status == Payment.Status.COMPLETED
+
+
+def test_a_result_without_the_claim_is_dropped_whole(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
+) -> None:
+    request, clock = request_for(), Clock()
+    payment = submit(request, pay(local_chain, request))
+
+    class Slow:
+        """A client whose answer comes after another worker has taken the payment over."""
+
+        def look_up(self, hashes: Any, **options: Any) -> Any:
+            snapshot = get_client(request.chain).look_up(hashes, **options)
+            Payment.objects.filter(pk=payment.pk).update(claim_id=uuid.uuid4())
+            return snapshot
+
+    look(clock, client=lambda chain: Slow())
+    payment.refresh_from_db()
+    request.refresh_from_db()
+    assert (payment.status, request.amount_paid) == (Payment.Status.PROCESSING, 0)
+    assert not ConsumedTransfer.objects.exists()
+
+
+def test_of_a_payment_whose_lease_was_lost_between_two_questions_nothing_more_is_asked_or_written(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
+) -> None:
+    kept, lost = (submit(request, pay(local_chain, request)) for request in (request_for(), request_for()))
+    Payment.objects.update(nonce=10**9, from_address=local_chain.payer, attempts=1)
+    lease, claimed = claim_due(Clock()())
+    before = Payment.objects.values().get(pk=lost.pk)
+    asked: list[list[str]] = []
+
+    class Slow:
+        """A client that takes long for its first answer."""
+
+        def transaction_counts(self, senders: Any) -> dict[str, int]:
+            lease.end(lost.pk)
+            return dict.fromkeys(senders, 0)
+
+        def look_up(self, hashes: Any, **options: Any) -> Any:
+            asked.append(list(hashes))
+            return get_client(kept.chain).look_up(hashes, **options)
+
+    verify_on_chain(kept.chain, claimed, lease, client=lambda _: cast(ChainClient, Slow()), now=Clock())
+    assert asked == [[kept.transaction_hash]]
+    assert Payment.objects.get(pk=kept.pk).status == Payment.Status.COMPLETED
+    assert Payment.objects.values().get(pk=lost.pk) == before
+
+
+def test_one_chain_without_nodes_does_not_keep_another_waiting(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
+) -> None:
+    request = request_for()
+    dead = Chain.objects.create(id=4_242, name="Dead", chain_type="evm", rpc_urls=[], native_symbol="ETH")
+    coin = Token.objects.create(chain=dead, symbol="ETH", name="Ether", decimals=18, contract_address="")
+    stuck = submit(request_for("1", token=coin), "0x" + "aa" * 32)
+    payment = submit(request, pay(local_chain, request))
+    look(Clock())
+    payment.refresh_from_db()
+    stuck.refresh_from_db()
+    assert (payment.status, stuck.status) == (Payment.Status.COMPLETED, Payment.Status.PROCESSING)
+    assert stuck.attempts == 0
+
+
+def test_a_chain_whose_client_breaks_does_not_keep_another_waiting(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
+) -> None:
+    broken = Chain.objects.create(id=4_243, name="Broken", chain_type="evm", rpc_urls=[], native_symbol="ETH")
+    coin = Token.objects.create(chain=broken, symbol="ETH", name="Ether", decimals=18, contract_address="")
+    submit(request_for("1", token=coin), "0x" + "bb" * 32)
+    request = request_for()
+    payment = submit(request, pay(local_chain, request))
+
+    def client(chain: Chain) -> Any:
+        if chain.pk == broken.pk:
+            raise KeyError("a mistake of ours")
+        return get_client(chain)
+
+    look(Clock(), client=client)
+    payment.refresh_from_db()
+    assert payment.status == Payment.Status.COMPLETED

@@ -1,0 +1,99 @@
+"""After completion the block is looked at once more when it is final; if it vanished, that is told, never hidden."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from payments.verification import finality
+from payments.verification.finality import LOOKS_BEFORE_ALARM, check_finality
+from tests.chain import LocalChain
+from tests.support.payments.world import Clock, look_until_decided, pay, submit
+from webhooks.models import Event
+
+Make = Callable[..., PaymentRequest]
+
+
+@pytest.fixture
+def completed(request_for: Make, local_chain: LocalChain) -> Payment:
+    request = request_for()
+    return look_until_decided(submit(request, pay(local_chain, request)), Clock())
+
+
+def at_finality(clock: Clock, local_chain: LocalChain) -> None:
+    local_chain.mine(70)
+    clock.forward(minutes=3)
+    assert check_finality(now=clock) == 1
+
+
+def test_a_block_that_stands_closes_the_matter(completed: Payment, local_chain: LocalChain) -> None:
+    clock = Clock()
+    at_finality(clock, local_chain)
+    completed.refresh_from_db()
+    assert (completed.reorged, completed.finality_check_at) == (False, None)
+    clock.forward(days=1)
+    assert check_finality(now=clock) == 0
+
+
+def test_before_finality_nothing_is_concluded(completed: Payment) -> None:
+    clock = Clock()
+    clock.forward(minutes=3)
+    check_finality(now=clock)
+    completed.refresh_from_db()
+    assert not completed.reorged
+    assert completed.finality_check_at is not None
+
+
+def test_a_block_that_vanished_is_flagged_and_told_once(completed: Payment, local_chain: LocalChain) -> None:
+    clock = Clock()
+    local_chain.rpc("anvil_reorg", 1, [])
+    local_chain.rpc("anvil_dropTransaction", completed.transaction_hash)
+    for _ in range(LOOKS_BEFORE_ALARM):
+        completed.refresh_from_db()
+        assert not completed.reorged, "one blank answer is no alarm"
+        at_finality(clock, local_chain)
+    completed.refresh_from_db()
+    assert local_chain.rpc("eth_getTransactionReceipt", completed.transaction_hash) is None
+    assert (completed.status, completed.reorged) == (Payment.Status.COMPLETED, True)
+    assert Event.objects.filter(type="payment.reorged").count() == 1
+    assert ConsumedTransfer.objects.count() == 1, "what was credited stays credited until a person decides"
+    clock.forward(days=1)
+    assert check_finality(now=clock) == 0
+
+
+def test_a_transaction_mined_again_in_another_block_is_still_paid(
+    completed: Payment, local_chain: LocalChain
+) -> None:
+    clock, first_block = Clock(), completed.block_hash
+    raw = local_chain.rpc("eth_getRawTransactionByHash", completed.transaction_hash)
+    local_chain.rpc("anvil_reorg", 1, [])
+    if local_chain.rpc("eth_getTransactionByHash", completed.transaction_hash) is None:
+        local_chain.rpc("eth_sendRawTransaction", raw)
+    at_finality(clock, local_chain)
+    completed.refresh_from_db()
+    assert not completed.reorged
+    assert completed.block_hash != first_block
+    assert not Event.objects.filter(type="payment.reorged").exists()
+
+
+def test_one_payments_trouble_does_not_keep_the_others_from_finality(
+    request_for: Make, local_chain: LocalChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [request_for() for _ in range(3)]
+    payments = [look_until_decided(submit(each, pay(local_chain, each)), Clock()) for each in requests]
+    odd = min(payments, key=lambda payment: payment.finality_check_at or payment.created_at)
+    settle = finality._settle
+
+    def failing(payment: Payment, *given: Any) -> None:
+        if payment.pk == odd.pk:
+            raise ValueError("something odd")
+        settle(payment, *given)
+
+    monkeypatch.setattr(finality, "_settle", failing)
+    clock = Clock()
+    local_chain.mine(70)
+    clock.forward(minutes=3)
+    assert check_finality(now=clock) == 3
+    waiting = Payment.objects.filter(finality_check_at__isnull=False)
+    assert [payment.pk for payment in waiting] == [odd.pk]

@@ -1,0 +1,85 @@
+"""kill -9 of the worker in the middle of 50 payments loses nothing and doubles nothing, neither money nor events."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from django.db import connection, transaction
+
+from merchants.models import Merchant
+from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
+from tests.chain import LocalChain
+from tests.leases import end_leases
+from tests.processes import beat, eventually, worker
+from tests.support.payments.world import pay, submit
+from tests.support.webhooks.receiver import running_receiver
+from webhooks.endpoints.configuration import Change, configure
+from webhooks.models import Delivery, Event
+
+PAYMENTS = 50
+STUCK_AT = 25
+
+
+@contextmanager
+def locked(request: PaymentRequest) -> Iterator[None]:
+    """Hold the request's row, so that a worker stops at it in the middle of its work."""
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with transaction.atomic():
+            PaymentRequest.objects.select_for_update(no_key=True).get(pk=request.pk)
+            held.set()
+            release.wait(60)
+        connection.close()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(10)
+    try:
+        yield
+    finally:
+        release.set()
+        thread.join()
+
+
+def completed() -> int:
+    return Payment.objects.filter(status=Payment.Status.COMPLETED).count()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_fifty_payments_and_a_killed_worker(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain, merchant: Merchant, tmp_path: Path
+) -> None:
+    with running_receiver() as receiver:
+        configure(merchant, Change(url=receiver.url))
+        requests = [request_for("1") for _ in range(PAYMENTS)]
+        for request in requests:
+            submit(request, pay(local_chain, request))
+
+        ticking = beat(tmp_path / "beat.log")
+        working = worker(tmp_path / "worker.log")
+        try:
+            with locked(requests[STUCK_AT]):
+                eventually(lambda: completed() >= STUCK_AT, "the first half was completed")
+                working.kill()
+            assert STUCK_AT <= completed() < PAYMENTS, "the kill came in the middle"
+            # The dead worker's leases run out (moved on here), and another worker takes over.
+            end_leases()
+            working = worker(tmp_path / "worker.log")
+            eventually(lambda: completed() == PAYMENTS, "every payment was completed")
+            eventually(
+                lambda: Delivery.objects.filter(status="delivered").count() == PAYMENTS, "all were delivered"
+            )
+        finally:
+            working.kill()
+            ticking.kill()
+
+        assert PaymentRequest.objects.filter(status="completed", amount_paid=1_000_000).count() == PAYMENTS
+        assert ConsumedTransfer.objects.count() == PAYMENTS
+        assert Transition.objects.filter(payment=None, to_status="completed").count() == PAYMENTS
+        events = set(Event.objects.filter(type="payment.succeeded").values_list("id", flat=True))
+        assert len(events) == Event.objects.count() == PAYMENTS
+        heard = [call.headers["Service-Event-Id"] for call in receiver.received]
+        assert set(heard) == events, "each event was heard at least once"

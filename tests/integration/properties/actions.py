@@ -1,0 +1,58 @@
+"""Everything that can happen in a history, by its name."""
+
+from datetime import timedelta
+
+from tests.integration.properties.people import (
+    Step,
+    accept,
+    bridge,
+    bundle,
+    call_off,
+    cancel,
+    create,
+    deliver,
+    go_down,
+    look,
+    mine,
+    pay,
+    pay_with_proof,
+    rebroadcast,
+    reorganise,
+    retry,
+    sign_operation,
+    speed_up,
+    submit_again,
+    swap,
+    wait,
+)
+from tests.integration.properties.thieves import begin_own_swap, compose, junk, prove_own, steal
+from tests.integration.properties.world import World
+
+
+def take(world: World, step: Step) -> None:
+    """Have the step happen."""
+    world.clock.forward(timedelta(seconds=1))
+    ACTIONS[step.action](world, step)
+
+
+ACTIONS = {
+    function.__name__: function
+    for function in (
+        *(
+            create,
+            pay,
+            pay_with_proof,
+            sign_operation,
+            bundle,
+            swap,
+            bridge,
+            speed_up,
+            call_off,
+            submit_again,
+        ),
+        *(deliver, mine, reorganise, rebroadcast, go_down, look, wait, cancel, accept, retry),
+        *(steal, junk, prove_own, begin_own_swap, compose),
+    )
+}
+# Steps of which the service sees nothing before it looks.
+ONLY_ON_THE_CHAIN = {"mine", "reorganise", "rebroadcast", "deliver", "call_off"}

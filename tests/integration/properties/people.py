@@ -1,0 +1,319 @@
+"""What honest people do: customers, relayers and merchants; and what nodes and time do to them."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from uuid import UUID
+
+from config.api.errors import ApiError
+from payments.models import Payment
+from payments.requests.lifecycle import cancel_request
+from payments.submission.hashes import retry_payment
+from payments.submission.merchant_acceptance import accept_payment
+from tests.integration.properties.ledger import (
+    BRIDGE,
+    GONE,
+    MERCHANT,
+    POOL,
+    ROUTER,
+    UNOWNED,
+    ZERO,
+    Move,
+    Owners,
+    Sent,
+)
+from tests.integration.properties.world import Intent, Order, World
+
+FILLER = "0xhonest-relayer"
+BUNDLER = "0xhonest-bundler"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing that happens. `a` and `b` pick among what there is, `n` is an amount or a kind."""
+
+    action: str
+    a: int
+    b: int
+    n: int
+    tricks: frozenset[str] = frozenset()
+
+
+# --- honest customers --------------------------------------------------------------------------------------------
+
+
+def pay(world: World, step: Step) -> None:
+    """Pay by an ordinary transfer with the request's reference."""
+    request = world.pick(step.a)
+    if request is None or not world.requests[request].references:
+        return
+    amount, payer = _amount(world, request, step), world.new_address("customer")
+    reference = bytes(world.requests[request].reference)
+    move = Move(amount, payer, MERCHANT, frozenset({request}), made_by=payer, references=(reference,))
+    _pay(
+        world,
+        step,
+        Intent("reference", request, amount, world.home.send(payer, [move], effect=f"pay{payer}")),
+    )
+
+
+def pay_with_proof(world: World, step: Step) -> None:
+    """Prove the wallet, and send the money plainly."""
+    request = world.pick(step.a)
+    if request is None:
+        return
+    amount, payer = _amount(world, request, step), world.new_address("customer")
+    until = world.prove(request, payer)
+    if until is None:
+        return
+    move = Move(amount, payer, MERCHANT, frozenset({request}), made_by=payer)
+    sent = world.home.send(payer, [move], effect=f"pay{payer}")
+    _pay(world, step, Intent("proof", request, amount, sent, until))
+
+
+def sign_operation(world: World, step: Step) -> None:
+    """Sign an operation of a smart wallet; anyone may bundle it."""
+    request = world.pick(step.a)
+    if request is None:
+        return
+    wallet, until = world.new_address("wallet"), None
+    kind = "wallet"
+    if step.b % 3 == 0 or not world.requests[request].references:
+        kind, until = "proved wallet", world.prove(request, wallet)
+        if until is None:
+            return
+    amount = _amount(world, request, step)
+    world.intents.append(Intent(kind, request, amount, None, until, wallet=wallet))
+
+
+def bundle(world: World, step: Step) -> None:
+    """Have an honest bundler put the waiting operations into one transaction."""
+    moves = [signed_move(world, intent) for intent in waiting_operations(world)]
+    if moves:
+        sent = world.home.send(BUNDLER, moves, runs_code=True)
+        note_bundle(world, sent, waiting_operations(world), step)
+
+
+def swap(world: World, step: Step) -> None:
+    """Pay by a swap that brings the money in its own transaction."""
+    request = world.pick(step.a)
+    if request is None:
+        return
+    amount, payer = _amount(world, request, step), world.new_address("customer")
+    call = world.quote(request, world.home_chain, amount, world.home)
+    owners = frozenset({request})
+    move = Move(amount, router_of(world), MERCHANT, owners, within=(0,), is_inner=True, is_direct_swap=True)
+    sent = world.home.send(payer, [move], mentions=(call,), runs_code=True)
+    world.swapped[sent.hash] = (amount, MERCHANT)
+    _pay(world, step, Intent("swap", request, amount, sent))
+
+
+def bridge(world: World, step: Step) -> None:
+    """Pay by a swap from the other chain, which a relayer has to deliver."""
+    request = world.pick(step.a)
+    if request is None:
+        return
+    amount, payer = _amount(world, request, step), world.new_address("customer")
+    call = world.quote(request, world.source_chain, amount, world.source)
+    sent = world.source.send(payer, mentions=(call,), runs_code=True)
+    order = Order(sent, amount, MERCHANT, frozenset({request}))
+    world.orders.append(order)
+    intent = Intent("bridge", request, amount, sent, order=order)
+    world.intents.append(intent)
+    if "page closed" not in step.tricks:
+        world.submit(request, sent.hash, world.source_chain)
+        intent.is_submitted = True
+
+
+def speed_up(world: World, step: Step) -> None:
+    """Send the same again for a higher fee, with the same nonce."""
+    intent = _unmined(world, step.a)
+    if intent and intent.sent:
+        intent.sent = world.home.replace(intent.sent, intent.sent.moves, intent.sent.effect)
+        if step.n % 2:
+            world.submit(intent.request, intent.sent.hash)
+
+
+def call_off(world: World, step: Step) -> None:
+    """Send something else with the same nonce: nothing at all."""
+    intent = _unmined(world, step.a)
+    if intent and intent.sent:
+        world.home.replace(intent.sent, (), "nothing")
+        world.intents.remove(intent)
+
+
+def submit_again(world: World, step: Step) -> None:
+    """Have a customer's page submit what it knows."""
+    for intent in world.intents:
+        if intent.sent:
+            chain = world.source_chain if intent.order else world.home_chain
+            world.submit(intent.request, intent.sent.hash, chain)
+            intent.is_submitted = True
+
+
+def _pay(world: World, step: Step, intent: Intent) -> None:
+    world.intents.append(intent)
+    if intent.sent and "page closed" not in step.tricks:
+        world.submit(intent.request, intent.sent.hash)
+        intent.is_submitted = True
+
+
+def _amount(world: World, request: UUID, step: Step) -> int:
+    """Return what the customer pays: mostly exactly what is asked."""
+    return step.n if step.n > 7 else int(world.requests[request].amount)
+
+
+def router_of(world: World) -> str:
+    """Return who sends what a swap brings: the router itself or, on Solana, the authority of a pool."""
+    return "pool-authority" if world.home.is_solana else ROUTER
+
+
+def _unmined(world: World, which: int) -> Intent | None:
+    if world.home.is_solana:
+        return None
+    some = [
+        intent
+        for intent in world.intents
+        if intent.kind in ("reference", "proof") and intent.sent and intent.sent.at == POOL
+    ]
+    return some[which % len(some)] if some else None
+
+
+def waiting_operations(world: World) -> list[Intent]:
+    """Return the operations that were signed and are in no transaction that may be mined."""
+    return [
+        intent
+        for intent in world.intents
+        if intent.wallet and (intent.sent is None or intent.sent.at == GONE)
+    ]
+
+
+def signed_move(world: World, intent: Intent) -> Move:
+    """Return the movement that a smart wallet's owner signed."""
+    reference = bytes(world.requests[intent.request].reference)
+    return Move(
+        intent.amount,
+        intent.wallet,
+        MERCHANT,
+        frozenset({intent.request}),
+        made_by=intent.wallet,
+        references=(reference,) if intent.kind == "wallet" else (),
+        is_inner=not world.home.is_solana,
+    )
+
+
+def note_bundle(world: World, sent: Sent, intents: list[Intent], step: Step) -> None:
+    for intent in intents:
+        _void(intent.sent, frozenset({intent.request}))
+        intent.sent = sent
+        if "page closed" not in step.tricks:
+            world.submit(intent.request, sent.hash)
+            intent.is_submitted = True
+
+
+# --- relayers, nodes and time ------------------------------------------------------------------------------------
+
+
+def deliver(world: World, step: Step) -> None:
+    """Have an honest relayer deliver one order, or all that wait, in one transaction."""
+    orders = undelivered(world)
+    if step.n % 2 and orders:
+        orders = [orders[step.a % len(orders)]]
+    moves = [delivery_of(world, order, step.b, FILLER) for order in orders]
+    if moves:
+        sent = world.home.send(FILLER, moves, runs_code=True)
+        for order in orders:
+            note_delivery(order, sent)
+
+
+def note_delivery(order: Order, sent: Sent) -> None:
+    _void(order.delivered, order.owners)
+    order.delivered = sent
+
+
+def _void(gone: Sent | None, owners: Owners) -> None:
+    """Have a transaction that is gone move nothing of this owner's any more: that has been sent by another."""
+    if gone is not None:
+        gone.moves = tuple(
+            replace(move, amount=0, owners=UNOWNED, references=()) if move.owners == owners else move
+            for move in gone.moves
+        )
+
+
+def undelivered(world: World) -> list[Order]:
+    """Return the orders that their provider may have delivered: what they pay with is mined."""
+    return [
+        order
+        for order in world.orders
+        if order.source.is_mined and (order.delivered is None or order.delivered.at == GONE)
+    ]
+
+
+def delivery_of(world: World, order: Order, how: int, filler: str, within: tuple[int, ...] = ()) -> Move:
+    """Return the movement that delivers an order: out of the bridge, minted, or pulled from its filler."""
+    mint = "" if world.home.is_solana else ZERO
+    sender = (BRIDGE, mint, filler)[how % 3]
+    return Move(order.amount, sender, order.account, order.owners, within=within, is_inner=True)
+
+
+def mine(world: World, step: Step) -> None:
+    for _ in range(1 + step.n % 3):
+        world.mine()
+
+
+def reorganise(world: World, step: Step) -> None:
+    ledger = world.source if step.a == 5 else world.home
+    ledger.reorganise(1 + step.n % 3, drop="drop" in step.tricks, flip="flip" in step.tricks)
+
+
+def rebroadcast(world: World, step: Step) -> None:
+    sent = world.sent_anywhere(step.a)
+    if sent:
+        world.home.rebroadcast(sent)
+
+
+def go_down(world: World, step: Step) -> None:
+    """Have nodes or the provider give no answer for a look."""
+    world.home.is_down, world.provider_is_silent = step.n % 2 == 0, step.n % 3 == 0
+    world.look()
+    world.home.is_down = world.provider_is_silent = False
+
+
+def look(world: World, step: Step) -> None:
+    for _ in range(3 if step.n == 9 else 1):
+        world.look()
+
+
+def wait(world: World, step: Step) -> None:
+    world.wait(timedelta(minutes=20 * step.n))
+
+
+# --- merchants ---------------------------------------------------------------------------------------------------
+
+
+def create(world: World, step: Step) -> None:
+    world.create(step.n, of=step.b % 2, references=step.a != 5)
+
+
+def cancel(world: World, step: Step) -> None:
+    request = world.pick(step.a)
+    if request:
+        with suppress(ApiError):
+            cancel_request(request, actor="api")
+
+
+def accept(world: World, step: Step) -> None:
+    """Accept the first payment of a request that may be accepted."""
+    request = world.pick(step.a)
+    for payment in Payment.objects.filter(request=request, status=Payment.Status.FAILED):
+        with suppress(ApiError):
+            accept_payment(payment, reason="I know them", actor="api")
+            world.accepted.add(payment.pk)
+            return
+
+
+def retry(world: World, step: Step) -> None:
+    request = world.pick(step.a)
+    for payment in Payment.objects.filter(request=request, status=Payment.Status.FAILED):
+        with suppress(ApiError):
+            retry_payment(payment, actor="api")

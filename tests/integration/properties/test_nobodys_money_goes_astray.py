@@ -1,0 +1,141 @@
+"""Random histories of customers, merchants, relayers and thieves, against a model that knows whose money is whose.
+
+No request is credited with money that was meant for another one, and nothing that arrived is lost. `SEQUENCES=20000` in
+the environment tries that many histories (200 otherwise); `make properties` does so in two processes.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chains.models import Chain
+from config.api.errors import ApiError
+from merchants.models import Merchant
+from payments.models import Payment
+from payments.submission.hashes import retry_payment
+from tests.integration.properties.actions import ACTIONS, ONLY_ON_THE_CHAIN, take
+from tests.integration.properties.ledger import FINALITY, GONE, POOL, TOKEN, Noise
+from tests.integration.properties.oracle import Oracle
+from tests.integration.properties.people import Step
+from tests.integration.properties.thieves import TWISTS, WITH_THEIR_OWN
+from tests.integration.properties.world import (
+    SETTINGS,
+    Clock,
+    Intent,
+    Setting,
+    World,
+    make_catalogue,
+    ruled_by,
+)
+
+# Looks at the end: for the money, its provider's word, the delivery that it names, and what was turned meanwhile.
+ROUNDS = 6
+OFTEN = ("compose", "compose", "look", "mine", "pay", "bridge", "deliver", "steal", "sign_operation")
+CHAINS_DO = st.frozensets(st.sampled_from(("drop", "flip", "page closed")))
+THIEVES_DO = st.builds(
+    lambda *kinds: frozenset().union(*kinds),
+    st.sampled_from([(), ("deliver",), ("operation",), ("deliver", "operation")]),
+    st.frozensets(st.sampled_from(WITH_THEIR_OWN), max_size=2),
+    st.frozensets(st.sampled_from(TWISTS), max_size=3),
+)
+STEPS = st.lists(
+    st.sampled_from((*OFTEN, *OFTEN, *sorted(ACTIONS))).flatmap(
+        lambda action: st.builds(
+            Step,
+            st.just(action),
+            st.integers(0, 5),
+            st.integers(0, 5),
+            st.integers(1, 9),
+            THIEVES_DO if action == "compose" else CHAINS_DO,
+        )
+    ),
+    min_size=4,
+    max_size=20,
+)
+
+
+@pytest.fixture
+def catalogue(db: None) -> Mapping[int, Chain]:
+    return make_catalogue(TOKEN)
+
+
+@pytest.mark.django_db
+@settings(
+    max_examples=int(os.environ.get("SEQUENCES", "200")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(setting=st.sampled_from(SETTINGS), steps=STEPS)
+def test_each_unit_is_credited_once_and_to_the_request_that_it_was_meant_for(
+    merchant: Merchant,
+    other_merchant: Merchant,
+    catalogue: Mapping[int, Chain],
+    setting: Setting,
+    steps: list[Step],
+) -> None:
+    clock = Clock()
+    with ruled_by(clock), transaction.atomic():
+        world = World((merchant, other_merchant), catalogue, setting, clock)
+        oracle = Oracle(world)
+        world.create(3)
+        world.create(2, of=1)
+        for action in ("bridge", "sign_operation", "mine"):
+            take(world, Step(action, 0, 1, 3))
+        for step in steps:
+            take(world, step)
+            if step.action not in ONLY_ON_THE_CHAIN:
+                oracle.check()
+        come_to_an_end(world, oracle)
+        transaction.set_rollback(True)
+
+
+def come_to_an_end(world: World, oracle: Oracle) -> None:
+    """Let everybody be honest, the nodes answer and the chain become final; then nothing may be missing."""
+    for sent in world.home.sent.values():
+        if sent.noise is Noise.CONTRADICTED:
+            sent.noise = Noise.QUIET
+    for _ in range(FINALITY + 1):
+        world.mine()
+    before = None
+    for _ in range(ROUNDS):
+        missing = oracle.missing()
+        payments = list(oracle.payments.values())
+        # The chain stands still now: a round that changed nothing is followed by none that does.
+        if (not missing and not any(row.is_open for row in payments)) or payments == before:
+            break
+        before = payments
+        for intent in missing:
+            _follow_up(world, intent)
+        _retry_what_failed()
+        world.look()
+        oracle.check()
+    oracle.check_nothing_is_lost()
+    oracle.check_events()
+
+
+def _retry_what_failed() -> None:
+    for payment in Payment.objects.filter(status=Payment.Status.FAILED, retries__lt=2):
+        with suppress(ApiError):
+            retry_payment(payment, actor="api")
+
+
+def _follow_up(world: World, intent: Intent) -> None:
+    """Have the page submit the hash that the wallet now has for what the customer sent; the merchant, if it can't."""
+    sent = intent.sent
+    if sent is None or intent.order is not None and not intent.is_submitted and sent.at == GONE:
+        return
+    ledger = world.source if intent.order else world.home
+    for other in ledger.sent.values():
+        is_same = (other.sender, other.nonce, other.effect) == (sent.sender, sent.nonce, sent.effect)
+        if is_same and other.is_mined:
+            intent.sent = sent = other
+    if sent.at in (POOL, GONE):
+        return
+    chain = world.source_chain if intent.order else world.home_chain
+    if world.submit(intent.request, sent.hash, chain):
+        world.submit_as_merchant(intent.request, sent.hash, chain)

@@ -1,0 +1,335 @@
+"""The service between two model chains, a routing provider and a clock, and what the model knows of every payment."""
+
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Field
+from django.utils import timezone
+
+from chains.client import Mention
+from chains.models import Chain, Token
+from config.api.errors import ApiError
+from merchants.models import Merchant
+from payments.models import PayerProof, Payment, PaymentRequest, Quote, Route
+from payments.proofs.storing import take_proof
+from payments.providers.base import ProviderDown, SwapState, SwapStatus
+from payments.requests.lifecycle import expire_due
+from payments.submission.hashes import submit_for_merchant, submit_hash
+from payments.swaps.following import follow_swaps
+from payments.verification.finality import check_finality
+from tests.integration.properties.ledger import (
+    BLOCK_TIME,
+    DEPTH,
+    FINALITY,
+    GONE,
+    MERCHANT,
+    ROUTER,
+    Ledger,
+    Owners,
+    Sent,
+)
+from tests.support.payments.world import make_request
+from tests.verifying import verify_due
+
+START = datetime(2026, 11, 22, 12, tzinfo=timezone.get_default_timezone())
+PROOF_WINDOW = timedelta(minutes=60)
+LAST_RETRY = 3
+
+
+class Clock:
+    """The one time that the service, the chains and the database's defaults go by."""
+
+    def __init__(self) -> None:
+        self.time = START
+
+    def __call__(self) -> datetime:
+        return self.time
+
+    def forward(self, by: timedelta) -> None:
+        self.time += by
+
+
+@contextmanager
+def ruled_by(clock: Clock) -> Iterator[None]:
+    """Have everything that asks for the time get the clock's, columns that default to it included."""
+    real = timezone.now
+    columns: list[Field[Any, Any]] = [
+        column
+        for model in (Payment, PaymentRequest, PayerProof, Quote, Route)
+        for column in model._meta.concrete_fields
+        if column.default is real
+    ]
+    timezone.now = clock  # type: ignore[assignment]
+    for column in columns:
+        column.__dict__["_get_default"] = clock
+    try:
+        yield
+    finally:
+        timezone.now = real  # type: ignore[assignment]
+        for column in columns:
+            del column.__dict__["_get_default"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A chain to be paid on, and what its nodes can show."""
+
+    chain_id: int
+    is_solana: bool = False
+    required: int = DEPTH
+    has_traces: bool = True
+    tells_finality: bool = True
+
+
+SETTINGS = (
+    Setting(1),
+    Setting(1, has_traces=False),
+    Setting(1, tells_finality=False),
+    Setting(2),
+    Setting(3, required=FINALITY, has_traces=False),
+    Setting(4, is_solana=True),
+    Setting(5, is_solana=True, required=FINALITY),
+)
+RULES = {1: str(DEPTH), 2: "safe", 3: "finalized", 4: "confirmed", 5: "finalized", 9: str(DEPTH)}
+SOURCE = 9
+SOLANA = (4, 5)
+
+
+def make_catalogue(token: str) -> Mapping[int, Chain]:
+    """Store the chains and the one token on each; return the chains by their ids."""
+    chains = Chain.objects.bulk_create(
+        Chain(
+            id=chain_id,
+            name=f"Chain {chain_id}",
+            chain_type="solana" if chain_id in SOLANA else "evm",
+            native_symbol="ETH",
+            confirmations=rule,
+            routers={"lifi": [ROUTER]},
+        )
+        for chain_id, rule in RULES.items()
+    )
+    Token.objects.bulk_create(
+        Token(chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address=token)
+        for chain in chains
+    )
+    return {chain.pk: chain for chain in Chain.objects.prefetch_related("tokens")}
+
+
+@dataclass
+class Order:
+    """A swap from the other chain that a relayer still has to deliver, or has delivered."""
+
+    source: Sent
+    amount: int
+    account: str
+    owners: Owners
+    delivered: Sent | None = None
+
+
+@dataclass
+class Intent:
+    """A payment that an honest customer means for one request, and all that the customer knows of it.
+
+    `proved_until` is when the customer's proof ends. `is_followed`: its page submitted the hash.
+    """
+
+    kind: str
+    request: UUID
+    amount: int
+    sent: Sent | None
+    proved_until: datetime | None = None
+    order: Order | None = None
+    wallet: str = ""
+    is_submitted: bool = False
+
+    @property
+    def money(self) -> Sent | None:
+        """The transaction that brings the money to the merchant."""
+        return self.order.delivered if self.order else self.sent
+
+
+@dataclass
+class World:
+    """All that happens in one sequence."""
+
+    merchants: tuple[Merchant, Merchant]
+    chains: Mapping[int, Chain]
+    setting: Setting
+    clock: Clock
+    provider_is_silent: bool = False
+    requests: dict[UUID, PaymentRequest] = field(default_factory=dict)
+    intents: list[Intent] = field(default_factory=list)
+    orders: list[Order] = field(default_factory=list)
+    swapped: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """What swaps on the home chain brought, by their transactions: an amount and its recipient."""
+    quotes: dict[UUID, list[bytes]] = field(default_factory=dict)
+    accepted: set[str] = field(default_factory=set)
+    out_of_retries: set[str] = field(default_factory=set)
+    waited: timedelta = timedelta()
+    people: int = 0
+    key = "lifi"
+
+    def __post_init__(self) -> None:
+        setting = self.setting
+        self.home = Ledger(
+            self.clock,
+            is_solana=setting.is_solana,
+            has_traces=setting.has_traces,
+            tells_finality=setting.tells_finality,
+        )
+        self.source = Ledger(self.clock)
+        self.home_chain, self.source_chain = self.chains[setting.chain_id], self.chains[SOURCE]
+        self.tokens = {chain.pk: chain.tokens.all()[0] for chain in (self.home_chain, self.source_chain)}
+
+    # --- what the service is asked -------------------------------------------------------------------------------
+
+    def create(self, amount: int, *, of: int = 0, references: bool = True) -> PaymentRequest:
+        token = self.tokens[self.home_chain.pk]
+        request = make_request(self.merchants[of], token, f"0.{amount:06}", MERCHANT, references=references)
+        self.requests[request.pk] = request
+        return request
+
+    def submit(self, request: UUID, sent: str, chain: Chain | None = None, *, by: str = "") -> str:
+        """Submit a hash publicly, as this client; return the error's code, or nothing."""
+        row, chain = self.requests[request], chain or self.home_chain
+        try:
+            submit_hash(
+                row, chain=chain, transaction_hash=sent, actor="checkout", submitter=by, client=self.client
+            )
+        except ApiError as error:
+            return error.problems[0].code.value
+        return ""
+
+    def submit_as_merchant(self, request: UUID, sent: str, chain: Chain) -> str:
+        try:
+            submit_for_merchant(self.requests[request], chain=chain, transaction_hash=sent, actor="api")
+        except ApiError as error:
+            return error.problems[0].code.value
+        return ""
+
+    def quote(self, request: UUID, chain: Chain, amount: int, ledger: Ledger) -> Mention:
+        """Have a swap built for the request; return the call that its transaction makes."""
+        now, token = self.clock(), self.tokens[chain.pk]
+        route = Route.objects.create(
+            request_id=request,
+            type="swap",
+            wallet_address="0xwallet",
+            chain=chain,
+            token=token,
+            amount=7,
+            expires_at=now + timedelta(minutes=5),
+            provider=self.key,
+        )
+        bound_by = secrets.token_bytes(32)
+        Quote.objects.create(
+            route=route,
+            provider=self.key,
+            bound_by=bound_by,
+            amount_in=7,
+            amount_out=amount,
+            amount_out_min=amount,
+            action={},
+            built_at=now,
+        )
+        if chain is self.home_chain:
+            self.quotes.setdefault(request, []).append(bound_by)
+        return Mention(ROUTER, b"call" + bound_by)
+
+    def prove(self, request: UUID, address: str) -> datetime | None:
+        """Prove that `address` will pay the request; return until when that holds, None where no node answers."""
+        now, row = self.clock(), self.requests[request]
+        route = Route.objects.create(
+            request=row,
+            wallet_address=address,
+            chain=self.home_chain,
+            token=row.token,
+            amount=row.amount,
+            expires_at=now + timedelta(minutes=10),
+            built_at=now,
+            proof_message="I pay",
+        )
+        try:
+            take_proof(route, wallet_address=address, signature=address, client=self.client)
+        except ApiError:
+            return None
+        return now + PROOF_WINDOW
+
+    def look(self) -> None:
+        """Have workers look at everything that is open, at the provider's word, and at what may have become final."""
+        Payment.objects.filter(status__in=Payment.OPEN).update(next_check_at=self.clock())
+        verify_due(client=self.client, now=self.clock)
+        if Payment.objects.filter(status__in=Payment.OPEN).exclude(provider="").exists():
+            follow_swaps(provider=lambda _: self, now=self.clock)  # type: ignore[arg-type,return-value]
+        Payment.objects.filter(finality_check_at__isnull=False).update(finality_check_at=self.clock())
+        check_finality(client=self.client, now=self.clock)
+
+    def wait(self, time: timedelta) -> None:
+        """Let time pass, at most 20 hours in all: a day without an end is another story."""
+        if self.waited + time < timedelta(hours=20):
+            self.waited += time
+            self.clock.forward(time)
+        expire_due(self.clock())
+
+    def client(self, chain: Chain) -> Any:
+        return self.home if chain.pk == self.home_chain.pk else self.source
+
+    # --- what the routing provider says --------------------------------------------------------------------------
+
+    def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
+        """Tell the truth about a swap, unless silent."""
+        if self.provider_is_silent:
+            raise ProviderDown("no answer")
+        if source_hash in self.swapped:
+            amount, account = self.swapped[source_hash]
+            return self._delivered(source_hash, amount, account)
+        for order in self.orders:
+            if order.source.hash == source_hash:
+                delivered = order.delivered
+                if delivered is None or not delivered.is_mined or not delivered.succeeds:
+                    return SwapStatus(SwapState.BRIDGING, "PENDING")
+                return self._delivered(delivered.hash, order.amount, order.account)
+        return SwapStatus(SwapState.UNKNOWN, "NOT_FOUND")
+
+    def _delivered(self, hash_: str, amount: int, account: str) -> SwapStatus:
+        return SwapStatus(
+            SwapState.DELIVERED,
+            "DONE",
+            destination_hash=hash_,
+            destination_amount=amount,
+            destination_account=account,
+        )
+
+    # --- small things --------------------------------------------------------------------------------------------
+
+    def new_address(self, what: str) -> str:
+        """Return a new address."""
+        self.people += 1
+        return f"0x{what}-{self.people}"
+
+    def pick(self, which: int) -> UUID | None:
+        keys = list(self.requests)
+        return keys[which % len(keys)] if keys else None
+
+    def source_holds(self, intent: Intent) -> bool:
+        """Whether what the customer paid on the other chain, if anything, was not undone there."""
+        return intent.order is None or (intent.order.source.is_mined and intent.order.source.succeeds)
+
+    def ledger_of(self, chain_id: int) -> Ledger:
+        return self.home if chain_id == self.home_chain.pk else self.source
+
+    def mine(self) -> None:
+        self.clock.forward(BLOCK_TIME)
+        self.home.mine()
+        self.source.mine()
+
+    def sent_anywhere(self, which: int) -> Sent | None:
+        everything = list(self.home.sent.values())
+        return everything[which % len(everything)] if everything else None
+
+
+__all__ = ["GONE", "Intent", "Order", "SETTINGS", "World", "suppress"]

@@ -1,0 +1,105 @@
+"""The client believes a node only of the right cluster, proves signatures, and asks in few round trips."""
+
+import base64
+
+import pytest
+from solders.keypair import Keypair
+
+from chains.catalogue import CatalogueError, read_catalogue, verify_catalogue
+from chains.client import ChainError
+from chains.families import get_client
+from chains.families.solana.client import SolanaClient
+from chains.models import Chain
+from demo.services import surfnet
+from demo.services.process import REPOSITORY
+from tests.fault_proxy import forged, proxying
+from tests.support.solana.ledger import LocalLedger, new_address
+
+MAINNET, DEVNET = 1151111081099710, 1151111081099712
+MAINNET_GENESIS = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
+DEVNET_GENESIS = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG"
+
+
+def test_a_node_of_another_cluster_is_not_believed(local_ledger: LocalLedger) -> None:
+    for number, network in ((MAINNET, ""), (DEVNET, "devnet")):
+        client = SolanaClient([local_ledger.url], number, network)
+        with pytest.raises(ChainError):
+            client.look_up([], with_finality=True)
+        with pytest.raises(ChainError):
+            client.recipient_problem(new_address())
+
+
+def test_each_public_cluster_is_known_by_its_first_hash(local_ledger: LocalLedger) -> None:
+    with proxying(local_ledger.url) as node:
+        for genesis, number, network in ((MAINNET_GENESIS, MAINNET, ""), (DEVNET_GENESIS, DEVNET, "devnet")):
+            node.break_with(forged("getGenesisHash", lambda _, said=genesis: said))
+            assert SolanaClient([node.url], number, network).chain_id() == number
+            assert SolanaClient([node.url], 7, "local").chain_id() == number
+
+
+def test_a_cluster_that_changes_under_its_name_is_noticed_before_it_is_believed(
+    local_ledger: LocalLedger,
+) -> None:
+    signature = local_ledger.send(local_ledger.coin_move(new_address(), 10**9))
+    with proxying(local_ledger.url) as node:
+        node.break_with(forged("getGenesisHash", lambda _: DEVNET_GENESIS))
+        client = SolanaClient([node.url], DEVNET, "devnet")
+        assert client.look_up([signature], with_finality=True).transactions[signature]
+        node.heal()
+        with pytest.raises(ChainError):
+            client.look_up([signature], with_finality=True)
+
+
+def test_the_local_worlds_catalogue_is_what_its_chain_says(
+    local_ledger: LocalLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCAL_SOLANA_RPC_URL", local_ledger.url)
+    chains = read_catalogue(REPOSITORY / "demo" / "solana" / "catalogue.json")
+    assert verify_catalogue(chains) == []
+    assert chains[0]["id"] == surfnet.CHAIN_ID
+    chains[0]["tokens"][1]["decimals"] = 9
+    with pytest.raises(CatalogueError, match="decimals"):
+        verify_catalogue(chains)
+
+
+def test_a_message_is_proved_by_its_keys_signature_in_either_writing(solana: Chain) -> None:
+    client, key, message = get_client(solana), Keypair(), "pay.example.com wants you to sign — ₿"
+    address, signature = str(key.pubkey()), key.sign_message(message.encode())
+    for written in (str(signature), base64.b64encode(bytes(signature)).decode()):
+        assert client.is_signed_by(address, message, written)
+        assert not client.is_signed_by(address, message + " ", written)
+        assert not client.is_signed_by(new_address(), message, written)
+
+
+@pytest.mark.parametrize("signature", ["", "1", "0x" + "11" * 65, "a" * 88, "é" * 88, "=" * 88, "1" * 10_000])
+def test_what_is_no_signature_proves_nothing(solana: Chain, signature: str) -> None:
+    client = get_client(solana)
+    assert not client.is_signed_by(new_address(), "message", signature)
+    assert not client.is_signed_by("not an address", "message", signature)
+
+
+def test_a_hundred_transactions_are_looked_up_in_less_than_ten_round_trips(
+    local_ledger: LocalLedger,
+) -> None:
+    sent = [local_ledger.send(local_ledger.coin_move(new_address(), 10**6)) for _ in range(20)]
+    unknown = [str(Keypair().sign_message(b"never sent")) for _ in range(80)]
+    with proxying(local_ledger.url) as node:
+        client = SolanaClient([node.url], surfnet.CHAIN_ID, "local")
+        client.chain_id()
+        before = node.round_trips
+        snapshot = client.look_up([*sent, *unknown], with_finality=True)
+        assert node.round_trips - before <= 10
+    assert all(snapshot.transactions[signature] for signature in sent)
+    assert not any(snapshot.transactions[signature] for signature in unknown)
+    assert snapshot.head.finalized is not None
+    assert snapshot.head.latest > snapshot.head.finalized
+
+
+def test_many_large_transactions_are_not_asked_for_in_one_answer(local_ledger: LocalLedger) -> None:
+    """A stranger's largest transactions, submitted together, must not make an answer too large to be read."""
+    sent = [local_ledger.send(local_ledger.coin_move(new_address(), 10**6)) for _ in range(60)]
+    with proxying(local_ledger.url) as node:
+        snapshot = SolanaClient([node.url], surfnet.CHAIN_ID, "local").look_up(sent, with_finality=True)
+        most = max(methods.count("getTransaction") for methods in node.asked)
+    assert most == 25
+    assert all(snapshot.transactions[signature] for signature in sent)

@@ -1,0 +1,54 @@
+"""One transaction may pay several merchants. That one of them was credited denies nothing to the others."""
+
+import pytest
+
+from chains.models import Token
+from config.api.errors import ApiError
+from merchants.models import Merchant
+from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from payments.submission.hashes import submit_for_merchant
+from payments.submission.merchant_acceptance import accept_payment
+from tests.support.payments.world import Clock, look_until_decided, make_request, submit
+from tests.support.solana.ledger import LocalLedger, new_address
+from tests.support.solana.world import decide
+
+Status = PaymentRequest.Status
+UNIT = 1_000_000
+
+
+def test_what_a_transaction_paid_beside_another_request_can_be_submitted_and_accepted(
+    merchant: Merchant, other_merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
+) -> None:
+    """The second transfer carries no reference: the thief pays a little beside it, and its own request is credited."""
+    thiefs = make_request(merchant, solana_usdc, "1", new_address())
+    request = make_request(other_merchant, solana_usdc, "2", new_address())
+    little = local_ledger.token_move(thiefs.recipient_address, 1, bytes(thiefs.reference))
+    paying = local_ledger.token_move(request.recipient_address, 2 * UNIT)
+    signature = local_ledger.send([*little, *paying])
+    assert decide(local_ledger, thiefs, signature).status == Payment.Status.COMPLETED
+    payment, is_new = submit_for_merchant(
+        request, chain=request.chain, transaction_hash=signature, actor="api"
+    )
+    assert is_new
+    payment = look_until_decided(payment, Clock())
+    assert payment.failure_code == "transaction_not_bound"
+    accept_payment(payment, reason="the customer wrote to us", actor="test")
+    look_until_decided(payment, Clock())
+    request.refresh_from_db()
+    assert (request.status, request.amount_paid) == (Status.COMPLETED, 2 * UNIT)
+    assert sorted(ConsumedTransfer.objects.values_list("amount", flat=True)) == [1, 2 * UNIT]
+
+
+def test_a_transaction_that_brought_other_requests_nothing_is_refused_for_them(
+    merchant: Merchant, other_merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
+) -> None:
+    """A transfer beside it went to a wallet that no request names."""
+    paid = make_request(merchant, solana_usdc, "1", new_address())
+    other = make_request(other_merchant, solana_usdc, "1", new_address())
+    paying = local_ledger.token_move(paid.recipient_address, UNIT, bytes(paid.reference))
+    signature = local_ledger.send([*paying, *local_ledger.token_move(new_address(), UNIT)])
+    assert decide(local_ledger, paid, signature).status == Payment.Status.COMPLETED
+    with pytest.raises(ApiError) as refused:
+        submit(other, signature)
+    assert refused.value.problems[0].code.value == "transaction_already_used"
+    assert Payment.objects.count() == ConsumedTransfer.objects.count() == 1

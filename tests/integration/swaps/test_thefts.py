@@ -1,0 +1,178 @@
+"""Money of one customer that moves in the same transaction as a thief's swap stays that customer's.
+
+Much that pays a merchant can be sent on by anybody: a bridge's message, a relayer's fill, a smart wallet's signed
+operation. So a thief can have it arrive in a transaction of the thief's own, which names a swap of the thief's request.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
+
+from chains.client import Block, Transfer
+from demo.aggregator.contracts import ROUTER
+from demo.contracts import deploy
+from payments.evaluation.binding import Bound, Claims, Delivery, Taken, Unbound, bind
+from payments.models import ConsumedTransfer, FailureCode, PayerProof, Payment, PaymentRequest, Route
+from payments.submission.merchant_acceptance import accept_payment
+from tests.support.payments.world import look_until_decided, make_request, submit
+from tests.support.swaps.following import assert_nothing_counted
+from tests.support.swaps.scripted import NATIVE, USDC_UNIT, Scripted, delivered, under_way
+
+ASKED = 10 * USDC_UNIT
+STRANGER = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"
+
+
+def test_a_fill_of_the_thiefs_own_swap_takes_nothing_of_what_is_filled_with_it(scripted: Scripted) -> None:
+    """The thief has the swap pay the thief, and fills it together with the victim's, for the same amount."""
+    thief, victim = scripted.request(), scripted.request()
+    stolen = scripted.depart(thief)
+    by = scripted.deliver(ASKED)
+    scripted.provider.says(delivered(by, ASKED, destination_account=STRANGER))
+    assert_nothing_counted(scripted.decide(stolen), "wrong_recipient")
+    scripted.provider.says(delivered(by, ASKED, destination_account=victim.recipient_address))
+    assert scripted.decide(scripted.depart(victim)).status == "completed"
+
+
+def test_a_swap_to_a_worthless_token_is_not_paid_by_what_arrives_with_it(scripted: Scripted) -> None:
+    thief, victim = scripted.request(), scripted.request()
+    stolen = scripted.depart(thief)
+    by = scripted.deliver(ASKED)
+    scripted.provider.says(delivered(by, ASKED, destination_token=scripted.world.second.dai))
+    assert_nothing_counted(scripted.decide(stolen), "swap_partial")
+    scripted.provider.says(delivered(by, ASKED, destination_token=scripted.world.second.usdc))
+    assert scripted.decide(scripted.depart(victim)).status == "completed"
+
+
+# --- on one chain -------------------------------------------------------------------------------------------------
+
+
+_MOVES = ["(address,uint256,bytes,bool)[]"]
+_SWAP = "(address,address,address,address,uint256,bytes,bool)"
+_SWAPPING = ("bytes32", "string", "string", "address", "uint256", _SWAP)
+
+
+def named_together(scripted: Scripted, bound_by: bytes, to: str, *amounts: int) -> str:
+    """Have a thief's contract swap one unit by the router, naming this id, and send these amounts; the hash."""
+    chain = scripted.world.first
+    contract = deploy.deploy_contract(chain.url, "BatchPayer", key=chain.payer_key)
+    deploy.mint(chain.url, chain.usdc, contract, 10**3 * USDC_UNIT)
+    deploy.mint(chain.url, chain.usdc, ROUTER, USDC_UNIT)
+    swap = (ROUTER, chain.usdc, NATIVE, chain.usdc, 0, encode(["uint256"], [1]), False)
+    swapping = calling(
+        f"swapTokensSingleV3NativeToERC20({','.join(_SWAPPING)})",
+        _SWAPPING,
+        (bound_by, "", "", STRANGER, 1, swap),
+    )
+    calls = [(ROUTER, 0, swapping, False)]
+    for amount in amounts:
+        moved = calling("transfer(address,uint256)", ("address", "uint256"), (to, amount))
+        calls.append((chain.usdc, 0, moved, False))
+    return scripted.send_call(contract, calling(f"run({_MOVES[0]})", _MOVES, (calls,)))
+
+
+def calling(name: str, types: Sequence[str], arguments: Sequence[object]) -> bytes:
+    return keccak(text=name)[:4] + encode(types, arguments)
+
+
+@pytest.fixture
+def here(scripted: Scripted) -> PaymentRequest:
+    """A request for USDC on the first chain."""
+    usdc = scripted.world.token(scripted.world.first_row, "USDC")
+    return make_request(scripted.merchant, usdc, "10", scripted.world.first.recipient)
+
+
+def test_what_arrives_in_the_transaction_of_a_swap_on_one_chain_and_not_by_it_is_not_its(
+    scripted: Scripted, here: PaymentRequest
+) -> None:
+    quote = scripted.quote(here)
+    sent = named_together(scripted, bytes(quote.bound_by), here.recipient_address, ASKED)
+    payment = submit(here, sent, scripted.world.first_row)
+    scripted.provider.says(under_way(), delivered(sent, 1, destination_account=STRANGER))
+    assert_nothing_counted(scripted.decide(payment), "wrong_recipient")
+
+
+def test_not_even_if_the_swap_pays_the_merchant_something_else(
+    scripted: Scripted, here: PaymentRequest
+) -> None:
+    quote = scripted.quote(here)
+    sent = named_together(scripted, bytes(quote.bound_by), here.recipient_address, ASKED)
+    payment = submit(here, sent, scripted.world.first_row)
+    scripted.provider.says(delivered(sent, 1, destination_account=here.recipient_address))
+    assert_nothing_counted(scripted.decide(payment), "transaction_not_bound")
+    accept_payment(payment, reason="I know them", actor="test")
+    assert scripted.decide(payment).bound_by == "manual"
+
+
+def test_what_came_outside_the_swaps_own_call_is_not_its_whatever_its_provider_reports(
+    scripted: Scripted, here: PaymentRequest
+) -> None:
+    quote = scripted.quote(here)
+    sent = named_together(scripted, bytes(quote.bound_by), here.recipient_address, ASKED, 7)
+    payment = submit(here, sent, scripted.world.first_row)
+    scripted.provider.says(delivered(sent, ASKED))
+    assert_nothing_counted(scripted.decide(payment), "transaction_not_bound")
+    assert not ConsumedTransfer.objects.exists()
+
+
+def test_the_reported_amount_that_is_anothers_leaves_nobody_elses_to_take() -> None:
+    """The thief's own delivery is put out of the way by the reference of another request of the thief's."""
+    aside, block = bytes(range(16)), Block(1, "0x1", datetime(2026, 11, 21, tzinfo=UTC))
+    tiny = Transfer("0", "", STRANGER, ROUTER, 1, (aside,))
+    victims = Transfer("1", "", STRANGER, ROUTER, ASKED)
+
+    def counted(reported: int) -> Bound | Unbound:
+        claims = Claims(None, foreign=frozenset({aside}), delivery=Delivery(reported, Taken()))
+        return bind([tiny, victims], claims, block)
+
+    refused = counted(1)
+    assert isinstance(refused, Unbound)
+    assert refused.code == FailureCode.TRANSACTION_AMBIGUOUS
+    assert counted(ASKED) == Bound((victims,), Payment.BoundBy.PROVIDER)
+
+
+def test_a_relayer_that_fills_the_victims_swap_does_not_pay_with_that_by_its_proof(
+    scripted: Scripted,
+) -> None:
+    """The bridge takes the fill from the relayer's wallet, and pays it back out of what the victim deposited."""
+    chain, now = scripted.world.second, timezone.now()
+    victim, thief = scripted.request(), scripted.request(references=False)
+    route = Route.objects.create(
+        request=thief,
+        wallet_address=chain.payer,
+        chain=thief.chain,
+        token=thief.token,
+        amount=ASKED,
+        expires_at=now,
+    )
+    PayerProof.objects.create(
+        request=thief,
+        route=route,
+        chain=thief.chain,
+        token=thief.token,
+        recipient_address=thief.recipient_address,
+        address=chain.payer,
+        not_before=now - timedelta(minutes=1),
+        not_after=now + timedelta(hours=1),
+    )
+    bridge = deploy.deploy_contract(chain.url, "BatchPayer", key=chain.payer_key)
+    scripted.send_call(
+        chain.usdc, calling("approve(address,uint256)", ("address", "uint256"), (bridge, ASKED)), chain
+    )
+    pulling = calling(
+        "transferFrom(address,address,uint256)",
+        ("address", "address", "uint256"),
+        (chain.payer, victim.recipient_address, ASKED),
+    )
+    by = scripted.send_call(
+        bridge, calling(f"run({_MOVES[0]})", _MOVES, ([(chain.usdc, 0, pulling, False)],)), chain
+    )
+    scripted.provider.says(delivered(by, ASKED, destination_account=victim.recipient_address))
+    assert_nothing_counted(
+        look_until_decided(submit(thief, by, scripted.world.second_row), scripted.clock),
+        "transaction_not_bound",
+    )
+    assert scripted.decide(scripted.depart(victim)).status == "completed"

@@ -1,0 +1,81 @@
+"""Of native coin that a contract receives what it kept counts, by the sender's proof and no reference."""
+
+import pytest
+import requests
+
+from chains.client import Transfer
+from tests.support.chains.faulty_node import Exchange, serving
+from tests.support.threats.evm_facts import REFERENCE, facts_by
+from tests.support.threats.evm_world import World, call_data
+from tests.support.threats.real_accounts import SIMPLE_7702
+
+pytest_plugins = ["tests.support.threats.evm_fixtures"]
+WEI = 10**16
+
+
+def received(world: World, sent: str, shop: str, url: str) -> tuple[Transfer, bool]:
+    facts = facts_by(world.chain, sent, url)
+    [transfer] = [t for t in facts.transfers if t.recipient == shop and t.slot == "value"]
+    return transfer, facts.is_complete
+
+
+def claimable(transfer: Transfer) -> int:
+    return transfer.amount if transfer.claimable is None else transfer.claimable
+
+
+@pytest.mark.parametrize("kind", ["a Safe", "a contract", "an account with code of its own"])
+def test_a_contract_is_paid_what_it_kept_by_the_senders_proof(
+    world: World, untraced_url: str, kind: str
+) -> None:
+    if kind == "a Safe":
+        shop = world.safe().address
+    elif kind == "a contract":
+        shop = world.deploy("CountingShop")
+    else:
+        shop = world.delegated(world.contracts.delegate(SIMPLE_7702)).address
+    sent = world.call(shop, value=WEI)
+    transfer, _ = received(world, sent, shop, untraced_url)
+    assert (transfer.made_by, claimable(transfer)) == (world.chain.payer, WEI)
+
+
+def test_what_a_contract_sends_back_can_not_be_claimed(world: World, untraced_url: str) -> None:
+    shop = world.deploy("BouncingShop")
+    sent = world.call(shop, value=WEI)
+    transfer, is_complete = received(world, sent, shop, untraced_url)
+    assert claimable(transfer) == 0
+    assert not is_complete
+    back = [t for t in facts_by(world.chain, sent, world.chain.url).transfers if t.sender == shop]
+    assert [(t.recipient, t.amount) for t in back] == [(world.chain.payer, WEI)], "a trace shows it"
+
+
+def test_data_that_a_contract_runs_on_is_no_reference_without_a_trace(
+    world: World, untraced_url: str
+) -> None:
+    shop = world.deploy("Accomplice")  # runs what it was given whenever it is called
+    world.call(shop, call_data("load(address,bytes)", world.chain.recipient, b""))
+    sent = world.call(shop, REFERENCE, value=WEI)
+    transfer, is_complete = received(world, sent, shop, untraced_url)
+    assert (transfer.references, transfer.made_by, is_complete) == ((), world.chain.payer, False)
+
+
+def test_an_account_without_code_is_paid_by_the_reference_at_any_price_of_gas(
+    world: World, untraced_url: str
+) -> None:
+    """Some chains count their own fees in the gas used: then only the account's code tells that none ran."""
+    sent = world.call(world.chain.recipient, REFERENCE, value=WEI)
+
+    def dearer(exchange: Exchange) -> None:
+        answers = requests.post(untraced_url, json=exchange.asked, timeout=30).json()
+        for answer in answers if isinstance(answers, list) else [answers]:
+            if isinstance(answer.get("result"), dict) and "gasUsed" in answer["result"]:
+                answer["result"]["gasUsed"] = hex(90_000)
+        exchange.reply(answers)
+
+    with serving(dearer) as node:
+        transfer, is_complete = received(world, sent, world.chain.recipient, node.url)
+    assert (transfer.references, transfer.made_by, transfer.claimable) == (
+        (REFERENCE,),
+        world.chain.payer,
+        None,
+    )
+    assert is_complete

@@ -1,0 +1,153 @@
+"""Money that leaves the merchant again in the transaction that brought it, or that left it before, pays nothing.
+
+The merchant is a contract that lends, or passes on what it got at anyone's word. The attacker owns every other account.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.models import PaymentRequest
+from tests.support.payments.world import make_request
+from tests.support.threats.evm_world import (
+    USDC_UNIT,
+    World,
+    call_data,
+    is_paid,
+    refusal,
+    transfer_data,
+)
+
+pytest_plugins = ["tests.support.threats.evm_fixtures"]
+AMOUNT = 10 * USDC_UNIT
+WEI = 10**16
+RUN = "run((address,uint256,bytes,bool)[])"
+Ask = Callable[..., PaymentRequest]
+
+
+@pytest.fixture
+def shop(world: World) -> str:
+    """A merchant's contract that lends, with money of its own."""
+    shop = world.deploy("LendingShop")
+    world.fund(shop)
+    return shop
+
+
+@pytest.fixture
+def ask_for(merchant: Merchant, usdc: Token) -> Ask:
+    """Return a maker of requests, 10 USDC unless said otherwise, to be paid to a recipient."""
+
+    def make(recipient: str, amount: str = "10", token: Token | None = None) -> PaymentRequest:
+        return make_request(merchant, token or usdc, amount, recipient)
+
+    return make
+
+
+@pytest.fixture
+def flash(world: World, chain: Chain) -> Token:
+    """A token of the catalogue that anyone may borrow out of nothing for the length of a transaction."""
+    address = world.token("FlashToken")
+    return Token.objects.create(
+        chain=chain, symbol="FLASH", name="Flash Coin", decimals=6, contract_address=address
+    )
+
+
+def run(*calls: tuple[str, bytes], value: int = 0) -> bytes:
+    """Return the input by which a BatchPayer makes these calls."""
+    return call_data(RUN, [(to, value, data, False) for to, data in calls])
+
+
+def paying(request: PaymentRequest, amount: int = AMOUNT) -> tuple[str, bytes]:
+    """Return the call that pays the request."""
+    data = transfer_data(request.recipient_address, amount, bytes(request.reference))
+    return (request.token.contract_address, data)
+
+
+def sending(token: str, to: str, amount: int = AMOUNT) -> tuple[str, bytes]:
+    return (token, transfer_data(to, amount))
+
+
+def done(world: World, to: str, data: bytes) -> str:
+    sent = world.call(to, data)
+    assert world.succeeded(sent)
+    return sent
+
+
+def test_money_out_of_nothing_that_goes_back_there_pays_nothing(
+    world: World, ask_for: Ask, shop: str, flash: Token, either_node: bool
+) -> None:
+    """It is minted for the payer, paid, passed on by the shop to an accomplice, given back and burned."""
+    request, token = ask_for(shop, token=flash), flash.contract_address
+    payer, accomplice = world.deploy("BatchPayer"), world.deploy("BatchPayer")
+    pass_on = (shop, call_data("passOn(address,address,uint256)", token, accomplice, AMOUNT))
+    give_back = (accomplice, run(sending(token, payer)))
+    mint = call_data(
+        "flashMint(address,uint256,bytes)", payer, AMOUNT, run(paying(request), pass_on, give_back)
+    )
+    sent = done(world, token, mint)
+    assert world.chain.token_balance(token, shop) == 0
+    assert refusal(request, sent) == "not_verifiable"
+
+
+def test_what_the_shop_lent_is_not_paid_by_coming_back(
+    world: World, ask_for: Ask, shop: str, either_node: bool
+) -> None:
+    request, usdc = ask_for(shop), world.chain.usdc
+    borrower, payer = world.deploy("BatchPayer"), world.deploy("BatchPayer")
+    back = run(sending(usdc, payer), (payer, run(paying(request))))
+    lend = call_data("lend(address,address,uint256,bytes)", usdc, borrower, AMOUNT, back)
+    before = world.chain.token_balance(usdc, shop)
+    sent = done(world, shop, lend)
+    assert world.chain.token_balance(usdc, shop) == before
+    assert refusal(request, sent) == "not_verifiable"
+
+
+def test_a_loan_hides_behind_no_other_payment(world: World, ask_for: Ask, shop: str) -> None:
+    """The shop gains 10: what is paid first. What the borrower keeps, another account of the attacker's pays back."""
+    first, second, usdc = ask_for(shop), ask_for(shop), world.chain.usdc
+    payer, borrower = world.deploy("BatchPayer"), world.deploy("BatchPayer")
+    world.fund(payer, usdc=2 * AMOUNT)
+    lend = call_data(
+        "lend(address,address,uint256,bytes)", usdc, borrower, AMOUNT, run((payer, run(paying(second))))
+    )
+    before = world.chain.token_balance(usdc, shop)
+    sent = done(world, payer, run(paying(first), (shop, lend)))
+    assert world.chain.token_balance(usdc, shop) - before == AMOUNT
+    assert is_paid(first, sent)
+    assert refusal(second, sent) == "not_verifiable"
+
+
+def test_coins_that_the_shop_lent_pay_nothing(world: World, ask_for: Ask, shop: str, ether: Token) -> None:
+    request = ask_for(shop, "0.01", ether)
+    borrower, payer = world.deploy("BatchPayer"), world.deploy("BatchPayer")
+    pay = call_data(RUN, [(shop, WEI, bytes(request.reference), False)])
+    back = call_data(RUN, [(payer, WEI, pay, False)])
+    sent = done(world, shop, call_data("lendCoins(address,uint256,bytes)", borrower, WEI, back))
+    assert refusal(request, sent) == "not_verifiable"
+
+
+def test_a_shop_that_passes_every_coin_on_is_paid_each_time(world: World, ask_for: Ask, ether: Token) -> None:
+    """Two customers pay in one transaction, and each payment is passed on in the call that makes it."""
+    till = "0x" + "71" * 20
+    shop = world.deploy("ForwardingShop", ["address"], [till])
+    first, second = ask_for(shop, "0.01", ether), ask_for(shop, "0.02", ether)
+    payer = world.deploy("BatchPayer")
+    data = call_data(RUN, [(shop, r.amount, bytes(r.reference), False) for r in (first, second)])
+    sent = world.call(payer, data, value=3 * WEI)
+    assert world.succeeded(sent)
+    assert is_paid(first, sent)
+    assert is_paid(second, sent)
+
+
+def test_a_token_is_passed_on_after_it_paid(world: World, ask_for: Ask, shop: str, either_node: bool) -> None:
+    """The till keeps it: that is the shop's own business."""
+    request, usdc, payer = ask_for(shop), world.chain.usdc, world.deploy("BatchPayer")
+    world.fund(payer, usdc=AMOUNT)
+    pass_on = (shop, call_data("passOn(address,address,uint256)", usdc, "0x" + "71" * 20, AMOUNT))
+    sent = done(world, payer, run(paying(request), pass_on))
+    if either_node:
+        assert is_paid(request, sent)
+    else:
+        assert refusal(request, sent) == "not_verifiable", "who called the token is not known"

@@ -1,0 +1,114 @@
+"""A bridge's delivery that anyone may complete pays only the request that its provider reports it for.
+
+The thief completes it within a transaction of his own, between calls that carry his reference.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from payments.models import PaymentRequest
+from tests.support.threats.evm_facts import REFERENCE, claims, facts_by, paid
+from tests.support.threats.evm_world import (
+    USDC_UNIT,
+    World,
+    call_data,
+    decide,
+    is_paid,
+    refusal,
+    transfer_data,
+)
+from tests.support.threats.real_accounts import SIMPLE_7702, execute_batch, handle_ops
+
+pytest_plugins = ["tests.support.threats.evm_fixtures"]
+Ask = Callable[..., PaymentRequest]
+AMOUNT = 10 * USDC_UNIT
+Calls = list[tuple[str, int, bytes]]
+Run = Callable[[World, Calls], str]
+
+
+def by_minting(world: World) -> str:
+    """Return a contract that mints to the merchant for any caller, as CCTP's receiveMessage does."""
+    mint = call_data("mint(address,uint256)", world.chain.recipient, AMOUNT)
+    return loaded(world, world.chain.usdc, mint)
+
+
+def out_of_a_pool(world: World) -> str:
+    """Return a contract that pays the merchant of its own for any caller, as Wormhole's completeTransfer does."""
+    bridge = loaded(world, world.chain.usdc, transfer_data(world.chain.recipient, AMOUNT))
+    world.fund(bridge, coins=0)
+    return bridge
+
+
+def loaded(world: World, to: str, data: bytes) -> str:
+    bridge = world.deploy("Accomplice")
+    world.call(bridge, call_data("load(address,bytes)", to, data))
+    return bridge
+
+
+def by_a_contract(world: World, calls: Calls) -> str:
+    payer = world.deploy("BatchPayer")
+    world.fund(payer)
+    listed = [(*call, False) for call in calls]
+    return world.call(payer, call_data("run((address,uint256,bytes,bool)[])", listed) + REFERENCE)
+
+
+def by_a_safe(world: World, calls: Calls) -> str:
+    safe = world.safe()
+    return safe.send(safe.multi_send(*calls), tail=REFERENCE)
+
+
+def by_its_own_batch(world: World, calls: Calls) -> str:
+    account = world.delegated(world.contracts.delegate(SIMPLE_7702))
+    return account.run(execute_batch(*calls) + REFERENCE)
+
+
+def by_an_operation(world: World, calls: Calls) -> str:
+    account = world.account("0.8")
+    operation = account.operation(execute_batch(*calls))
+    return world.call(account.entry_point, handle_ops(operation, version="0.8") + REFERENCE)
+
+
+@pytest.mark.parametrize("run", [by_a_contract, by_a_safe, by_its_own_batch, by_an_operation])
+@pytest.mark.parametrize("deliver", [by_minting, out_of_a_pool])
+@pytest.mark.parametrize("traced", [True, False], ids=["with traces", "without traces"])
+def test_a_delivery_completed_between_the_thiefs_calls_is_claimed_by_nothing(
+    world: World, untraced_url: str, traced: bool, deliver: Callable[[World], str], run: Run
+) -> None:
+    usdc, recipient = world.chain.usdc, world.chain.recipient
+    own = [(usdc, 0, transfer_data(recipient, amount, REFERENCE)) for amount in (0, 1)]
+    bridge = deliver(world)
+    sent = run(world, [own[0], (bridge, 0, REFERENCE), own[1]])
+    assert world.succeeded(sent)
+    facts = facts_by(world.chain, sent, world.chain.url if traced else untraced_url)
+    moved = paid(facts, recipient, usdc)
+    delivered = [transfer for transfer in moved if transfer.amount == AMOUNT]
+    [(references, made_by)] = claims(delivered)
+    assert references == ()
+    assert made_by in ("", bridge), "no account of the thief's"
+    claimed = sum(transfer.amount for transfer in moved if transfer not in delivered and transfer.references)
+    assert claimed == (1 if traced else 0)
+
+
+def test_the_thief_is_credited_with_his_own_unit_alone(world: World, ask: Ask) -> None:
+    thief, bridge = ask(), by_minting(world)
+    pay = transfer_data(thief.recipient_address, 1, bytes(thief.reference))
+    sent = by_a_contract(world, [(bridge, 0, pay), (world.chain.usdc, 0, pay)])
+    assert decide(thief, sent).amount_received == 1
+
+
+def test_a_delivery_that_the_thief_completes_directly_is_not_his(
+    world: World, ask: Ask, either_node: bool
+) -> None:
+    thief, bridge = ask(), out_of_a_pool(world)
+    sent = world.call(bridge, transfer_data(thief.recipient_address, AMOUNT, bytes(thief.reference)))
+    assert world.succeeded(sent)
+    assert refusal(thief, sent) == ("transaction_not_bound" if either_node else "not_verifiable")
+
+
+def test_a_payment_beside_a_delivery_is_not_denied(world: World, ask: Ask) -> None:
+    payers, bridge = ask(), by_minting(world)
+    pay = transfer_data(payers.recipient_address, AMOUNT, bytes(payers.reference))
+    sent = by_a_contract(world, [(bridge, 0, b""), (world.chain.usdc, 0, pay)])
+    assert is_paid(payers, sent)
+    assert payers.amount_paid == AMOUNT

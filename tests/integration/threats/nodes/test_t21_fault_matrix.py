@@ -1,0 +1,208 @@
+"""T-21: whatever one, two or three of three nodes do, no forged answer pays, and no payment is lost.
+
+Each fault goes through the whole engine: a request, a payment on a real chain, its hash, and looks until it is decided.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from tests import fault_proxy
+from tests.chain import LocalChain
+from tests.fault_proxy import Fault, FaultProxy, Json
+from tests.support.nodes.networks import be_impatient, changed, client_of, nodes_before
+from tests.support.payments.world import Clock, look, make_request, pay, submit
+from webhooks.models import Event
+
+Status = Payment.Status
+STRANGER = "0x" + "77" * 20
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a fault may need to know: the true chain, another one, and which of the nodes it is."""
+
+    chain: LocalChain
+    other: LocalChain
+    node: int
+
+    @property
+    def head(self) -> int:
+        return int(self.chain.rpc("eth_blockNumber"), 16)
+
+
+def with_logs(change: Callable[[Json], Json]) -> Callable[[Json], Json]:
+    return lambda receipt: {**receipt, "logs": [change(log) for log in receipt["logs"]]}
+
+
+def amount(units: int) -> Callable[[Json], Json]:
+    return with_logs(changed(data="0x" + hex(units)[2:].rjust(64, "0")))
+
+
+def recipient(address: str) -> Callable[[Json], Json]:
+    def change(log: Json) -> Json:
+        return {**log, "topics": [*log["topics"][:2], "0x" + address[2:].rjust(64, "0")]}
+
+    return with_logs(change)
+
+
+def only_for(fault: Fault, *methods: str) -> Fault:
+    """Fail for the requests in which one of these methods is called."""
+
+    def answer(exchange: fault_proxy.Exchange) -> None:
+        if set(methods) & set(exchange.methods):
+            fault(exchange)
+        else:
+            exchange.reply(exchange.truth())
+
+    return answer
+
+
+# The lies differ from node to node: two that tell the same one would be believed, as nothing could tell.
+FAULTS: dict[str, Callable[[Scene], Fault]] = {
+    "null": lambda _: fault_proxy.null,
+    "429": lambda _: fault_proxy.limiting(7),
+    "500": lambda _: fault_proxy.server_error,
+    "time-out": lambda _: fault_proxy.hang,
+    "truncated JSON": lambda _: fault_proxy.truncated,
+    "wrong id": lambda _: fault_proxy.wrong_id,
+    "HTML": lambda _: fault_proxy.html,
+    "connection reset": lambda _: fault_proxy.reset,
+    "100 MB reply": lambda _: fault_proxy.huge,
+    "old head": lambda scene: fault_proxy.old_head(scene.head - 100),
+    "other chain": lambda scene: fault_proxy.other_chain(scene.other.url),
+    "no receipts": lambda _: fault_proxy.forged_receipts(lambda _: {}),
+    "null blocks": lambda _: only_for(fault_proxy.null, "eth_getBlockByNumber"),
+    "500 for receipts": lambda _: only_for(fault_proxy.server_error, "eth_getTransactionReceipt"),
+    "forged block hash": lambda s: fault_proxy.forged_receipts(changed(blockHash=f"0x{s.node:064x}")),
+    "forged amount": lambda s: fault_proxy.forged_receipts(amount(10**12 + s.node)),
+    "forged recipient": lambda s: fault_proxy.forged_receipts(recipient(STRANGER[:-1] + str(s.node))),
+    "forged token": lambda s: fault_proxy.forged_receipts(
+        with_logs(changed(address="0x" + f"{s.node:040x}"))
+    ),
+    "forged sender": lambda s: fault_proxy.forged(
+        "eth_getTransactionByHash", lambda t: {**t, "from": "0x" + f"{s.node:040x}"}
+    ),
+}
+# What two could say alike, so that nothing could tell it from the truth (or what does no harm: a log's place in its
+# block is not its place in the transaction); one alone is still not believed.
+LIES_OF_ONE: dict[str, Callable[[Scene], Fault]] = {
+    "forged status": lambda _: fault_proxy.forged_receipts(changed(status="0x0")),
+    "forged log index": lambda s: fault_proxy.forged_receipts(with_logs(changed(logIndex=hex(90 + s.node)))),
+    "no logs": lambda _: fault_proxy.forged_receipts(changed(logs=[])),
+    "knows nothing": lambda _: fault_proxy.forgetful,
+    "stopped just before": lambda scene: fault_proxy.old_head(scene.head),
+}
+ONE = ([0], [1])
+MORE = ([0, 1], [1, 2], [0, 1, 2])
+
+
+@pytest.fixture(scope="module")
+def nodes(local_chain: LocalChain) -> Iterator[list[FaultProxy]]:
+    local_chain.mine(200)
+    with nodes_before(local_chain, 3) as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def _healthy(
+    nodes: list[FaultProxy], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    if request.node.callspec.params["fault"] == "time-out":
+        be_impatient(monkeypatch)
+    yield
+    for node in nodes:
+        node.heal()
+
+
+@dataclass
+class World:
+    """Three nodes known to a worker from good days, and a request."""
+
+    nodes: list[FaultProxy]
+    chain: LocalChain
+    other: LocalChain
+    request: PaymentRequest
+    clock: Clock
+
+    def __post_init__(self) -> None:
+        self.client = client_of(self.nodes, self.chain.chain_id, self.clock)
+        self.client.look_up([], with_finality=False)
+
+    def break_nodes(self, fault: Callable[[Scene], Fault], faulty: list[int]) -> None:
+        for node in faulty:
+            self.nodes[node].break_with(fault(Scene(self.chain, self.other, node)))
+            self.nodes[node].asked.clear()
+
+    def look(self, payment: Payment, times: int = 1) -> Payment:
+        """Look at the payment as often, each time when it is due."""
+        for _ in range(times):
+            payment.refresh_from_db()
+            if payment.next_check_at:
+                self.clock.forward(
+                    seconds=max((payment.next_check_at - self.clock()).total_seconds(), 0) + 0.01
+                )
+            look(self.clock, lambda _: self.client)
+        payment.refresh_from_db()
+        return payment
+
+
+@pytest.fixture
+def world(
+    nodes: list[FaultProxy],
+    chain: Chain,
+    usdc: Token,
+    merchant: Merchant,
+    local_chain: LocalChain,
+    other_local_chain: LocalChain,
+) -> World:
+    request = make_request(merchant, usdc, "10", local_chain.recipient)
+    return World(nodes, local_chain, other_local_chain, request, Clock())
+
+
+def nothing_was_credited(request: PaymentRequest) -> bool:
+    request.refresh_from_db()
+    return not ConsumedTransfer.objects.exists() and not Event.objects.exists() and request.amount_paid == 0
+
+
+def assert_completed(payment: Payment, request: PaymentRequest) -> None:
+    request.refresh_from_db()
+    assert (payment.status, payment.amount_received) == (Status.COMPLETED, 10_000_000), payment.status_detail
+    assert (request.status, request.amount_paid) == (PaymentRequest.Status.COMPLETED, 10_000_000)
+    assert ConsumedTransfer.objects.count() == Event.objects.count() == 1
+
+
+@pytest.mark.parametrize("faulty", ONE, ids=str)
+@pytest.mark.parametrize("fault", {**FAULTS, **LIES_OF_ONE}, ids=str)
+def test_with_one_faulty_node_of_three_the_payment_completes_at_the_first_look(
+    world: World, fault: str, faulty: list[int]
+) -> None:
+    world.break_nodes({**FAULTS, **LIES_OF_ONE}[fault], faulty)
+    payment = submit(world.request, pay(world.chain, world.request))
+    assert_completed(world.look(payment), world.request)
+    assert payment.from_address == world.chain.payer
+    assert all(world.nodes[node].asked for node in faulty)
+
+
+@pytest.mark.parametrize("faulty", MORE, ids=str)
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_with_two_or_three_it_waits_without_using_a_retry_and_completes_after_the_recovery(
+    world: World, fault: str, faulty: list[int]
+) -> None:
+    world.break_nodes(FAULTS[fault], faulty)
+    payment = submit(world.request, pay(world.chain, world.request))
+    world.look(payment, times=3)
+    assert (payment.status, payment.attempts) == (Status.PROCESSING, 0), payment.status_detail
+    assert nothing_was_credited(world.request)
+    assert sum(bool(world.nodes[node].asked) for node in faulty) >= 2
+    for node in world.nodes:
+        node.heal()
+    for _ in range(8):
+        if world.look(payment).status == Status.COMPLETED:
+            break
+    assert_completed(payment, world.request)
+    assert payment.attempts == 0

@@ -1,0 +1,166 @@
+"""What a Solana transaction names through a lookup table counts; one of a newer version is not readable."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from solders.address_lookup_table_account import AddressLookupTableAccount
+from solders.instruction import Instruction
+from solders.message import MessageV0
+from solders.transaction import VersionedTransaction
+
+from chains.families import get_client
+from chains.families.solana.references import reference_key
+from chains.models import Chain, Token
+from demo.solana import ledger as node_of
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest
+from tests.fault_proxy import Exchange, Fault, proxying
+from tests.support.payments.world import Clock, look, look_until_decided, make_request, submit
+from tests.support.solana.actions import make_table
+from tests.support.solana.ledger import LocalLedger, new_address, token_account
+from tests.support.solana.world import built_for, decide
+
+Status = PaymentRequest.Status
+Told = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def send_with_table(
+    ledger: LocalLedger, instructions: Sequence[Instruction], table: AddressLookupTableAccount
+) -> str:
+    """Send instructions whose accounts are taken from the table where they stand in it."""
+    blockhash = node_of.latest_blockhash(ledger.url)
+    message = MessageV0.try_compile(ledger.key.pubkey(), list(instructions), [table], blockhash)
+    assert message.address_table_lookups
+    assert not set(message.account_keys) & set(table.addresses)
+    return node_of.send_signed(ledger.url, VersionedTransaction(message, [ledger.key]))
+
+
+def test_coin_to_a_recipient_that_only_the_table_names_counts(
+    merchant: Merchant, sol: Token, local_ledger: LocalLedger
+) -> None:
+    request = make_request(merchant, sol, "0.5", new_address())
+    table = make_table(local_ledger, [request.recipient_address])
+    move = local_ledger.coin_move(request.recipient_address, 500_000_000, bytes(request.reference))
+    decide(local_ledger, request, send_with_table(local_ledger, move, table))
+    request.refresh_from_db()
+    assert (request.status, request.amount_paid) == (Status.COMPLETED, 500_000_000)
+
+
+def test_tokens_to_an_account_and_by_a_reference_that_only_the_table_names_count(
+    merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
+) -> None:
+    request = make_request(merchant, solana_usdc, "2", new_address())
+    recipient, reference = request.recipient_address, bytes(request.reference)
+    addresses = [str(token_account(recipient)), local_ledger.usdc, reference_key(reference)]
+    table = make_table(local_ledger, addresses)
+    [create, move] = local_ledger.token_move(recipient, 2_000_000, reference)
+    local_ledger.send([create])
+    payment = decide(local_ledger, request, send_with_table(local_ledger, [move], table))
+    request.refresh_from_db()
+    assert (request.status, payment.bound_by, payment.from_address) == (
+        Status.COMPLETED,
+        "reference",
+        local_ledger.payer,
+    )
+
+
+def told_as(told: Told, signature: str) -> Fault:
+    """The truth, but for one transaction."""
+
+    def answer(exchange: Exchange) -> None:
+        exchange.reply(
+            [
+                told(truth)
+                if question["method"] == "getTransaction" and question["params"][0] == signature
+                else truth
+                for question, truth in zip(exchange.questions, exchange.truth(), strict=True)
+            ]
+        )
+
+    return answer
+
+
+def unsupported(truth: dict[str, Any]) -> dict[str, Any]:
+    """It is of a version that was not asked for, as nodes say it."""
+    message = "Transaction version (1) is not supported by the requesting client."
+    return {"jsonrpc": "2.0", "id": truth["id"], "error": {"code": -32015, "message": message}}
+
+
+def ownerless(truth: dict[str, Any]) -> dict[str, Any]:
+    """As nodes tell of transactions from before token balances named their owners (2021)."""
+    meta = truth["result"]["meta"]
+    balances = [{k: v for k, v in b.items() if k != "owner"} for b in meta["postTokenBalances"]]
+    return {
+        **truth,
+        "result": {**truth["result"], "meta": {**meta, "postTokenBalances": balances}},
+    }
+
+
+def silent(truth: dict[str, Any]) -> dict[str, Any]:
+    return {**truth, "result": None}
+
+
+def test_a_newer_version_is_not_readable_and_hides_no_other(solana: Chain, local_ledger: LocalLedger) -> None:
+    newer, plain = (local_ledger.send(local_ledger.coin_move(new_address(), 10**9)) for _ in range(2))
+    with proxying(local_ledger.url) as node:
+        solana.rpc_urls = [node.url]
+        node.break_with(told_as(unsupported, newer))
+        snapshot = get_client(solana).look_up([newer, plain], with_finality=True)
+    odd, read = snapshot.transactions[newer], snapshot.transactions[plain]
+    assert odd is not None
+    assert read is not None
+    assert (odd.is_readable, odd.succeeded, odd.transfers) == (False, True, ())
+    assert odd.block is not None
+    assert read.is_readable
+    assert [transfer.amount for transfer in read.transfers] == [10**9]
+    assert snapshot.contradicted == frozenset()
+
+
+@pytest.mark.parametrize("told", [ownerless, silent])
+def test_one_that_can_not_be_read_waits_without_a_verdict_and_holds_up_nobody_else(
+    merchant: Merchant, solana: Chain, solana_usdc: Token, local_ledger: LocalLedger, told: Told
+) -> None:
+    odd, plain = (make_request(merchant, solana_usdc, "1", new_address()) for _ in range(2))
+    odd_one, plain_one = (
+        local_ledger.finalize(local_ledger.sign_and_send(built_for(request, local_ledger.payer)))
+        for request in (odd, plain)
+    )
+    with proxying(local_ledger.url) as node:
+        Chain.objects.filter(pk=solana.pk).update(rpc_urls=[node.url])
+        node.break_with(told_as(told, odd_one))
+        waiting, paid = submit(odd, odd_one), submit(plain, plain_one)
+        clock = Clock()
+        look(clock)
+        paid.refresh_from_db()
+        waiting.refresh_from_db()
+        assert paid.status == Payment.Status.COMPLETED
+        assert (waiting.status, waiting.attempts) == (Payment.Status.PROCESSING, 0)
+
+        node.heal()
+        clock.forward(minutes=5)
+        look_until_decided(waiting, clock)
+    odd.refresh_from_db()
+    assert odd.status == Status.COMPLETED
+
+
+def test_version_0_is_what_is_asked_for(solana: Chain, local_ledger: LocalLedger) -> None:
+    signature = local_ledger.send(local_ledger.coin_move(new_address(), 10**9))
+    with proxying(local_ledger.url) as node:
+        solana.rpc_urls = [node.url]
+        asked: list[Any] = []
+        node.break_with(_noting(asked))
+        get_client(solana).look_up([signature], with_finality=True)
+    [params] = [question["params"] for question in asked if question["method"] == "getTransaction"]
+    assert params == [
+        signature,
+        {"encoding": "json", "maxSupportedTransactionVersion": 0, "commitment": "confirmed"},
+    ]
+
+
+def _noting(asked: list[Any]) -> Fault:
+    def answer(exchange: Exchange) -> None:
+        asked.extend(exchange.questions)
+        exchange.reply(exchange.truth())
+
+    return answer

@@ -1,0 +1,149 @@
+"""T-26: on Solana, confirmed is shown and finalized is paid; what was only processed does not count at all."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chains.families import get_client
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from tests.fault_proxy import FaultProxy, forged, proxying
+from tests.support.payments.world import Clock, look, look_until_decided, make_request, submit
+from tests.support.solana.ledger import LocalLedger, new_address
+from tests.support.solana.world import built_for
+from webhooks.models import Event
+
+Status = PaymentRequest.Status
+
+
+@pytest.fixture
+def request_(merchant: Merchant, solana_usdc: Token) -> PaymentRequest:
+    return make_request(merchant, solana_usdc, "2", new_address())
+
+
+@pytest.fixture
+def signature(request_: PaymentRequest, local_ledger: LocalLedger) -> str:
+    """A payment of the request, confirmed a moment ago."""
+    return local_ledger.sign_and_send(built_for(request_, local_ledger.payer))
+
+
+def said(commitment: str | None) -> Callable[[Any], Any]:
+    """Return what a node's statuses become when it calls every transaction so, or knows none."""
+
+    def change(result: Any) -> Any:
+        value = [
+            status and commitment and {**status, "confirmationStatus": commitment}
+            for status in result["value"]
+        ]
+        return {**result, "value": value}
+
+    return change
+
+
+def ask_by(node: FaultProxy, chain: Chain) -> None:
+    Chain.objects.filter(pk=chain.pk).update(rpc_urls=[node.url])
+
+
+def demand_unpaid(request: PaymentRequest) -> None:
+    request.refresh_from_db()
+    assert (request.status, request.amount_paid) == (Status.ACTIVE, 0)
+    assert ConsumedTransfer.objects.count() == 0
+    assert not Event.objects.exists()
+
+
+def test_a_confirmed_payment_waits_in_sight_while_the_chain_stands_still(
+    request_: PaymentRequest, signature: str, local_ledger: LocalLedger
+) -> None:
+    local_ledger.rpc("surfnet_pauseClock")
+    try:
+        payment, clock = submit(request_, signature), Clock()
+        for _ in range(3):
+            look(clock)
+            clock.forward(minutes=1)
+        payment.refresh_from_db()
+        assert payment.status == Payment.Status.PROCESSING
+        assert "finalized" in payment.status_detail
+        assert (payment.attempts, payment.confirmations > 0) == (0, True)
+        demand_unpaid(request_)
+    finally:
+        local_ledger.rpc("surfnet_resumeClock")
+    local_ledger.finalize(signature)
+    look_until_decided(payment, clock)
+    request_.refresh_from_db()
+    assert request_.status == Status.COMPLETED
+
+
+def test_confirmed_then_dropped_is_never_paid(
+    request_: PaymentRequest, signature: str, solana: Chain, local_ledger: LocalLedger
+) -> None:
+    local_ledger.finalize(signature)
+    with proxying(local_ledger.url) as node:
+        ask_by(node, solana)
+        node.break_with(forged("getSignatureStatuses", said("confirmed")))
+        payment, clock = submit(request_, signature), Clock()
+        look(clock)
+        payment.refresh_from_db()
+        assert payment.block_number is not None
+        demand_unpaid(request_)
+
+        node.break_with(forged("getSignatureStatuses", said(None)))
+        clock.forward(minutes=1)
+        look_until_decided(payment, clock)
+    assert (payment.status, payment.failure_code) == (Payment.Status.FAILED, "transaction_not_found")
+    request_.refresh_from_db()
+    assert (request_.status, request_.amount_paid) == (Status.ACTIVE, 0)
+    assert ConsumedTransfer.objects.count() == 0
+
+
+def test_processed_is_in_no_block_yet(
+    request_: PaymentRequest, signature: str, solana: Chain, local_ledger: LocalLedger
+) -> None:
+    local_ledger.finalize(signature)
+    with proxying(local_ledger.url) as node:
+        ask_by(node, solana)
+        node.break_with(forged("getSignatureStatuses", said("processed")))
+        payment = submit(request_, signature)
+        look()
+        payment.refresh_from_db()
+        assert (payment.status, payment.block_number) == (Payment.Status.PROCESSING, None)
+        demand_unpaid(request_)
+
+
+def test_a_chain_may_be_content_with_confirmed(
+    request_: PaymentRequest, signature: str, solana: Chain, local_ledger: LocalLedger
+) -> None:
+    Chain.objects.filter(pk=solana.pk).update(confirmations="confirmed")
+    look_until_decided(submit(request_, signature), Clock())
+    request_.refresh_from_db()
+    assert request_.status == Status.COMPLETED
+
+
+def test_the_blocks_time_is_the_chains_own(signature: str, solana: Chain, local_ledger: LocalLedger) -> None:
+    """Surfnet's getTransaction counts it in thousands of seconds, which would make every payment too old."""
+    facts = get_client(solana).look_up([signature], with_finality=True).transactions[signature]
+    assert facts is not None
+    assert facts.block is not None
+    assert abs(facts.block.time.timestamp() - local_ledger.rpc("getBlockTime", facts.block.number)) < 1
+    assert facts.block.time.year >= 2026
+
+
+@pytest.mark.parametrize("method", ["getBlock", "getBlockTime"])
+def test_a_block_that_is_not_at_hand_is_no_verdict(
+    request_: PaymentRequest, signature: str, solana: Chain, local_ledger: LocalLedger, method: str
+) -> None:
+    local_ledger.finalize(signature)
+    with proxying(local_ledger.url) as node:
+        ask_by(node, solana)
+        node.break_with(forged(method, lambda _: None))
+        payment, clock = submit(request_, signature), Clock()
+        look(clock)
+        payment.refresh_from_db()
+        assert (payment.status, payment.attempts) == (Payment.Status.PROCESSING, 0)
+        demand_unpaid(request_)
+        node.heal()
+        clock.forward(minutes=5)
+        look_until_decided(payment, clock)
+    request_.refresh_from_db()
+    assert request_.status == Status.COMPLETED

@@ -1,0 +1,54 @@
+"""T-06: chain × token × recipient: exactly one combination pays, each of the others is refused by its name."""
+
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+
+from chains.models import Chain, Token
+from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from tests.chain import LocalChain
+from tests.support.payments.world import Clock, look, submit
+
+AMOUNT = 10_000_000
+ELSEWHERE = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+EXPECTED = {
+    (True, "usdc", True): "",
+    (True, "usdc", False): "wrong_recipient",
+    (True, "dai", True): "wrong_token",
+    (True, "ether", True): "wrong_token",
+    (True, "dai", False): "wrong_amount",
+    (True, "ether", False): "wrong_amount",
+}
+
+
+@pytest.mark.parametrize(
+    ("right_chain", "token", "right_recipient"),
+    list(product((True, False), ("usdc", "dai", "ether"), (True, False))),
+)
+def test_one_cell_pays(
+    request_for: Callable[..., PaymentRequest],
+    local_chain: LocalChain,
+    other_local_chain: LocalChain,
+    dai: Token,
+    right_chain: bool,
+    token: str,
+    right_recipient: bool,
+) -> None:
+    request = request_for()
+    where = local_chain if right_chain else other_local_chain
+    chain = request.chain
+    if not right_chain:
+        chain = Chain.objects.create(
+            id=where.chain_id, name="Other", chain_type="evm", rpc_urls=[where.url], native_symbol="ETH"
+        )
+    address = {"usdc": where.usdc, "dai": where.dai, "ether": ""}[token]
+    recipient = where.recipient if right_recipient else ELSEWHERE
+    sent = where.transfer(address, recipient, AMOUNT, tail=bytes(request.reference))
+    payment = submit(request, sent, chain)
+    look(Clock())
+    payment.refresh_from_db()
+    assert payment.failure_code == EXPECTED.get((right_chain, token, right_recipient), "wrong_chain")
+    paid = (right_chain, token, right_recipient) == (True, "usdc", True)
+    assert (payment.status == Payment.Status.COMPLETED) is paid
+    assert ConsumedTransfer.objects.count() == int(paid)

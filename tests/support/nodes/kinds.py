@@ -1,0 +1,109 @@
+"""The kinds of nodes that deployments have: a rule about money is tested before each of them.
+
+A test names the fixture `each_kind` (EVM) or `each_ledger_kind` (Solana). The chain in the catalogue then has these
+nodes, and the test runs once for each kind.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import count
+
+from chains.models import Chain
+from tests.fault_proxy import Exchange, Fault, FaultProxy, proxying
+from tests.support.nodes.limits import (
+    call_by_call,
+    drpc,
+    free_plan,
+    helius,
+    small_answers,
+    small_batches,
+    untraced,
+)
+
+MOST_BYTES = 64 * 1024
+_numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The faults of a chain's nodes, in order; None is a node without any.
+
+    `traces`: they trace, and where there are three so do two of them, so that traces can be agreed on.
+    """
+
+    name: str
+    faults: tuple[Fault | None, ...]
+    traces: bool = True
+
+
+def without_traces(exchange: Exchange) -> None:
+    """Refuse every method of the namespaces `debug_` and `trace_`."""
+    call_by_call(untraced)(exchange)
+
+
+def limited(most: int, otherwise: Fault | None = None) -> Fault:
+    """Refuse batches of more than `most` calls, and answers of more than MOST_BYTES."""
+    refuse = drpc if most > 1 else helius
+    return small_batches(most, refuse, otherwise=small_answers(MOST_BYTES, otherwise=otherwise))
+
+
+def free(exchange: Exchange) -> None:
+    """Refuse batches at all, large answers, traces, and logs of more than ten blocks."""
+    limited(1, free_plan(1, 10))(exchange)
+
+
+WITH_TRACES = Kind("with traces", (None,))
+WITHOUT_TRACES = Kind("without traces", (without_traces,), traces=False)
+SMALL_BATCHES = Kind("small batches and answers", (limited(3),))
+SINGLE_CALLS = Kind("single calls without traces", (free,), traces=False)
+THREE = Kind("agreement of three", (None, None, None))
+THREE_UNLIKE = Kind(
+    "agreement of three unlike nodes",
+    (without_traces, limited(3), free),
+    traces=False,
+)
+KINDS = (WITH_TRACES, WITHOUT_TRACES, SMALL_BATCHES, SINGLE_CALLS, THREE, THREE_UNLIKE)
+# Solana has no traces.
+LEDGER_KINDS = (
+    Kind("one node", (None,)),
+    Kind("small batches and answers", (limited(3),)),
+    Kind("single calls", (limited(1),)),
+    Kind("agreement of three", (None, None, None)),
+    Kind("agreement of three unlike nodes", (limited(1), None, limited(3))),
+)
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Nodes of one kind before a chain."""
+
+    kind: Kind
+    proxies: Sequence[FaultProxy]
+    urls: tuple[str, ...]
+
+    @property
+    def traces(self) -> bool:
+        """Whether what traces show is believed."""
+        return self.kind.traces
+
+
+@contextmanager
+def nodes_of_kind(kind: Kind, upstream: str) -> Iterator[Nodes]:
+    """Run nodes of this kind before the node at `upstream`."""
+    with ExitStack() as stack:
+        proxies = [stack.enter_context(proxying(upstream)) for _ in kind.faults]
+        for proxy, fault in zip(proxies, kind.faults, strict=True):
+            if fault is not None:
+                proxy.break_with(fault)
+        # No address comes twice: clients remember what they learned about the nodes of earlier tests.
+        yield Nodes(kind, proxies, tuple(f"{proxy.url}/{next(_numbers)}" for proxy in proxies))
+
+
+@contextmanager
+def chain_with(kind: Kind, chain: Chain, upstream: str) -> Iterator[Nodes]:
+    """Run nodes of this kind, and name them in the catalogue as the chain's."""
+    with nodes_of_kind(kind, upstream) as nodes:
+        chain.rpc_urls = list(nodes.urls)
+        chain.save(update_fields=["rpc_urls"])
+        yield nodes

@@ -1,0 +1,32 @@
+"""Making and paying requests in tests."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chains.models import Token
+from merchants.models import Merchant
+from payments.models import PaymentRequest
+from tests.chain import LocalChain
+from tests.support.payments.world import make_request, pay
+
+
+@pytest.fixture
+def request_for(merchant: Merchant, usdc: Token, local_chain: LocalChain) -> Callable[..., PaymentRequest]:
+    """Return a maker of payment requests of Alice's, 10 USDC unless said otherwise."""
+
+    def make(amount: str = "10", token: Token | None = None, **different: Any) -> PaymentRequest:
+        return make_request(merchant, token or usdc, amount, local_chain.recipient, **different)
+
+    return make
+
+
+@pytest.fixture
+def paying(local_chain: LocalChain) -> Callable[..., str]:
+    """Return a payer: sends the amount (base units) for a request on the chain, its reference included."""
+
+    def send(request: PaymentRequest, amount: int | None = None) -> str:
+        return pay(local_chain, request, amount)
+
+    return send

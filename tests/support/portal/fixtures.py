@@ -1,0 +1,64 @@
+"""Staff at the portal: one who may do everything, and some who may only do a little."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+
+from merchants.models import Merchant
+from merchants.staff.roles import SEE_EVERY_MERCHANT
+from tests.support.portal.payment_rows import credited, failed, make, token
+
+__all__ = ["credited", "failed", "make", "token"]
+
+
+@pytest.fixture(autouse=True)
+def _unhashed_static_files(settings: Any) -> None:
+    """No `collectstatic` runs before the tests."""
+    files = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": files}}
+
+
+@pytest.fixture(autouse=True)
+def _quick_passwords(settings: Any) -> None:
+    """Hundreds of passwords are tried here; that each takes a third of a second is Django's to test."""
+    hasher = "django.contrib.auth.hashers.MD5PasswordHasher"
+    settings.PASSWORD_HASHERS = [hasher, *settings.PASSWORD_HASHERS]
+
+
+@pytest.fixture
+def staff(db: None) -> Callable[..., Client]:
+    """Return staff who see every merchant and have just these permissions, such as `merchants.add_apikey`."""
+
+    def sign_in(*permissions: str) -> Client:
+        user = User.objects.create_user("bob", password="only for tests", is_staff=True)
+        for name in (SEE_EVERY_MERCHANT, *permissions):
+            app, codename = name.split(".")
+            user.user_permissions.add(Permission.objects.get(content_type__app_label=app, codename=codename))
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return sign_in
+
+
+@pytest.fixture
+def key_form(admin_client: Client, merchant: Merchant) -> Callable[..., dict[str, Any]]:
+    """Return a filled-in form for a new key, as the portal gave it out, with whatever is to differ."""
+
+    def fill(**different: Any) -> dict[str, Any]:
+        page = admin_client.get("/admin/merchants/apikey/add/")
+        form_id = page.context["adminform"].form["form_id"].value()
+        filled = {
+            "merchant": str(merchant.pk),
+            "name": "web shop",
+            "permissions": ["create_payments"],
+            "expires_at_0": "",
+            "expires_at_1": "",
+            "form_id": str(form_id),
+        }
+        return {**filled, **different}
+
+    return fill

@@ -1,0 +1,10 @@
+"""What providers and nodes really answered; `recordings/README.md` names the sources."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def recorded(name: str) -> Any:
+    """Return the recording of this name."""
+    return json.loads((Path(__file__).parent / "recordings" / f"{name}.json").read_text())

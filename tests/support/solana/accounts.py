@@ -1,0 +1,94 @@
+"""Hand-made token accounts and a mint that keeps a fee, for tests."""
+
+from solders.instruction import Instruction
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+from solders.system_program import CreateAccountParams, create_account
+from spl.token import instructions as spl
+from spl.token.constants import ACCOUNT_LEN, TOKEN_2022_PROGRAM_ID, TOKEN_PROGRAM_ID
+from spl.token.models import (
+    AuthorityType,
+    InitializeAccountParams,
+    InitializeMintParams,
+    InitializeTransferFeeConfigParams,
+    SetAuthorityParams,
+)
+
+from demo.solana import mint
+from tests.support.solana.ledger import LocalLedger
+
+_FEE_MINT_BYTES = 278  # a mint with the transfer fee extension alone
+ONE_PERCENT = 100  # in basis points
+_NO_LIMIT = 2**64 - 1
+
+
+def open_account(ledger: LocalLedger, owner: str) -> Pubkey:
+    """Open a further token account for test USDC, which is not the owner's associated one."""
+    account = Keypair()
+    space = _space(ledger, account, ACCOUNT_LEN, TOKEN_PROGRAM_ID)
+    initialize = spl.initialize_account(
+        InitializeAccountParams(
+            program_id=TOKEN_PROGRAM_ID,
+            account=account.pubkey(),
+            mint=Pubkey.from_string(ledger.usdc),
+            owner=Pubkey.from_string(owner),
+        )
+    )
+    ledger.send([space, initialize], ledger.key, account)
+    return account.pubkey()
+
+
+def give_away(account: Pubkey, owner: Keypair, to: str) -> Instruction:
+    """Return the instruction that makes a token account another owner's."""
+    return spl.set_authority(
+        SetAuthorityParams(
+            program_id=TOKEN_PROGRAM_ID,
+            account=account,
+            authority=AuthorityType.ACCOUNT_OWNER,
+            current_authority=owner.pubkey(),
+            new_authority=Pubkey.from_string(to),
+        )
+    )
+
+
+def make_fee_mint(ledger: LocalLedger, *, holder_units: int) -> str:
+    """Make a Token-2022 mint of 6 decimals that keeps 1 % of each transfer, and give the payer some."""
+    new, key = Keypair(), ledger.key
+    space = _space(ledger, new, _FEE_MINT_BYTES, TOKEN_2022_PROGRAM_ID)
+    fee = spl.initialize_transfer_fee_config(
+        InitializeTransferFeeConfigParams(
+            program_id=TOKEN_2022_PROGRAM_ID,
+            mint=new.pubkey(),
+            transfer_fee_config_authority=key.pubkey(),
+            withdraw_withheld_authority=key.pubkey(),
+            transfer_fee_basis_points=ONE_PERCENT,
+            maximum_fee=_NO_LIMIT,
+        )
+    )
+    initialize = spl.initialize_mint(
+        InitializeMintParams(
+            program_id=TOKEN_2022_PROGRAM_ID, mint=new.pubkey(), mint_authority=key.pubkey(), decimals=6
+        )
+    )
+    ledger.send([space, fee, initialize], key, new)
+    mint.mint_to(
+        ledger.url,
+        new.pubkey(),
+        key.pubkey(),
+        holder_units,
+        authority=key,
+        program=TOKEN_2022_PROGRAM_ID,
+    )
+    return str(new.pubkey())
+
+
+def _space(ledger: LocalLedger, account: Keypair, size: int, program: Pubkey) -> Instruction:
+    return create_account(
+        CreateAccountParams(
+            from_pubkey=ledger.key.pubkey(),
+            to_pubkey=account.pubkey(),
+            lamports=ledger.rpc("getMinimumBalanceForRentExemption", size),
+            space=size,
+            owner=program,
+        )
+    )

@@ -1,0 +1,105 @@
+"""Transactions as routing providers make them, honest and hostile, for tests."""
+
+from collections.abc import Iterable, Sequence
+
+from solders.address_lookup_table_account import AddressLookupTableAccount
+from solders.hash import Hash
+from solders.instruction import Instruction
+from solders.keypair import Keypair
+from solders.message import MessageV0, to_bytes_versioned
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.system_program import (
+    CreateLookupTableParams,
+    ExtendLookupTableParams,
+    create_lookup_table,
+    extend_lookup_table,
+)
+from solders.transaction import VersionedTransaction
+
+from chains.client import SolanaInstruction, SolanaInstructions, SolanaTransaction
+from demo.solana.ledger import LedgerRefusal
+from tests.processes import eventually
+from tests.support.solana.ledger import LocalLedger
+
+_TRIES = 20
+MEMO = Pubkey.from_string("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+
+
+def whole(
+    instructions: Sequence[Instruction],
+    payer: Keypair | Pubkey,
+    *,
+    signed_by: Sequence[Keypair] = (),
+    tables: Sequence[AddressLookupTableAccount] = (),
+    blockhash: Hash | None = None,
+) -> SolanaTransaction:
+    """A provider's transaction, which everybody has signed but the payer; its blockhash is an old one by default."""
+    key = payer.pubkey() if isinstance(payer, Keypair) else payer
+    message = MessageV0.try_compile(key, list(instructions), list(tables), blockhash or Hash.default())
+    signing = message.account_keys[: message.header.num_required_signatures]
+    by_key = {signer.pubkey(): signer for signer in signed_by}
+    said = to_bytes_versioned(message)
+    signatures = [by_key[of].sign_message(said) if of in by_key else Signature.default() for of in signing]
+    return SolanaTransaction(bytes(VersionedTransaction.populate(message, signatures)))
+
+
+def bare(instructions: Iterable[Instruction], tables: Sequence[str] = ()) -> SolanaInstructions:
+    """The same, as instructions that are still to be made a transaction."""
+    return SolanaInstructions(
+        tuple(
+            SolanaInstruction(
+                str(instruction.program_id),
+                tuple((str(meta.pubkey), meta.is_signer, meta.is_writable) for meta in instruction.accounts),
+                bytes(instruction.data),
+            )
+            for instruction in instructions
+        ),
+        tuple(tables),
+    )
+
+
+def memo(text: str) -> Instruction:
+    """A word to the memo program, which stands in for a router's program."""
+    return Instruction(MEMO, text.encode(), [])
+
+
+def make_table(ledger: LocalLedger, addresses: Sequence[str]) -> AddressLookupTableAccount:
+    """Return a lookup table on the chain, in force."""
+    keys = [Pubkey.from_string(address) for address in addresses]
+    authority = ledger.key.pubkey()
+    table = _new_table(ledger)
+    extend = extend_lookup_table(
+        ExtendLookupTableParams(
+            payer_address=authority,
+            lookup_table_address=table,
+            authority_address=authority,
+            new_addresses=keys,
+        )
+    )
+    ledger.send([extend])
+    made_in = ledger.rpc("getSlot", {"commitment": "confirmed"})
+    eventually(
+        lambda: ledger.rpc("getSlot", {"commitment": "confirmed"}) > made_in + 1, "the table is in force"
+    )
+    return AddressLookupTableAccount(table, keys)
+
+
+def _new_table(ledger: LocalLedger) -> Pubkey:
+    """Make an empty table, named by a slot that the node still counts as recent: under load it passes over some."""
+    authority = ledger.key.pubkey()
+    for _ in range(_TRIES):
+        slot = ledger.rpc("getSlot", {"commitment": "finalized"})
+        create, table = create_lookup_table(
+            CreateLookupTableParams(
+                authority_address=authority, payer_address=authority, recent_slot=max(slot, 1)
+            )
+        )
+        try:
+            ledger.send([create])
+        except LedgerRefusal as refusal:
+            if "is not a recent slot" not in str(refusal):
+                raise
+        else:
+            return table
+    raise LedgerRefusal(f"none of {_TRIES} slots was a recent one")

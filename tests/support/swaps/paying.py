@@ -1,0 +1,79 @@
+"""What the checkout's page does to pay with another token, by the public API alone."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from chains.models import Chain, Token
+from tests.conftest import Api
+from tests.support.swaps.world import SwapWorld
+
+QUOTES = "/v1/quote/toAmount"
+
+
+@dataclass(frozen=True)
+class Customer:
+    """Somebody who opened the page of `order` and has a wallet."""
+
+    public: Api
+    order: dict[str, Any]
+    wallet: str
+
+    @property
+    def page(self) -> str:
+        return f"/api/public/payment-requests/{self.order['id']}"
+
+    def state(self) -> dict[str, Any]:
+        return dict(self.public.get(self.page).json())
+
+    def ask_routes(self, token: Token | str, chain: Chain | None = None, **different: Any) -> Any:
+        """Ask for ways to pay with a token of the catalogue, or by an address on `chain`."""
+        named: dict[str, Any]
+        if isinstance(token, Token):
+            named = {"chain_id": token.chain_id, "token_id": token.pk}
+        else:
+            assert chain is not None
+            named = {"chain_id": chain.pk, "token_address": token}
+        body = {"wallet_address": self.wallet, **named, **different}
+        return self.public.post(f"{self.page}/routes", body)
+
+    def routes(self, token: Token | str, chain: Chain | None = None) -> list[dict[str, Any]]:
+        """The routes that there are, one at least."""
+        answer = self.ask_routes(token, chain)
+        assert answer.status_code == 200, answer.content
+        routes: list[dict[str, Any]] = answer.json()["routes"]
+        assert routes, answer.content
+        return routes
+
+    def approval(self, route: dict[str, Any]) -> dict[str, Any]:
+        answer = self.public.post("/api/public/check-approval", {"route_id": route["id"]})
+        assert answer.status_code == 200, answer.content
+        return dict(answer.json())
+
+    def build(self, route: dict[str, Any], **different: Any) -> Any:
+        return self.public.post("/api/public/build-transaction", {"route_id": route["id"], **different})
+
+    def built(self, route: dict[str, Any]) -> dict[str, Any]:
+        answer = self.build(route)
+        assert answer.status_code == 200, answer.content
+        return dict(answer.json())
+
+    def submit(self, transaction_hash: str, route: dict[str, Any]) -> dict[str, Any]:
+        sent = {
+            "transaction_hash": transaction_hash,
+            "chain_id": route["from"]["chain_id"],
+            "route_id": route["id"],
+        }
+        answer = self.public.post(f"{self.page}/payments", sent)
+        assert answer.status_code == 201, answer.content
+        return dict(answer.json())
+
+
+def code(answer: Any, status: int) -> str:
+    """The error's code, having seen the status."""
+    assert answer.status_code == status, answer.content
+    return str(answer.json()["error"]["code"])
+
+
+def quotes_asked(world: SwapWorld) -> int:
+    """How many quotes the aggregator was asked for."""
+    return sum("/quote" in call.path for call in world.aggregator.calls.made)

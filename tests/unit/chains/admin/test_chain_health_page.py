@@ -1,0 +1,78 @@
+"""The pages of chains and tokens show how the nodes did when a worker last asked; no page asks a node."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from chains.health import NodeLook, write_status
+from chains.models import Chain, Token
+from tests.support.portal.payment_rows import page_of
+
+
+def node(host: str, state: str, head: int | None, behind: int | None = 0, error: str = "") -> NodeLook:
+    return NodeLook(host, state, head, behind, error)
+
+
+@pytest.fixture
+def chain(token: Token) -> Chain:
+    """A chain whose nodes nobody could reach from here."""
+    Token.objects.create(
+        chain=token.chain,
+        symbol="OLD",
+        name="Old",
+        decimals=6,
+        contract_address="0x" + "2" * 40,
+        is_active=False,
+    )
+    token.chain.rpc_urls = ["https://node.example/v2/provider-key"]
+    token.chain.save()
+    return token.chain
+
+
+def test_a_chain_shows_its_block_its_lag_and_its_nodes_as_last_asked(
+    admin_client: Client, chain: Chain
+) -> None:
+    nodes = [
+        node("one.example", "answering", 1_234_567),
+        node("two.example", "lagging", 1_234_500, 67),
+        node("three.example", "failing", None, None, "the node answered HTTP 503"),
+        node("four.example", "answering", 1_234_567),
+    ]
+    write_status(chain, nodes, timezone.now())
+    listed = page_of(admin_client, "chains/chain")
+    for part in ("impaired", "1,234,567", "2 of 4 answer", "67 blocks behind at most", "1 of 2"):
+        assert part in listed, part
+    page = page_of(admin_client, "chains/chain", chain.pk)
+    for part in (
+        "Enough nodes respond, but not all of them.",
+        "three.example",
+        "The node answered HTTP 503",
+        "67 behind",
+    ):
+        assert part in page, part
+
+
+def test_what_no_worker_has_looked_at_is_unknown_and_never_called_working(
+    admin_client: Client, chain: Chain
+) -> None:
+    assert "unknown" in page_of(admin_client, "chains/chain")
+    write_status(chain, [node("one.example", "answering", 1)], timezone.now() - timedelta(minutes=6))
+    page = page_of(admin_client, "chains/chain", chain.pk)
+    assert "No worker has checked the nodes in the last five minutes." in page
+    assert "working" not in page
+
+
+def test_a_token_shows_how_its_chain_does(admin_client: Client, chain: Chain) -> None:
+    write_status(chain, [node("one.example", "failing", None, None, "no answer")], timezone.now())
+    assert "down" in page_of(admin_client, "chains/token")
+    Chain.objects.update(is_active=False)
+    assert ">off<" in page_of(admin_client, "chains/token").replace("\n", "").replace(" ", "")
+
+
+def test_a_nodes_key_is_nowhere_for_those_who_only_look(staff: object, chain: Chain) -> None:
+    client = staff("chains.view_chain")  # type: ignore[operator]
+    write_status(chain, [node("node.example", "answering", 1)], timezone.now())
+    for page in (page_of(client, "chains/chain"), page_of(client, "chains/chain", chain.pk)):
+        assert "provider-key" not in page

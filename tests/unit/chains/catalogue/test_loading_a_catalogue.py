@@ -1,0 +1,136 @@
+"""A catalogue file is loaded whole or not at all, and the same file again changes nothing (contract 4)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+
+from chains.families import node_urls
+from chains.models import Chain, Token
+from tests.conftest import Api
+from tests.support.chains.catalogue_files import USDC_ON_BASE, chain, everything, load, token, write
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_file_becomes_chains_and_tokens(tmp_path: Path) -> None:
+    said = load(
+        write(tmp_path, [chain(), chain(id=10, name="OP Mainnet", confirmations="finalized", tokens=[])])
+    )
+    assert said == "2 chains and 2 tokens are in the catalogue.\n"
+    base = Chain.objects.get(pk=8453)
+    assert (base.name, base.confirmations, base.block_time_ms, base.network) == ("Base", "5", 2000, "")
+    assert base.routers == {"lifi": ["0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"]}
+    assert Chain.objects.get(pk=10).confirmations == "finalized"
+    usdc, ether = Token.objects.order_by("id")
+    assert (usdc.contract_address, usdc.decimals, usdc.trailing_data, usdc.tags) == (
+        USDC_ON_BASE,
+        6,
+        True,
+        [],
+    )
+    assert ether.is_native
+
+
+def test_the_same_file_again_changes_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path, [chain()])
+    load(path)
+    before = everything()
+    assert load(path) == "1 chains and 2 tokens are in the catalogue.\n"
+    assert everything() == before
+
+
+def test_a_changed_file_updates_in_place_so_that_ids_stay(tmp_path: Path) -> None:
+    load(write(tmp_path, [chain()]))
+    ids = set(Token.objects.values_list("id", flat=True))
+    changed = chain(
+        name="Base Mainnet",
+        is_active=False,
+        confirmations="safe",
+        rpc_urls=["env:BASE_RPC_URL"],
+        tokens=[token(symbol="USDC.b", is_active=False, tags=["stablecoin"], trailing_data=False)],
+    )
+    load(write(tmp_path, [changed]))
+    stored = Chain.objects.get()
+    assert (stored.name, stored.is_active, stored.confirmations) == ("Base Mainnet", False, "safe")
+    usdc = Token.objects.get(contract_address=USDC_ON_BASE)
+    assert (usdc.symbol, usdc.is_active, usdc.tags, usdc.trailing_data) == (
+        "USDC.b",
+        False,
+        ["stablecoin"],
+        False,
+    )
+    assert set(Token.objects.values_list("id", flat=True)) == ids
+
+
+def test_what_a_file_does_not_name_stays_as_it_is(tmp_path: Path) -> None:
+    load(write(tmp_path, [chain()]))
+    load(write(tmp_path, [chain(id=10, name="OP Mainnet")]))
+    assert list(Chain.objects.values_list("id", "name")) == [(10, "OP Mainnet"), (8453, "Base")]
+    assert Token.objects.count() == 4
+
+
+def test_addresses_are_stored_with_their_checksum_and_never_twice(tmp_path: Path) -> None:
+    load(write(tmp_path, [chain(tokens=[token(contract_address=USDC_ON_BASE.lower())])]))
+    load(write(tmp_path, [chain(tokens=[token()])]))
+    assert Token.objects.get().contract_address == USDC_ON_BASE
+
+
+def test_a_chain_id_of_sixty_four_bits_fits(tmp_path: Path) -> None:
+    solana = chain(
+        id=1151111081099712, name="Solana Devnet", chain_type="solana", network="devnet",
+        confirmations="confirmed",
+        routers={}, tokens=[token(contract_address="4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU")],
+    )  # fmt: skip
+    load(write(tmp_path, [solana]))
+    assert Chain.objects.values_list("id", "network", "confirmations").get() == (
+        1151111081099712,
+        "devnet",
+        "confirmed",
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (chain(tokens=[token(decimals=18)]), "decimals can't change from 6"),
+        (
+            chain(tokens=[token(contract_address=USDC_ON_BASE.lower(), decimals=0)]),
+            "decimals can't change from 6",
+        ),
+        (
+            chain(chain_type="solana", confirmations="finalized", tokens=[], routers={}),
+            "chain_type can't change from evm",
+        ),
+    ],
+)
+def test_what_would_re_value_existing_money_is_refused(
+    tmp_path: Path, changed: dict[str, Any], says: str
+) -> None:
+    load(write(tmp_path, [chain()]))
+    before = everything()
+    with pytest.raises(CommandError, match=says):
+        load(write(tmp_path, [chain(id=1, name="Ethereum", tokens=[]), changed]))
+    assert everything() == before
+
+
+def test_switching_a_chain_off_hides_it_and_stops_new_requests(
+    tmp_path: Path, public: Api, api: Api, order: Callable[..., dict[str, Any]]
+) -> None:
+    load(write(tmp_path, [chain(), chain(id=10, name="OP Mainnet", is_active=False)]))
+    assert 10 not in [entry["id"] for entry in public.get("/api/public/chains").json()]
+    assert public.get("/api/public/chains/10/tokens").status_code == 404
+    off = Token.objects.get(chain_id=10, symbol="USDC")
+    error = api.post("/api/payment-requests", order(chain_id=10, token_id=off.id)).json()["error"]
+    assert error["code"] == "chain_unknown"
+
+
+def test_a_node_address_is_read_from_the_environment_where_it_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("BASE_RPC_URL", "https://node.example/secret")
+    monkeypatch.delenv("BASE_RPC_URL_2", raising=False)
+    stored = Chain(rpc_urls=["env:BASE_RPC_URL", "env:BASE_RPC_URL_2", "https://public.example"])
+    assert node_urls(stored) == ("https://node.example/secret", "https://public.example")

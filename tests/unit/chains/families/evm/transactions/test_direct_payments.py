@@ -1,0 +1,164 @@
+"""Only where a transaction shows all that it moved is it not traced; anything else might hide another's payment."""
+
+from typing import Any
+
+import pytest
+
+from chains.families.evm.quantities import to_hex
+from chains.families.evm.transactions.signed_calls import USER_OPERATION_EVENT
+from chains.families.evm.transactions.transfers import needs_trace, transfers
+from tests.support.threats.evm_world import call_data, transfer_data
+
+PAYER, VICTIM, PAYEE, TOKEN, OTHER = ("0x" + digits * 20 for digits in ("11", "22", "33", "44", "55"))
+REFERENCE = b"r" * 16
+TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+PAY = transfer_data(PAYEE, 10, REFERENCE)
+PAY_FROM = call_data("transferFrom(address,address,uint256)", VICTIM, PAYEE, 10) + REFERENCE
+
+
+def log(sender: str, recipient: str, amount: int, token: str = TOKEN) -> dict[str, Any]:
+    topics = [TOPIC, *("0x" + account[2:].rjust(64, "0") for account in (sender, recipient))]
+    return {"address": token, "topics": topics, "data": to_hex(amount.to_bytes(32)), "logIndex": "0x0"}
+
+
+def sent(data: bytes, to: str | None = TOKEN, value: int = 0) -> dict[str, Any]:
+    return {"from": PAYER, "to": to, "value": hex(value), "input": to_hex(data)}
+
+
+EVENT = {"address": OTHER, "topics": [to_hex(USER_OPERATION_EVENT)], "data": "0x", "logIndex": "0x1"}
+
+
+@pytest.mark.parametrize(
+    ("transaction", "logs"),
+    [
+        (sent(PAY), [log(PAYER, PAYEE, 10)]),
+        (sent(PAY_FROM), [log(VICTIM, PAYEE, 10)]),
+        (sent(PAY), [log(PAYER, OTHER, 1), log(PAYER, PAYEE, 9)]),  # a fee
+    ],
+    ids=range(3),
+)
+def test_a_tokens_transfer_with_one_log_of_it_shows_all(
+    transaction: dict[str, Any], logs: list[dict[str, Any]]
+) -> None:
+    receipt = {"logs": logs, "gasUsed": "0xcab2"}
+    assert not needs_trace(transaction, receipt)
+    assert transfers(transaction, receipt)[-1].references == (REFERENCE,)
+
+
+@pytest.mark.parametrize(
+    ("transaction", "logs"),
+    [
+        (sent(PAY), []),
+        (sent(PAY, value=1), [log(PAYER, PAYEE, 10)]),
+        (sent(PAY, None), [log(PAYER, PAYEE, 10)]),
+        (sent(PAY, OTHER), [log(PAYER, PAYEE, 10)]),
+        (sent(PAY[:40]), [log(PAYER, PAYEE, 10)]),
+        (sent(PAY), [log(PAYER, OTHER, 10)]),
+        # Another's payment, made in the middle of it or in its place.
+        (sent(PAY), [log(VICTIM, PAYEE, 10)]),
+        (sent(PAY_FROM), [log(PAYER, PAYEE, 10)]),
+        (sent(PAY), [log(VICTIM, PAYEE, 99), log(PAYER, PAYEE, 10)]),
+        (sent(PAY), [log(PAYER, PAYEE, 10), log(PAYER, PAYEE, 10)]),
+        (sent(PAY), [log(PAYER, PAYEE, 11)]),
+        (sent(PAY), [log(PAYER, PAYEE, 10), log(VICTIM, PAYEE, 10, OTHER)]),
+        (sent(PAY), [log(PAYER, PAYEE, 10), EVENT]),
+        # What a hook of the payee sends on, maybe with a reference of its own.
+        (sent(PAY), [log(PAYER, PAYEE, 10), log(PAYEE, OTHER, 10)]),
+    ],
+    ids=range(14),
+)
+def test_anything_more_or_else_is_worth_a_trace(
+    transaction: dict[str, Any], logs: list[dict[str, Any]]
+) -> None:
+    assert needs_trace(transaction, {"logs": logs, "gasUsed": "0xcab2"})
+
+
+@pytest.mark.parametrize(
+    ("data", "gas", "ran_code"),
+    [
+        (b"", 21_000, False),
+        (b"", 21_001, True),
+        (REFERENCE, 21_000 + 16 * 16, False),  # EIP-2028
+        (REFERENCE, 21_000 + 16 * 40, False),  # EIP-7623
+        (bytes(8) + b"r" * 8, 21_000 + 8 * 4 + 8 * 16, False),
+        (REFERENCE, 21_000, True),
+        (b"r" * 1000, 21_000 + 1000 * 16, False),
+        # The floor of EIP-7623 hides what code used below it.
+        (b"r" * 1000, 21_000 + 1000 * 40, True),
+    ],
+    ids=range(8),
+)
+def test_a_payment_of_native_coin_that_ran_no_code_is_known_by_its_gas(
+    data: bytes, gas: int, ran_code: bool
+) -> None:
+    assert needs_trace(sent(data, PAYEE, 5), {"logs": [], "gasUsed": hex(gas)}) is ran_code
+
+
+def test_the_creation_of_a_contract_and_a_receipt_without_gas_are_worth_a_trace() -> None:
+    assert needs_trace(sent(b"", None, 5), {"logs": [], "gasUsed": hex(21_000)})
+    assert needs_trace(sent(b"", PAYEE, 5), {"logs": []})
+
+
+@pytest.mark.parametrize("receipt", [{}, {"logs": [7]}, {"logs": [{}]}, {"logs": [], "gasUsed": "no"}])
+def test_a_malformed_receipt_is_not_worth_a_trace(receipt: dict[str, Any]) -> None:
+    assert not needs_trace(sent(PAY), receipt)
+
+
+@pytest.mark.parametrize(
+    ("transaction", "sender", "is_its_own"),
+    [
+        (sent(PAY), PAYER, True),
+        (sent(PAY), VICTIM, False),
+        (sent(PAY_FROM), VICTIM, False),  # moved by an allowance
+        (sent(b"batch", PAYER), PAYER, False),  # an account with code of its own (EIP-7702)
+        (sent(b"fill", OTHER), PAYER, False),
+        (sent(b"handleOps", OTHER), VICTIM, False),
+    ],
+    ids=range(6),
+)
+def test_without_a_trace_the_maker_is_known_of_the_transactions_own_transfer_alone(
+    transaction: dict[str, Any], sender: str, is_its_own: bool
+) -> None:
+    (moved,) = transfers(transaction, {"logs": [log(sender, PAYEE, 10)], "gasUsed": "0xcab2"})
+    assert moved.made_by == (sender if is_its_own else "")
+
+
+def test_a_transfer_from_carries_its_reference_for_the_owners_tokens_alone() -> None:
+    for sender, references in ((VICTIM, (REFERENCE,)), (PAYER, ())):
+        (moved,) = transfers(sent(PAY_FROM), {"logs": [log(sender, PAYEE, 10)], "gasUsed": "0xcab2"})
+        assert moved.references == references
+
+
+def test_interest_that_the_token_logs_beside_a_payment_is_not_claimed() -> None:
+    logs = [log("0x" + "00" * 20, PAYEE, 10**9), log(PAYER, PAYEE, 10)]
+    interest, paid = transfers(sent(PAY), {"logs": logs, "gasUsed": "0xcab2"})
+    assert (interest.references, interest.made_by) == ((), "")
+    assert (paid.references, paid.made_by, paid.claimable) == ((REFERENCE,), PAYER, None)
+
+
+def test_of_several_logs_between_the_same_accounts_none_is_certain() -> None:
+    """One may be another movement's: a hook of the token may have had a pool take the payer's tokens."""
+    moved = transfers(
+        sent(PAY), {"logs": [log(PAYER, PAYEE, 10), log(PAYER, PAYEE, 10)], "gasUsed": "0xcab2"}
+    )
+    assert [(t.references, t.made_by) for t in moved] == [((), "")] * 2
+
+
+def test_no_more_is_claimed_than_the_call_names() -> None:
+    (moved,) = transfers(sent(PAY), {"logs": [log(PAYER, PAYEE, 11)], "gasUsed": "0xcab2"})
+    assert (moved.references, moved.amount, moved.claimable) == ((REFERENCE,), 11, 10)
+
+
+@pytest.mark.parametrize("kind", [0x71, 0x7E, 0x7F])
+def test_a_transaction_that_its_senders_own_code_runs_shows_nothing_by_itself(kind: int) -> None:
+    """Of a type that is not Ethereum's: it may say that it pays, and have a pool pay instead."""
+    receipt = {"logs": [log(PAYER, PAYEE, 10)], "gasUsed": "0xcab2"}
+    pays = {**sent(PAY), "type": hex(kind)}
+    assert needs_trace(pays, receipt)
+    (moved,) = transfers(pays, receipt)
+    assert (moved.references, moved.made_by) == ((), "")
+    native = {**sent(REFERENCE, PAYEE, 5), "type": hex(kind)}
+    plain = {"logs": [], "gasUsed": hex(21_000 + 16 * 16)}
+    assert needs_trace(native, plain)
+    (moved,) = transfers(native, plain)
+    assert (moved.references, moved.claimable) == ((), 0)

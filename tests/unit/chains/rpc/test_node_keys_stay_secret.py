@@ -1,0 +1,61 @@
+"""The access key in a node's address never reaches a log line or an exception, however the node fails."""
+
+import logging
+import traceback
+
+import pytest
+
+from chains.client import ChainError
+from chains.families.evm.client import EvmClient
+from chains.rpc import json_rpc
+from demo.services.process import free_port
+from tests.integration.chains.test_failing_nodes import FAULTS
+from tests.support.chains.faulty_node import Exchange, serving
+
+KEY = "k3y-0f-th3-n0de"
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_rpc, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(json_rpc, "WHOLE_ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(json_rpc, "MAX_ANSWER_BYTES", 64 * 1024)
+
+
+def broken_headers(exchange: Exchange) -> None:
+    exchange.write(b"HTTP/1.1 200 OK\r\nthis is no header\r\nContent-Length: 2\r\n\r\n{}")
+
+
+@pytest.mark.parametrize("fault", [*FAULTS, "broken headers"])
+def test_no_fault_shows_the_key(fault: str, caplog: pytest.LogCaptureFixture) -> None:
+    with serving(FAULTS.get(fault, broken_headers), path=f"/v2/{KEY}?key={KEY}") as node:
+        told(node.url, caplog)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:{port}/v2/{key}",
+        "http://user:{key}@127.0.0.1:{port}/",
+        "http://no-such-host.invalid/{key}",
+        "http://[{key}",
+        "ftp://127.0.0.1/{key}",
+        "{key}",
+        "http://127.0.0.1:99999999/{key}",
+    ],
+)
+def test_no_unreachable_or_malformed_address_shows_the_key(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    told(url.format(port=free_port(), key=KEY), caplog)
+
+
+def told(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Ask in vain, and look for the key in all that an operator could come to see at the log level of production."""
+    caplog.set_level(logging.INFO)
+    logging.getLogger("urllib3").setLevel(logging.WARNING)
+    with pytest.raises(ChainError) as failed:
+        EvmClient([url], 31337).look_up(["0x" + "ab" * 32], with_finality=False)
+    seen = "".join(traceback.format_exception(failed.value)) + repr(failed.value) + caplog.text
+    assert KEY not in seen
+    assert "gave no usable answer" in caplog.text

@@ -1,0 +1,100 @@
+"""What the pages say besides the payment: the order number, the test mark, the preview of the link, and no address."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+
+from merchants.languages import LANGUAGES
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest
+from tests.conftest import Api
+from tests.integration.checkout.test_page import Checkout, page
+
+ORDER = "ORDER-4711"
+
+
+def _ended(order: dict[str, Any], **change: Any) -> None:
+    PaymentRequest.objects.filter(pk=order["id"]).update(**change)
+
+
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_the_order_number_shows_where_the_merchant_allows_it(
+    public: Api, checkout: Checkout, merchant: Merchant, is_allowed: bool
+) -> None:
+    order = checkout(external_id=ORDER)
+    Merchant.objects.filter(pk=merchant.pk).update(show_order_number=is_allowed)
+    assert (ORDER in page(public, order).content.decode()) is is_allowed
+    assert ORDER not in public.get(f"/api/public/payment-requests/{order['id']}").content.decode()
+
+
+@pytest.mark.parametrize("tag", LANGUAGES)
+def test_a_test_system_says_in_each_language_that_it_is_no_real_money(
+    public: Api, checkout: Checkout, settings: LazySettings, tag: str
+) -> None:
+    order = checkout()
+    path = f"/pay/{order['shortcode']}?lang={tag}"
+    mark = re.search(
+        r'<aside class="test-mark" id="test-mark" aria-labelledby="test-mark-text">',
+        public.get(path).content.decode(),
+    )
+    assert mark
+    settings.ENVIRONMENT = "production"
+    assert (
+        '<aside class="test-mark" id="test-mark" aria-labelledby="test-mark-text" hidden>'
+        in public.get(path).content.decode()
+    )
+
+
+def test_a_simulated_payment_is_marked_wherever_it_runs(
+    public: Api, checkout: Checkout, settings: LazySettings
+) -> None:
+    settings.ENVIRONMENT = "production"
+    order = checkout()
+    api = f"/api/public/payment-requests/{order['id']}"
+    assert public.get(api).json()["is_test"] is False
+    request = PaymentRequest.objects.get(pk=order["id"])
+    Payment.objects.create(
+        request=request, chain=request.chain, transaction_hash="0x" + "12" * 32, is_simulated=True
+    )
+    assert public.get(api).json()["is_test"] is True
+    assert (
+        '<aside class="test-mark" id="test-mark" aria-labelledby="test-mark-text">'
+        in page(public, order).content.decode()
+    )
+
+
+@pytest.mark.parametrize("status", ["expired", "cancelled"])
+def test_a_page_that_has_ended_shows_no_address_and_says_whom_to_ask(
+    public: Api, checkout: Checkout, merchant: Merchant, status: str
+) -> None:
+    Merchant.objects.filter(pk=merchant.pk).update(support_email="help@bakery.example")
+    order = checkout()
+    _ended(order, status=status)
+    text = page(public, order).content.decode()
+    shown = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    assert order["recipient_address"] not in shown
+    assert "Goes directly to" not in shown
+    assert "mailto:help@bakery.example" in shown
+
+
+def test_a_link_preview_names_amount_and_merchant_and_nothing_that_is_not_for_everyone(
+    public: Api, checkout: Checkout, merchant: Merchant
+) -> None:
+    Merchant.objects.filter(pk=merchant.pk).update(
+        display_name='Joe\'s "Best" <Bakery>',
+        logo_url="https://elsewhere.example/logo.png",
+        show_order_number=True,
+    )
+    order = checkout(external_id=ORDER, description="A private note")
+    text = page(public, order).content.decode()
+    meta = dict(re.findall(r'<meta property="og:([a-z_]+)" content="([^"]*)">', text))
+    assert html.unescape(meta["title"]) == 'Pay 10.50 USDC · Joe\'s "Best" <Bakery>'
+    assert html.unescape(meta["description"]).startswith("Payment to Joe")
+    assert meta["image"].startswith("http")
+    assert meta["image"].endswith(".png")
+    everything = " ".join(meta.values())
+    for secret in (ORDER, "A private note", order["recipient_address"], order["shortcode"], "elsewhere"):
+        assert secret not in everything

@@ -1,0 +1,123 @@
+"""Whatever goes wrong, the page names whom to ask; and it tells nothing that is the merchant's alone."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from merchants.models import ApiKey, Merchant
+from payments.models import FailureCode, Payment, PaymentRequest
+from tests.conftest import Api
+from tests.integration.checkout.test_page import Checkout
+
+MAIL, SITE = "help@bakery.example", "https://bakery.example/help"
+PAST = timezone.now() - timedelta(minutes=5)
+STATES: dict[str, dict[str, Any]] = {
+    "to be paid": {},
+    "partly paid": {"amount_paid": 3_000_000},
+    "time is up": {"expires_at": PAST},
+    "expired": {"status": "expired"},
+    "cancelled": {"status": "cancelled", "amount_paid": 3_000_000},
+    "completed": {"status": "completed", "amount_paid": 10_500_000, "completed_at": PAST},
+    "paid beyond": {"status": "completed", "amount_paid": 11_000_000, "completed_at": PAST},
+}  # fmt: skip
+
+
+def told(public: Api, path: str) -> tuple[str, str]:
+    """Return the page's main part and its foot."""
+    answer = public.get(path)
+    assert answer.status_code == 200, path
+    main, foot = answer.content.decode().split("</main>")
+    return main, foot
+
+
+@pytest.mark.parametrize("code", [code.value for code in FailureCode])
+def test_each_failure_names_whom_to_ask_and_the_code(public: Api, checkout: Checkout, code: str) -> None:
+    Merchant.objects.update(support_email=MAIL)
+    order = checkout()
+    request = PaymentRequest.objects.get(pk=order["id"])
+    Payment.objects.create(
+        request=request,
+        chain=request.chain,
+        transaction_hash="0x" + "12" * 32,
+        status="failed",
+        failure_code=code,
+        failed_at=PAST,
+    )
+    main, foot = told(public, f"/pay/{order['shortcode']}")
+    assert f'<a href="mailto:{MAIL}">{MAIL}</a>' in main
+    assert f"<strong>{order['shortcode']}</strong>" in main
+    assert MAIL in foot
+
+
+@pytest.mark.parametrize("state", ["time is up", "expired", "cancelled", "paid beyond"])
+def test_so_does_each_end_without_the_whole_and_only_the_amount(
+    public: Api, checkout: Checkout, state: str
+) -> None:
+    Merchant.objects.update(support_url=SITE, support_email=MAIL)
+    order = checkout()
+    PaymentRequest.objects.filter(pk=order["id"]).update(**STATES[state])
+    main, foot = told(public, f"/pay/{order['shortcode']}")
+    assert f'href="{SITE}"' in main
+    assert f'href="{SITE}"' in foot
+    assert f"<strong>{order['shortcode']}</strong>" in main
+
+
+@pytest.mark.parametrize("path", ["by-hand", "by-hand/sent", "receipt"])
+def test_so_do_the_pages_beside_it(public: Api, checkout: Checkout, path: str) -> None:
+    Merchant.objects.update(support_email=MAIL)
+    order = checkout()
+    if path == "receipt":
+        PaymentRequest.objects.filter(pk=order["id"]).update(**STATES["completed"])
+    address = f"/pay/{order['shortcode']}/{path}"
+    if path == "by-hand/sent":  # a refused hash
+        answer = Client().post(address, {"transaction_hash": "0x12", "chain_id": order["chain_id"]})
+        assert answer.status_code == 400
+    else:
+        answer = public.get(address)
+    assert MAIL in answer.content.decode().split("</main>")[0]
+
+
+def test_without_a_contact_the_merchant_is_named(public: Api, checkout: Checkout) -> None:
+    order = checkout()
+    PaymentRequest.objects.filter(pk=order["id"]).update(status="expired")
+    main, _ = told(public, f"/pay/{order['shortcode']}")
+    assert "Alice" in main.split('class="help support"')[1]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_no_page_holds_what_is_the_merchants_alone(
+    public: Api, checkout: Checkout, merchant: Merchant, api_key: tuple[ApiKey, str], state: str
+) -> None:
+    Merchant.objects.update(
+        name="Crumb Holding Ltd", display_name="Alice's Bakery", email="boss@bakery.example"
+    )
+    order = checkout(
+        external_id="order-4711",
+        metadata={"customer": "Zoë Quill"},
+        webhook_url="https://hooks.example/secret-path",
+    )
+    request = PaymentRequest.objects.get(pk=order["id"])
+    PaymentRequest.objects.filter(pk=request.pk).update(**STATES[state])
+    Payment.objects.create(
+        request=request, chain=request.chain, transaction_hash="0x" + "12" * 32, status="completed",
+        from_address="0x" + "ab" * 20, amount_received=10_500_000, bound_by="reference", completed_at=PAST,
+    )  # fmt: skip
+    own = [
+        "order-4711",
+        "Zoë",
+        "hooks.example",
+        "crumb",
+        "boss@",
+        str(merchant.pk),
+        api_key[0].prefix,
+        "ab" * 20,
+    ]
+    page = f"/pay/{order['shortcode']}"
+    for path in (page, f"{page}/by-hand", f"{page}/receipt", f"/api/public/payment-requests/{order['id']}"):
+        text = public.get(path).content.decode()
+        # The receipt of one payer's payment names that payer; its transaction, which it names too, shows it anyway.
+        private = own[:-1] if path.endswith("/receipt") else own
+        assert [word for word in private if word.lower() in text.lower()] == [], path

@@ -1,0 +1,242 @@
+"""The Python client makes every call of the merchant's API, against the running service."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import quittance
+
+from chains.models import Token
+from payments.models import PaymentRequest
+from tests.support.webhooks.fixtures import receiver
+from tests.support.webhooks.receiver import Receiver
+from tests.unit.clients.python.conftest import RECIPIENT
+from webhooks.dispatch.delivery import deliver_next
+
+__all__ = ["receiver"]
+
+Terms = Callable[..., dict[str, Any]]
+
+
+def test_a_request_is_created_and_read_back(client: quittance.Client, terms: Terms) -> None:
+    made = client.payment_requests.create(
+        **terms(external_id="order-1001", metadata={"cart": "7"}, expires_in=600, description="Two mugs")
+    )
+    row = PaymentRequest.objects.get()
+    assert (made.id, made.status, made.external_id) == (str(row.id), "active", "order-1001")
+    assert (made.amount.raw, made.amount.formatted, made.amount.value) == (
+        "12500000",
+        "12.500000",
+        Decimal("12.5"),
+    )
+    assert made.payment_url.endswith(f"/pay/{made.shortcode}")
+    assert made.metadata == {"cart": "7"}
+    assert made.expires_at - made.created_at == timedelta(seconds=600)
+    assert made.token.symbol == "USDC"
+    read = client.payment_requests.retrieve(made.id)
+    assert (read, read.payments) == (
+        quittance.PaymentRequest.from_answer({**made.to_dict(), "payments": []}),
+        [],
+    )
+
+
+@pytest.mark.parametrize("amount", ["0.000001", Decimal("0.000001"), Decimal("1E-6")])
+def test_amounts_are_exact(client: quittance.Client, terms: Terms, amount: str | Decimal) -> None:
+    made = client.payment_requests.create(**terms(amount=amount))
+    assert (made.amount.base_units, PaymentRequest.objects.get().amount) == (1, 1)
+
+
+@pytest.mark.parametrize("amount", [10.0, 10, True, None], ids=repr)
+def test_a_float_or_another_type_is_no_amount(client: quittance.Client, terms: Terms, amount: Any) -> None:
+    with pytest.raises(TypeError, match="string or a Decimal"):
+        client.payment_requests.create(**terms(amount=amount))
+    assert not PaymentRequest.objects.exists()
+
+
+@pytest.mark.parametrize("amount", ["NaN", "Infinity", "-Infinity"])
+def test_a_decimal_that_is_no_number_is_no_amount(
+    client: quittance.Client, terms: Terms, amount: str
+) -> None:
+    with pytest.raises(ValueError, match="should be a number"):
+        client.payment_requests.create(**terms(amount=Decimal(amount)))
+    assert not PaymentRequest.objects.exists()
+
+
+def test_a_refusal_says_what_is_wrong(client: quittance.Client, terms: Terms) -> None:
+    with pytest.raises(quittance.InvalidRequestError) as refused:
+        client.payment_requests.create(**terms(amount="1.0000001", redirect_url="nowhere"))
+    error = refused.value
+    assert (error.status, error.type) == (400, "invalid_request_error")
+    assert {each["param"]: each["code"] for each in error.details} == {
+        "amount": "amount_too_precise",
+        "redirect_url": "url_invalid",
+    }
+    assert (error.code, error.param) == (error.details[0]["code"], error.details[0]["param"])
+    assert error.request_id
+    assert str(error) == (
+        f"amount_too_precise: amount: {error.message} Also at fault: redirect_url. (request {error.request_id})"
+    )
+    assert not PaymentRequest.objects.exists()
+
+
+def test_a_list_goes_on_by_itself(client: quittance.Client, terms: Terms) -> None:
+    made = [client.payment_requests.create(**terms(external_id=f"order-{n}")).id for n in range(5)]
+    page = client.payment_requests.list(limit=2)
+    assert ([each.id for each in page], page.has_more, len(page)) == (made[:2:-1], True, 2)
+    assert [each.id for each in page.auto_paging_iter()] == made[::-1]
+    newer = client.payment_requests.list(limit=2, ending_before=made[0])
+    assert [each.id for each in newer.auto_paging_iter()] == made[1:]
+    assert [each.id for each in client.payment_requests.list(external_id="order-3")] == [made[3]]
+
+
+def test_a_list_takes_filters(client: quittance.Client, terms: Terms, coin: Token) -> None:
+    kept = client.payment_requests.create(**terms())
+    client.payment_requests.cancel(client.payment_requests.create(**terms()).id)
+    found = client.payment_requests.list(
+        status="active",
+        token_id=coin.id,
+        chain_id=coin.chain_id,
+        created_after=datetime.now(UTC) - timedelta(minutes=5),
+        created_before=datetime.now(UTC) + timedelta(minutes=5),
+    )
+    assert ([each.id for each in found], found.has_more) == ([kept.id], False)
+    with pytest.raises(ValueError, match="time zone"):
+        client.payment_requests.list(created_after=datetime(2026, 1, 1))
+
+
+def test_a_request_is_cancelled_once(client: quittance.Client, terms: Terms) -> None:
+    made = client.payment_requests.create(**terms())
+    cancelled = client.payment_requests.cancel(made.id)
+    assert (cancelled.status, cancelled.cancelled_at is not None) == ("cancelled", True)
+    assert client.payment_requests.cancel(made.id) == cancelled
+
+
+def test_payments_are_listed_retried_and_accepted(client: quittance.Client, terms: Terms) -> None:
+    made = client.payment_requests.create(**terms())
+    client.sandbox.simulate(made.id, "failed")
+    (payment,) = client.payment_requests.payments(made.id)
+    assert (payment.status, payment.payment_request) == ("failed", made.id)
+    assert payment.failure_code
+    for change in (
+        lambda: client.payment_requests.retry_payment(made.id, payment.id),
+        lambda: client.payment_requests.accept_payment(made.id, payment.id, reason="the customer rang"),
+    ):
+        with pytest.raises(quittance.InvalidRequestError) as refused:
+            change()
+        assert refused.value.code == "payment_not_retryable"
+
+
+def test_a_transaction_is_submitted_for_the_customer(client: quittance.Client, terms: Terms) -> None:
+    made = client.payment_requests.create(**terms())
+    sent = {"transaction_hash": "0x" + "ab" * 32, "chain_id": made.chain_id}
+    payment = client.payment_requests.submit_payment(made.id, **sent)
+    assert (payment.status, payment.replaced_hashes) == ("pending", [])
+    assert client.payment_requests.submit_payment(made.id, **sent) == payment
+
+
+def test_the_catalogue_is_read_without_the_key(service: str, coin: Token) -> None:
+    stranger = quittance.Client("quitt_" + "0" * 40, base_url=service)
+    assert [chain.id for chain in stranger.chains.list()] == [coin.chain_id]
+    tokens = {token.symbol: token for token in stranger.chains.tokens(coin.chain_id)}
+    assert (tokens["USDC"].id, tokens["USDC"].decimals) == (coin.id, 6)
+    with pytest.raises(quittance.AuthenticationError) as refused:
+        stranger.payment_requests.list()
+    assert (refused.value.status, refused.value.code) == (401, "api_key_invalid")
+
+
+def test_the_endpoint_is_set_tested_and_rotated(client: quittance.Client, receiver: Receiver) -> None:
+    before = client.webhooks.retrieve()
+    assert (before.url, before.secret) == (None, None)
+    first = client.webhooks.update(url=receiver.url, enabled_events=["payment.succeeded", "payment.overpaid"])
+    assert first.secret
+    assert first.secret not in repr(first)
+    assert first.enabled_events == ["payment.succeeded", "payment.overpaid"]
+    second = client.webhooks.update(url=receiver.url, rotate_secret=True)
+    assert second.secret
+    assert second.secret != first.secret
+    assert second.enabled_events == first.enabled_events
+    assert second.previous_secret_expires_at
+    assert client.webhooks.update(url=receiver.url, enabled_events=None).enabled_events == [
+        "payment.succeeded",
+        "payment.failed",
+        "payment.expired",
+    ]
+    sent = client.webhooks.test(type="payment.expired")
+    assert (sent.delivered, sent.status_code) == (True, 200)
+    received = receiver.received[-1]
+    for secret in (first.secret, second.secret):
+        event = quittance.webhooks.verify(received.body, received.signature, secret)
+        assert (event.id, event.type, event.data.object.test) == (sent.event_id, "payment.expired", True)
+
+
+def test_a_delivery_is_found_and_sent_again(
+    client: quittance.Client, terms: Terms, receiver: Receiver
+) -> None:
+    client.webhooks.update(url=receiver.url)
+    made = client.payment_requests.create(**terms(external_id="order-1"))
+    client.sandbox.simulate(made.id, "paid")
+    (event,) = client.events.list(type="payment.succeeded")
+    while deliver_next():
+        pass
+    (delivery,) = client.deliveries.list(event_id=event.id, status="delivered")
+    assert (delivery.type, delivery.attempts) == ("payment.succeeded", None)
+    again = client.deliveries.redeliver(delivery.id)
+    assert client.deliveries.redeliver_failed(datetime.now(UTC), type="payment.succeeded") == 0
+    with pytest.raises(ValueError, match="time zone"):
+        client.deliveries.redeliver_failed(datetime(2026, 1, 1))
+    assert again.status == "pending"
+    while deliver_next():
+        pass
+    read = client.deliveries.retrieve(delivery.id)
+    assert read.attempts
+    assert [attempt.status_code for attempt in read.attempts] == [200, 200]
+    assert [each.body for each in receiver.received] == [receiver.received[0].body] * 2
+
+
+def test_an_event_is_read_as_it_is_delivered(client: quittance.Client, terms: Terms) -> None:
+    made = client.payment_requests.create(**terms(amount="9007199254740.993", external_id="order-1"))
+    client.sandbox.simulate(made.id, "paid")
+    (listed,) = client.events.list()
+    event = client.events.retrieve(listed.id)
+    assert event == listed
+    about = event.data.object
+    assert (event.type, about.reference, about.payment_request) == ("payment.succeeded", "order-1", made.id)
+    assert about.amount == 9007199254740993000  # exact beyond 2^53
+    assert about.amount_paid
+    assert about.amount_paid.base_units == about.amount
+
+
+def test_each_outcome_can_be_simulated(client: quittance.Client, terms: Terms) -> None:
+    status = {
+        outcome: client.sandbox.simulate(client.payment_requests.create(**terms()).id, outcome).status
+        for outcome in ("paid", "underpaid", "overpaid", "paid_late", "failed", "expired", "bridge_refunded")
+    }
+    assert status == {
+        "paid": "completed",
+        "underpaid": "active",
+        "overpaid": "completed",
+        "paid_late": "completed",
+        "failed": "active",
+        "expired": "expired",
+        "bridge_refunded": "active",
+    }
+    assert client.sandbox.is_available()
+
+
+@pytest.mark.parametrize("id", ["", "..", "../webhooks", "a/b", "a?b", "a\n", "é"])
+def test_an_id_that_would_lead_elsewhere_is_refused(client: quittance.Client, id: str) -> None:
+    with pytest.raises(ValueError, match="not an id"):
+        client.payment_requests.retrieve(id)
+
+
+def test_fields_that_this_version_does_not_know_are_kept_and_do_no_harm(
+    client: quittance.Client, terms: Terms
+) -> None:
+    answer = client.payment_requests.create(**terms()).to_dict()
+    newer = quittance.PaymentRequest.from_answer(
+        {**answer, "colour": "blue", "status": "pondering", "token": {**answer["token"], "tags": ["new"]}}
+    )
+    assert (newer.status, newer.recipient_address, newer.token.symbol) == ("pondering", RECIPIENT, "USDC")
+    assert newer.to_dict()["colour"] == "blue"

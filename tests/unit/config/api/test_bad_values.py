@@ -1,0 +1,146 @@
+"""Hundreds of bad amounts, addresses and URLs: each is refused with its own code, and none is stored."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from chains.models import Chain, Token
+from merchants.models import ApiKey
+from tests.support.api.corpora import lines_of, row_counts
+from tests.support.api.fixtures import CREATE, error_of
+
+EVM_WALLET = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+SOLANA_WALLET = "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"
+AMOUNTS = list(lines_of("amounts.txt"))
+URLS = list(lines_of("urls.txt"))
+ADDRESSES = list(lines_of("addresses.txt"))
+# Wording of the framework's, which says neither what came nor what would be right.
+_FRAMEWORK = (
+    "Ensure ",
+    "This field",
+    "Not a valid",
+    "valid integer",
+    "valid boolean",
+    "Expected a",
+    "Invalid ",
+)
+
+Send = Callable[..., Any]
+
+
+@pytest.fixture
+def tokens(db: None) -> dict[str, Token]:
+    """Tokens on chains without nodes: nothing here is worth asking a chain about."""
+    evm = Chain.objects.create(id=8453, name="Base", chain_type="evm", native_symbol="ETH")
+    solana = Chain.objects.create(
+        id=1151111081099710, name="Solana", chain_type="solana", native_symbol="SOL"
+    )
+
+    def token(chain: Chain, symbol: str, decimals: int, address: str) -> Token:
+        fields = {"symbol": symbol, "name": symbol, "decimals": decimals, "contract_address": address}
+        return Token.objects.create(chain=chain, **fields)
+
+    return {
+        "usdc": token(evm, "USDC", 6, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
+        "whole": token(evm, "TICKET", 0, "0x9fB83c0635De2E815fd1c21b3a292277540C2e8d"),
+        "sol": token(solana, "SOL", 9, ""),
+        "evm": token(evm, "ETH", 18, ""),
+        "solana": token(solana, "USDC", 6, "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"),
+    }
+
+
+@pytest.fixture
+def send(api_key: tuple[ApiKey, str]) -> Send:
+    """Send a JSON object whose values are JSON texts, so that one of them may be any text at all."""
+    client = Client(raise_request_exception=False)
+
+    def call(path: str, values: dict[str, str], method: str = "POST") -> Any:
+        body = "{" + ",".join(f"{json.dumps(name)}:{text}" for name, text in values.items()) + "}"
+        return client.generic(
+            method,
+            path,
+            data=body.encode("utf-8", "surrogatepass"),
+            content_type="application/json",
+            headers={"X-API-Key": api_key[1]},
+        )
+
+    return call
+
+
+def order(token: Token) -> dict[str, str]:
+    wallet = SOLANA_WALLET if token.chain.chain_type == "solana" else EVM_WALLET
+    values = {"amount": "1", "token_id": token.pk, "chain_id": token.chain_id, "recipient_address": wallet}
+    return {name: json.dumps(value) for name, value in values.items()}
+
+
+def demand_refusal(response: Any, code: str, param: str, line: str) -> None:
+    assert response.status_code == 400, line
+    error = error_of(response)
+    expected = (code, None if code == "invalid_json" else param)
+    assert (error["code"], error["param"]) == expected, line
+    assert not error["message"].startswith(_FRAMEWORK), error["message"]
+
+
+def test_the_tables_hold_enough() -> None:
+    for table, least in ((AMOUNTS, 300), (URLS, 120), (ADDRESSES, 60)):
+        assert len({(*heading, line) for heading, line in table}) == len(table) >= least
+
+
+def test_the_call_that_they_spoil_is_a_good_one(send: Send, tokens: dict[str, Token]) -> None:
+    for token in tokens.values():
+        assert send(CREATE, order(token)).status_code == 201
+
+
+def test_no_bad_amount_is_taken(send: Send, tokens: dict[str, Token]) -> None:
+    before = row_counts()
+    for (code, token), line in AMOUNTS:
+        response = send(CREATE, {**order(tokens[token]), "amount": line})
+        demand_refusal(response, code, "amount", line)
+    assert row_counts() == before
+
+
+@pytest.mark.parametrize("field", ["redirect_url", "cancel_url", "webhook_url"])
+def test_no_bad_url_is_taken_with_a_payment_request(
+    send: Send, tokens: dict[str, Token], settings: Any, field: str
+) -> None:
+    settings.ALLOW_HTTP_URLS = settings.WEBHOOK_ALLOW_PRIVATE = False
+    before = row_counts()
+    for (code,), line in URLS:
+        if code != "url_not_allowed" or field == "webhook_url":
+            demand_refusal(send(CREATE, {**order(tokens["usdc"]), field: line}), code, field, line)
+    assert row_counts() == before
+
+
+def test_no_bad_url_is_taken_as_an_endpoint(send: Send, settings: Any) -> None:
+    settings.ALLOW_HTTP_URLS = settings.WEBHOOK_ALLOW_PRIVATE = False
+    before = row_counts()
+    for (code,), line in URLS:
+        demand_refusal(send("/api/webhooks", {"url": line}, "PUT"), code, "url", line)
+    assert row_counts() == before
+
+
+def test_no_bad_address_is_taken_as_a_recipient(send: Send, tokens: dict[str, Token]) -> None:
+    own = {"evm": tokens["usdc"], "solana": tokens["solana"]}
+    before = row_counts()
+    for (kind, chain), line in ADDRESSES:
+        code, token = ("address_invalid", own[chain]) if kind == "own_token" else (kind, tokens[chain])
+        demand_refusal(
+            send(CREATE, {**order(token), "recipient_address": line}), code, "recipient_address", line
+        )
+    assert row_counts() == before
+
+
+def test_no_bad_address_is_taken_as_a_wallet(send: Send, tokens: dict[str, Token]) -> None:
+    ids = {chain: send(CREATE, order(tokens[chain])).json()["id"] for chain in ("evm", "solana")}
+    before = row_counts()
+    for (code, chain), line in ADDRESSES:
+        if code == "own_token":
+            continue
+        token = tokens[chain]
+        values = {"wallet_address": line, "chain_id": str(token.chain_id), "token_id": str(token.pk)}
+        response = send(f"/api/public/payment-requests/{ids[chain]}/routes", values)
+        demand_refusal(response, code, "wallet_address", line)
+    assert row_counts() == before

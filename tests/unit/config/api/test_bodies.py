@@ -1,0 +1,98 @@
+"""A body is JSON of at most 64 KiB; other types are 415, larger ones 413, and an empty one is {} whatever its type."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from payments.models import PaymentRequest
+from tests.support.api.fixtures import CREATE, Raw, error_of, nothing_stored
+
+Order = Callable[..., dict[str, Any]]
+LIMIT = 64 * 1024
+
+
+def padded(order: dict[str, Any], length: int) -> bytes:
+    """Return the order as JSON of exactly so many bytes."""
+    body = json.dumps(order).encode()
+    return body + b" " * (length - len(body))
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/json;charset=UTF-8",
+     " application/json ",
+     "application/json; charset=utf-16", "application/json; charset=nonsense", "application/json;"],
+)  # fmt: skip
+def test_json_is_taken_however_its_type_is_written(raw: Raw, order: Order, content_type: str) -> None:
+    assert raw(json.dumps(order()).encode(), content_type=content_type).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+     "multipart/form-data",
+     "application/xml", "application/jsonp", "application/json-patch+json", "application/vnd.api+json",
+     "application/octet-stream", "*/*", "json",
+     "application/*", "application/json, text/plain", "text/html; application/json", "", "\x00", "é",
+     "application/json\x00"],
+)  # fmt: skip
+@pytest.mark.parametrize("path", [CREATE, "/api/public/build-transaction"])
+def test_any_other_type_is_415_and_stores_nothing(
+    raw: Raw, order: Order, path: str, content_type: str
+) -> None:
+    response = raw(json.dumps(order()).encode(), content_type=content_type, path=path)
+    assert (response.status_code, error_of(response)["code"]) == (415, "unsupported_media_type")
+    assert nothing_stored()
+
+
+@pytest.mark.parametrize("length", [LIMIT + 1, LIMIT + 2, 2 * LIMIT, 3 * 1024 * 1024])
+def test_a_body_over_64_kib_is_413_and_stores_nothing(raw: Raw, order: Order, length: int) -> None:
+    response = raw(padded(order(), length))
+    assert (response.status_code, error_of(response)["code"]) == (413, "request_too_large")
+    assert nothing_stored()
+
+
+def test_a_body_of_exactly_64_kib_is_taken(raw: Raw, order: Order) -> None:
+    assert raw(padded(order(), LIMIT)).status_code == 201
+    assert PaymentRequest.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "",
+        "nonsense",
+    ],
+)
+def test_an_empty_body_is_an_empty_object_whatever_its_type(raw: Raw, content_type: str) -> None:
+    error = error_of(raw(b"", content_type=content_type))
+    assert [detail["code"] for detail in error["details"]] == ["parameter_missing"] * 4
+    assert nothing_stored()
+
+
+@pytest.mark.parametrize("blanks", [b" ", b"\n", b"\r\n\t "])
+def test_blanks_alone_are_an_empty_body(raw: Raw, blanks: bytes) -> None:
+    assert error_of(raw(blanks))["code"] == "parameter_missing"
+
+
+@pytest.mark.parametrize(
+    "accept",
+    ["text/html", "application/xml", "*/*", "nonsense", "application/json; version=9", "image/*;q=0"],
+)
+def test_the_answer_is_json_whatever_the_caller_would_rather_have(
+    raw: Raw, order: Order, accept: str
+) -> None:
+    created = raw(json.dumps(order()).encode(), Accept=accept)
+    assert (created.status_code, created["Content-Type"]) == (201, "application/json")
+    error_of(raw(b"{", Accept=accept))
+
+
+@pytest.mark.parametrize("query", ["?format=xml", "?format=api", "?_method=DELETE", "?amount=1"])
+def test_the_query_changes_nothing_about_that(raw: Raw, order: Order, query: str) -> None:
+    assert raw(json.dumps(order()).encode(), path=CREATE + query).status_code == 201

@@ -1,0 +1,363 @@
+"""Lists: newest first, cut by the place of one object, filtered, and never another merchant's (contract 1)."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from merchants.services import issue_key
+from payments.models import Payment, PaymentRequest
+from tests.conftest import Api
+from tests.support.api.fixtures import error_of
+from webhooks.models import Delivery, Event
+
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+REQUESTS = "/api/payment-requests"
+
+
+@pytest.fixture
+def coin(db: None) -> Token:
+    chain = Chain.objects.create(id=8453, name="Base", chain_type="evm", native_symbol="ETH")
+    return Token.objects.create(
+        chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address="0x1"
+    )
+
+
+@pytest.fixture
+def make(coin: Token, merchant: Merchant) -> Callable[..., PaymentRequest]:
+    """Make a payment request `at` so many minutes after the beginning."""
+
+    def build(at: float, **different: Any) -> PaymentRequest:
+        time = BEGAN + timedelta(minutes=at)
+        fields = {
+            "merchant": merchant,
+            "chain": coin.chain,
+            "token": coin,
+            "amount": 1_000_000,
+            "recipient_address": "0x2",
+            "created_at": time,
+            "expires_at": time,
+            "expiry_check_at": time,
+        }
+        return PaymentRequest.objects.create(**{**fields, **different})
+
+    return build
+
+
+def ids(answer: Any) -> list[str]:
+    assert answer.status_code == 200, answer.content
+    return [item["id"] for item in answer.json()["data"]]
+
+
+# Every list: its path, and a maker of one object of it, so many minutes after the beginning, that gives its id.
+@pytest.fixture(params=["requests", "payments", "events", "deliveries"])
+def shelf(
+    request: pytest.FixtureRequest, merchant: Merchant, coin: Token, make: Callable[..., PaymentRequest]
+) -> tuple[str, Callable[[float], str]]:
+    def event(at: float, owner: Merchant = merchant) -> Event:
+        time = BEGAN + timedelta(minutes=at)
+        made = Event(
+            merchant=owner, type="payment.failed", created=time, dedupe_key=str(Event.objects.count())
+        )
+        made.body = b'{"id":"%s"}' % made.id.encode()
+        made.save()
+        return made
+
+    def delivery(at: float) -> Delivery:
+        time = BEGAN + timedelta(minutes=at)
+        return Delivery.objects.create(
+            merchant=merchant,
+            event=event(at),
+            public_event_id="evt_1",
+            type="payment.failed",
+            created_at=time,
+            due_at=time,
+        )
+
+    def payment(at: float) -> Payment:
+        return Payment.objects.create(
+            request=paid,
+            chain=coin.chain,
+            transaction_hash=f"0x{Payment.objects.count():064x}",
+            created_at=BEGAN + timedelta(minutes=at),
+        )
+
+    match request.param:
+        case "requests":
+            return REQUESTS, lambda at: str(make(at).id)
+        case "events":
+            return "/api/events", lambda at: event(at).id
+        case "deliveries":
+            return "/api/webhooks/deliveries", lambda at: delivery(at).id
+    paid = make(0)
+    return f"{REQUESTS}/{paid.id}/payments", lambda at: payment(at).id
+
+
+Shelf = tuple[str, Callable[[float], str]]
+
+
+def test_an_empty_list_is_a_list(api: Api, shelf: Shelf) -> None:
+    answer = api.get(shelf[0])
+    assert answer.json() == {"object": "list", "url": shelf[0], "has_more": False, "data": []}
+    assert answer["Cache-Control"] == "no-store"
+
+
+def test_it_holds_twenty_unless_told_otherwise_the_newest_first(api: Api, shelf: Shelf) -> None:
+    path, add = shelf
+    made = [add(at) for at in range(25)][::-1]
+    first = api.get(path)
+    assert (ids(first), first.json()["has_more"]) == (made[:20], True)
+    assert ids(api.get(f"{path}?limit=3")) == made[:3]
+    everything = api.get(f"{path}?limit=100")
+    assert (ids(everything), everything.json()["has_more"]) == (made, False)
+    assert first.json()["url"] == path
+
+
+def test_it_can_be_read_in_pages_from_end_to_end_and_back(api: Api, shelf: Shelf) -> None:
+    path, add = shelf
+    # Some at the very same moment: their ids decide, and none is lost at the edge of a page.
+    for at in (0, 1, 1, 1, 1, 2, 3, 3, 4):
+        add(at)
+    everything = ids(api.get(f"{path}?limit=100"))
+    assert len(everything) == 9
+    for limit in (1, 2, 4, 9):
+        assert list(_read_on(api, path, "starting_after", limit, everything[0])) == everything[1:]
+        backwards = list(_read_on(api, path, "ending_before", limit, everything[-1]))
+        assert backwards == everything[-2::-1]
+
+
+def _read_on(api: Api, path: str, parameter: str, limit: int, cursor: str) -> Iterator[str]:
+    """Yield the ids beyond `cursor`, page by page; those of a page that leads back come from its last to its first."""
+    while True:
+        answer = api.get(f"{path}?limit={limit}&{parameter}={cursor}")
+        page = ids(answer)
+        page = page if parameter == "starting_after" else page[::-1]
+        yield from page
+        if not answer.json()["has_more"]:
+            return
+        assert len(page) == limit
+        cursor = page[-1]
+
+
+def test_what_is_made_meanwhile_neither_repeats_nor_hides_anything(api: Api, shelf: Shelf) -> None:
+    path, add = shelf
+    made = [add(at) for at in range(4)][::-1]
+    first = ids(api.get(f"{path}?limit=2"))
+    newest = add(9)
+    assert first + ids(api.get(f"{path}?limit=2&starting_after={first[-1]}")) == made
+    assert ids(api.get(f"{path}?ending_before={first[0]}")) == [newest]
+    nothing = api.get(f"{path}?ending_before={newest}")
+    assert (ids(nothing), nothing.json()["has_more"]) == ([], False)
+
+
+def test_a_far_page_asks_the_database_no_more_than_the_first(api: Api, shelf: Shelf) -> None:
+    path, add = shelf
+    made = [add(at) for at in range(30)][::-1]
+    api.get(path)
+    with CaptureQueriesContext(connection) as first:
+        api.get(f"{path}?limit=5")
+    with CaptureQueriesContext(connection) as far:
+        api.get(f"{path}?limit=17&starting_after={made[5]}")
+    assert len(far) <= len(first) + 1  # the cursor's own look-up
+    (page,) = [query["sql"] for query in far if "LIMIT 18" in query["sql"]]
+    assert "OFFSET" not in page
+    assert ") < (" in page  # PostgreSQL's row comparison, which an index answers
+
+
+@pytest.mark.parametrize(
+    ("query", "param"),
+    [
+        ("limit=0", "limit"), ("limit=101", "limit"), ("limit=-1", "limit"), ("limit=", "limit"),
+        ("limit=ten", "limit"),
+        ("limit=1.0", "limit"), ("limit=1e1", "limit"), ("limit=+5", "limit"), ("limit=%2B5", "limit"),
+        ("limit=%EF%BC%95", "limit"), ("limit=0x10", "limit"), ("limit=" + "9" * 5000, "limit"),
+        ("limit=%00", "limit"),
+        ("limit=5&limit=6", "limit"), ("limit=5&limit=5", "limit"),
+        ("starting_after=", "starting_after"), ("starting_after=nothing", "starting_after"),
+        ("starting_after=01890000-0000-7000-8000-000000000000", "starting_after"),
+        ("starting_after=%00", "starting_after"), ("starting_after=%FF", "starting_after"),
+        ("starting_after=%F0%9F%92%8E", "starting_after"), ("starting_after=%27%20OR%201=1--", "starting_after"),
+        ("starting_after=" + "a" * 5000, "starting_after"), ("starting_after=null", "starting_after"),
+        ("ending_before=", "ending_before"), ("ending_before=nothing", "ending_before"),
+        ("ending_before=evt_111111111111111111111111", "ending_before"),
+        ("page=2", "page"), ("offset=20", "offset"), ("Limit=5", "Limit"), ("limit[]=5", "limit[]"),
+        ("sort=asc", "sort"),
+        ("expand=payments", "expand"), ("format=xml", "format"), ("=5", ""), ("api_key=quitt_1", "api_key"),
+    ],
+)  # fmt: skip
+def test_a_query_that_is_wrong_is_told_what_is(api: Api, shelf: Shelf, query: str, param: str) -> None:
+    path, add = shelf
+    add(0)
+    answer = api.get(f"{path}?{query}")
+    error = error_of(answer)
+    assert (answer.status_code, error["param"] or "") == (400, param)
+    assert error["code"] in ("parameter_invalid", "parameter_unknown")
+
+
+def test_both_directions_at_once_are_refused(api: Api, shelf: Shelf) -> None:
+    path, add = shelf
+    first, second = add(0), add(1)
+    error = error_of(api.get(f"{path}?starting_after={second}&ending_before={first}"))
+    assert (error["code"], error["param"]) == ("parameter_invalid", "ending_before")
+
+
+def test_all_that_is_wrong_with_a_query_is_told_at_once(api: Api, shelf: Shelf) -> None:
+    error = error_of(api.get(f"{shelf[0]}?limit=0&page=2&starting_after=%1B"))
+    assert [detail["param"] for detail in error["details"]] == ["limit", "starting_after", "page"]
+
+
+def test_another_merchants_object_is_no_cursor_and_in_no_list(
+    api: Api, shelf: Shelf, other_merchant: Merchant
+) -> None:
+    path, add = shelf
+    mine = add(0)
+    stranger = Api(issue_key(merchant=other_merchant, permissions=["manage_webhooks"])[1])
+    if path.endswith("/payments"):
+        assert stranger.get(path).status_code == 404
+        return
+    assert ids(stranger.get(path)) == []
+    for parameter in ("starting_after", "ending_before"):
+        taken = stranger.get(f"{path}?{parameter}={mine}")
+        made_up = stranger.get(f"{path}?{parameter}={'0' * len(mine)}")
+        assert taken.status_code == made_up.status_code == 400
+        told = [error_of(answer)["message"] for answer in (taken, made_up)]
+        assert told[0].replace(mine, "") == told[1].replace("0" * len(mine), "")
+
+
+def test_the_payments_of_one_request_are_no_cursors_for_another(
+    api: Api, make: Callable[..., PaymentRequest], coin: Token
+) -> None:
+    one, other = make(0), make(1)
+    payment = Payment.objects.create(request=one, chain=coin.chain, transaction_hash="0x1")
+    assert api.get(f"{REQUESTS}/{one.id}/payments?starting_after={payment.id}").status_code == 200
+    assert api.get(f"{REQUESTS}/{other.id}/payments?starting_after={payment.id}").status_code == 400
+    assert ids(api.get(f"{REQUESTS}/{other.id}/payments")) == []
+
+
+def test_what_is_listed_looks_like_what_is_retrieved(
+    api: Api, make: Callable[..., PaymentRequest], coin: Token
+) -> None:
+    request = make(0)
+    Payment.objects.create(request=request, chain=coin.chain, transaction_hash="0x1")
+    (listed,) = api.get(REQUESTS).json()["data"]
+    retrieved = api.get(f"{REQUESTS}/{request.id}").json()
+    payments = retrieved.pop("payments")
+    assert listed == retrieved
+    assert api.get(f"{REQUESTS}/{request.id}/payments").json()["data"] == payments
+
+
+def test_payment_requests_can_be_filtered(
+    api: Api, make: Callable[..., PaymentRequest], coin: Token, merchant: Merchant
+) -> None:
+    solana = Chain.objects.create(
+        id=1151111081099710, name="Solana", chain_type="solana", native_symbol="SOL"
+    )
+    sol = Token.objects.create(chain=solana, symbol="SOL", name="SOL", decimals=9, is_active=False)
+    first = str(make(0, external_id="a").id)
+    second = str(make(1, external_id="a", status="expired").id)
+    third = str(make(2, external_id="", status="cancelled").id)
+    fourth = str(make(3, chain=solana, token=sol).id)
+
+    def listed(query: str) -> list[str]:
+        return ids(api.get(f"{REQUESTS}?{query}"))
+
+    assert listed("status=active") == [fourth, first]
+    assert listed("status=expired") == [second]
+    assert listed("status=completed") == []
+    assert listed("external_id=a") == [second, first]
+    assert listed("external_id=A") == []
+    assert listed("external_id=") == [third]
+    assert listed(f"token_id={coin.id}") == [third, second, first]
+    assert listed(f"token_id={sol.id}") == [fourth]
+    assert listed("chain_id=1151111081099710") == [fourth]
+    assert listed("status=active&external_id=a&chain_id=8453") == [first]
+    assert listed("created_after=2026-01-01T00:01:00Z") == [fourth, third]
+    assert listed("created_before=2026-01-01T00:01:00Z") == [first]
+    assert listed("created_after=2026-01-01T00:00:30Z&created_before=2026-01-01T00:02:00.000001Z") == [
+        third,
+        second,
+    ]
+    assert listed("created_after=2026-01-02T00:00:00Z&created_before=2026-01-01T00:00:00Z") == []
+    # The cursor may be one that the filter leaves out.
+    assert listed(f"status=active&starting_after={third}") == [first]
+    assert listed(f"status=active&ending_before={second}") == [fourth]
+
+
+@pytest.mark.parametrize(
+    "time",
+    ["2026-01-01T00:01:00Z", "2026-01-01t00:01:00z", "2026-01-01 00:01:00Z", "2026-01-01T00:01:00.000Z",
+     "2026-01-01T00:01:00.000000000Z", "2026-01-01T02:01:00+02:00", "2025-12-31T19:01:00-05:00",
+     "2026-01-01T05:46:00+05:45", "2026-01-01T00:01:00-00:00"],
+)  # fmt: skip
+def test_a_time_may_be_written_as_rfc_3339_allows(
+    api: Api, make: Callable[..., PaymentRequest], time: str
+) -> None:
+    before, at, after = (str(make(minutes).id) for minutes in (0, 1, 2))
+    assert ids(api.get(f"{REQUESTS}?created_after={quote(time)}")) == [after]
+    assert ids(api.get(f"{REQUESTS}?created_before={quote(time)}")) == [before]
+    assert at not in (before, after)
+
+
+@pytest.mark.parametrize(
+    "time",
+    ["", "now", "yesterday", "2026", "2026-01", "2026-01-01", "2026-01-01T00:00", "2026-01-01T00:00Z",
+     "2026-01-01T00:00:00", "2026-01-01T00:00:00 02:00", "2026-01-01T00:00:00+0200", "2026-01-01T00:00:00+2",
+     "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-01-32T00:00:00Z", "2026-01-01T24:00:01Z",
+     "2026-01-01T00:60:00Z", "2026-01-01T00:00:61Z", "2026-01-01T00:00:00+24:00", "0000-01-01T00:00:00Z",
+     "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "1767225600", "1767225600.5", "-1",
+     "2026-1-1T0:0:0Z", "20260101T000000Z", "2026-W01-1T00:00:00Z", "２０２６-01-01T00:00:00Z",
+     "2026-01-01T00:00:00Z ", " 2026-01-01T00:00:00Z", "2026-01-01T00:00:00ZZ", "2026-01-01T00:00:00.Z",
+     "2026-01-01T00:00:00,5Z", "2026-01-01T00:00:00Z\x00", "2026-01-01T00:00:00Z'", "null", "9" * 3000],
+    ids=lambda time: ascii(time)[:30],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["created_after", "created_before"])
+def test_a_time_that_is_none_is_refused(api: Api, name: str, time: str) -> None:
+    for path in (REQUESTS, "/api/events"):
+        answer = api.get(f"{path}?{name}={quote(time)}")
+        error = error_of(answer)
+        assert (answer.status_code, error["code"], error["param"]) == (400, "parameter_invalid", name)
+
+
+@pytest.mark.parametrize(
+    ("query", "param", "code"),
+    [
+        ("status=paid", "status", "parameter_invalid"), ("status=", "status", "parameter_invalid"),
+        ("status=Active", "status", "parameter_invalid"), ("status=active,expired", "status", "parameter_invalid"),
+        ("status=active&status=expired", "status", "parameter_invalid"),
+        ("external_id=" + "x" * 256, "external_id", "parameter_invalid"),
+        ("external_id=%00", "external_id", "parameter_invalid"),
+        ("external_id=%E2%80%AE", "external_id", "parameter_invalid"),
+        ("token_id=", "token_id", "parameter_invalid"), ("token_id=USDC", "token_id", "parameter_invalid"),
+        ("token_id=-1", "token_id", "parameter_invalid"), ("token_id=0", "token_id", "token_unknown"),
+        ("token_id=999999999", "token_id", "token_unknown"),
+        ("token_id=9223372036854775808", "token_id", "token_unknown"),
+        ("token_id=" + "9" * 30, "token_id", "token_unknown"),
+        ("token_id=" + "9" * 31, "token_id", "parameter_invalid"),
+        ("chain_id=base", "chain_id", "parameter_invalid"), ("chain_id=5", "chain_id", "chain_unknown"),
+        ("chain_id=8453.0", "chain_id", "parameter_invalid"), ("chain_id=0x2105", "chain_id", "parameter_invalid"),
+        ("merchant=1", "merchant", "parameter_unknown"), ("metadata[a]=1", "metadata[a]", "parameter_unknown"),
+        ("created_at=2026", "created_at", "parameter_unknown"), ("created[gt]=1", "created[gt]", "parameter_unknown"),
+    ],
+)  # fmt: skip
+def test_a_filter_that_is_wrong_is_refused(
+    api: Api, make: Callable[..., PaymentRequest], query: str, param: str, code: str
+) -> None:
+    make(0)
+    answer = api.get(f"{REQUESTS}?{query}")
+    error = error_of(answer)
+    assert (answer.status_code, error["param"], error["code"]) == (400, param, code)
+
+
+def test_a_list_of_hundreds_costs_a_few_queries(api: Api, make: Callable[..., PaymentRequest]) -> None:
+    for at in range(40):
+        make(at)
+    api.get(REQUESTS)
+    with CaptureQueriesContext(connection) as asked:
+        assert len(ids(api.get(f"{REQUESTS}?limit=40"))) == 40
+    assert len(asked) <= 3  # the key, the page, and no more for each row

@@ -1,0 +1,76 @@
+"""Under /api everything answers JSON: unknown paths and trailing slashes 404, wrong methods 405 with Allow."""
+
+import pytest
+
+from tests.conftest import Api
+from tests.support.api.fixtures import Raw, error_of, nothing_stored
+
+ID = "01890000-0000-7000-8000-000000000000"
+ENDPOINTS = {
+    "/api/public/chains": "GET",
+    "/api/public/chains/1/tokens": "GET",
+    "/api/payment-requests": "POST",
+    f"/api/payment-requests/{ID}": "GET",
+    f"/api/payment-requests/{ID}/cancel": "POST",
+    f"/api/payment-requests/{ID}/payments": "GET",
+    f"/api/payment-requests/{ID}/payments/pay_x/retry": "POST",
+    f"/api/public/payment-requests/{ID}": "GET",
+    f"/api/public/payment-requests/{ID}/routes": "POST",
+    f"/api/public/payment-requests/{ID}/payments": "POST",
+    "/api/public/build-transaction": "POST",
+    "/api/webhooks": "GET",
+    "/api/webhooks/test": "POST",
+    "/api/webhooks/deliveries": "GET",
+    "/api/webhooks/deliveries/del_x": "GET",
+    "/api/webhooks/deliveries/del_x/redeliver": "POST",
+    "/api/events": "GET",
+    "/api/events/evt_x": "GET",
+}
+ALSO = {
+    ("/api/payment-requests", "GET"),
+    (f"/api/payment-requests/{ID}/payments", "POST"),
+    ("/api/webhooks", "PUT"),
+}
+UNKNOWN = [
+    "/api", "/api/", "/api//", "/api/v1", "/api/public", "/api/public/", "/api/nowhere",
+    "/api/Payment-Requests", "/api/public/chain",
+    "/api/public/chains/1", "/api/public/chains/1/tokens/1", "/api//public/chains", "/api/./public/chains",
+    "/api/public/chains.json",
+    "/api/public/%63hains/x", "/api/line%0Abreak", "/api/%00", "/api/%ff%fe", "/api/é",
+    "/api/" + "x" * 8000, "/api/../api/x", "/api/;",
+]  # fmt: skip
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "FOO"]
+
+
+@pytest.mark.parametrize("path", [*UNKNOWN, *(path + "/" for path in ENDPOINTS)], ids=lambda path: path[:60])
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_an_unknown_path_is_a_json_404_for_every_method(raw: Raw, method: str, path: str) -> None:
+    response = raw(b"{}", method=method, path=path)
+    error = error_of(response)
+    assert (response.status_code, error["type"], error["code"]) == (
+        404,
+        "invalid_request_error",
+        "resource_missing",
+    )
+    assert nothing_stored()
+
+
+@pytest.mark.parametrize("path", ENDPOINTS)
+def test_a_method_that_a_path_does_not_answer_is_405_and_says_which_it_does(raw: Raw, path: str) -> None:
+    for method in METHODS:
+        response = raw(b"{}", method=method, path=path)
+        allowed = response.get("Allow", "").split(", ")
+        if response.status_code == 405:
+            assert error_of(response)["code"] == "method_not_allowed"
+            assert ENDPOINTS[path] in allowed
+            assert method not in allowed
+        else:
+            assert method == ENDPOINTS[path] or (path, method) in ALSO
+            assert response.status_code < 500
+    assert nothing_stored()
+
+
+def test_the_same_paths_elsewhere_are_pages(public: Api) -> None:
+    response = public.get("/nowhere")
+    assert response.status_code == 404
+    assert response["Content-Type"].startswith("text/html")

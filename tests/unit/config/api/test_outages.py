@@ -1,0 +1,123 @@
+"""When a part of the service is down, callers get a plain 503 without internals."""
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import InterfaceError, OperationalError, connection
+from django.test import Client
+from django.utils import timezone
+
+from chains.models import Chain, Token
+from config.api.errors import ApiError, ErrorCode, status_of
+from config.api.handler import exception_handler, json_error
+from payments.models import PayerProof, Route
+from tests.conftest import Api
+from tests.support.api.fixtures import CREATE, Raw, error_of, nothing_stored
+
+SECRET = 'connection to server at "10.0.0.7", port 5432 failed for user "quittance" password "hunter2"'
+CALLS = [
+    ("GET", "/api/public/chains"),
+    ("GET", "/api/public/payment-requests/abcdefghjkmn"),
+    ("POST", CREATE),
+]
+
+
+def failing(error: Exception) -> Callable[..., Any]:
+    def fail(*_: Any) -> Any:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    "error", [OperationalError(SECRET), InterfaceError(SECRET)], ids=["operational", "interface"]
+)
+@pytest.mark.parametrize(("method", "path"), CALLS)
+def test_a_database_that_is_away_is_503_with_a_time_to_come_back(
+    raw: Raw, order: Callable[..., dict[str, Any]], method: str, path: str, error: Exception
+) -> None:
+    body = json.dumps(order()).encode()
+    with connection.execute_wrapper(failing(error)):
+        response = raw(body, method=method, path=path)
+    told = error_of(response)
+    assert (response.status_code, told["type"], told["code"]) == (
+        503,
+        "upstream_error",
+        "service_unavailable",
+    )
+    assert int(response["Retry-After"]) > 0
+    assert "hunter2" not in response.content.decode()
+    assert nothing_stored()
+
+
+@pytest.mark.parametrize(
+    "bug", [RuntimeError(SECRET), KeyError(SECRET), AssertionError(SECRET), ZeroDivisionError(SECRET)]
+)
+@pytest.mark.parametrize(("method", "path"), CALLS)
+def test_a_bug_is_500_and_shows_nothing_of_itself(
+    raw: Raw,
+    order: Callable[..., dict[str, Any]],
+    caplog: pytest.LogCaptureFixture,
+    method: str,
+    path: str,
+    bug: Exception,
+) -> None:
+    body = json.dumps(order()).encode()
+    with connection.execute_wrapper(failing(bug)), caplog.at_level(logging.ERROR):
+        response = raw(body, method=method, path=path)
+    told = error_of(response)
+    assert (response.status_code, told["type"], told["code"]) == (500, "api_error", "internal_error")
+    for internal in ("hunter2", "10.0.0.7", type(bug).__name__, "Traceback", ".py"):
+        assert internal not in response.content.decode()
+    assert any(record.exc_info and record.exc_info[1] is bug for record in caplog.records)
+    assert nothing_stored()
+
+
+def test_a_host_that_is_not_ours_is_a_json_400_under_the_api(settings: Any, db: None) -> None:
+    settings.ALLOWED_HOSTS = ["pay.example"]
+    response = Client(raise_request_exception=False).get(
+        "/api/public/chains", headers={"Host": "evil.example"}
+    )
+    assert response.status_code == 400
+    error_of(response)
+
+
+@pytest.mark.parametrize("code", [code for code in ErrorCode if status_of(code) == 503])
+def test_each_503_says_in_how_many_seconds_to_come_back(code: ErrorCode) -> None:
+    error = ApiError(code, "It is away.")
+    for response in (exception_handler(error, {}), json_error(error)):
+        assert (response.status_code, response["Retry-After"]) == (503, "5")
+    named = ApiError(code, "It is away.", retry_after=60)
+    assert exception_handler(named, {})["Retry-After"] == "60"
+
+
+def test_no_other_error_names_a_time_of_its_own_accord() -> None:
+    for code in ErrorCode:
+        if status_of(code) != 503:
+            assert "Retry-After" not in exception_handler(ApiError(code, "No."), {})
+
+
+@pytest.mark.parametrize("path", ["build-transaction", "payment-requests/{id}/payer-proof"])
+def test_a_chain_without_a_node_is_503_with_a_time_to_come_back(
+    api: Api, public: Api, order: Callable[..., dict[str, Any]], chain: Chain, usdc: Token, path: str
+) -> None:
+    created = api.post(CREATE, order()).json()
+    page = f"/api/public/payment-requests/{created['id']}"
+    wallet = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+    asked = {"wallet_address": wallet, "chain_id": chain.pk, "token_id": usdc.pk}
+    (route,) = public.post(f"{page}/routes", asked).json()["routes"]
+    built_at = timezone.now()
+    Route.objects.update(built_at=built_at, proof_message="I pay")
+    Chain.objects.update(rpc_urls=[])
+    body = {"route_id": route["id"]}
+    if path != "build-transaction":
+        body |= {"wallet_address": wallet, "signature": "0x" + "1" * 130}
+    response = public.post(f"/api/public/{path.format(id=created['id'])}", body)
+    error = error_of(response)
+    assert (response.status_code, error["type"], error["code"]) == (503, "upstream_error", "node_unavailable")
+    assert int(response["Retry-After"]) > 0
+    assert Route.objects.get().built_at == built_at
+    assert not PayerProof.objects.exists()

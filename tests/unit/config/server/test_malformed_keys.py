@@ -1,0 +1,71 @@
+"""A malformed key as it comes over the wire is refused by the API, never met by an error of the server's own."""
+
+import json
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.api.served import Service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+KEY = b"quitt_" + b"0123456789abcdef" * 2 + b"01234567"
+MALFORMED = {
+    "a scheme alone": b"Authorization: Bearer",
+    "a short key": b"Authorization: Bearer abc",
+    "another scheme": b"Authorization: Token " + KEY,
+    "a bare key": b"Authorization: " + KEY,
+    "two keys in one header": b"Authorization: Bearer " + KEY + b", Bearer " + KEY,
+    "the header twice": b"X-API-Key: " + KEY + b"\r\nX-API-Key: " + KEY,
+    "both bearers": b"Authorization: Bearer " + KEY + b"\r\nAuthorization: Bearer " + KEY,
+    "UTF-8": "X-API-Key: quitt_äöü€".encode(),
+    "Latin-1": b"X-API-Key: quitt_\xe4\xff",
+    "broken UTF-8 as bearer": b"Authorization: Bearer \xc3\x28\xf0",
+    "a tab": b"X-API-Key: quitt_\tabc",
+    "a long one": b"X-API-Key: quitt_" + b"0" * 4000,
+}
+UNREADABLE = {
+    "a NUL": b"X-API-Key: quitt_\x00",
+    "an escape": b"X-API-Key: \x1b[31m",
+    "a bare line feed": b"X-API-Key: quitt_\nX-Other: 1",
+    "one beyond all limits": b"X-API-Key: quitt_" + b"0" * 100_000,
+}
+
+
+@pytest.fixture(scope="module")
+def service(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    running = Service(tmp_path_factory.mktemp("web") / "web.log")
+    try:
+        yield running
+    finally:
+        running.process.kill()
+
+
+def ask(service: Service, header: bytes) -> tuple[int, bytes]:
+    """Return status and body of a call with this header."""
+    port = int(service.url.rsplit(":", 1)[1])
+    head = b"GET /api/payment-requests HTTP/1.1\r\nHost: testserver\r\nConnection: close\r\n"
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(head + header + b"\r\n\r\n")
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    lines, _, body = answer.partition(b"\r\n\r\n")
+    return int(lines.split(b" ", 2)[1]), body
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+def test_what_is_no_key_is_401(service: Service, what: str) -> None:
+    status, body = ask(service, MALFORMED[what])
+    error = json.loads(body)["error"]
+    assert (status, error["type"], error["code"]) == (401, "authentication_error", "api_key_missing")
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_what_is_no_header_is_a_bad_request(service: Service, what: str) -> None:
+    try:
+        status, body = ask(service, UNREADABLE[what])
+    except ConnectionResetError:  # the server has heard enough, and no answer came through
+        return
+    assert 400 <= status < 500
+    assert KEY not in body
+    assert ask(service, MALFORMED["a short key"])[0] == 401

@@ -1,0 +1,279 @@
+"""The web process as in production: slow clients hold nobody up, and requests are read to their exact end."""
+
+import json
+import selectors
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from merchants.models import ApiKey
+from payments.models import PaymentRequest
+from tests.support.api.fixtures import CREATE
+from tests.support.api.served import Service
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Order = Callable[..., dict[str, Any]]
+
+MANY = 40
+PATIENCE = 5.0  # far more than an answer takes on a busy machine, far less than slow clients would take
+POST = b"POST /api/public/discover-wallet-tokens HTTP/1.1\r\nHost: testserver\r\nContent-Type: application/json\r\n"
+GET = b"GET /healthz HTTP/1.1\r\nHost: testserver\r\n\r\n"
+UNFINISHED = {
+    "no bytes": b"",
+    "heads": POST + b"X-Slow: ",
+    "bodies": POST + b"Content-Length: 1000\r\n\r\n{",
+    "chunked bodies": POST + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{",
+    "chunk sizes": POST + b"Transfer-Encoding: chunked\r\n\r\n1",
+}
+
+
+Connect = Callable[..., socket.socket]
+
+
+@pytest.fixture(scope="module")
+def service(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    running = Service(tmp_path_factory.mktemp("web") / "web.log")
+    try:
+        yield running
+    finally:
+        running.process.kill()
+
+
+@pytest.fixture
+def ending(tmp_path: Path) -> Iterator[Service]:
+    """A service that the test may stop."""
+    running = Service(tmp_path / "web.log")
+    try:
+        yield running
+    finally:
+        running.process.kill()
+
+
+@pytest.fixture
+def connect(service: Service) -> Iterator[Connect]:
+    """Open a connection, to the service or to another one, that has sent these bytes."""
+    with ExitStack() as stack:
+
+        def connect(sent: bytes, to: Service = service) -> socket.socket:
+            port = int(to.url.rsplit(":", 1)[1])
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            connection.sendall(sent)
+            return connection
+
+        yield connect
+
+
+def read_to_end(connection: socket.socket) -> bytes:
+    return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def last_words(connection: socket.socket) -> bytes:
+    """Return what the server still sent. A client that goes on sending after the end is reset, and may miss it."""
+    try:
+        return read_to_end(connection)
+    except ConnectionResetError:
+        return b""
+
+
+def statuses(answers: bytes) -> list[int]:
+    return [int(part[:3]) for part in answers.split(b"HTTP/1.1 ")[1:]]
+
+
+def is_healthy(service: Service) -> bool:
+    return requests.get(service.url + "/healthz", timeout=PATIENCE).ok
+
+
+# --- slow clients -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", UNFINISHED)
+def test_forty_slow_clients_leave_the_threads_to_others(
+    service: Service, connect: Connect, what: str
+) -> None:
+    slow = [connect(UNFINISHED[what]) for _ in range(MANY)]
+    for _ in range(20):
+        for connection in slow:
+            connection.send(UNFINISHED[what] and b"1")
+        assert is_healthy(service)
+
+
+def test_a_request_that_takes_longer_than_ten_seconds_is_cut_off(connect: Connect) -> None:
+    """However steadily it goes on arriving."""
+    began = time.monotonic()
+    slow = {connect(UNFINISHED[what]): what for what in ("heads", "bodies", "chunked bodies")}
+    silent = connect(b"")
+    cut = {}
+    answers = selectors.DefaultSelector()
+    for connection in slow:
+        answers.register(connection, selectors.EVENT_READ)
+    while len(cut) < len(slow):
+        assert time.monotonic() - began < 60, "it is received for ever"
+        for answered, _ in answers.select(0.5):
+            connection = next(each for each in slow if each is answered.fileobj)
+            answers.unregister(connection)
+            cut[connection] = time.monotonic() - began
+            assert statuses(last_words(connection)) in ([408], []), slow[connection]
+        for connection in slow.keys() - cut.keys():
+            connection.send(b"1" if slow[connection] == "heads" else b" ")
+    assert min(cut.values()) >= 9.5
+    assert read_to_end(silent) == b""
+
+
+def test_a_client_that_stays_connected_after_its_last_answer_delays_nobody(
+    service: Service, connect: Connect
+) -> None:
+    last = b"GET /healthz HTTP/1.1\r\nHost: testserver\r\nConnection: close\r\n\r\n"
+    staying = [connect(last) for _ in range(MANY)]
+    for _ in range(5):
+        assert is_healthy(service)
+    for connection in staying:
+        assert statuses(read_to_end(connection)) == [200]
+
+
+def test_when_all_connections_are_taken_the_oldest_unfinished_ones_go(
+    service: Service, connect: Connect
+) -> None:
+    """More clients than the worker keeps connections for; none of them finishes its request."""
+    slow = [connect(UNFINISHED["bodies"]) for _ in range(1050)]
+    for _ in range(5):
+        assert is_healthy(service)
+    slow[0].settimeout(PATIENCE)
+    assert statuses(read_to_end(slow[0])) == [408]
+
+
+# --- whole requests ---------------------------------------------------------------------------------------------------
+
+
+def chunked(body: bytes, size: int) -> Iterator[bytes]:
+    return (body[begin : begin + size] for begin in range(0, len(body), size))
+
+
+def test_a_chunked_body_is_read(service: Service, api_key: tuple[ApiKey, str], order: Order) -> None:
+    headers = {"X-API-Key": api_key[1], "Content-Type": "application/json"}
+    body = json.dumps(order(description="é" * 100)).encode()
+    for size in (1, 7, 4096):
+        answer = requests.post(service.url + CREATE, data=chunked(body, size), headers=headers, timeout=30)
+        assert answer.status_code == 201, answer.content
+        assert answer.json()["description"] == "é" * 100
+    assert PaymentRequest.objects.count() == 3
+
+
+@pytest.mark.parametrize("way", ["chunked", "with its length"])
+@pytest.mark.parametrize("length", [64 * 1024 + 1, 300 * 1024, 3 * 1024 * 1024])
+def test_a_body_over_64_kib_is_413_chunked_or_not(
+    service: Service, api_key: tuple[ApiKey, str], order: Order, length: int, way: str
+) -> None:
+    headers = {"X-API-Key": api_key[1], "Content-Type": "application/json"}
+    body = json.dumps(order()).encode().ljust(length)
+    data: Any = chunked(body, 8192) if way == "chunked" else body
+    answer = requests.post(service.url + CREATE, data=data, headers=headers, timeout=30)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "request_too_large")
+    assert answer.headers["X-Request-Id"] == answer.json()["error"]["request_id"]
+    assert not PaymentRequest.objects.exists()
+
+
+def test_a_chunked_body_of_exactly_64_kib_is_taken(
+    service: Service, api_key: tuple[ApiKey, str], order: Order
+) -> None:
+    headers = {"X-API-Key": api_key[1], "Content-Type": "application/json"}
+    body = json.dumps(order()).encode().ljust(64 * 1024)
+    answer = requests.post(service.url + CREATE, data=chunked(body, 1000), headers=headers, timeout=30)
+    assert answer.status_code == 201, answer.content
+
+
+def test_an_oversized_body_is_refused_at_once_even_if_it_never_comes(connect: Connect) -> None:
+    connection = connect(POST + b"Content-Length: 9999999\r\n\r\n{")
+    assert statuses(read_to_end(connection)) == [413]
+
+
+def test_chunked_bodies_have_the_errors_of_others(
+    service: Service, api_key: tuple[ApiKey, str], order: Order
+) -> None:
+    headers = {"X-API-Key": api_key[1]}
+
+    def codes(body: bytes, content_type: str) -> list[str]:
+        data = iter([body] if body else [])
+        more = {**headers, "Content-Type": content_type}
+        error = requests.post(service.url + CREATE, data=data, headers=more, timeout=30).json()["error"]
+        return [detail["code"] for detail in error["details"]] or [error["code"]]
+
+    assert codes(b"", "text/plain") == ["parameter_missing"] * 4, "an empty body is {} whatever its type"
+    assert codes(b"{", "application/json") == ["invalid_json"]
+    assert codes(json.dumps(order()).encode(), "text/plain") == ["unsupported_media_type"]
+    assert codes(json.dumps(order(amount=1)).encode(), "application/json") == ["amount_not_a_string"]
+    assert not PaymentRequest.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        b"Content-Length: 4\r\nTransfer-Encoding: chunked",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 4",
+        b"Content-Length: 4\r\nContent-Length: 5",
+        b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+        b"Transfer-Encoding : chunked",
+        b"Transfer-Encoding:\x0bchunked",
+        b"Transfer-Encoding: xchunked",
+    ],
+)
+def test_an_ambiguous_body_ends_the_connection(connect: Connect, framing: bytes) -> None:
+    """What follows is the answer to no other request: a proxy may see its end elsewhere."""
+    answers = read_to_end(connect(POST + framing + b"\r\n\r\n0\r\n\r\n" + GET + GET))
+    (status,) = statuses(answers)
+    assert status in (400, 501)
+
+
+def test_requests_on_one_connection_are_answered_in_turn(connect: Connect) -> None:
+    first = POST + b"Content-Length: 2\r\n\r\n{}"
+    second = POST + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+    last = GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    assert statuses(read_to_end(connect(first + second + GET + first + last))) == [400, 400, 200, 400, 200]
+
+
+def test_a_connection_is_kept_for_the_next_request(service: Service) -> None:
+    with closing(HTTPConnection(service.url.removeprefix("http://"), timeout=30)) as connection:
+        connection.connect()
+        kept = connection.sock
+        for _ in range(5):
+            connection.request("GET", "/healthz")
+            assert connection.getresponse().read()
+            assert connection.sock is kept
+
+
+def test_a_client_that_expects_to_be_asked_is_asked(connect: Connect) -> None:
+    connection = connect(POST + b"Expect: 100-continue\r\nConnection: close\r\nContent-Length: 2\r\n\r\n")
+    assert connection.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    connection.sendall(b"{}")
+    assert statuses(read_to_end(connection)) == [400]
+
+
+# --- stopping ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_stop_cuts_no_request_short(ending: Service, connect: Connect) -> None:
+    arriving = [connect(POST + b"Content-Length: 2\r\n\r\n{", ending) for _ in range(5)]
+    kept = connect(GET, ending)
+    assert statuses(kept.recv(65536)) == [200]
+    ending.process.ask_to_stop()
+    while kept.recv(65536):  # the worker has heard of it when it no longer keeps the connection
+        pass
+    for connection in arriving:
+        connection.sendall(b"}")
+    assert [statuses(read_to_end(connection)) for connection in arriving] == [[400]] * 5
+    assert ending.process.wait(30) == 0
+
+
+def test_a_stop_waits_for_slow_clients_no_longer_than_they_have(ending: Service, connect: Connect) -> None:
+    for unfinished in UNFINISHED.values():
+        connect(unfinished, ending)
+    assert is_healthy(ending)
+    ending.process.ask_to_stop()
+    assert ending.process.wait(30) == 0

@@ -1,0 +1,235 @@
+"""Leases as rows: who may claim, renew and write, by the database's clock."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError, connection, connections, transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from chains.models import Chain, Token
+from config import leases
+from config.leases import DURATION, Heartbeat, Lease
+from merchants.models import Merchant
+from payments.discovery.search import discover_due
+from payments.models import DiscoveryCursor, FailureCode, MerchantCursor, Payment
+from payments.verification import outcomes
+from payments.verification.leasing import claim_due
+from tests.leases import end_leases
+from tests.processes import eventually
+from tests.support.payments.fake_search import FakeChain, model_token, watch_many
+from tests.support.payments.world import Clock, make_request, submit
+from tests.threads import at_once
+
+pytestmark = pytest.mark.django_db(transaction=True)
+RECIPIENT = "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f"
+
+
+@pytest.fixture
+def token(db: None) -> Token:
+    dead = Chain.objects.create(id=4_244, name="Dead", chain_type="evm", rpc_urls=[], native_symbol="ETH")
+    return Token.objects.create(chain=dead, symbol="ETH", name="Ether", decimals=18, contract_address="")
+
+
+@pytest.fixture
+def payments(merchant: Merchant, token: Token) -> list[Payment]:
+    requests = [make_request(merchant, token, "1", RECIPIENT) for _ in range(6)]
+    return [submit(request, f"0x{number:064x}") for number, request in enumerate(requests, 1)]
+
+
+@pytest.fixture
+def heartbeat(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heartbeat]:
+    monkeypatch.setattr(leases, "HEARTBEAT_SECONDS", 0.05)
+    running = Heartbeat()
+    yield running
+    eventually(lambda: running._thread is None, "the thread ended by itself")
+
+
+def lease_until(payment: Payment) -> object:
+    return Payment.objects.values_list("lease_until", flat=True).get(pk=payment.pk)
+
+
+def renewals(lease: Lease, payment: Payment) -> Callable[[], bool]:
+    """Return whether the row's lease has been renewed since now."""
+    before = lease_until(payment)
+    return lambda: lease_until(payment) != before
+
+
+def test_stuck_payments_are_reclaimed_when_their_leases_end(payments: list[Payment]) -> None:
+    first, claimed = claim_due(timezone.now())
+    assert len(claimed) == 6
+    assert claim_due(timezone.now())[1] == []
+    end_leases()
+    second, again = claim_due(timezone.now())
+    assert {each.pk for each in again} == {each.pk for each in claimed}
+    assert set(Payment.objects.values_list("claim_id", flat=True)) == {second.claim_id}
+    # The first worker wakes up now.
+    assert not outcomes.fail(
+        claimed[0], first.claim_id, FailureCode.TRANSACTION_REVERTED, "late", timezone.now()
+    )
+    outcomes.look_again_for_missing(claimed[1], first.claim_id, timezone.now())
+    assert set(Payment.objects.values_list("claim_id", "status", "attempts")) == {
+        (second.claim_id, "processing", 0)
+    }
+
+
+def test_a_row_that_another_claimer_has_locked_is_skipped_and_no_two_claims_overlap(
+    payments: list[Payment],
+) -> None:
+    with transaction.atomic():
+        Payment.objects.select_for_update().get(pk=payments[0].pk)
+        [(_, others)] = at_once([lambda: claim_due(timezone.now())])
+        assert {each.pk for each in others} == {each.pk for each in payments[1:]}
+    end_leases()
+    taken = at_once([lambda: claim_due(timezone.now())] * 8)
+    ids = [each.pk for _, claimed in taken for each in claimed]
+    assert sorted(ids) == sorted(each.pk for each in payments)
+
+
+def test_a_heartbeat_renews_its_own_rows_and_no_foreign_claim(
+    payments: list[Payment], heartbeat: Heartbeat
+) -> None:
+    lease, claimed = claim_due(timezone.now())
+    own, foreign, ended = claimed[:3]
+    Payment.objects.filter(pk=foreign.pk).update(claim_id=uuid.uuid4())
+    Payment.objects.filter(pk=ended.pk).update(lease_until=Now() - timedelta(milliseconds=1))
+    before = {each.pk: lease_until(each) for each in (foreign, ended)}
+    is_renewed = renewals(lease, own)
+    heartbeat.keep(lease)
+    eventually(is_renewed, "its own row was renewed")
+    assert {each.pk: lease_until(each) for each in (foreign, ended)} == before
+    heartbeat.release(lease)
+
+
+def test_a_row_whose_work_is_over_is_renewed_no_more(payments: list[Payment], heartbeat: Heartbeat) -> None:
+    lease, claimed = claim_due(timezone.now())
+    lease.end(claimed[0].pk)
+    before, is_renewed = lease_until(claimed[0]), renewals(lease, claimed[1])
+    heartbeat.keep(lease)
+    eventually(is_renewed, "the other row was renewed")
+    assert lease_until(claimed[0]) == before
+    assert not lease.holds(claimed[0].pk)
+    heartbeat.release(lease)
+
+
+def test_a_row_that_is_being_written_holds_up_no_other_rows_renewal(
+    payments: list[Payment], heartbeat: Heartbeat
+) -> None:
+    lease, claimed = claim_due(timezone.now())
+    with transaction.atomic():
+        Payment.objects.filter(pk=claimed[0].pk).update(attempts=1)
+        before = lease_until(claimed[1])
+        heartbeat.keep(lease)
+        eventually(lambda: at_once([lambda: lease_until(claimed[1])]) != [before], "the other was renewed")
+    heartbeat.release(lease)
+
+
+def test_without_the_database_a_lease_is_held_no_longer_than_it_lasts(
+    payments: list[Payment], monkeypatch: pytest.MonkeyPatch, heartbeat: Heartbeat
+) -> None:
+    tries = []
+
+    def unreachable(self: Lease) -> None:
+        tries.append(self)
+        raise OperationalError("the server is away")
+
+    lease, claimed = claim_due(timezone.now())
+    assert lease.holds(claimed[0].pk)
+    monkeypatch.setattr(Lease, "renew", unreachable)
+    heartbeat.keep(lease)
+    eventually(lambda: len(tries) > 2, "the heartbeat goes on trying")
+    now = time.monotonic()
+    monkeypatch.setattr(leases.time, "monotonic", lambda: now + DURATION.total_seconds())
+    assert not lease.holds(claimed[0].pk)
+    heartbeat.release(lease)
+
+
+@pytest.mark.parametrize("minutes", [-10, 10])
+def test_a_worker_whose_clock_is_wrong_neither_takes_a_held_payment_nor_holds_one_longer(
+    payments: list[Payment], minutes: int
+) -> None:
+    clock = Clock()
+    Payment.objects.update(next_check_at=clock() - timedelta(minutes=11))
+    claim_due(clock())
+    clock.forward(minutes=minutes)
+    assert claim_due(clock())[1] == []
+    end_leases()
+    assert len(claim_due(clock())[1]) == 6
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT max(lease_until - now()) FROM payments_payment")
+        assert cursor.fetchone()[0] <= DURATION
+
+
+def test_work_that_hangs_for_a_minute_is_renewed_no_more(
+    payments: list[Payment], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease, _ = claim_due(timezone.now())
+    assert not lease.is_over
+    now = time.monotonic()
+    monkeypatch.setattr(leases.time, "monotonic", lambda: now + leases.LONGEST.total_seconds())
+    assert lease.is_over
+
+
+def test_a_search_that_lost_its_lease_moves_no_cursor_and_leaves_the_other_workers_lease(
+    merchant: Merchant,
+) -> None:
+    clock, foreign = Clock(), uuid.uuid4()
+    chain = FakeChain(clock)
+    [request] = watch_many(merchant, model_token())
+    sent = chain.pay(request)
+
+    def taken_over(_: object) -> None:
+        end_leases()
+        DiscoveryCursor.objects.update(claim_id=foreign, lease_until=leases.expiry())
+
+    chain.before_search = taken_over
+    discover_due(client=chain, now=clock)
+    cursor = DiscoveryCursor.objects.get()
+    assert (cursor.claim_id, cursor.searched_at, cursor.next_block) == (foreign, None, None)
+    assert MerchantCursor.objects.get().next_block is None
+    # What it found is written at once: a payment is recorded once, whoever finds it.
+    assert list(Payment.objects.values_list("transaction_hash", flat=True)) == [sent]
+    chain.before_search = lambda _: None
+    clock.forward(seconds=60)
+    assert discover_due(client=chain, now=clock) == 0
+    assert len(chain.searches) == 1, "the other worker holds the chain"
+    end_leases()
+    discover_due(client=chain, now=clock)
+    assert MerchantCursor.objects.get().searched_at is not None
+
+
+def test_the_renewal_is_one_statement_that_finds_its_rows_by_their_keys(payments: list[Payment]) -> None:
+    """So that it suits PgBouncer in transaction mode, and costs the same however many payments there are."""
+    lease, claimed = claim_due(timezone.now())
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")
+        try:
+            values = {"keys": [each.pk for each in claimed], "claim_id": lease.claim_id, "duration": DURATION}
+            statement = lease._statement().as_string(connections["default"].connection)
+            cursor.execute("EXPLAIN " + statement, values)
+            plan = "\n".join(row[0] for row in cursor.fetchall())
+        finally:
+            cursor.execute("RESET enable_seqscan")
+    assert "Index" in plan
+    assert "Seq Scan" not in plan
+
+
+def test_a_heartbeat_that_could_not_start_or_broke_begins_again_with_the_next_lease(
+    payments: list[Payment], monkeypatch: pytest.MonkeyPatch, heartbeat: Heartbeat
+) -> None:
+    def no_more_threads(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    lease, claimed = claim_due(timezone.now())
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", no_more_threads)
+        with pytest.raises(RuntimeError):
+            heartbeat.keep(lease)
+    is_renewed = renewals(lease, claimed[0])
+    heartbeat.keep(lease)
+    eventually(is_renewed, "the row was renewed")
+    heartbeat.release(lease)

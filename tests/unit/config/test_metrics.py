@@ -1,0 +1,92 @@
+"""`/metrics`: what operators watch, for those alone who may (contract 10)."""
+
+from datetime import timedelta
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from prometheus_client.parser import text_string_to_metric_families
+from pytest_django import Settings
+
+from chains.models import Token
+from demo.services.process import free_port
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest
+from tests.processes import Process, eventually
+from tests.support.payments.world import make_request
+
+pytestmark = pytest.mark.django_db
+
+
+def read(text: str) -> dict[str, float]:
+    """Return each sample's value by its name and labels."""
+    return {
+        f"{sample.name}{sorted(sample.labels.items())}": sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_requests_are_counted_by_route_and_never_by_path(client: Client) -> None:
+    client.get("/pay/no-such-code-1")
+    client.get("/pay/no-such-code-2")
+    text = client.get("/metrics").content.decode()
+    assert "no-such-code" not in text
+    name = (
+        "quittance_http_requests_total"
+        "[('method', 'GET'), ('route', 'pay/<str:shortcode>'), ('status', '404')]"
+    )
+    assert read(text)[name] >= 2
+
+
+def test_work_that_waits_shows_how_long_it_has_waited(
+    client: Client, merchant: Merchant, usdc: Token
+) -> None:
+    request = make_request(merchant, usdc, "10", "0x" + "11" * 20)
+    Payment.objects.create(
+        request=request,
+        chain=request.chain,
+        transaction_hash="0x" + "ab" * 32,
+        next_check_at=timezone.now() - timedelta(minutes=2),
+    )
+    PaymentRequest.objects.update(expiry_check_at=timezone.now() - timedelta(minutes=1))
+    seen = read(client.get("/metrics").content.decode())
+    assert seen[f"quittance_payments_open[('chain', '{request.chain_id}')]"] == 1
+    assert 120 <= seen["quittance_payments_overdue_seconds[]"] < 180
+    assert 60 <= seen["quittance_expiry_overdue_seconds[]"] < 120
+    assert seen["quittance_deliveries_due[]"] == 0
+
+
+def test_only_the_token_or_this_machine_may_read_them(client: Client, settings: Settings) -> None:
+    assert client.get("/metrics", REMOTE_ADDR="203.0.113.9").status_code == 404
+    settings.METRICS_TOKEN = "only-for-this-test"
+    assert client.get("/metrics").status_code == 404
+    allowed = client.get("/metrics", headers={"Authorization": "Bearer only-for-this-test"})
+    assert allowed.status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_all_web_processes_count_together(tmp_path: Path) -> None:
+    port = str(free_port())
+    web = Process(
+        tmp_path / "web.log", "gunicorn", "--config", "config/gunicorn.py", PORT=port, WEB_CONCURRENCY="2"
+    )
+    try:
+        address = f"http://127.0.0.1:{port}"
+        eventually(lambda: _answers(f"{address}/healthz"), "the web process answered")
+        for _ in range(20):
+            assert _answers(f"{address}/healthz")
+        text = urlopen(f"{address}/metrics").read().decode()
+        name = "quittance_http_requests_total[('method', 'GET'), ('route', 'healthz'), ('status', '200')]"
+        assert read(text)[name] >= 20
+    finally:
+        web.kill()
+
+
+def _answers(url: str) -> bool:
+    try:
+        return bool(urlopen(url, timeout=5).status == 200)
+    except OSError:
+        return False

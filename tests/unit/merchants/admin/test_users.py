@@ -1,0 +1,205 @@
+"""Operators make users by choosing a role; every change of it is written down, and nobody shuts themselves out."""
+
+import getpass
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from merchants.models import AuditEntry, Merchant
+from merchants.staff.roles import assign_role, merchant_of, role_of
+from tests.support.portal.phone import PASSWORD
+
+ADD = "/admin/auth/user/add/"
+
+
+def new_user(**different: Any) -> dict[str, Any]:
+    filled = {
+        "username": "mel",
+        "email": "mel@example.com",
+        "usable_password": "true",
+        "password1": PASSWORD,
+        "password2": PASSWORD,
+        "role": "support",
+        "merchant": "",
+    }
+    return {**filled, **different}
+
+
+def user_form(user: User, **different: Any) -> dict[str, Any]:
+    filled = {"username": user.username, "is_active": "on", "role": role_of(user), "merchant": ""}
+    return {**filled, **different}
+
+
+def mel() -> User:
+    return User.objects.get(username="mel")
+
+
+def test_each_role_is_one_choice(admin_client: Client, merchant: Merchant) -> None:
+    for role, whose in (("operator", ""), ("support", ""), ("merchant", str(merchant.pk))):
+        answer = admin_client.post(ADD, new_user(username=role, role=role, merchant=whose))
+        assert answer.status_code == 302, answer.context["errors"]
+        user = User.objects.get(username=role)
+        assert (role_of(user), user.is_staff, user.is_superuser) == (role, True, role == "operator")
+        assert merchant_of(user) == (merchant if whose else None)
+    made = AuditEntry.objects.filter(what="user_made").order_by("id")
+    assert [(line.actor, line.subject, line.detail) for line in made] == [
+        ("admin", "operator", "operator"),
+        ("admin", "support", "Support"),
+        ("admin", "merchant", "Merchant staff of Alice's Bakery"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"role": ""},
+        {"role": "king"},
+        {"role": "merchant", "merchant": ""},
+        {"role": "merchant", "merchant": "nobody"},
+        {"role": "merchant", "merchant": "01890000-0000-7000-8000-000000000000"},
+        {"password1": "short", "password2": "short"},
+        {"username": ""},
+    ],
+)
+def test_a_wrong_form_makes_nobody(admin_client: Client, merchant: Merchant, wrong: dict[str, Any]) -> None:
+    assert admin_client.post(ADD, new_user(**wrong)).status_code == 200
+    assert User.objects.count() == 1
+    assert not AuditEntry.objects.exists()
+
+
+def test_a_changed_role_takes_effect_at_once_and_is_written_down(
+    admin_client: Client, merchant: Merchant
+) -> None:
+    admin_client.post(ADD, new_user())
+    theirs = Client()
+    theirs.force_login(mel())
+    assert theirs.get("/admin/chains/chain/").status_code == 200
+    change = f"/admin/auth/user/{mel().pk}/change/"
+    form = user_form(mel(), role="merchant", merchant=str(merchant.pk))
+    assert admin_client.post(change, form).status_code == 302
+    assert theirs.get("/admin/chains/chain/").status_code == 403
+    line = AuditEntry.objects.get(what="role_changed")
+    assert (line.actor, line.subject, line.detail, line.address) == (
+        "admin",
+        "mel",
+        "Support → Merchant staff of Alice's Bakery",
+        "127.0.0.1",
+    )
+    admin_client.post(change, user_form(mel(), role="support", merchant=str(merchant.pk)))
+    assert merchant_of(mel()) is None, "support belongs to no merchant, whatever the form says"
+
+
+def test_rights_given_by_hand_go_with_the_next_choice(admin_client: Client, merchant: Merchant) -> None:
+    user = User.objects.create_user("mel", is_staff=True)
+    user.user_permissions.add(Permission.objects.get(codename="delete_merchant"))
+    form = user_form(user, role="merchant", merchant=str(merchant.pk), is_superuser="on", is_staff="")
+    admin_client.post(f"/admin/auth/user/{user.pk}/change/", form)
+    assert not mel().has_perm("merchants.delete_merchant")
+    assert (mel().is_superuser, mel().is_staff) == (False, True)
+
+
+def test_nobody_changes_their_own_role_or_switches_themselves_off(
+    admin_client: Client, admin_user: User
+) -> None:
+    change = f"/admin/auth/user/{admin_user.pk}/change/"
+    for wrong in ({"role": "support"}, {"is_active": ""}):
+        form = {
+            key: value
+            for key, value in user_form(admin_user, **wrong).items()
+            if value != "" or key == "merchant"
+        }
+        answer = admin_client.post(change, form)
+        assert "Nobody changes their own role" in answer.content.decode()
+    admin_user.refresh_from_db()
+    assert (admin_user.is_active, admin_user.is_superuser) == (True, True)
+    assert admin_client.post(change, user_form(admin_user, first_name="Ada")).status_code == 302
+
+
+def test_users_are_switched_off_and_not_deleted(admin_client: Client) -> None:
+    admin_client.post(ADD, new_user())
+    assert admin_client.post(f"/admin/auth/user/{mel().pk}/delete/", {"post": "yes"}).status_code == 403
+    form = user_form(mel(), email="mel@example.com")
+    del form["is_active"]
+    admin_client.post(f"/admin/auth/user/{mel().pk}/change/", form)
+    assert not mel().is_active
+    assert AuditEntry.objects.get(what="user_changed").detail == "is_active"
+
+
+def test_createsuperuser_makes_an_operator(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", PASSWORD)
+    call_command("createsuperuser", "--noinput", username="mel", email="mel@example.com", verbosity=0)
+    assert role_of(mel()) == "operator"
+    assert merchant_of(mel()) is None
+    line = AuditEntry.objects.get()
+    assert (line.what, line.actor, line.subject, line.detail) == (
+        "user_made",
+        "command line",
+        "mel",
+        "operator",
+    )
+
+
+def test_a_password_changed_on_the_command_line_is_in_the_log_and_the_log_holds_no_password(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = "an even longer password 7d1e"
+    User.objects.create_superuser("mel", password=PASSWORD)
+    monkeypatch.setattr(getpass, "getpass", lambda **_: new)
+    call_command("changepassword", "mel", stdout=StringIO())
+    assert mel().check_password(new)
+    line = AuditEntry.objects.get()
+    assert (line.what, line.actor, line.subject, line.detail) == (
+        "password_changed",
+        "command line",
+        "mel",
+        "",
+    )
+
+
+def test_a_command_that_changed_no_user_leaves_no_line(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    User.objects.create_superuser("mel", password=PASSWORD)
+    monkeypatch.setattr(getpass, "getpass", lambda **_: "short")
+    with pytest.raises(CommandError):
+        call_command("changepassword", "mel", stdout=StringIO(), stderr=StringIO())
+    monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", PASSWORD)
+    with pytest.raises(CommandError):
+        call_command("createsuperuser", "--noinput", username="mel", email="mel@example.com", verbosity=0)
+    assert mel().check_password(PASSWORD)
+    assert User.objects.count() == 1
+    assert not AuditEntry.objects.exists()
+
+
+def test_key_operations_are_in_the_log_with_who_and_where_and_without_the_key(
+    admin_client: Client, key_form: Any
+) -> None:
+    page = admin_client.post("/admin/merchants/apikey/add/", key_form()).content.decode()
+    key = page.split('id="api-key" class="q-key-text">')[1].split("<")[0]
+    line = AuditEntry.objects.get()
+    assert (line.what, line.actor, line.address) == ("key_issued", "admin", "127.0.0.1")
+    assert line.subject.startswith(key[:12])
+    assert key[13:] not in line.subject + line.detail
+
+
+def test_merchant_staff_issue_rotate_and_revoke_their_own_keys(merchant: Merchant, key_form: Any) -> None:
+    user = User.objects.create_user("mel")
+    assign_role(user, "merchant", merchant)
+    client = Client()
+    client.force_login(user)
+    assert client.post("/admin/merchants/apikey/add/", key_form()).status_code == 200
+    key = merchant.api_keys.get()
+    rotated = client.post(
+        f"/admin/merchants/apikey/{key.pk}/rotate/",
+        {"overlap": "0", "lifetime": "", "form_id": "01890000-0000-7000-8000-000000000000"},
+    )
+    assert rotated.status_code == 200
+    new = merchant.api_keys.exclude(pk=key.pk).get()
+    assert client.post(f"/admin/merchants/apikey/{new.pk}/revoke/").status_code == 302
+    assert [line.what for line in AuditEntry.objects.order_by("id")] == [
+        "key_issued",
+        "key_rotated",
+        "key_revoked",
+    ]

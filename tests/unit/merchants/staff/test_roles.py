@@ -1,0 +1,228 @@
+"""Each page of the portal opens to the roles that its row in these tables names, and to nobody else."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.admin import site
+from django.contrib.admin.utils import quote
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.urls import NoReverseMatch, URLPattern, URLResolver, reverse
+
+from merchants.models import Merchant, StaffMembership
+from merchants.staff.roles import assign_role, merchant_of
+from merchants.staff.scope import MerchantScoped
+from tests.unit.merchants.staff.estate import ROLES, Estate, furnish, global_rows, token, user_with
+
+OPERATOR, SUPPORT, MERCHANT, NOBODY = "operator", "support", "merchant", "nobody"
+EVERYBODY = {OPERATOR, SUPPORT, MERCHANT, NOBODY}
+READERS = {OPERATOR, SUPPORT, MERCHANT}
+STAFF = {OPERATOR, SUPPORT}
+
+# Who may look at a model's rows, who makes one; nothing is deleted by anybody.
+MODELS: dict[str, tuple[set[str], set[str]]] = {
+    "merchants_merchant": (READERS, {OPERATOR}),
+    "merchants_apikey": (READERS, {OPERATOR, MERCHANT}),
+    "merchants_auditentry": ({OPERATOR}, set()),
+    "auth_user": ({OPERATOR}, {OPERATOR}),
+    "chains_chain": (STAFF, set()),
+    "chains_token": (READERS, set()),
+    "payments_paymentrequest": (READERS, set()),
+    "payments_payment": (READERS, set()),
+    "payments_consumedtransfer": (READERS, set()),
+    "payments_transition": (READERS, set()),
+    "webhooks_endpoint": (READERS, set()),
+    "webhooks_event": (READERS, set()),
+    "webhooks_delivery": (READERS, set()),
+}
+# Pages of what can be done, and of the site itself.
+PAGES: dict[str, set[str]] = {
+    "merchants_apikey_rotate": {OPERATOR, MERCHANT},
+    "merchants_apikey_revoke": {OPERATOR, MERCHANT},
+    "merchants_merchant_allow_recipient": {OPERATOR, MERCHANT},
+    "merchants_merchant_disallow_recipient": {OPERATOR, MERCHANT},
+    "auth_user_password_change": {OPERATOR},
+    "auth_user_reset_two_factor": {OPERATOR},
+    "payments_paymentrequest_cancel": {OPERATOR, MERCHANT},
+    "payments_paymentrequest_export": READERS,
+    "payments_payment_retry": READERS,
+    "payments_payment_look": READERS,
+    "payments_payment_accept": {OPERATOR, MERCHANT},
+    "payments_payment_export": READERS,
+    "webhooks_delivery_resend": READERS,
+    "password_change": EVERYBODY,
+    "password_change_done": EVERYBODY,
+    "search": EVERYBODY,
+    "jsi18n": EVERYBODY,
+    "two_factor": EVERYBODY,
+    "time_zone": EVERYBODY,
+}
+# Covered by other tests: the first page and lists of apps (below), signing in and out (test_sign_in and
+# test_two_factor), resetting a password, which is open to all (test_password_reset), choices (test_roles_apart), and
+# what only redirects.
+ELSEWHERE = {
+    "index",
+    "app_list",
+    "login",
+    "logout",
+    "sign_in_code",
+    "autocomplete",
+    "view_on_site",
+    "password_reset",
+    "password_reset_done",
+    "password_reset_confirm",
+    "password_reset_complete",
+}
+
+
+def patterns(below: Any = None) -> Iterator[URLPattern]:
+    for each in below if below is not None else site.get_urls():
+        if isinstance(each, URLResolver):
+            yield from patterns(each.url_patterns)
+        else:
+            yield each
+
+
+def expected(name: str) -> set[str]:
+    """Return the roles to which the page opens. A page without a row in the tables fails here."""
+    if name in PAGES:
+        return PAGES[name]
+    model, _, page = name.rpartition("_")
+    lookers, makers = MODELS[model]
+    return {"changelist": lookers, "change": lookers, "history": lookers, "add": makers, "delete": set()}[
+        page
+    ]
+
+
+NAMED = sorted({pattern.name for pattern in patterns() if pattern.name} - ELSEWHERE)
+
+
+@pytest.fixture
+def estate(db: None, _unhashed_static_files: None) -> Estate:
+    return furnish("Alice's Bakery", token(), "a")
+
+
+def address_of(name: str, estate: Estate) -> str:
+    """Return the page's address, for the row of its model that there is."""
+    try:
+        return reverse(f"admin:{name}")
+    except NoReverseMatch:
+        rows = {**estate.owned, **global_rows()}
+        label = "_".join(name.split("_")[:2])
+        row = next(row for model, row in rows.items() if model._meta.label_lower.replace(".", "_") == label)
+        return reverse(f"admin:{name}", args=(quote(row.pk) if isinstance(row.pk, str) else row.pk,))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_page_opens_to_its_roles_alone(estate: Estate, role: str) -> None:
+    client = Client(raise_request_exception=False)
+    user = user_with(role, estate)
+    if user is not None:
+        client.force_login(user)
+    wrong = []
+    for name in NAMED:
+        answer = client.get(address_of(name, estate))
+        to_login = "/login/" in answer.headers.get("Location", "")
+        if role == "stranger":
+            right = answer.status_code == 302 and to_login
+        elif role in expected(name):
+            # Some pages lead back to the object at once, since nothing can be done to it as it is.
+            right = answer.status_code in (200, 302) and not to_login
+        else:
+            right = answer.status_code in (403, 404)
+        if not right:
+            wrong.append((name, answer.status_code))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("role", ["support", "merchant", "nobody"])
+def test_what_a_role_may_only_look_at_it_can_not_post_to(estate: Estate, role: str) -> None:
+    client = Client()
+    user = user_with(role, estate)
+    assert user is not None
+    client.force_login(user)
+    own = {"merchants_apikey_change", "two_factor", "password_change", "password_change_done"}
+    refused = [
+        name for name in NAMED if role not in expected(name) or (name.endswith("_change") and name not in own)
+    ]
+    before = everything()
+    for name in refused:
+        answer = client.post(address_of(name, estate), {"name": "changed", "post": "yes", "username": "eve"})
+        assert answer.status_code in (403, 404), name
+    assert everything() == before
+
+
+def everything() -> list[Any]:
+    tables = (
+        Merchant,
+        User,
+        StaffMembership,
+        *site._registry,
+    )
+    return [[*table.objects.order_by("pk").values()] for table in tables if table.__name__ != "AuditEntry"]
+
+
+@pytest.mark.parametrize("role", ["operator", "support", "merchant"])
+def test_the_first_page_and_the_side_bar_offer_what_opens(estate: Estate, role: str) -> None:
+    client = Client()
+    user = user_with(role, estate)
+    assert user is not None
+    client.force_login(user)
+    page = client.get("/admin/")
+    assert page.status_code == 200
+    for section in page.context["sidebar_navigation"]:
+        for item in section["items"]:
+            assert client.get(item["link"]).status_code == 200, item["title"]
+    for app in ("merchants", "payments", "webhooks"):
+        assert client.get(f"/admin/{app}/").status_code == 200
+    assert (client.get("/admin/auth/").status_code == 200) is (role == "operator")
+
+
+def test_without_a_role_one_sees_nobodys_data(estate: Estate) -> None:
+    client = Client()
+    nobody = user_with("nobody", estate)
+    assert nobody is not None
+    client.force_login(nobody)
+    for path in ("", "merchants/", "merchants/merchant/", "payments/payment/"):
+        answer = client.get(f"/admin/{path}")
+        assert estate.merchant.name not in answer.content.decode()
+        assert answer.status_code in ((200, 403) if not path else (403, 404))
+
+
+def test_every_page_keeps_merchants_apart_or_is_known_to_show_none() -> None:
+    """A new page either has the base that scopes it, or is added here on purpose."""
+    known = {"chains.chain", "chains.token", "auth.user", "merchants.auditentry"}
+    unscoped = {
+        model._meta.label_lower
+        for model, page in site._registry.items()
+        if not isinstance(page, MerchantScoped)
+    }
+    assert unscoped == known
+    for page in site._registry.values():
+        for inline in page.inlines:
+            assert issubclass(inline, MerchantScoped), f"{inline} shows rows without asking whose they are"
+
+
+def test_the_database_refuses_a_role_that_makes_no_sense(estate: Estate) -> None:
+    user = User.objects.create_user("eve")
+    for wrong in ({"role": "support", "merchant": estate.merchant}, {"role": "merchant", "merchant": None}):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            StaffMembership.objects.create(user=user, **wrong)
+    for role, merchant in (("support", estate.merchant), ("merchant", None), ("king", None)):
+        with pytest.raises(ValueError, match="role|merchant"):
+            assign_role(user, role, merchant)
+    assert not StaffMembership.objects.filter(user=user).exists()
+
+
+def test_a_role_replaces_all_rights_one_had(estate: Estate) -> None:
+    user = User.objects.create_superuser("olga")
+    assert merchant_of(user) is None
+    assign_role(user, "merchant", estate.merchant)
+    user = User.objects.get(pk=user.pk)
+    assert merchant_of(user) == estate.merchant
+    assert not user.is_superuser
+    assert not user.has_perm("merchants.change_merchant")
+    assign_role(user, "support")
+    assert merchant_of(User.objects.get(pk=user.pk)) is None

@@ -1,0 +1,259 @@
+"""The filtered list as a file: all of its rows and nobody else's, streamed, exact, and harmless in a spreadsheet."""
+
+import csv
+import io
+import re
+import tracemalloc
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.db import connection
+from django.http import StreamingHttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from merchants.models import AuditEntry, Merchant
+from merchants.staff.roles import assign_role
+from payments.admin import export
+from payments.admin.export import safe
+from payments.admin.payments import COLUMNS as PAYMENT_COLUMNS
+from payments.admin.requests import COLUMNS as REQUEST_COLUMNS
+from payments.models import Payment, PaymentRequest
+from tests.support.docs.pages import REPOSITORY, table_rows
+from tests.support.portal.payment_rows import HASH, RECIPIENT, SENDER, Make, fail
+
+REQUESTS = "/admin/payments/paymentrequest/export.csv"
+PAYMENTS = "/admin/payments/payment/export.csv"
+
+
+def streamed(client: Client, url: str, **query: str) -> StreamingHttpResponse:
+    answer: Any = client.get(url, query)
+    assert answer.status_code == 200
+    assert answer.streaming
+    return answer  # type: ignore[no-any-return]
+
+
+def rows(client: Client, url: str, **query: str) -> list[dict[str, str]]:
+    text = b"".join(streamed(client, url, **query)).decode("utf-8-sig")  # type: ignore[arg-type]
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_requests_come_with_exact_amounts_and_times(admin_client: Client, make: Make) -> None:
+    request = make("order-1")
+    PaymentRequest.objects.update(amount=2**255 + 1, amount_paid=1)
+    (row,) = rows(admin_client, REQUESTS)
+    assert row["id"] == str(request.pk)
+    assert row["shortcode"] == request.shortcode
+    assert row["amount"] == f"{(2**255 + 1) // 10**6}.{(2**255 + 1) % 10**6:06d}"
+    assert (row["amount_paid"], row["token"], row["merchant"]) == ("0.000001", "USDC", "Alice's Bakery")
+    assert row["created_at"] == f"{request.created_at:%Y-%m-%dT%H:%M:%S}Z"
+    assert (row["completed_at"], row["recipient_address"]) == ("", RECIPIENT)
+
+
+def test_payments_come_with_their_request_and_their_transaction(admin_client: Client, make: Make) -> None:
+    payment = fail(make("order-1"))
+    (row,) = rows(admin_client, PAYMENTS)
+    assert (row["id"], row["shortcode"], row["external_id"]) == (
+        payment.pk,
+        payment.request.shortcode,
+        "order-1",
+    )
+    assert (row["transaction_hash"], row["from_address"]) == (HASH, SENDER)
+    assert (row["status"], row["failure_code"], row["amount_received"]) == (
+        "failed",
+        "transaction_not_found",
+        "",
+    )
+    assert row["explorer_url"] == f"https://basescan.example/tx/{HASH}"
+
+
+def test_the_file_has_the_rows_of_the_list_with_its_search_and_filters(
+    admin_client: Client, make: Make
+) -> None:
+    active, cancelled = make("order-1"), make("order-2")
+    PaymentRequest.objects.filter(pk=cancelled.pk).update(status="cancelled")
+    assert [row["id"] for row in rows(admin_client, REQUESTS)] == [str(cancelled.pk), str(active.pk)]
+    assert [row["id"] for row in rows(admin_client, REQUESTS, status__exact="cancelled")] == [
+        str(cancelled.pk)
+    ]
+    assert [row["id"] for row in rows(admin_client, REQUESTS, q="order-1")] == [str(active.pk)]
+    assert rows(admin_client, REQUESTS, q="order-3") == []
+    page = admin_client.get(
+        "/admin/payments/paymentrequest/", {"status__exact": "cancelled"}
+    ).content.decode()
+    assert f"{REQUESTS}?status__exact=cancelled" in page
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "\t=1+1",
+        "\r=1+1",
+        "\n=1+1",
+        "  =1+1",
+        "＝1+1",
+        '=HYPERLINK("https://evil.example";"x")',
+        "=cmd|' /C calc'!A0",
+    ],
+)
+def test_no_cell_is_a_formula(admin_client: Client, make: Make, text: str) -> None:
+    make(text, description=text)
+    (row,) = rows(admin_client, REQUESTS)
+    assert row["external_id"] == row["description"] == f"'{text}"
+
+
+def test_commas_quotes_line_breaks_and_other_letters_survive(admin_client: Client, make: Make) -> None:
+    text = 'Zwölf "Brötchen",\nsemicolon; 面包'
+    make(text)
+    assert rows(admin_client, REQUESTS)[0]["external_id"] == text
+
+
+def test_what_is_no_formula_stays_as_it_is() -> None:
+    assert [safe(value) for value in ("a=b", "10.50", "0", "", None, True, 7)] == [
+        "a=b",
+        "10.50",
+        "0",
+        "",
+        "",
+        "true",
+        "7",
+    ]
+
+
+def test_a_spreadsheet_can_tell_that_it_is_utf_8(admin_client: Client, make: Make) -> None:
+    make()
+    answer = streamed(admin_client, REQUESTS)
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+    assert "no-store" in answer["Cache-Control"]
+    assert answer["Content-Disposition"].startswith('attachment; filename="payment-requests-')
+    assert next(iter(answer)).startswith(b"\xef\xbb\xbfid,shortcode,")
+
+
+def many(make: Make, count: int) -> None:
+    one = make()
+    PaymentRequest.objects.bulk_create(
+        PaymentRequest(
+            merchant=one.merchant,
+            chain=one.chain,
+            token=one.token,
+            amount=number,
+            recipient_address=RECIPIENT,
+            expires_at=one.expires_at,
+            expiry_check_at=one.expiry_check_at,
+        )
+        for number in range(1, count)
+    )
+
+
+def test_the_first_bytes_come_before_the_first_row_is_read(admin_client: Client, make: Make) -> None:
+    many(make, 50)
+    answer = iter(streamed(admin_client, REQUESTS))
+    with CaptureQueriesContext(connection) as queries:
+        next(answer)
+    assert len(queries) == 0
+
+
+def test_pages_of_any_size_make_the_same_file(
+    admin_client: Client, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many(make, 23)
+    for payment in range(7):
+        request = make()
+        Payment.objects.create(request=request, chain=request.chain, transaction_hash=f"0x{payment:064x}")
+    Payment.objects.update(created_at=make().created_at)  # all at one moment
+    whole = rows(admin_client, REQUESTS), rows(admin_client, PAYMENTS)
+    assert (len(whole[0]), len(whole[1])) == (31, 7)
+    for size in (1, 2, 5, 7, 31):
+        monkeypatch.setattr(export, "PAGE", size)
+        assert (rows(admin_client, REQUESTS), rows(admin_client, PAYMENTS)) == whole
+
+
+def test_a_long_file_takes_no_more_memory_than_a_short_one(
+    admin_client: Client, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "PAGE", 20)
+
+    def peak() -> int:
+        answer = streamed(admin_client, REQUESTS)
+        tracemalloc.start()
+        try:
+            for _ in answer:
+                pass
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    many(make, 60)
+    peak()
+    short = peak()
+    many(make, 600)
+    assert peak() < 2 * short
+
+
+def test_who_took_what_is_written_down_with_the_number_of_rows(admin_client: Client, make: Make) -> None:
+    make("order-1"), make("order-2")
+    rows(admin_client, REQUESTS, q="order-1")
+    entry = LogEntry.objects.get()
+    assert entry.user.get_username() == "admin"
+    assert entry.get_change_message() == "Exported as CSV: q=order-1 (1 rows)"
+    assert entry.object_repr == "CSV export of payment requests"
+    logged = AuditEntry.objects.get(what="exported")
+    assert (logged.actor, logged.subject, logged.detail) == ("admin", "payment requests", "q=order-1")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_that_was_broken_off_says_how_far_it_came(
+    admin_client: Client, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many(make, 20)
+    monkeypatch.setattr(export, "PAGE", 4)
+    answer = streamed(admin_client, REQUESTS)
+    pieces = iter(answer)
+    next(pieces), next(pieces)
+    answer.close()
+    assert LogEntry.objects.get().get_change_message() == "Exported as CSV: all (4 rows)"
+
+
+def test_merchant_staff_get_their_own_alone(make: Make, merchant: Merchant, other_merchant: Merchant) -> None:
+    mine, foreign = make("mine"), make("foreign", other_merchant)
+    fail(foreign, "0x" + "cd" * 32)
+    payment = fail(mine)
+    user = User.objects.create_user("carol", password="only for tests")
+    assign_role(user, "merchant", merchant)
+    client = Client()
+    client.force_login(user)
+    assert [row["id"] for row in rows(client, REQUESTS)] == [str(mine.pk)]
+    assert [row["id"] for row in rows(client, PAYMENTS)] == [payment.pk]
+    assert rows(client, REQUESTS, q="foreign") == []
+    assert rows(client, REQUESTS, merchant__id__exact=str(other_merchant.pk)) == []
+
+
+@pytest.mark.parametrize("url", [REQUESTS, PAYMENTS])
+def test_those_who_may_not_look_get_no_file(client: Client, staff: Any, make: Make, url: str) -> None:
+    make()
+    assert client.get(url).status_code == 302
+    assert staff("merchants.view_apikey").get(url).status_code == 403
+    assert not LogEntry.objects.exists()
+
+
+def test_a_filter_that_is_none_leads_back_to_the_list(admin_client: Client, make: Make) -> None:
+    make()
+    answer = admin_client.get(REQUESTS, {"created_at__gte": "yesterday"})
+    assert (answer.status_code, answer["Location"]) == (302, "/admin/payments/paymentrequest/")
+    assert not LogEntry.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"), [("payment requests", REQUEST_COLUMNS), ("payments", PAYMENT_COLUMNS)]
+)
+def test_the_columns_are_the_documented_ones(name: str, columns: tuple[export.Column, ...]) -> None:
+    page = REPOSITORY / "docs" / "operating.md"
+    (listed,) = [row[1] for row in table_rows(page) if row[0] == name]
+    documented = re.findall(r"`(\w+)`", re.sub(r" \([^)]*\)", "", listed))
+    assert documented == [column.name for column in columns]

@@ -1,0 +1,330 @@
+"""The dashboard: exact figures of the right merchant, and every concern with the list that shows just as many."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from chains.models import Chain, ChainStatus, Token
+from merchants.models import Merchant
+from merchants.staff.roles import assign_role
+from payments.admin.plots import duration, percentage, short_amount
+from payments.stats.daily import keep_up
+from tests.support.payments.days import DAY, a_delivery, a_payment, a_request, paid
+from webhooks.models import Endpoint
+
+NOW = timezone.now()
+EARLIER = NOW - timedelta(minutes=30)
+
+
+@pytest.fixture
+def token(db: None) -> Token:
+    chain = Chain.objects.create(
+        id=8453, name="Base", chain_type="evm", native_symbol="ETH", rpc_urls=["https://node.invalid/key"]
+    )
+    return Token.objects.create(
+        chain=chain, symbol="DAI", name="Dai", decimals=18, contract_address="0x" + "2" * 40
+    )
+
+
+@pytest.fixture
+def staff_of(db: None) -> Callable[[Merchant], Client]:
+    def sign_in(merchant: Merchant) -> Client:
+        user = User.objects.create_user(f"staff of {merchant.pk}", password="only for tests", is_staff=True)
+        assign_role(user, "merchant", merchant)
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return sign_in
+
+
+def opened(client: Client, **parameters: str) -> Any:
+    page = client.get("/admin/", parameters)
+    assert page.status_code == 200
+    return page
+
+
+def text_of(page: Any) -> str:
+    shown = page.content.decode().partition('<div class="d-page">')[2].partition("<script")[0]
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", shown))
+
+
+def plots_of(page: Any) -> Any:
+    found = re.search(r'<script id="dashboard-figures"[^>]*>(.*?)</script>', page.content.decode())
+    assert found
+    return json.loads(found[1])
+
+
+def concerns_of(page: Any) -> dict[str, str]:
+    return {concern.title: concern.count for concern in page.context["concerns"]}
+
+
+def test_figures_are_exact_however_large_or_small(
+    admin_client: Client, token: Token, merchant: Merchant
+) -> None:
+    amount = 123_456_789_012_345_678_901_234_567
+    paid(a_request(merchant, token, EARLIER, amount=amount), EARLIER)
+    paid(a_request(merchant, token, EARLIER, amount=1), EARLIER)
+    keep_up()
+    page = opened(admin_client)
+    assert "123,456,789.0123" in text_of(page)
+    assert 'title="123456789.012345678901234568 DAI"' in page.content.decode()
+    drawn = plots_of(page)["plots"][f"volume-{token.pk}"]["series"][0]
+    assert "123456789.012345678901234568" in drawn["values"]
+    assert "123456789.012345678901234568 DAI" in drawn["texts"]
+
+
+def test_each_merchants_staff_see_their_own_figures_and_operators_those_of_all(
+    admin_client: Client,
+    staff_of: Callable[[Merchant], Client],
+    token: Token,
+    merchant: Merchant,
+    other_merchant: Merchant,
+) -> None:
+    ether = 10**18
+    for _ in range(3):
+        paid(a_request(merchant, token, EARLIER, amount=ether), EARLIER)
+    paid(
+        a_request(other_merchant, token, EARLIER, amount=5 * ether, amount_paid=0), EARLIER, amount=6 * ether
+    )
+    a_request(other_merchant, token, EARLIER)
+    a_delivery(merchant, EARLIER, delivered=False)
+    keep_up()
+    everybody, own, other = (
+        opened(client) for client in (admin_client, staff_of(merchant), staff_of(other_merchant))
+    )
+    assert [card["value"] for card in everybody.context["cards"]][:2] == ["5", "80.0 %"]
+    assert [card["value"] for card in own.context["cards"]][:2] == ["3", "100 %"]
+    assert [card["value"] for card in other.context["cards"]][:2] == ["2", "50.0 %"]
+    assert [page.context["volumes"][0]["amount"] for page in (everybody, own, other)] == ["9", "3", "6"]
+    assert concerns_of(everybody) == {"Overpaid requests": "1", "Deliveries given up": "1"}
+    assert concerns_of(own) == {"Deliveries given up": "1"}
+    assert concerns_of(other) == {"Overpaid requests": "1"}
+    assert "All merchants" in text_of(everybody)
+    assert merchant.name.replace("'", "&#x27;") in text_of(own)
+    for page in (own, other):
+        assert not page.context["chains"]
+        assert "Base is" not in text_of(page)
+
+
+def test_every_concern_leads_to_a_list_with_just_as_many(
+    admin_client: Client, token: Token, merchant: Merchant
+) -> None:
+    paid(a_request(merchant, token, EARLIER), EARLIER, amount=11 * 10**18)
+    reorged = paid(a_request(merchant, token, EARLIER), EARLIER)
+    reorged.reorged = True
+    reorged.save()
+    for _ in range(2):
+        a_payment(a_request(merchant, token, EARLIER), EARLIER, failure_code="transaction_not_bound")
+    done = a_request(merchant, token, EARLIER)
+    paid(done, EARLIER)
+    a_payment(done, EARLIER, failure_code="transaction_not_bound")
+    part = a_request(merchant, token, EARLIER)
+    paid(part, EARLIER, amount=1)
+    part.status, part.expired_at = "expired", EARLIER
+    part.save()
+    a_payment(
+        a_request(merchant, token, EARLIER),
+        EARLIER,
+        status="processing",
+        next_check_at=NOW,
+        unanswered_since=NOW - timedelta(hours=2),
+    )
+    for delivered in (True, False, False):
+        a_delivery(merchant, EARLIER, delivered=delivered)
+    Endpoint.objects.create(
+        merchant=merchant, url="https://a.example", secret_encrypted=b"x", failing_since=NOW - 2 * DAY
+    )
+    ChainStatus.objects.create(
+        chain=token.chain, looked_at=timezone.now(), nodes=[{"host": "n", "state": "failing", "behind": None}]
+    )
+    page = opened(admin_client)
+    assert concerns_of(page) == {
+        "Reversed after completion": "1",
+        "Verification stalled": "1",
+        "Endpoints that receive nothing": "1",
+        "Chains in trouble": "1",
+        "Payments that could be accepted": "2",
+        "Overpaid requests": "1",
+        "Closed with part paid": "1",
+        "Deliveries given up": "2",
+    }
+    for concern in page.context["concerns"]:
+        behind = admin_client.get(concern.url)
+        assert behind.status_code == 200, concern.url
+        assert behind.context["cl"].result_count == concern.number, concern.url
+
+
+def test_what_is_over_for_long_needs_nobody_now(
+    admin_client: Client, token: Token, merchant: Merchant
+) -> None:
+    long_ago = NOW - 31 * DAY
+    paid(a_request(merchant, token, long_ago), long_ago, amount=11 * 10**18)
+    a_payment(a_request(merchant, token, long_ago), long_ago, failure_code="transaction_not_bound")
+    a_delivery(merchant, long_ago, delivered=False)
+    keep_up()
+    page = opened(admin_client)
+    assert concerns_of(page) == {}
+    assert "Nothing needs attention." in text_of(page)
+
+
+def test_simulated_payments_need_no_attention(admin_client: Client, token: Token, merchant: Merchant) -> None:
+    def happen(*, simulated: bool) -> None:
+        a_payment(
+            a_request(merchant, token, EARLIER),
+            EARLIER,
+            failure_code="transaction_not_bound",
+            is_simulated=simulated,
+        )
+        overpaid = paid(a_request(merchant, token, EARLIER), EARLIER, amount=11 * 10**18)
+        partly = paid(a_request(merchant, token, EARLIER), EARLIER, amount=10**18)
+        reversed_one = paid(a_request(merchant, token, EARLIER), EARLIER)
+        type(partly.request).objects.filter(pk=partly.request_id).update(status="expired", expired_at=NOW)
+        for payment in (overpaid, partly, reversed_one):
+            payment.is_simulated = simulated
+            payment.reorged = payment is reversed_one
+            payment.save()
+
+    happen(simulated=True)
+    page = opened(admin_client)
+    assert concerns_of(page) == {}
+    for model, matter in (
+        ("payment", "reorged"),
+        ("payment", "not_bound"),
+        ("payment", "overpaid"),
+        ("paymentrequest", "overpaid"),
+        ("paymentrequest", "partly"),
+    ):
+        behind = admin_client.get(f"/admin/payments/{model}/", {"attention": matter})
+        assert behind.context["cl"].result_count == 0, (model, matter)
+
+    happen(simulated=False)
+    assert concerns_of(opened(admin_client)) == {
+        "Reversed after completion": "1",
+        "Payments that could be accepted": "1",
+        "Overpaid requests": "1",
+        "Closed with part paid": "1",
+    }
+
+
+def test_the_period_is_chosen_from_three_and_anything_else_is_a_month(
+    admin_client: Client, token: Token, merchant: Merchant
+) -> None:
+    for days in (0, 20, 60):
+        a_request(merchant, token, NOW - days * DAY)
+    keep_up()
+    shown = {
+        asked: (
+            opened(admin_client, days=asked).context["cards"][0]["value"],
+            len(plots_of(opened(admin_client, days=asked))["days"]),
+        )
+        for asked in ("7", "30", "90", "100000", "x")
+    }
+    assert shown == {"7": ("1", 7), "30": ("2", 30), "90": ("3", 90), "100000": ("2", 30), "x": ("2", 30)}
+
+
+def test_an_empty_service_shows_the_first_steps_and_what_is_done_of_them(admin_client: Client) -> None:
+    steps = opened(admin_client).context["first_steps"]
+    assert [(step["title"], step["done"]) for step in steps] == [
+        ("Load the catalogue", False),
+        ("Create a merchant", False),
+        ("Issue an API key", False),
+        ("Create the first payment request", False),
+    ]
+    Merchant.objects.create(name="Alice's Bakery")
+    page = opened(admin_client)
+    assert [step["done"] for step in page.context["first_steps"]] == [False, True, False, False]
+    assert "/admin/merchants/apikey/add/" in page.content.decode()
+    assert 'href="/api/docs"' in page.content.decode()
+
+
+def test_a_merchants_first_steps_are_their_own(
+    staff_of: Callable[[Merchant], Client], token: Token, merchant: Merchant, other_merchant: Merchant
+) -> None:
+    a_request(other_merchant, token, EARLIER)
+    steps = opened(staff_of(merchant)).context["first_steps"]
+    assert [step["title"] for step in steps] == ["Issue an API key", "Create the first payment request"]
+
+
+def test_staff_without_a_role_see_nothing_of_anybody(
+    staff: Callable[..., Client], token: Token, merchant: Merchant
+) -> None:
+    paid(a_request(merchant, token, EARLIER), EARLIER)
+    keep_up()
+    page = opened(staff())
+    assert not any(
+        page.context.get(part) for part in ("cards", "concerns", "chains", "volumes", "first_steps")
+    )
+
+
+def test_it_asks_no_node_and_a_number_of_questions_that_does_not_grow(
+    admin_client: Client, token: Token, merchant: Merchant
+) -> None:
+    paid(a_request(merchant, token, EARLIER), EARLIER)
+    keep_up()
+    opened(admin_client)
+    with CaptureQueriesContext(connection) as few:
+        page = opened(admin_client, days="90")
+    assert "unknown" in text_of(page)  # nobody has looked at the chain, and the page does not either
+    for number in range(5):
+        other = Token.objects.create(
+            chain=token.chain, symbol=f"T{number}", name="T", decimals=6, contract_address=f"0x{number:040x}"
+        )
+        for days in range(9):
+            paid(a_request(merchant, other, NOW - days * DAY), NOW - days * DAY)
+    keep_up()
+    with CaptureQueriesContext(connection) as many:
+        opened(admin_client, days="90")
+    assert len(many) == len(few)
+
+
+def test_a_period_is_compared_with_the_one_before(
+    admin_client: Client, token: Token, merchant: Merchant
+) -> None:
+    def note() -> str:
+        keep_up()
+        return str(opened(admin_client, days="7").context["cards"][0]["note"])
+
+    a_request(merchant, token, NOW)
+    assert note() == "none in the 7 days before"
+    for _ in range(2):
+        a_request(merchant, token, NOW - 8 * DAY)
+    assert note() == "50 % fewer than in the 7 days before"
+    a_request(merchant, token, NOW)
+    assert note() == "as many as in the 7 days before"
+    for _ in range(18):
+        a_request(merchant, token, NOW)
+    assert note() == "10 times as many as in the 7 days before"
+
+
+def test_figures_are_written_as_people_read_them() -> None:
+    assert [percentage(*share) for share in ((0, 0), (0, 3), (1, 3), (1, 2), (9999, 10000), (3, 3))] == [
+        "—",
+        "0 %",
+        "33.3 %",
+        "50.0 %",
+        "99.9 %",
+        "100 %",
+    ]
+    assert [duration(ms) for ms in (None, 900, 42_000, 200_000, 3_900_000)] == [
+        "—",
+        "0.9 s",
+        "42 s",
+        "3 min 20 s",
+        "1 h 5 min",
+    ]
+    assert [short_amount(raw, 6) for raw in (0, 1, 1_500_000, 1_234_567_000_001)] == [
+        "0",
+        "<0.0001",
+        "1.50",
+        "1,234,567",
+    ]

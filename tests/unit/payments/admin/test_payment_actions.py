@@ -1,0 +1,217 @@
+"""What staff do by hand: asked first, done by the API's own services, once, and by those alone who may."""
+
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+from config.admin.actions import action_url
+from config.admin.portal import change_url
+from merchants.models import Merchant
+from merchants.staff.roles import assign_role
+from payments.models import Payment, PaymentRequest, Transition
+from payments.submission.hashes import submit_hash
+from tests.support.portal.payment_rows import Make, asked, fail, press
+from tests.threads import at_once
+
+ACTIONS = ("retry", "look", "accept")
+
+
+def last_change() -> tuple[str, str, str]:
+    """Return the last line of the history: from, to, by whom."""
+    row = Transition.objects.latest("id")
+    return row.from_status, row.to_status, row.actor
+
+
+def written() -> list[str]:
+    return [entry.get_change_message() for entry in LogEntry.objects.order_by("pk")]
+
+
+def signed_in(role: str, merchant: Merchant | None = None) -> Client:
+    user = User.objects.create_user(f"{role}-user", password="only for tests")
+    assign_role(user, role, merchant)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_cancelling_says_what_it_means_and_is_in_the_history(admin_client: Client, make: Make) -> None:
+    request = make()
+    url = action_url(request, "cancel")
+    assert "10.50 USDC" in admin_client.get(url).content.decode()
+    assert PaymentRequest.objects.get().status == "active"
+    assert "is cancelled." in press(admin_client, url)
+    assert PaymentRequest.objects.get().status == "cancelled"
+    assert last_change() == ("active", "cancelled", "admin admin")
+    assert written() == ["Cancelled (active → cancelled)."]
+
+
+def test_what_a_service_refuses_is_told_and_changes_nothing(admin_client: Client, make: Make) -> None:
+    request = make()
+    submit_hash(request, chain=request.chain, transaction_hash="0x" + "ab" * 32, actor="checkout")
+    assert "A payment for this request is on its way." in press(admin_client, action_url(request, "cancel"))
+    assert PaymentRequest.objects.get().status == "active"
+    assert written() == []
+
+
+def test_a_failed_payment_is_looked_at_again(admin_client: Client, failed: Payment) -> None:
+    assert "is being verified again" in press(admin_client, action_url(failed, "retry"))
+    payment = Payment.objects.get()
+    assert (payment.status, payment.retries) == ("pending", 1)
+    assert last_change() == ("failed", "pending", "admin admin")
+    assert written() == ["Retried (failed: transaction_not_found → pending)."]
+
+
+def test_what_can_not_change_is_not_offered(admin_client: Client, failed: Payment) -> None:
+    Payment.objects.update(failure_code="wrong_recipient")
+    page = admin_client.get(change_url(failed)).content.decode()
+    for name in ACTIONS:
+        assert action_url(failed, name) not in page
+        answer = admin_client.get(action_url(failed, name), follow=True).content.decode()
+        assert "not possible in the current state" in answer
+    assert Payment.objects.get().status == "failed"
+
+
+@pytest.mark.parametrize("code", ["transaction_not_found", "transaction_not_bound"])
+def test_nothing_is_asked_of_a_chain_about_what_the_sandbox_made(
+    admin_client: Client, failed: Payment, code: str
+) -> None:
+    Payment.objects.update(failure_code=code, is_simulated=True)
+    page = admin_client.get(change_url(failed)).content.decode()
+    assert ">test<" in "".join(page.split())
+    assert not [name for name in ACTIONS if action_url(failed, name) in page]
+
+
+def test_an_open_payment_is_looked_at_now_and_the_page_says_who_asked(
+    admin_client: Client, make: Make
+) -> None:
+    request = make()
+    payment, _ = submit_hash(
+        request, chain=request.chain, transaction_hash="0x" + "ab" * 32, actor="checkout"
+    )
+    later = timezone.now() + timezone.timedelta(minutes=5)
+    Payment.objects.update(next_check_at=later, attempts=3)
+    page = press(admin_client, action_url(payment, "look"))
+    payment.refresh_from_db()
+    assert payment.next_check_at is not None
+    assert payment.next_check_at <= timezone.now()
+    assert (payment.status, payment.attempts) == ("pending", 2), (
+        "a look out of turn uses none of its attempts"
+    )
+    assert "Check requested (pending): brought forward." in page
+    assert "admin (staff)" in page
+
+
+def test_a_completed_payment_is_asked_for_its_finality_and_keeps_its_money(
+    admin_client: Client, failed: Payment
+) -> None:
+    now = timezone.now()
+    Payment.objects.update(status="completed", failure_code="", amount_received=5, completed_at=now)
+    press(admin_client, action_url(failed, "look"))
+    payment = Payment.objects.get()
+    assert payment.finality_check_at is not None
+    assert (payment.status, payment.amount_received) == ("completed", 5)
+
+
+def test_an_unbound_payment_is_accepted_with_a_reason_and_not_without(
+    admin_client: Client, failed: Payment
+) -> None:
+    Payment.objects.update(failure_code="transaction_not_bound")
+    url = action_url(failed, "accept")
+    assert "Nothing ties this transaction" in admin_client.get(url).content.decode()
+    assert admin_client.post(url, {**asked(admin_client, url), "reason": " "}).status_code == 200, (
+        "asks again"
+    )
+    assert Payment.objects.get().accepted_by == ""
+    page = press(admin_client, url, reason="She rang us.")
+    payment = Payment.objects.get()
+    assert (payment.status, payment.accepted_by, payment.accepted_reason) == (
+        "pending",
+        "admin admin",
+        "She rang us.",
+    )
+    assert written() == ["Accepted by hand (failed: transaction_not_bound → pending): She rang us."]
+    assert "admin (staff) · accepted: She rang us." in page
+
+
+@pytest.mark.parametrize("name", ["cancel", "retry", "accept"])
+def test_a_second_click_does_nothing(admin_client: Client, make: Make, failed: Payment, name: str) -> None:
+    if name == "accept":
+        Payment.objects.update(failure_code="transaction_not_bound")
+    row: Any = make("order-2") if name == "cancel" else failed
+    url = action_url(row, name)
+    answer = {**asked(admin_client, url), "reason": "She rang us."}
+    admin_client.post(url, answer)
+    changes, lines = Transition.objects.count(), LogEntry.objects.count()
+    again = admin_client.post(url, answer, follow=True).content.decode()
+    assert "Nothing was done" in again
+    assert (Transition.objects.count(), LogEntry.objects.count()) == (changes, lines) == (changes, 1)
+
+
+def test_a_stale_page_does_nothing(admin_client: Client, make: Make) -> None:
+    request = make()
+    url = action_url(request, "cancel")
+    answer = asked(admin_client, url)
+    PaymentRequest.objects.update(amount_paid=1)
+    assert "has changed since you were asked" in admin_client.post(url, answer, follow=True).content.decode()
+    assert admin_client.post(url, {}, follow=True).status_code == 200, "nor does an answer to no question"
+    assert PaymentRequest.objects.get().status == "active"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_click_many_times_at_once_is_done_once(admin_user: User, make: Make) -> None:
+    payment = fail(make())
+    url = action_url(payment, "retry")
+
+    def client() -> Client:
+        one = Client()
+        one.force_login(admin_user)
+        return one
+
+    answer = asked(client(), url)
+    clients = [client() for _ in range(12)]
+    at_once([lambda one=one: one.post(url, answer).status_code for one in clients])
+    assert Payment.objects.get().retries == 1
+    assert LogEntry.objects.count() == 1
+    assert Transition.objects.filter(from_status="failed").count() == 1
+
+
+def test_support_retries_and_neither_cancels_nor_accepts(make: Make, failed: Payment) -> None:
+    client = signed_in("support")
+    Payment.objects.update(failure_code="transaction_not_bound")
+    for row, name in ((failed.request, "cancel"), (failed, "accept")):
+        assert client.get(action_url(row, name)).status_code == 403
+        assert client.post(action_url(row, name), {"reason": "x", "seen": "x"}).status_code == 403
+        assert action_url(row, name) not in client.get(change_url(row)).content.decode()
+    assert PaymentRequest.objects.get().status == "active"
+    assert Payment.objects.get().status == "failed"
+    Payment.objects.update(failure_code="transaction_not_found")
+    press(client, action_url(failed, "retry"))
+    assert Payment.objects.get().status == "pending"
+
+
+def test_merchant_staff_act_on_their_own_alone(
+    make: Make, failed: Payment, merchant: Merchant, other_merchant: Merchant
+) -> None:
+    client = signed_in("merchant", merchant)
+    foreign = make(owner=other_merchant)
+    theirs = fail(foreign, "0x" + "cd" * 32)
+    for row, name in ((foreign, "cancel"), (theirs, "retry"), (theirs, "look")):
+        answer = client.post(action_url(row, name), {"seen": "x"}, follow=True)
+        assert "No object has the ID" in answer.content.decode()
+    foreign.refresh_from_db()
+    theirs.refresh_from_db()
+    assert (foreign.status, theirs.status) == ("active", "failed")
+    press(client, action_url(failed, "retry"))
+    assert last_change() == ("failed", "pending", "admin merchant-user")
+
+
+def test_those_who_are_not_signed_in_are_led_to_the_door(client: Client, failed: Payment) -> None:
+    for name in ACTIONS:
+        answer = client.post(action_url(failed, name), {"seen": "x"})
+        assert answer.status_code == 302
+        assert "/login/" in answer["Location"]
+    assert Payment.objects.get().status == "failed"

@@ -1,0 +1,397 @@
+"""Requests and payments are found by whatever is at hand, understood on one page, and neither made nor changed."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.utils import quote
+from django.db import connection
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from solders.signature import Signature
+
+from chains.models import Chain
+from config.admin.portal import COUNTED_AT_MOST, BoundedPaginator, change_url
+from merchants.models import Merchant
+from merchants.staff.roles import assign_role
+from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
+from payments.requests.events import announce_failed
+from payments.submission.hashes import submit_hash
+from tests.support.portal.payment_rows import HASH, RECIPIENT, SENDER, Make, fail, found, page_of
+
+MODELS = ("paymentrequest", "payment", "consumedtransfer", "transition")
+NAMES = {
+    "shortcode": lambda payment: payment.request.shortcode,
+    "beginning of the shortcode": lambda payment: payment.request.shortcode[:8],
+    "id": lambda payment: str(payment.request_id),
+    "upper-case id": lambda payment: str(payment.request_id).upper(),
+    "order number": lambda payment: "order-2/ä",
+    "beginning of the order number": lambda payment: "order-2",
+    "hash": lambda payment: payment.transaction_hash,
+    "upper-case hash": lambda payment: payment.transaction_hash.upper(),
+    "hash without 0x": lambda payment: payment.transaction_hash[2:],
+    "explorer's link": lambda payment: f"https://basescan.example/tx/{payment.transaction_hash}",
+    "checkout's link": lambda payment: f"https://pay.example/pay/{payment.request.shortcode}?x=1",
+    "payment id": lambda payment: payment.pk,
+    "beginning of the payment id": lambda payment: payment.pk[:12],
+    "recipient": lambda payment: payment.request.recipient_address,
+    "lower-case recipient": lambda payment: payment.request.recipient_address.lower(),
+    "sender": lambda payment: SENDER.upper(),
+}
+
+
+@pytest.fixture
+def wanted(make: Make) -> Payment:
+    """A failed payment of a request beside another, which nobody looks for."""
+    other, request = make("order-1"), make("order-2/ä")
+    fail(other, "0x" + "cd" * 32)
+    Payment.objects.update(from_address="0x" + "3" * 40)
+    PaymentRequest.objects.filter(pk=other.pk).update(recipient_address="0x" + "2" * 40)
+    return fail(request)
+
+
+@pytest.mark.parametrize("by", NAMES)
+def test_a_request_and_a_payment_are_found_by_whatever_names_them(wanted: Payment, by: str) -> None:
+    text = f" {NAMES[by](wanted)} "
+    assert found(PaymentRequest, text) == {wanted.request_id}
+    assert found(Payment, text) == {wanted.pk}
+
+
+def test_the_list_shows_what_the_search_found(admin_client: Client, wanted: Payment) -> None:
+    other = PaymentRequest.objects.get(external_id="order-1")
+    page = page_of(admin_client, "payments/paymentrequest", q=HASH.upper())
+    assert f"/{wanted.request_id}/change/" in page
+    assert f"/{other.pk}/change/" not in page
+    page = page_of(admin_client, "payments/payment", q=wanted.request.shortcode)
+    assert change_url(wanted) in page
+    assert change_url(other.payments.get()) not in page
+
+
+def test_an_empty_list_says_why_it_is_empty(admin_client: Client) -> None:
+    assert "Nothing here yet" in page_of(admin_client, "payments/payment")
+    assert "No payments match “&lt;b&gt;pay_none”." in page_of(
+        admin_client, "payments/payment", q="<b>pay_none"
+    )
+    filtered = page_of(admin_client, "payments/payment", status__exact="failed")
+    assert "No payments match these filters" in filtered
+    assert "Show all" in filtered
+
+
+def test_a_solana_payment_is_found_by_its_signature_and_its_wallet(wanted: Payment) -> None:
+    signature, wallet = str(Signature(bytes(range(64)))), "4Nd1mYQKEm5aLGwkJJGzHjM6Tj2vWmJzqoVbBZbHhYkS"
+    solana = Chain.objects.create(
+        id=1151111081099710, name="Solana", chain_type="solana", native_symbol="SOL"
+    )
+    Payment.objects.filter(pk=wanted.pk).update(chain=solana, transaction_hash=signature, from_address=wallet)
+    assert found(Payment, signature) == found(Payment, wallet) == {wanted.pk}
+    assert found(Payment, signature.lower()) == set()
+
+
+def test_credits_and_changes_are_found_by_what_they_belong_to(credited: ConsumedTransfer) -> None:
+    payment = credited.payment
+    for text in (payment.pk, payment.transaction_hash.upper()):
+        assert found(ConsumedTransfer, text) == {credited.pk}
+    assert found(ConsumedTransfer, "0x" + "9" * 64) == set()
+    changes = set(Transition.objects.values_list("pk", flat=True))
+    for text in (payment.request.shortcode, str(payment.request_id)):
+        assert found(Transition, text) == changes
+    assert found(Transition, payment.pk) < changes
+
+
+ODD = ("%", "'", "\\", "x" * 5000, "０ｘ", "http://[", "https://", "pay_", "pay_%", "\U0001f600")
+
+
+@pytest.mark.parametrize("model", [PaymentRequest, Payment, ConsumedTransfer, Transition])
+def test_any_search_is_answered(failed: Payment, model: type[Model]) -> None:
+    for text in ODD:
+        found(model, text)
+
+
+def test_a_search_for_what_no_database_holds_is_answered(admin_client: Client) -> None:
+    assert "Null characters" in page_of(admin_client, "payments/payment", q="\x00")
+
+
+def test_a_search_reads_no_table_from_end_to_end(make: Make, admin_client: Client) -> None:
+    make("order-1")
+    asked: list[str] = []
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")
+        for text in ("order-1", HASH, RECIPIENT, "order-1-that-is-not-there"):
+            with CaptureQueriesContext(connection) as queries:
+                page_of(admin_client, "payments/paymentrequest", q=text)
+            asked += [q["sql"] for q in queries if "payments_paymentrequest" in q["sql"]]
+        for sql in asked:
+            cursor.execute(f"EXPLAIN {sql}")
+            plan = "\n".join(row[0] for row in cursor.fetchall())
+            assert "Seq Scan on payments_p" not in plan, f"{sql}\n{plan}"
+
+
+def test_a_requests_page_tells_where_it_stands_and_its_story(admin_client: Client, failed: Payment) -> None:
+    page = page_of(admin_client, "payments/paymentrequest", failed.request_id)
+    for part in (
+        "10.50 USDC",
+        "Waiting for the customer to pay",
+        RECIPIENT,
+        failed.id,
+        "Request created",
+        "Payment submitted",
+        "The checkout page",
+        "Payment failed",
+        "Transaction not found",
+        f"/pay/{failed.request.shortcode}",
+    ):
+        assert part in page, part
+
+
+def test_a_payments_page_tells_where_it_stands_and_links_to_all_about_it(
+    admin_client: Client, failed: Payment
+) -> None:
+    page = page_of(admin_client, "payments/payment", failed.pk)
+    for part in (
+        f"https://basescan.example/tx/{failed.transaction_hash}",
+        f"https://basescan.example/address/{RECIPIENT}",
+        failed.request.shortcode,
+        change_url(failed.request.merchant),
+        "The network does not know this transaction.",
+        "You can check it again (3 retries left).",
+        "Payment failed",
+    ):
+        assert part in page, part
+
+
+def test_a_request_says_in_the_list_that_a_payment_of_it_was_undone(
+    admin_client: Client, failed: Payment
+) -> None:
+    assert ">reorged<" not in "".join(page_of(admin_client, "payments/paymentrequest").split())
+    Payment.objects.update(status="completed", amount_received=1, reorged=True, completed_at=timezone.now())
+    assert ">reorged<" in "".join(page_of(admin_client, "payments/paymentrequest").split())
+    page = page_of(admin_client, "payments/paymentrequest", failed.request_id)
+    assert "A chain reorganisation removed a payment's block" in page.replace("&#x27;", "'")
+
+
+def test_an_explorer_without_https_is_no_link(admin_client: Client, failed: Payment) -> None:
+    Chain.objects.update(explorer_url="javascript:alert(1)")
+    page = page_of(admin_client, "payments/payment", failed.pk)
+    assert "javascript:alert" not in page
+
+
+def test_what_a_merchant_wrote_is_shown_as_text(admin_client: Client, make: Make) -> None:
+    evil = "<script>alert(1)</script>"
+    request = make(evil, description=evil)
+    for page in (
+        page_of(admin_client, "payments/paymentrequest"),
+        page_of(admin_client, "payments/paymentrequest", request.pk),
+    ):
+        assert evil not in page
+        assert "&lt;script&gt;alert(1)" in page
+
+
+def test_an_id_that_looks_escaped_leads_to_its_page(admin_client: Client, make: Make) -> None:
+    request = make()
+    odd = Payment.objects.create(
+        id="pay_3A" + "z" * 22, request=request, chain=request.chain, transaction_hash="0x" + "ef" * 32
+    )
+    assert change_url(odd) in page_of(admin_client, "payments/paymentrequest", request.pk)
+    assert odd.transaction_hash in str(admin_client.get(change_url(odd)).content)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_nothing_is_made_changed_or_deleted(
+    admin_client: Client, credited: ConsumedTransfer, model: str
+) -> None:
+    row = {
+        "paymentrequest": credited.payment.request,
+        "payment": credited.payment,
+        "consumedtransfer": credited,
+        "transition": Transition.objects.all()[0],
+    }[model]
+    at = f"/admin/payments/{model}"
+    assert admin_client.get(f"{at}/add/").status_code == 403
+    assert admin_client.post(f"{at}/add/", {}).status_code == 403
+    assert admin_client.post(f"{at}/{quote(row.pk)}/change/", {"status": "completed"}).status_code == 403
+    assert admin_client.post(f"{at}/{quote(row.pk)}/delete/", {"post": "yes"}).status_code == 403
+    chosen = {"action": "delete_selected", "_selected_action": [str(row.pk)], "post": "yes"}
+    admin_client.post(f"{at}/", chosen)
+    assert admin_client.get(f"{at}/{quote(row.pk)}/change/").status_code == 200
+    assert Payment.objects.get().status == "failed"
+    assert ConsumedTransfer.objects.count() == 1
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_list_asks_the_same_number_of_questions_however_long_it_is(
+    admin_client: Client, make: Make, model: str
+) -> None:
+    def questions() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            page_of(admin_client, f"payments/{model}")
+        return len(queries)
+
+    def another(number: int) -> None:
+        request = make(f"order-{number}")
+        hash_ = f"0x{number:064x}"
+        payment, _ = submit_hash(request, chain=request.chain, transaction_hash=hash_, actor="customer")
+        ConsumedTransfer.objects.create(
+            chain=request.chain, transaction_hash=hash_, slot="0", payment=payment, amount=1
+        )
+
+    another(1)
+    page_of(admin_client, f"payments/{model}")
+    one = questions()
+    for number in range(2, 8):
+        another(number)
+    assert questions() == one
+
+
+def test_no_more_than_ten_thousand_rows_are_counted(make: Make) -> None:
+    make()
+    with CaptureQueriesContext(connection) as queries:
+        assert BoundedPaginator(PaymentRequest.objects.all(), 50).count == 1
+    assert f"LIMIT {COUNTED_AT_MOST}" in queries[0]["sql"]
+
+
+def test_lists_begin_with_the_newest(admin_client: Client, make: Make) -> None:
+    old, new = make("old"), make("new")
+    page = page_of(admin_client, "payments/paymentrequest")
+    assert page.index(str(new.pk)) < page.index(str(old.pk))
+    later, earlier = fail(old), fail(new, "0x" + "cd" * 32)
+    Payment.objects.filter(pk=earlier.pk).update(created_at=timezone.now() - timedelta(days=1))
+    page = page_of(admin_client, "payments/payment")
+    assert page.index(change_url(later)) < page.index(change_url(earlier))
+
+
+@pytest.mark.parametrize("attention", ["overpaid", "partly", "late", "reorged", "not_bound"])
+def test_what_needs_a_person_can_be_picked_out(admin_client: Client, make: Make, attention: str) -> None:
+    plain, odd = make(), make()
+    now = timezone.now()
+    payment = fail(odd)
+    of_request = {
+        "overpaid": {"status": "completed", "amount_paid": 11_000_000, "completed_at": now},
+        "partly": {"status": "expired", "amount_paid": 1},
+        "late": {"status": "completed", "amount_paid": 10_500_000, "paid_late": True, "completed_at": now},
+    }.get(attention, {})
+    of_payment = {
+        "overpaid": {"status": "completed", "amount_received": 1, "completed_at": now},
+        "reorged": {"status": "completed", "amount_received": 1, "reorged": True, "completed_at": now},
+        "not_bound": {"failure_code": "transaction_not_bound"},
+    }.get(attention, {})
+    PaymentRequest.objects.filter(pk=odd.pk).update(**{"status": odd.status, **of_request})
+    Payment.objects.filter(pk=payment.pk).update(**{"status": "failed", **of_payment})
+    found = page_of(admin_client, "payments/paymentrequest", attention=attention)
+    assert f"/{odd.pk}/change/" in found
+    assert f"/{plain.pk}/change/" not in found
+    assert change_url(payment) in page_of(admin_client, "payments/payment", attention=attention)
+
+
+def test_lists_are_filtered_by_status_failure_merchant_chain_token_and_days(
+    admin_client: Client, make: Make, other_merchant: Merchant
+) -> None:
+    mine, other = make("mine"), make("other", other_merchant)
+    payment = fail(mine)
+    day = timezone.now() - timedelta(days=40)
+    PaymentRequest.objects.filter(pk=other.pk).update(created_at=day, status="cancelled")
+
+    def requests(**filters: str) -> tuple[bool, bool]:
+        page = page_of(admin_client, "payments/paymentrequest", **filters)
+        return f"/{mine.pk}/change/" in page, f"/{other.pk}/change/" in page
+
+    assert requests() == (True, True)
+    assert requests(status__exact="cancelled") == (False, True)
+    assert requests(merchant__id__exact=str(mine.merchant_id)) == (True, False)
+    assert requests(chain__id__exact="8453") == (True, True)
+    assert requests(token__id__exact=str(mine.token_id)) == (True, True)
+    first = f"{day:%Y-%m-%d}"
+    assert requests(created_at_from=first, created_at_to=first) == (False, True)
+    assert requests(created_at_to="no day at all") == (True, True)
+    assert change_url(payment) in page_of(
+        admin_client, "payments/payment", failure_code__exact="transaction_not_found"
+    )
+    assert change_url(payment) not in page_of(
+        admin_client, "payments/payment", failure_code__exact="wrong_token"
+    )
+
+
+def test_merchants_and_tokens_are_offered_while_one_types(admin_client: Client, make: Make) -> None:
+    make()
+
+    def offered(field: str, term: str) -> list[str]:
+        names = {"app_label": "payments", "model_name": "paymentrequest", "field_name": field, "term": term}
+        return [row["text"] for row in admin_client.get("/admin/autocomplete/", names).json()["results"]]
+
+    assert offered("merchant", "alice") == ["Alice's Bakery"]
+    assert offered("token", "usd") == ["USDC on Base"]
+    assert offered("token", "doge") == []
+
+
+def test_merchant_staff_find_and_see_their_own_alone(
+    django_user_model: type, make: Make, merchant: Merchant, other_merchant: Merchant, failed: Payment
+) -> None:
+    foreign = make("order-9", other_merchant)
+    fail(foreign, "0x" + "cd" * 32)
+    user = django_user_model.objects.create_user("carol", password="only for tests")
+    assign_role(user, "merchant", merchant)
+    client = Client()
+    client.force_login(user)
+    assert str(foreign.pk) not in page_of(client, "payments/paymentrequest", q="order-9")
+    assert foreign.shortcode not in page_of(client, "payments/payment", q="0x" + "cd" * 32)
+    assert client.get(change_url(foreign)).status_code in (302, 404)
+    assert failed.pk in page_of(client, "payments/payment", q=failed.transaction_hash)
+
+
+@pytest.mark.parametrize("sees_webhooks", [True, False])
+def test_the_story_tells_of_webhooks_to_those_who_may_see_them(
+    staff: Callable[..., Client], failed: Payment, sees_webhooks: bool
+) -> None:
+    announce_failed(failed.request, failed)
+    more = ("webhooks.view_delivery",) if sees_webhooks else ()
+    page = page_of(staff("payments.view_payment", *more), "payments/payment", failed.pk)
+    assert ("Event payment.failed" in page) == sees_webhooks
+
+
+def test_a_request_is_found_by_its_id_however_it_is_written_and_by_its_beginning(failed: Payment) -> None:
+    request_id = str(failed.request_id)
+    bare = request_id.replace("-", "")
+    for text in (
+        request_id,
+        request_id.upper(),
+        bare,
+        f" {request_id} ",
+        request_id[:8],
+        bare[:20],
+        request_id[:23],
+    ):
+        assert found(PaymentRequest, text) == {failed.request_id}, text
+        assert found(Payment, text) == {failed.pk}, text
+    assert found(PaymentRequest, request_id[:7]) == set()
+    assert found(PaymentRequest, "ffffffff") == set()
+
+
+def test_changes_are_found_by_order_number_and_transaction(make: Make) -> None:
+    payment = fail(make("order-77"))
+    everything = set(Transition.objects.filter(payment=payment).values_list("pk", flat=True))
+    of_request = set(Transition.objects.filter(request=payment.request).values_list("pk", flat=True))
+    assert found(Transition, "order-77") == of_request
+    assert found(Transition, payment.transaction_hash.upper()) == everything
+
+
+def test_a_payments_page_shows_the_next_check_and_no_empty_fields(
+    admin_client: Client, failed: Payment
+) -> None:
+    page = page_of(admin_client, "payments/payment", failed.pk)
+    for word in ("Lease until", "Next check", "Bridge looks", "Block hash", "Delivery of a swap", "Bound by"):
+        assert word not in page, word
+    Payment.objects.update(
+        status="pending", next_check_at=timezone.now() + timedelta(minutes=3), failed_at=None
+    )
+    assert "Next check" in page_of(admin_client, "payments/payment", failed.pk)
+
+
+def test_what_was_simulated_is_marked_as_a_test(admin_client: Client, failed: Payment) -> None:
+    for model, key in (("payments/payment", failed.pk), ("payments/paymentrequest", failed.request_id)):
+        for pk in ("", key):
+            marks = []
+            for is_simulated in (False, True):
+                Payment.objects.update(is_simulated=is_simulated)
+                marks.append("".join(page_of(admin_client, model, pk).split()).count(">test<"))
+            assert marks[1] > marks[0], (model, pk)

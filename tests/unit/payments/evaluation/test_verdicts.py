@@ -1,0 +1,361 @@
+"""Each rule of `evaluate` as one row: what a transaction did, and what it comes to."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chains.client import Block, Head, TransactionFacts, Transfer
+from payments.evaluation.binding import Claims, Delivery, Taken
+from payments.evaluation.proof_windows import Proof
+from payments.evaluation.verdicts import (
+    Departed,
+    Finality,
+    NotFound,
+    NotYet,
+    Paid,
+    Refused,
+    Terms,
+    departed_here,
+    evaluate,
+    evaluate_departure,
+)
+from payments.models import FailureCode
+
+OURS, THEIRS = bytes(range(16)), bytes(range(16, 32))
+TOKEN, OTHER_TOKEN, MERCHANT = "0xToken", "0xOther", "0xMerchant"
+PAYER, STRANGER, ROUTER = "0xPayer", "0xStranger", "0xRouter"
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+CREATED = NOON - timedelta(hours=1)
+BLOCK = Block(100, "0xblock", NOON)
+DEEP = Head(latest=110)
+THREE = Finality(confirmations=3)
+
+
+def moved(amount: int = 10, slot: str = "0", **different: Any) -> Transfer:
+    """Return a transfer to the merchant by the payer, with whatever is to differ."""
+    usual = Transfer(slot, TOKEN, PAYER, MERCHANT, amount)
+    return replace(usual, **different)
+
+
+def mined(*transfers: Transfer, **different: Any) -> TransactionFacts:
+    """Return a successful transaction of the payer in `BLOCK`."""
+    usual = TransactionFacts("0xhash", PAYER, 1, BLOCK, succeeded=True, transfers=transfers)
+    return replace(usual, **different)
+
+
+def terms(claims: Claims, **different: Any) -> Terms:
+    """Return the terms of a request for 10 base units that was created an hour before noon."""
+    usual = Terms(1, TOKEN, "USDC", 6, MERCHANT, CREATED, claims, {OTHER_TOKEN: "DAI"}, NOON)
+    return replace(usual, **different)
+
+
+def outcome(verdict: Any) -> tuple[Any, ...]:
+    """Return a verdict as a row of a table shows it."""
+    if isinstance(verdict, Paid):
+        return ("paid", verdict.bound.amount, verdict.bound.by.value)
+    if isinstance(verdict, Refused):
+        return ("refused", verdict.code.value, verdict.arrived)
+    return (type(verdict).__name__,)
+
+
+REFERENCED = moved(references=(OURS,))
+PROOF = Proof(PAYER, NOON - timedelta(minutes=10), NOON + timedelta(minutes=10), NOON - timedelta(minutes=5))
+BY_REFERENCE = Claims(OURS)
+BY_PROOF = Claims(OURS, proofs=(PROOF,))
+BY_SWAP = Claims(OURS, names_ours=True, our_calls=frozenset({0}), routers=frozenset({ROUTER}))
+LATE = Block(200, "0xlater", NOON + timedelta(hours=2))
+
+
+def delivery(reported: int | None, *taken: tuple[str, str, int], **different: Any) -> Claims:
+    """Return the claims of a request whose provider reports the transaction as its delivery."""
+    return Claims(OURS, delivery=Delivery(reported, Taken(taken)), **different)
+
+
+def no(code: FailureCode, arrived: int | None = None) -> tuple[Any, ...]:
+    """Return the row's end for a refusal."""
+    return ("refused", code.value, arrived)
+
+
+PAYING = {
+    "by reference": (BY_REFERENCE, mined(REFERENCED), ("paid", 10, "reference")),
+    "by proof": (BY_PROOF, mined(moved(made_by=PAYER)), ("paid", 10, "payer")),
+    "by the merchant's acceptance": (
+        Claims(OURS, is_accepted=True),
+        mined(moved()),
+        ("paid", 10, "manual"),
+    ),
+    "by a swap in its own transaction": (
+        BY_SWAP,
+        mined(moved(sender=ROUTER, within=(0,))),
+        ("paid", 10, "provider"),
+    ),
+    "by a reported delivery": (delivery(10), mined(moved(sender=ROUTER)), ("paid", 10, "provider")),
+    "in part": (BY_REFERENCE, mined(moved(4, references=(OURS,))), ("paid", 4, "reference")),
+    "too much": (BY_REFERENCE, mined(moved(11, references=(OURS,))), ("paid", 11, "reference")),
+    "in two transfers": (
+        BY_REFERENCE,
+        mined(REFERENCED, moved(5, "1", references=(OURS,))),
+        ("paid", 15, "reference"),
+    ),
+    "beside an unbound transfer": (BY_REFERENCE, mined(REFERENCED, moved(5, "1")), ("paid", 10, "reference")),
+    "by a stranger with the reference": (
+        BY_REFERENCE,
+        mined(moved(sender=STRANGER, references=(OURS,)), sender=STRANGER),
+        ("paid", 10, "reference"),
+    ),
+    "seconds before its request, by a miner's clock": (
+        BY_REFERENCE,
+        mined(REFERENCED, block=replace(BLOCK, time=CREATED - timedelta(seconds=30))),
+        ("paid", 10, "reference"),
+    ),
+    "less what the recipient sent back": (
+        BY_REFERENCE,
+        mined(REFERENCED, moved(3, "1", sender=MERCHANT, recipient=PAYER)),
+        ("paid", 7, "reference"),
+    ),
+}
+
+REFUSED = {
+    "another token": (
+        BY_REFERENCE,
+        mined(moved(token=OTHER_TOKEN, references=(OURS,))),
+        no(FailureCode.WRONG_TOKEN),
+    ),
+    "another recipient": (
+        BY_REFERENCE,
+        mined(moved(recipient=STRANGER, references=(OURS,))),
+        no(FailureCode.WRONG_RECIPIENT),
+    ),
+    "no transfer": (BY_REFERENCE, mined(), no(FailureCode.WRONG_AMOUNT)),
+    "a transfer of nothing": (
+        BY_REFERENCE,
+        mined(moved(0, references=(OURS,))),
+        no(FailureCode.WRONG_AMOUNT),
+    ),
+    "all of it sent back": (
+        BY_REFERENCE,
+        mined(REFERENCED, moved(10, "1", sender=MERCHANT, recipient=PAYER)),
+        no(FailureCode.WRONG_AMOUNT),
+    ),
+    "the recipient paid itself": (
+        BY_REFERENCE,
+        mined(moved(sender=MERCHANT, references=(OURS,))),
+        no(FailureCode.WRONG_AMOUNT),
+    ),
+    "reverted": (
+        BY_REFERENCE,
+        mined(REFERENCED, succeeded=False),
+        no(FailureCode.TRANSACTION_REVERTED),
+    ),
+    "too old": (
+        BY_REFERENCE,
+        mined(REFERENCED, block=replace(BLOCK, time=CREATED - timedelta(seconds=31))),
+        no(FailureCode.TRANSACTION_TOO_OLD),
+    ),
+    "not bound": (BY_REFERENCE, mined(moved()), no(FailureCode.TRANSACTION_NOT_BOUND, 10)),
+    "another request's reference": (
+        Claims(OURS, foreign=frozenset({THEIRS})),
+        mined(moved(references=(THEIRS,))),
+        no(FailureCode.TRANSACTION_NOT_BOUND, 10),
+    ),
+    "a proof of another account": (
+        BY_PROOF,
+        mined(moved(made_by=STRANGER)),
+        no(FailureCode.TRANSACTION_NOT_BOUND, 10),
+    ),
+    "a proof, but a contract moved the money": (
+        BY_PROOF,
+        mined(moved(made_by="")),
+        no(FailureCode.TRANSACTION_NOT_BOUND, 10),
+    ),
+    "a proof of an account, given for another request": (
+        Claims(OURS, proofs=(replace(PROOF, is_ours=False),)),
+        mined(moved(made_by=PAYER)),
+        no(FailureCode.TRANSACTION_NOT_BOUND, 10),
+    ),
+    "mined after the proof's time": (
+        BY_PROOF,
+        mined(moved(made_by=PAYER), block=LATE),
+        no(FailureCode.TRANSACTION_NOT_BOUND, 10),
+    ),
+    "two requests' references on one transfer": (
+        Claims(OURS, foreign=frozenset({THEIRS})),
+        mined(moved(references=(OURS, THEIRS))),
+        no(FailureCode.TRANSACTION_AMBIGUOUS, 10),
+    ),
+    "evidence that is not complete": (
+        BY_REFERENCE,
+        mined(moved(), is_complete=False),
+        no(FailureCode.NOT_VERIFIABLE, 10),
+    ),
+    "evidence that is too large to read": (
+        BY_REFERENCE,
+        mined(is_readable=False),
+        no(FailureCode.NOT_VERIFIABLE),
+    ),
+    "the recipient's own money, lent before": (
+        BY_REFERENCE,
+        mined(moved(10, "0", sender=MERCHANT, recipient=STRANGER), moved(10, "1", references=(OURS,))),
+        no(FailureCode.NOT_VERIFIABLE, 10),
+    ),
+    "the price of a token that the recipient gave away": (
+        BY_REFERENCE,
+        mined(REFERENCED, moved(1, "1", token=OTHER_TOKEN, sender=MERCHANT, recipient=STRANGER)),
+        no(FailureCode.NOT_VERIFIABLE, 10),
+    ),
+    "a delivery that was credited before": (
+        delivery(10, ("0", MERCHANT, 10)),
+        mined(moved(sender=ROUTER)),
+        no(FailureCode.TRANSACTION_ALREADY_USED),
+    ),
+    "a delivery that another request claims by reference": (
+        delivery(10, foreign=frozenset({THEIRS})),
+        mined(moved(references=(THEIRS,))),
+        no(FailureCode.TRANSACTION_AMBIGUOUS, 10),
+    ),
+    "a delivery beside which only another request's money came": (
+        delivery(7, foreign=frozenset({THEIRS})),
+        mined(moved(references=(THEIRS,))),
+        no(FailureCode.TRANSACTION_NOT_BOUND, 10),
+    ),
+    "several amounts, none of them reported": (
+        delivery(99),
+        mined(moved(10, sender=ROUTER), moved(4, "1", sender=ROUTER)),
+        no(FailureCode.TRANSACTION_AMBIGUOUS, 14),
+    ),
+}
+
+
+@pytest.mark.parametrize(("claims", "facts", "expected"), PAYING.values(), ids=PAYING.keys())
+def test_it_pays(claims: Claims, facts: TransactionFacts, expected: tuple[Any, ...]) -> None:
+    assert outcome(evaluate(terms(claims), 1, facts, Head(latest=300), THREE)) == expected
+
+
+@pytest.mark.parametrize(("claims", "facts", "expected"), REFUSED.values(), ids=REFUSED.keys())
+def test_it_pays_nothing(claims: Claims, facts: TransactionFacts, expected: tuple[Any, ...]) -> None:
+    assert outcome(evaluate(terms(claims), 1, facts, Head(latest=300), THREE)) == expected
+
+
+@pytest.mark.parametrize("facts", [mined(REFERENCED), None])
+def test_a_transaction_on_another_chain_is_refused_known_or_not(facts: TransactionFacts | None) -> None:
+    assert outcome(evaluate(terms(BY_REFERENCE), 2, facts, DEEP, THREE)) == no(FailureCode.WRONG_CHAIN)
+
+
+def test_an_unknown_transaction_is_not_found() -> None:
+    assert evaluate(terms(BY_REFERENCE), 1, None, DEEP, THREE) == NotFound()
+
+
+def test_native_coin_that_may_have_moved_in_a_hidden_call_is_not_verifiable() -> None:
+    asked = terms(BY_REFERENCE, token="")
+    assert outcome(evaluate(asked, 1, mined(is_complete=False), DEEP, THREE)) == no(
+        FailureCode.NOT_VERIFIABLE
+    )
+    assert outcome(evaluate(asked, 1, mined(), DEEP, THREE)) == no(FailureCode.WRONG_AMOUNT)
+
+
+def test_the_first_block_that_was_seen_counts_after_a_reorganisation() -> None:
+    facts = mined(moved(made_by=PAYER), block=LATE)
+    seen = terms(BY_PROOF, first_block=(BLOCK.number, BLOCK.time))
+    assert outcome(evaluate(seen, 1, facts, Head(latest=300), THREE)) == ("paid", 10, "payer")
+    moved_forward = terms(BY_REFERENCE, first_block=(LATE.number, LATE.time))
+    assert outcome(evaluate(moved_forward, 1, mined(REFERENCED), DEEP, THREE)) == ("paid", 10, "reference")
+
+
+@pytest.mark.parametrize(
+    ("finality", "head", "commitment", "is_deep"),
+    [
+        ("3", Head(latest=101), None, False),
+        ("3", Head(latest=102), None, True),
+        ("1", Head(latest=100), None, True),
+        ("1", Head(latest=99), None, False),
+        ("safe", Head(latest=110, safe=99), None, False),
+        ("safe", Head(latest=110, safe=100), None, True),
+        ("safe", Head(latest=110), None, False),
+        ("finalized", Head(latest=110, safe=110, finalized=99), None, False),
+        ("finalized", Head(latest=110, finalized=100), None, True),
+        ("finalized", Head(latest=110), "confirmed", False),
+        ("finalized", Head(latest=110), "finalized", True),
+        ("confirmed", Head(latest=110), "confirmed", True),
+        ("confirmed", Head(latest=110), "finalized", True),
+    ],
+)
+def test_yes_and_no_are_final_at_the_required_depth_only(
+    finality: str, head: Head, commitment: str | None, *, is_deep: bool
+) -> None:
+    rule = Finality.parse(finality)
+    yes = evaluate(terms(BY_REFERENCE), 1, mined(REFERENCED, commitment=commitment), head, rule)
+    refused = evaluate(terms(BY_REFERENCE), 1, mined(moved(), commitment=commitment), head, rule)
+    if is_deep:
+        assert isinstance(yes, Paid)
+        assert isinstance(refused, Refused)
+        return
+    assert isinstance(yes, NotYet)
+    assert yes.bound is not None
+    assert (yes.bound.amount, yes.likely) == (10, None)
+    assert isinstance(refused, NotYet)
+    assert refused.likely is not None
+    assert (refused.likely.code, refused.bound) == (FailureCode.TRANSACTION_NOT_BOUND, None)
+
+
+@pytest.mark.parametrize(
+    ("claims", "intended", "promised"),
+    [
+        (BY_REFERENCE, REFERENCED, (10, "reference")),
+        (BY_PROOF, moved(made_by=PAYER), (10, "payer")),
+        (BY_REFERENCE, moved(), None),
+        (BY_REFERENCE, moved(recipient=STRANGER, references=(OURS,)), None),
+        (BY_SWAP, moved(recipient=ROUTER), (0, "provider")),
+        (replace(BY_SWAP, names_others=True), moved(recipient=ROUTER), None),
+        (delivery(10), REFERENCED, None),
+    ],
+)
+def test_an_unmined_transaction_promises_what_its_bytes_bind(
+    claims: Claims, intended: Transfer, promised: tuple[int, str] | None
+) -> None:
+    facts = mined(block=None, intended=(intended,))
+    verdict = evaluate(terms(claims), 1, facts, DEEP, THREE)
+    assert isinstance(verdict, NotYet)
+    assert verdict.block is None
+    assert (verdict.bound and (verdict.bound.amount, verdict.bound.by.value)) == promised
+
+
+@pytest.mark.parametrize(
+    ("claims", "facts", "head", "expected"),
+    [
+        (BY_SWAP, mined(), DEEP, ("Departed",)),
+        (BY_SWAP, mined(), Head(latest=100), ("Departed",)),
+        (BY_SWAP, None, DEEP, ("NotFound",)),
+        (BY_SWAP, mined(block=None), DEEP, ("NotYet",)),
+        (BY_SWAP, mined(succeeded=False), DEEP, no(FailureCode.TRANSACTION_REVERTED)),
+        (BY_SWAP, mined(succeeded=False), Head(latest=100), ("NotYet",)),
+        (BY_REFERENCE, mined(), DEEP, no(FailureCode.TRANSACTION_NOT_BOUND)),
+        (replace(BY_SWAP, names_others=True), mined(), DEEP, no(FailureCode.TRANSACTION_AMBIGUOUS)),
+    ],
+)
+def test_a_swap_begins_with_a_transaction_that_names_it_alone(
+    claims: Claims, facts: TransactionFacts | None, head: Head, expected: tuple[Any, ...]
+) -> None:
+    assert outcome(evaluate_departure(terms(claims), facts, head, THREE)) == expected
+
+
+@pytest.mark.parametrize(
+    ("claims", "facts", "expected"),
+    [
+        # Nothing came, or not out of the swap's contract: its provider may still deliver.
+        (BY_SWAP, mined(), ("Departed",)),
+        (BY_SWAP, mined(moved()), ("Departed",)),
+        # What came is the payment itself, or nothing says that a swap began.
+        (BY_SWAP, mined(moved(sender=ROUTER, within=(0,))), ("paid", 10, "provider")),
+        (BY_REFERENCE, mined(), no(FailureCode.WRONG_AMOUNT)),
+        (BY_SWAP, mined(succeeded=False), no(FailureCode.TRANSACTION_REVERTED)),
+    ],
+)
+def test_a_transaction_on_the_requested_chain_may_begin_a_swap(
+    claims: Claims, facts: TransactionFacts, expected: tuple[Any, ...]
+) -> None:
+    asked = terms(claims)
+    verdict = departed_here(asked, evaluate(asked, 1, facts, DEEP, THREE), facts, DEEP, THREE)
+    assert outcome(verdict) == expected
+    assert isinstance(verdict, Departed) == (expected == ("Departed",))

@@ -1,0 +1,193 @@
+"""That LI.FI has no way is an answer with a reason; that it does not answer is something else."""
+
+import threading
+import time
+from typing import Any
+
+import pytest
+from django.test import override_settings
+from limits import parse
+
+from payments.providers.base import NoOffer, NoOfferCode, ProviderDown
+from payments.providers.lifi import client as lifi_module
+from payments.providers.lifi.client import LifiProvider
+from tests.support.routing.lifi_world import (
+    ARBITRUM,
+    BASE,
+    KEY,
+    WANTED,
+    answering,
+    quote,
+    refusal,
+    tool_error,
+)
+from tests.support.routing.provider_server import Exchange, serving
+
+NO_QUOTE = "No available quotes"
+
+
+def newer(*codes: str) -> dict[str, Any]:
+    """The errors of a refusal in their newer shape."""
+    paths = [{"overallPath": f"42161:USDT-{code}", "subpaths": {"a": [tool_error(code)]}} for code in codes]
+    return {"filteredOut": [{"overallPath": "x", "reason": "It was hidden."}], "failed": paths}
+
+
+@pytest.mark.parametrize(
+    ("codes", "reason"),
+    [
+        ([], NoOfferCode.NO_ROUTE),
+        (["NO_POSSIBLE_ROUTE"], NoOfferCode.NO_ROUTE),
+        (["INSUFFICIENT_LIQUIDITY"], NoOfferCode.NO_LIQUIDITY),
+        (["AMOUNT_TOO_LOW"], NoOfferCode.AMOUNT_TOO_LOW),
+        (["AMOUNT_TOO_HIGH"], NoOfferCode.AMOUNT_TOO_HIGH),
+        (["FEES_HIGHER_THAN_AMOUNT"], NoOfferCode.FEES_TOO_HIGH),
+        (["TOOL_TIMEOUT", "RPC_ERROR", "UNKNOWN_ERROR", "RATE_LIMIT_EXCEEDED"], NoOfferCode.NO_ROUTE),
+        (["DIFFERENT_RECIPIENT_NOT_SUPPORTED", "CANNOT_GUARANTEE_MIN_AMOUNT"], NoOfferCode.NO_ROUTE),
+        (["TOOL_SPECIFIC_ERROR", "A_CODE_OF_TOMORROW"], NoOfferCode.NO_ROUTE),
+        (["NO_POSSIBLE_ROUTE", "INSUFFICIENT_LIQUIDITY", "AMOUNT_TOO_LOW"], NoOfferCode.AMOUNT_TOO_LOW),
+    ],
+)
+def test_no_quote_gives_the_reason_that_its_tools_tell(codes: list[str], reason: NoOfferCode) -> None:
+    older = [tool_error(code) for code in codes]
+    for errors in (older, newer(*codes)):
+        with answering((404, refusal(1002, NO_QUOTE, errors=errors))) as lifi:
+            with pytest.raises(NoOffer) as none:
+                lifi.provider.quote(WANTED)
+            assert none.value.code == reason
+            assert len(lifi.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "errors",
+    [
+        None,
+        "AMOUNT_TOO_LOW",
+        5,
+        [None, 5, ["x"], {"code": 5}, {"code": ["AMOUNT_TOO_LOW"]}],
+        {"failed": "all"},
+        {"failed": [None, {"subpaths": None}, {"subpaths": ["a"]}, {"subpaths": {"a": "b", "c": [None]}}]},
+    ],
+)
+def test_errors_that_make_no_sense_leave_the_plain_reason(errors: Any) -> None:
+    with answering((404, refusal(1002, NO_QUOTE, errors=errors))) as lifi:
+        with pytest.raises(NoOffer) as none:
+            lifi.provider.quote(WANTED)
+        assert none.value.code == NoOfferCode.NO_ROUTE
+
+
+@pytest.mark.parametrize(
+    ("http_status", "body"),
+    [
+        (400, refusal(1011, "Invalid fromAddress")),
+        (400, {"message": "Invalid request"}),
+        (404, {"message": "Unable to find a quote for the requested transfer"}),
+        (404, refusal(1003, "Token not found")),
+        (422, refusal(1004, "Not processable")),
+        (400, refusal(1002, NO_QUOTE)),
+    ],
+)
+def test_a_question_that_it_refuses_has_no_route(http_status: int, body: Any) -> None:
+    with answering((http_status, body)) as lifi:
+        with pytest.raises(NoOffer) as none:
+            lifi.provider.quote(WANTED)
+        assert none.value.code == NoOfferCode.NO_ROUTE
+        assert len(lifi.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("http_status", "body"),
+    [
+        (400, refusal(1008, "Third party")),
+        (404, refusal(1009, "Timeout")),
+        (404, [1002]),
+        (400, "Bad Request"),
+        (418, {"message": "I'm a teapot"}),
+    ],
+)
+def test_a_refusal_that_is_none_is_no_answer(http_status: int, body: Any) -> None:
+    with answering((http_status, body)) as lifi, pytest.raises(ProviderDown):
+        lifi.provider.quote(WANTED)
+
+
+@pytest.mark.parametrize("http_status", [401, 403])
+def test_a_key_that_is_not_accepted_is_the_operators_to_hear_of(
+    http_status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with answering((http_status, refusal(1010, f"Unknown key {KEY}"))) as lifi:
+        with pytest.raises(ProviderDown):
+            lifi.provider.quote(WANTED)
+        assert len(lifi.asked) == 1
+    assert "does not accept this deployment's key" in caplog.text
+    assert KEY not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("http_status", "code"), [(409, 1007), (424, 1008), (500, 1006), (502, 1008), (503, 1008)]
+)
+def test_a_price_that_moved_or_a_failure_is_no_answer_and_not_asked_over_here(
+    http_status: int, code: int
+) -> None:
+    with answering((http_status, refusal(code, "Something behind it"))) as lifi:
+        with pytest.raises(ProviderDown) as down:
+            lifi.provider.quote(WANTED)
+        assert down.value.retry_after is None
+        assert len(lifi.asked) == 1
+
+
+def test_a_rate_limit_is_not_asked_over() -> None:
+    limited = (429, refusal(1005, "Rate limit exceeded"))
+    with answering(limited, ratelimit_reset="4000") as lifi:
+        with pytest.raises(ProviderDown) as down:
+            lifi.provider.quote(WANTED)
+        assert down.value.retry_after == 4000
+        assert len(lifi.asked) == 1
+        with pytest.raises(ProviderDown):
+            lifi.provider.quote(WANTED)
+        assert len(lifi.asked) == 1
+
+
+def test_each_call_counts_against_the_quota() -> None:
+    limits = {"lifi": parse("1/hour")}
+    with override_settings(ROUTING_QUOTE_LIMITS=limits), answering((500, {}), quote()) as lifi:
+        with pytest.raises(ProviderDown, match="500"):
+            lifi.provider.quote(WANTED)
+        with pytest.raises(ProviderDown, match="quota"):
+            lifi.provider.quote(WANTED)
+    assert len(lifi.asked) == 1
+
+
+def test_a_provider_that_is_silent_costs_a_customer_no_more_than_the_time_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lifi_module, "QUOTE_SECONDS", 0.3)
+    done = threading.Event()
+
+    def say_nothing(_: Exchange) -> None:
+        done.wait(20)
+
+    began = time.monotonic()
+    with serving(say_nothing) as server:
+        with pytest.raises(ProviderDown):
+            LifiProvider(server.url, KEY, "quittance").quote(WANTED)
+        elapsed = time.monotonic() - began
+        done.set()
+    assert elapsed < 1.5
+
+
+def test_a_chain_that_it_is_known_not_to_serve_costs_no_quote() -> None:
+    def behave(exchange: Exchange) -> None:
+        if exchange.path == "/v1/chains":
+            exchange.reply({"chains": [{"id": ARBITRUM}]})
+        elif exchange.path == "/v1/tokens":
+            exchange.reply({"tokens": {}})
+        else:
+            exchange.reply(quote())
+
+    with serving(behave) as server:
+        provider = LifiProvider(server.url, KEY, "quittance")
+        assert provider.quote(WANTED).amount_in == 12_600_000
+        provider.tokens([ARBITRUM, BASE])
+        with pytest.raises(NoOffer) as none:
+            provider.quote(WANTED)
+        assert none.value.code == NoOfferCode.NO_ROUTE
+        assert server.paths().count("/v1/quote/toAmount") == 1

@@ -1,0 +1,280 @@
+"""LI.FI's word on a swap, in each of its forms, becomes ours; what it says of other swaps counts for nothing."""
+
+from typing import Any
+
+import pytest
+
+from payments.providers.base import ProviderDown, SwapState, SwapStatus
+from tests.support.routing.lifi_world import (
+    ARBITRUM,
+    BASE,
+    DELIVERY_HASH,
+    ID,
+    KEY,
+    MERCHANT,
+    NATIVE,
+    SOLANA,
+    SOURCE_HASH,
+    TRACKING,
+    USDC,
+    Json,
+    answering,
+    changed,
+    refusal,
+    status,
+    token,
+)
+
+EXPLORER = "https://scan.li.fi/tx/" + SOURCE_HASH
+SIGNATURE = "5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW"
+
+
+def told(answer: Any, tracking: Json = TRACKING, source_hash: str = SOURCE_HASH) -> SwapStatus:
+    with answering(answer) as lifi:
+        return lifi.provider.status(tracking, source_hash)
+
+
+@pytest.mark.parametrize(
+    ("state", "substatus", "ours"),
+    [
+        ("PENDING", "WAIT_SOURCE_CONFIRMATIONS", SwapState.AWAITING_SOURCE),
+        ("PENDING", "WAIT_DESTINATION_TRANSACTION", SwapState.BRIDGING),
+        ("PENDING", "BRIDGE_NOT_AVAILABLE", SwapState.BRIDGING),
+        ("PENDING", "CHAIN_NOT_AVAILABLE", SwapState.BRIDGING),
+        ("PENDING", "REFUND_IN_PROGRESS", SwapState.REFUNDING),
+        ("PENDING", "UNKNOWN_ERROR", SwapState.BRIDGING),
+        ("PENDING", "INTENT_AWAITING_FUNDS", SwapState.BRIDGING),
+        ("PENDING", "INTENT_READY", SwapState.BRIDGING),
+        ("PENDING", "INTENT_EXECUTING", SwapState.BRIDGING),
+        ("PENDING", "INTENT_FAILED_RETRYABLE", SwapState.BRIDGING),
+        ("PENDING", "INTENT_SIMULATION_FAILURE", SwapState.BRIDGING),
+        ("PENDING", None, SwapState.BRIDGING),
+        ("PENDING", "A_WORD_OF_TOMORROW", SwapState.BRIDGING),
+        ("DONE", "COMPLETED", SwapState.DELIVERED),
+        ("DONE", None, SwapState.DELIVERED),
+        ("DONE", "PARTIAL", SwapState.DELIVERED_OTHER_TOKEN),
+        ("DONE", "REFUNDED", SwapState.REFUNDED),
+        ("DONE", "A_WORD_OF_TOMORROW", SwapState.BRIDGING),
+        ("FAILED", "NOT_PROCESSABLE_REFUND_NEEDED", SwapState.NEEDS_CLAIM),
+        ("FAILED", "OUT_OF_GAS", SwapState.FAILED),
+        ("FAILED", "SLIPPAGE_EXCEEDED", SwapState.FAILED),
+        ("FAILED", "INSUFFICIENT_ALLOWANCE", SwapState.FAILED),
+        ("FAILED", "INSUFFICIENT_BALANCE", SwapState.FAILED),
+        ("FAILED", "EXPIRED", SwapState.FAILED),
+        ("FAILED", "REFUNDED", SwapState.REFUNDED),
+        ("FAILED", "UNKNOWN_ERROR", SwapState.FAILED),
+        ("FAILED", "UNKNOWN_FAILED_ERROR", SwapState.FAILED),
+        ("FAILED", None, SwapState.FAILED),
+        ("A_WORD_OF_TOMORROW", "WHATEVER", SwapState.BRIDGING),
+        ("NOT_FOUND", None, SwapState.UNKNOWN),
+        ("INVALID", None, SwapState.UNKNOWN),
+    ],
+)
+def test_each_of_its_words_has_one_of_ours(state: str, substatus: str | None, ours: SwapState) -> None:
+    found = told(status(state, substatus))
+    assert found.state == ours
+    assert found.raw == (f"{state}/{substatus}" if substatus else state)
+    if ours != SwapState.UNKNOWN:
+        assert found.explorer_url == EXPLORER
+
+
+def test_the_question_narrows_the_search() -> None:
+    with answering(status()) as lifi:
+        lifi.provider.status(TRACKING, SOURCE_HASH)
+    (asked,) = lifi.asked
+    assert asked.path == "/v1/status"
+    assert asked.query == {
+        "txHash": SOURCE_HASH,
+        "fromChain": "42161",
+        "toChain": "8453",
+        "bridge": "stargateV2",
+    }
+    assert asked.headers["x-lifi-api-key"] == KEY
+    assert KEY not in asked.target
+
+
+def test_a_swap_on_one_chain_has_no_bridge() -> None:
+    with answering(status()) as lifi:
+        lifi.provider.status({**TRACKING, "to_chain": ARBITRUM}, SOURCE_HASH)
+    (asked,) = lifi.asked
+    assert asked.query == {"txHash": SOURCE_HASH, "fromChain": "42161", "toChain": "42161"}
+
+
+@pytest.mark.parametrize("first", [(200, {"status": "INVALID"}), (400, refusal(1011, "bridge"))])
+def test_a_hash_that_is_none_of_the_bridges_is_asked_for_without_it(first: tuple[int, Json]) -> None:
+    with answering(first, status()) as lifi:
+        assert lifi.provider.status(TRACKING, SOURCE_HASH).state == SwapState.BRIDGING
+        assert [asked.query.get("bridge") for asked in lifi.asked] == ["stargateV2", None]
+    with answering(first) as lifi:
+        assert lifi.provider.status(TRACKING, SOURCE_HASH).state == SwapState.UNKNOWN
+        assert len(lifi.asked) == 2
+
+
+@pytest.mark.parametrize("body", [refusal(1003, "Not found"), {}, "Not Found", None])
+def test_not_found_is_unknown_in_whatever_form_it_comes(body: Any) -> None:
+    assert told((404, body)) == SwapStatus(SwapState.UNKNOWN, "NOT_FOUND")
+
+
+def test_a_delivery_is_told_with_its_place() -> None:
+    assert told(status("DONE", "COMPLETED")) == SwapStatus(
+        SwapState.DELIVERED,
+        "DONE/COMPLETED",
+        destination_chain_id=BASE,
+        destination_hash=DELIVERY_HASH,
+        destination_token=USDC,
+        destination_amount=12_541_000,
+        destination_account=MERCHANT,
+        explorer_url=EXPLORER,
+    )
+
+
+def test_a_delivery_of_native_coin_names_no_token() -> None:
+    answer = changed(status("DONE", "COMPLETED"), "receiving.token", token(BASE, NATIVE, "ETH", 18))
+    assert told(answer).destination_token == ""
+
+
+def test_a_delivery_in_another_token_may_leave_out_which() -> None:
+    told_which = told(changed(status("DONE", "PARTIAL"), "receiving.token", token(BASE, NATIVE, "ETH", 18)))
+    assert (told_which.destination_token, told_which.destination_amount) == ("", 12_541_000)
+    for missing in (..., None):
+        found = told(changed(status("DONE", "PARTIAL"), "receiving", missing))
+        assert found.state == SwapState.DELIVERED_OTHER_TOKEN
+        assert found.destination_hash is None
+
+
+@pytest.mark.parametrize("receiving", [..., None, {"chainId": BASE}, [], "soon"])
+def test_a_delivery_of_which_it_does_not_tell_where_is_no_answer(receiving: Any) -> None:
+    with pytest.raises(ProviderDown):
+        told(changed(status("DONE", "COMPLETED"), "receiving", receiving))
+
+
+@pytest.mark.parametrize("receiving", [..., None, {"chainId": BASE}])
+def test_while_it_is_on_its_way_nothing_need_be_told_of_where(receiving: Any) -> None:
+    assert told(changed(status(), "receiving", receiving)).state == SwapState.BRIDGING
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("sending.txHash", "0x" + "5b" * 32),
+        ("sending.txHash", DELIVERY_HASH),
+        ("sending.txHash", None),
+        ("sending", ...),
+        ("sending", None),
+        ("transactionId", "0x" + "7d" * 31 + "02"),
+        ("transactionId", "0x" + "7d" * 7 + "00" * 25),
+        ("transactionId", "0x"),
+    ],
+)
+@pytest.mark.parametrize("outcome", [("DONE", "COMPLETED"), ("FAILED", "EXPIRED"), ("DONE", "REFUNDED")])
+def test_the_outcome_of_another_transfer_is_none_of_ours(
+    path: str, value: Any, outcome: tuple[str, str]
+) -> None:
+    """LI.FI answers for destination hashes, too, and for whatever else it has by that name."""
+    found = told(changed(status(*outcome), path, value))
+    assert found.state == SwapState.UNKNOWN
+    assert (found.destination_hash, found.explorer_url) == (None, None)
+
+
+@pytest.mark.parametrize("spelled", [..., ID.upper().replace("0X", "0x"), ID[:18], ID[:18] + "0" * 48])
+def test_the_id_may_be_left_out_or_cut_as_some_bridges_cut_it(spelled: Any) -> None:
+    assert told(changed(status("DONE", "COMPLETED"), "transactionId", spelled)).state == SwapState.DELIVERED
+
+
+def test_hashes_compare_as_their_chain_writes_them() -> None:
+    upper = changed(status(), "sending.txHash", SOURCE_HASH.upper().replace("0X", "0x"))
+    assert told(upper).state == SwapState.BRIDGING
+    tracking = {**TRACKING, "from_chain": SOLANA}
+    answer = changed(status(), "sending.txHash", SIGNATURE)
+    assert told(answer, tracking, SIGNATURE).state == SwapState.BRIDGING
+    other_case = changed(status(), "sending.txHash", SIGNATURE.swapcase())
+    with pytest.raises(ProviderDown):
+        told(other_case, tracking, SIGNATURE)
+
+
+def test_whom_it_was_delivered_to_is_passed_on() -> None:
+    assert told(status("DONE", "COMPLETED")).destination_account == MERCHANT
+    stranger = "0x000000000000000000000000000000000000dEaD"
+    found = told(changed(status("DONE", "COMPLETED"), "toAddress", stranger.lower()))
+    assert (found.state, found.destination_account) == (SwapState.DELIVERED, stranger)
+    assert told(changed(status("DONE", "COMPLETED"), "toAddress", None)).destination_account is None
+    with pytest.raises(ProviderDown):
+        told(changed(status("DONE", "COMPLETED"), "toAddress", "merchant.eth"))
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "http://scan.li.fi/tx/1",
+        "javascript:alert(1)",
+        "https://somebody:secret@scan.li.fi/",
+        "https://scan.li.fi/\u202e",
+        'https://scan.li.fi/"><script>',
+        "https://scan.li.fi/" + "a" * 600,
+        "https://",
+        "//scan.li.fi",
+        "https://claim-your-refund.example/scan.li.fi/",
+        "https://scan.li.fi.example/tx/1",
+        "https://notli.fi/tx/1",
+        "https://example\\.li.fi/",
+        5,
+        None,
+        ...,
+    ],
+)
+def test_only_an_https_address_is_shown_as_a_link(link: Any) -> None:
+    found = told(changed(status(), "lifiExplorerLink", link))
+    assert found == SwapStatus(SwapState.BRIDGING, "PENDING/WAIT_DESTINATION_TRANSACTION")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("status", ...),
+        ("status", None),
+        ("status", 5),
+        ("status", "DO\nNE"),
+        ("status", "D" * 65),
+        ("substatus", ["COMPLETED"]),
+        ("substatus", "<b>"),
+        ("sending.txHash", "0x5a"),
+        ("sending.txHash", 5),
+        ("transactionId", 7),
+        ("transactionId", "0x" + "7d" * 33),
+        ("receiving.txHash", "0xdeadbeef"),
+        ("receiving.txHash", ...),
+        ("receiving.chainId", "8453"),
+        ("receiving.chainId", 8453.5),
+        ("receiving.token", ...),
+        ("receiving.token.address", "USDC"),
+        ("receiving.amount", -1),
+        ("receiving.amount", 1.5),
+        ("receiving.amount", "1e6"),
+        ("receiving.amount", str(2**256)),
+        ("receiving.amount", None),
+    ],
+)
+def test_what_makes_no_sense_is_no_answer(path: str, value: Any) -> None:
+    with pytest.raises(ProviderDown):
+        told(changed(status("DONE", "COMPLETED"), path, value))
+
+
+@pytest.mark.parametrize("answer", [None, [], "DONE", 5, {}])
+def test_what_is_no_status_is_no_answer(answer: Any) -> None:
+    with pytest.raises(ProviderDown):
+        told((200, answer))
+
+
+@pytest.mark.parametrize("http_status", [401, 403, 418, 424, 500, 503])
+def test_a_failing_provider_says_nothing_of_the_swap(http_status: int) -> None:
+    with answering((http_status, refusal(1006, "Sorry"))) as lifi:
+        with pytest.raises(ProviderDown):
+            lifi.provider.status(TRACKING, SOURCE_HASH)
+        assert len(lifi.asked) == 1
+
+
+def test_a_rate_limit_says_when_to_look_again() -> None:
+    limited = (429, refusal(1005, "Rate limit exceeded"))
+    with answering(limited, ratelimit_reset="42") as lifi, pytest.raises(ProviderDown) as down:
+        lifi.provider.status(TRACKING, SOURCE_HASH)
+    assert down.value.retry_after == 42

@@ -1,0 +1,264 @@
+"""A quote of Relay's becomes no offer where its steps, its call, its order and its words disagree."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import responses
+from eth_abi.abi import encode
+
+from payments.providers.base import NoOffer, NoOfferCode, ProviderDown
+from payments.providers.offer_checks import OfferRefused, accept
+from tests.support.routing.offers import (
+    DAI_HERE,
+    DEPOSITORY,
+    MERCHANT,
+    PAYER,
+    STRANGER,
+    THERE,
+    USDC_HERE,
+    WANTED,
+)
+from tests.support.routing.relay_asking import ask_relay, rules_of
+from tests.support.routing.relay_world import (
+    AMOUNT_IN,
+    AMOUNT_OUT,
+    FROM_NATIVE,
+    FROM_SOLANA,
+    KEY,
+    NOW,
+    approval,
+    order_data,
+    quote,
+    solana_deposit,
+)
+
+Change = Callable[[Any], None]
+
+
+def _step(index: int, **changes: Any) -> Change:
+    return lambda body: body["steps"][index].update(changes)
+
+
+def _data(index: int, **changes: Any) -> Change:
+    return lambda body: body["steps"][index]["items"][0]["data"].update(changes)
+
+
+def _order(change: Change) -> Change:
+    """Change the order, the id and the deposit with it, as somebody would who can write all of the answer."""
+
+    def apply(body: Any) -> None:
+        data = order_data(WANTED)
+        change(data)
+        body.update(quote(order=data))
+
+    return apply
+
+
+def _deposit(**changes: Any) -> Change:
+    """Replace the deposit's call by one with other arguments."""
+
+    def apply(body: Any) -> None:
+        order_id = bytes.fromhex(body["protocol"]["v2"]["orderId"][2:])
+        arguments = {"depositor": PAYER, "token": USDC_HERE, "amount": AMOUNT_IN, "id": order_id} | changes
+        encoded = encode(["address", "address", "uint256", "bytes32"], list(arguments.values()))
+        _data(1, data="0xe8017952" + encoded.hex())(body)
+
+    return apply
+
+
+def _append(value: Any) -> Change:
+    return lambda body: body["steps"].append(value(body))
+
+
+REFUSED: dict[str, Change] = {
+    "a signature instead of a transaction": _step(1, kind="signature"),
+    "a step to authorize": _step(0, id="authorize"),
+    "a swap on the spot": _step(1, id="swap"),
+    "a plain transfer": _step(1, id="send"),
+    "a step that nobody knows": _step(1, id="depositt"),
+    "a step without a name": _step(1, id=None),
+    "no deposit": lambda body: body["steps"].pop(),
+    "no step at all": lambda body: body.update(steps=[]),
+    "two deposits": _append(lambda body: body["steps"][1]),
+    "two items of one deposit": lambda body: body["steps"][1].update(items=body["steps"][1]["items"] * 2),
+    "no order": lambda body: body.pop("protocol"),
+    "an order that is not shown": lambda body: body["protocol"]["v2"].pop("orderData"),
+    "an order with another id than it says": lambda body: body["protocol"]["v2"].update(
+        orderId="0x" + "77" * 32
+    ),
+    "another salt than that of the id": lambda body: body["protocol"]["v2"]["orderData"].update(
+        salt="0x" + "55" * 32
+    ),
+    "an order of an unknown version": lambda body: body["protocol"]["v2"]["orderData"].update(version="v3"),
+    "calls at the destination": _order(lambda order: order["output"].update(calls=["0x00"])),
+    "an order that somebody else may fill": _order(lambda order: order.update(solver=STRANGER)),
+    "a refund to somebody else": _order(
+        lambda order: order["inputs"][0]["refunds"][0].update(recipient=STRANGER)
+    ),
+    "somebody else as the sender": lambda body: body["details"].update(sender=STRANGER),
+    "an order that has ended": _order(lambda order: order["output"].update(deadline=NOW - 1)),
+    "an order that ends at once": _order(lambda order: order["output"].update(deadline=NOW + 60)),
+    "a deposit for another order": _deposit(id=b"\x77" * 32),
+    "a call of another shape": _data(1, data="0xdeadbeef" + "00" * 64),
+    "no call data": _data(1, data="0x"),
+    "a plain deposit by the id alone": lambda body: _data(1, data=body["protocol"]["v2"]["orderId"])(body),
+    "an approval for somebody else": _data(0, data=approval(STRANGER, AMOUNT_IN)),
+    "an approval of another token": _data(0, to=DAI_HERE),
+    "an approval that is a transfer": _data(0, data="0xa9059cbb" + "00" * 64),
+    "an approval with more behind it": _data(0, data=approval(DEPOSITORY, 1) + "00"),
+    "a deposit somewhere else than is approved": _data(1, to=STRANGER),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_asks_for_more_than_a_deposit_for_its_own_order_is_refused(
+    answers: responses.RequestsMock, why: str
+) -> None:
+    body = quote()
+    REFUSED[why](body)
+    with pytest.raises(NoOffer) as none:
+        ask_relay(answers, body)
+    assert none.value.code == NoOfferCode.ROUTE_REFUSED
+
+
+def _money(side: str, **changes: Any) -> Change:
+    return lambda body: body["details"][side].update(changes)
+
+
+def _currency(side: str, **changes: Any) -> Change:
+    return lambda body: body["details"][side]["currency"].update(changes)
+
+
+CONTRADICTORY: dict[str, Change] = {
+    "another recipient": lambda body: body["details"].update(recipient=STRANGER),
+    "a call from another wallet": _data(1, **{"from": STRANGER}),
+    "another amount to pay": _money("currencyIn", amount=str(AMOUNT_IN - 1)),
+    "another token to pay": _currency("currencyIn", address=DAI_HERE),
+    "another chain to pay on": _currency("currencyIn", chainId=10),
+    "another token to receive": _currency("currencyOut", address=DAI_HERE),
+    "another destination": _currency("currencyOut", chainId=10),
+    "a destination that nobody asked about": _currency("currencyOut", chainId=4663),
+    "an order for another recipient": _order(
+        lambda order: order["output"]["payments"][0].update(recipient=STRANGER)
+    ),
+    "an order that pays another token": _order(
+        lambda order: order["output"]["payments"][0].update(currency=DAI_HERE)
+    ),
+    "an order that pays on another chain": _order(lambda order: order["output"].update(chainId="mode")),
+    "an order that takes another amount": _order(
+        lambda order: order["inputs"][0]["payment"].update(amount="1")
+    ),
+    "an order that takes another token": _order(
+        lambda order: order["inputs"][0]["payment"].update(currency=DAI_HERE)
+    ),
+    "an order paid on another chain": _order(
+        lambda order: order["inputs"][0]["payment"].update(chainId="optimism")
+    ),
+    "two requests": _step(0, requestId="0x" + "11" * 32),
+}
+
+
+@pytest.mark.parametrize("what", CONTRADICTORY)
+def test_an_answer_that_tells_two_stories_is_no_answer(answers: responses.RequestsMock, what: str) -> None:
+    body = quote()
+    CONTRADICTORY[what](body)
+    with pytest.raises(ProviderDown):
+        ask_relay(answers, body)
+
+
+JUDGED: dict[str, tuple[Change, str]] = {
+    "an order for less than is due": (
+        _order(lambda order: order["output"]["payments"][0].update(minimumAmount=str(AMOUNT_OUT - 1))),
+        "less than is due",
+    ),
+    "a deposit of more than it says": (_deposit(amount=AMOUNT_IN * 2), "another amount"),
+    "a deposit of another token": (_deposit(token=DAI_HERE), "another token"),
+    "a deposit in another's name": (_deposit(depositor=STRANGER), "for somebody else"),
+    "a transaction for another chain": (_data(1, chainId=THERE), "for another chain"),
+    "native coin on top": (_data(1, value="1"), "value is not what it says"),
+    "a price that nobody would pay": (_money("currencyIn", amountUsd="25.00"), "too much of the value"),
+}
+
+
+@pytest.mark.parametrize("what", JUDGED)
+def test_what_the_answer_says_plainly_and_is_wrong_is_refused_by_acceptance(
+    answers: responses.RequestsMock, what: str
+) -> None:
+    body = quote()
+    change, reason = JUDGED[what]
+    change(body)
+    offer = ask_relay(answers, body)
+    with pytest.raises(OfferRefused, match=reason):
+        accept(offer, WANTED, rules_of(WANTED))
+
+
+def test_a_contract_that_is_not_pinned_is_refused_by_acceptance(answers: responses.RequestsMock) -> None:
+    body = quote()
+    _data(1, to=STRANGER)(body)
+    _data(0, data=approval(STRANGER, AMOUNT_IN))(body)
+    offer = ask_relay(answers, body)
+    with pytest.raises(OfferRefused, match="does not pin"):
+        accept(offer, WANTED, rules_of(WANTED))
+
+
+@pytest.mark.parametrize("field", ["source", "target", "amount"])
+def test_an_answer_to_another_question_is_refused_by_acceptance(
+    answers: responses.RequestsMock, field: str
+) -> None:
+    asked = {
+        "source": replace(WANTED, source=replace(WANTED.source, account=STRANGER)),
+        "target": replace(WANTED, target=replace(WANTED.target, account=STRANGER)),
+        "amount": replace(WANTED, amount=AMOUNT_OUT + 1),
+    }[field]
+    offer = ask_relay(answers, quote(), asked)
+    with pytest.raises(OfferRefused):
+        accept(offer, asked, rules_of(asked))
+
+
+SOLANA_REFUSED: dict[str, Change] = {
+    "no instruction": lambda data: data.update(instructions=[]),
+    "no deposit": lambda data: data["instructions"].pop(),
+    "two deposits": lambda data: data["instructions"].append(data["instructions"][1]),
+    "another amount": lambda data: data.update(
+        solana_deposit(AMOUNT_IN + 1, bytes.fromhex(data["instructions"][1]["data"][-64:]))
+    ),
+    "another order": lambda data: data.update(solana_deposit(AMOUNT_IN, b"\x77" * 32)),
+    "more than a deposit's data": lambda data: data["instructions"][1].update(
+        data=data["instructions"][1]["data"] + "00"
+    ),
+}
+
+
+@pytest.mark.parametrize("why", SOLANA_REFUSED)
+def test_solana_instructions_that_are_not_one_deposit_for_the_order_are_refused(
+    answers: responses.RequestsMock, why: str
+) -> None:
+    body = quote(FROM_SOLANA)
+    SOLANA_REFUSED[why](body["steps"][0]["items"][0]["data"])
+    with pytest.raises(NoOffer) as none:
+        ask_relay(answers, body, FROM_SOLANA)
+    assert none.value.code == NoOfferCode.ROUTE_REFUSED
+
+
+def test_an_approval_is_refused_where_none_is_needed(answers: responses.RequestsMock) -> None:
+    for wanted in (FROM_NATIVE, FROM_SOLANA):
+        body = quote(wanted)
+        body["steps"].insert(0, quote()["steps"][0])
+        with pytest.raises(NoOffer):
+            ask_relay(answers, body, wanted)
+
+
+def test_nothing_of_the_wallet_nor_the_key_is_logged(
+    answers: responses.RequestsMock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    for change in (*REFUSED.values(), *CONTRADICTORY.values()):
+        body = quote()
+        change(body)
+        with pytest.raises((NoOffer, ProviderDown)):
+            ask_relay(answers, body)
+    told = caplog.text.lower()
+    assert "refused" in told
+    assert not any(secret.lower() in told for secret in (PAYER, MERCHANT, KEY, STRANGER))

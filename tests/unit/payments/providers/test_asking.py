@@ -1,0 +1,363 @@
+"""One click costs at most two quotes, whoever fails, and what is offered is accepted, told apart and tagged."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from payments.providers import asking
+from payments.providers.asking import Choice, ask
+from payments.providers.base import (
+    Fee,
+    ListedToken,
+    NoOffer,
+    NoOfferCode,
+    Offer,
+    Order,
+    ProviderDown,
+    SwapStatus,
+    Tool,
+    Wanted,
+)
+from payments.providers.offer_checks import OfferRefused
+from tests.support.routing.offers import BRIDGE, HERE, PAYER, WANTED
+
+CHEAP = replace(BRIDGE, amount_in=10_050_000, duration_seconds=60, tools=(Tool("across", "Across"),))
+FAST = replace(
+    BRIDGE, amount_in=10_200_000, duration_seconds=5, tools=(Tool("mayan", "Mayan"),), usd_in=Decimal("10.2")
+)
+Answer = Offer | NoOffer | ProviderDown
+
+
+class Scripted:
+    """A provider that answers by a script, one answer for each order, and keeps what it was asked."""
+
+    def __init__(
+        self, key: str, cheapest: Answer, fastest: Answer | None = None, *, has_orders: bool = True
+    ) -> None:
+        self.key = key
+        self.has_orders = has_orders
+        self.asked: list[Wanted] = []
+        self._answers = {Order.CHEAPEST: cheapest, Order.FASTEST: cheapest if fastest is None else fastest}
+
+    def quote(self, wanted: Wanted) -> Offer:
+        self.asked.append(wanted)
+        answer = self._answers[wanted.order]
+        if isinstance(answer, Exception):
+            raise answer
+        return replace(answer, provider=self.key)
+
+    def status(self, tracking: object, source_hash: str) -> SwapStatus:
+        raise AssertionError("nobody asks for a status here")
+
+    def tokens(self, chain_ids: Sequence[int]) -> list[ListedToken]:
+        raise AssertionError("nobody asks for tokens here")
+
+
+def _accept_all(offer: Offer, wanted: Wanted) -> None:
+    pass
+
+
+def _refuse_all(offer: Offer, wanted: Wanted) -> None:
+    raise OfferRefused("it is not to be shown")
+
+
+def _nothing(code: NoOfferCode = NoOfferCode.NO_ROUTE) -> NoOffer:
+    return NoOffer(code)
+
+
+def _down(retry_after: float | None = None) -> ProviderDown:
+    return ProviderDown("down", retry_after=retry_after)
+
+
+def _ways(choices: Sequence[Choice]) -> list[tuple[str, int, tuple[str, ...]]]:
+    return [(choice.offer.provider, choice.offer.amount_in, choice.tags) for choice in choices]
+
+
+# --- who is asked ------------------------------------------------------------------------------------------------
+
+
+def test_the_first_provider_is_asked_for_its_cheapest_and_its_fastest_way() -> None:
+    first, second = Scripted("first", CHEAP, FAST), Scripted("second", CHEAP)
+    choices = ask(WANTED, providers=[first, second], accept=_accept_all)
+    assert [asked.order for asked in first.asked] == [Order.CHEAPEST, Order.FASTEST]
+    assert second.asked == []
+    assert _ways(choices) == [
+        ("first", 10_050_000, ("recommended", "cheapest")),
+        ("first", 10_200_000, ("fastest",)),
+    ]
+    assert [choice.wanted.order for choice in choices] == [Order.CHEAPEST, Order.FASTEST]
+
+
+def test_the_question_itself_is_passed_on_unchanged() -> None:
+    provider = Scripted("first", CHEAP)
+    wanted = replace(WANTED, slippage=Decimal("0.001"), order=Order.FASTEST)
+    ask(wanted, providers=[provider], accept=_accept_all)
+    assert provider.asked == [replace(wanted, order=Order.CHEAPEST), wanted]
+
+
+@pytest.mark.parametrize("failure", [_nothing(), _down()], ids=["no offer", "down"])
+def test_the_second_is_asked_with_what_is_left_where_the_first_fails(failure: Answer) -> None:
+    first, second = Scripted("first", failure, FAST), Scripted("second", CHEAP, FAST)
+    choices = ask(WANTED, providers=[first, second], accept=_accept_all)
+    assert [asked.order for asked in first.asked] == [Order.CHEAPEST]
+    assert [asked.order for asked in second.asked] == [Order.CHEAPEST]
+    assert _ways(choices) == [("second", 10_050_000, ("recommended", "cheapest", "fastest"))]
+
+
+def test_a_choice_is_not_waited_for_where_the_first_way_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "_SLOW_SECONDS", -1.0)
+    slow = Scripted("slow", CHEAP, FAST)
+    choices = ask(WANTED, providers=[slow], accept=_accept_all)
+    assert [asked.order for asked in slow.asked] == [Order.CHEAPEST]
+    assert _ways(choices) == [("slow", 10_050_000, ("recommended", "cheapest", "fastest"))]
+
+
+class Stumbling(Scripted):
+    """A provider whose first answer gets lost."""
+
+    def quote(self, wanted: Wanted) -> Offer:
+        if not self.asked:
+            self.asked.append(wanted)
+            raise _down()
+        return super().quote(wanted)
+
+
+def test_a_lone_provider_is_asked_again_where_its_answer_got_lost_at_once() -> None:
+    alone = Stumbling("alone", CHEAP, FAST)
+    choices = ask(WANTED, providers=[alone], accept=_accept_all)
+    assert [asked.order for asked in alone.asked] == [Order.CHEAPEST, Order.CHEAPEST]
+    assert _ways(choices) == [("alone", 10_050_000, ("recommended", "cheapest", "fastest"))]
+
+
+@pytest.mark.parametrize("failure", [_nothing(), _down(30)], ids=["no offer", "told when to come back"])
+def test_a_lone_provider_is_not_asked_again_where_that_can_not_help(failure: Answer) -> None:
+    alone = Scripted("alone", failure)
+    with pytest.raises((NoOffer, ProviderDown)):
+        ask(WANTED, providers=[alone], accept=_accept_all)
+    assert len(alone.asked) == 1
+
+
+def test_the_second_is_asked_where_the_first_offers_what_is_refused() -> None:
+    def accept(offer: Offer, wanted: Wanted) -> None:
+        if offer.provider == "first":
+            raise OfferRefused("it pays somebody else")
+
+    first, second = Scripted("first", CHEAP, FAST), Scripted("second", CHEAP, FAST)
+    choices = ask(WANTED, providers=[first, second], accept=accept)
+    assert (len(first.asked), len(second.asked)) == (1, 1)
+    assert [choice.offer.provider for choice in choices] == ["second"]
+
+
+@pytest.mark.parametrize("failure", [_nothing(), _down()], ids=["no offer", "down"])
+def test_where_only_the_fastest_way_fails_the_cheapest_is_offered_alone(failure: Answer) -> None:
+    first, second = Scripted("first", CHEAP, failure), Scripted("second", FAST)
+    choices = ask(WANTED, providers=[first, second], accept=_accept_all)
+    assert second.asked == []
+    assert _ways(choices) == [("first", 10_050_000, ("recommended", "cheapest", "fastest"))]
+
+
+def test_a_fastest_way_that_is_refused_leaves_the_cheapest_alone() -> None:
+    def accept(offer: Offer, wanted: Wanted) -> None:
+        if wanted.order == Order.FASTEST:
+            raise OfferRefused("it pays somebody else")
+
+    choices = ask(WANTED, providers=[Scripted("first", CHEAP, FAST)], accept=accept)
+    assert _ways(choices) == [("first", 10_050_000, ("recommended", "cheapest", "fastest"))]
+
+
+def test_a_provider_without_orders_is_not_asked_the_same_twice() -> None:
+    first, second = Scripted("first", CHEAP, has_orders=False), Scripted("second", FAST)
+    choices = ask(WANTED, providers=[first, second], accept=_accept_all)
+    assert (len(first.asked), len(second.asked)) == (1, 0)
+    assert _ways(choices) == [("first", 10_050_000, ("recommended", "cheapest", "fastest"))]
+
+
+OUTCOMES: dict[str, Answer | str] = {
+    "offers": CHEAP,
+    "offers another": FAST,
+    "is refused": "refused",
+    "has none": _nothing(),
+    "is down": _down(3),
+}
+
+
+@pytest.mark.parametrize("has_orders", [True, False])
+@pytest.mark.parametrize("many", [0, 1, 2])
+def test_never_more_than_two_quotes_are_asked_for(many: int, has_orders: bool) -> None:
+    for outcomes in itertools.product(OUTCOMES, repeat=2 * many):
+        refused: set[tuple[str, Order]] = set()
+        providers = []
+        for number in range(many):
+            pair = [OUTCOMES[name] for name in outcomes[2 * number : 2 * number + 2]]
+            for order, outcome in zip((Order.CHEAPEST, Order.FASTEST), pair, strict=True):
+                if outcome == "refused":
+                    refused.add((str(number), order))
+            cheapest, fastest = (CHEAP if isinstance(outcome, str) else outcome for outcome in pair)
+            providers.append(Scripted(str(number), cheapest, fastest, has_orders=has_orders))
+
+        def accept(offer: Offer, wanted: Wanted, refused: set[tuple[str, Order]] = refused) -> None:
+            if (offer.provider, wanted.order) in refused:
+                raise OfferRefused("it is not to be shown")
+
+        try:
+            choices = ask(WANTED, providers=providers, accept=accept)
+        except (NoOffer, ProviderDown):
+            choices = ()
+        calls = [(provider.key, asked.order) for provider in providers for asked in provider.asked]
+        assert len(calls) <= 2, outcomes
+        assert len(set(calls)) == len(calls), outcomes
+        assert all((choice.offer.provider, choice.wanted.order) not in refused for choice in choices)
+        assert len({choice.offer.provider for choice in choices}) <= 1
+
+
+@pytest.mark.parametrize("failures", list(itertools.product([_nothing(), _down()], repeat=2)))
+def test_a_third_provider_is_beyond_what_a_click_may_cost(failures: tuple[Answer, Answer]) -> None:
+    third = Scripted("third", CHEAP)
+    providers = [*(Scripted(str(number), failure) for number, failure in enumerate(failures)), third]
+    with pytest.raises((NoOffer, ProviderDown)):
+        ask(WANTED, providers=providers, accept=_accept_all)
+    assert third.asked == []
+
+
+# --- what it comes to where there is nothing -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("failures", "told"),
+    [
+        ([NoOfferCode.NO_ROUTE, NoOfferCode.AMOUNT_TOO_LOW], NoOfferCode.AMOUNT_TOO_LOW),
+        ([NoOfferCode.AMOUNT_TOO_HIGH, NoOfferCode.NO_ROUTE], NoOfferCode.AMOUNT_TOO_HIGH),
+        ([NoOfferCode.ROUTE_REFUSED, NoOfferCode.FEES_TOO_HIGH], NoOfferCode.FEES_TOO_HIGH),
+        ([NoOfferCode.NO_LIQUIDITY, NoOfferCode.ROUTE_REFUSED], NoOfferCode.NO_LIQUIDITY),
+        ([NoOfferCode.NO_ROUTE, NoOfferCode.ROUTE_REFUSED], NoOfferCode.ROUTE_REFUSED),
+        ([NoOfferCode.NO_ROUTE, NoOfferCode.NO_ROUTE], NoOfferCode.NO_ROUTE),
+    ],
+)
+def test_the_most_telling_reason_is_told(failures: list[NoOfferCode], told: NoOfferCode) -> None:
+    providers = [Scripted(str(number), NoOffer(code)) for number, code in enumerate(failures)]
+    with pytest.raises(NoOffer) as none:
+        ask(WANTED, providers=providers, accept=_accept_all)
+    assert none.value.code == told
+
+
+@pytest.mark.parametrize("answers", [(_down(9), _nothing()), (_nothing(), _down(9))])
+def test_an_answer_says_more_than_none(answers: tuple[Answer, Answer]) -> None:
+    providers = [Scripted(str(number), answer) for number, answer in enumerate(answers)]
+    with pytest.raises(NoOffer):
+        ask(WANTED, providers=providers, accept=_accept_all)
+
+
+def test_a_refused_offer_is_told_as_such() -> None:
+    with pytest.raises(NoOffer) as none:
+        ask(WANTED, providers=[Scripted("first", CHEAP, FAST)], accept=_refuse_all)
+    assert none.value.code == NoOfferCode.ROUTE_REFUSED
+
+
+@pytest.mark.parametrize(
+    ("waits", "told"), [((9.0, 4.0), 4.0), ((None, 4.0), 4.0), ((9.0, None), 9.0), ((None, None), None)]
+)
+def test_where_all_are_down_the_first_to_come_back_says_when(
+    waits: tuple[float | None, float | None], told: float | None
+) -> None:
+    providers = [Scripted(str(number), _down(wait)) for number, wait in enumerate(waits)]
+    with pytest.raises(ProviderDown) as down:
+        ask(WANTED, providers=providers, accept=_accept_all)
+    assert down.value.retry_after == told
+
+
+def test_a_deployment_without_providers_has_no_way() -> None:
+    with pytest.raises(NoOffer) as none:
+        ask(WANTED, providers=[], accept=_accept_all)
+    assert none.value.code == NoOfferCode.NO_ROUTE
+
+
+# --- what is offered -----------------------------------------------------------------------------------------------
+
+
+def _offered(cheapest: Offer, fastest: Offer) -> list[tuple[int, tuple[str, ...]]]:
+    choices = ask(WANTED, providers=[Scripted("first", cheapest, fastest)], accept=_accept_all)
+    return [(choice.offer.amount_in, choice.tags) for choice in choices]
+
+
+def test_the_same_way_twice_is_offered_once_with_all_tags() -> None:
+    again = replace(CHEAP, quote_id="another", bound_by=b"\x01" * 31 + b"\x02", duration_seconds=61)
+    assert _offered(CHEAP, again) == [(10_050_000, ("recommended", "cheapest", "fastest"))]
+
+
+def test_the_same_amounts_by_another_tool_are_another_way() -> None:
+    other = replace(CHEAP, tools=(Tool("mayan", "Mayan"),), duration_seconds=5)
+    assert _offered(CHEAP, other) == [
+        (10_050_000, ("recommended", "cheapest")),
+        (10_050_000, ("fastest",)),
+    ]
+
+
+def test_a_way_that_is_neither_cheaper_nor_faster_is_no_choice() -> None:
+    assert _offered(CHEAP, replace(FAST, duration_seconds=60)) == [
+        (10_050_000, ("recommended", "cheapest", "fastest"))
+    ]
+
+
+def test_the_tags_follow_the_numbers_and_not_what_was_asked_for() -> None:
+    assert _offered(FAST, CHEAP) == [
+        (10_050_000, ("recommended", "cheapest")),
+        (10_200_000, ("fastest",)),
+    ]
+
+
+def test_what_is_paid_on_top_and_the_gas_make_a_way_dearer() -> None:
+    on_top = Fee("bridge", "ETH", 18, HERE, "", 10**15, Decimal("1.50"), included=False)
+    assert _offered(replace(CHEAP, fees=(on_top,)), FAST) == [
+        (10_200_000, ("recommended", "cheapest", "fastest"))
+    ]
+    assert _offered(replace(CHEAP, gas=(on_top,)), FAST) == [
+        (10_200_000, ("recommended", "cheapest", "fastest"))
+    ]
+    part_of_it = replace(on_top, included=True)
+    assert _offered(replace(CHEAP, fees=(part_of_it,)), FAST)[0] == (10_050_000, ("recommended", "cheapest"))
+
+
+def test_where_a_value_is_not_known_the_amount_to_pay_decides() -> None:
+    unknown = Fee("gas", "ETH", 18, HERE, "", 10**15, None, included=False)
+    assert _offered(replace(CHEAP, gas=(unknown,)), FAST)[0] == (10_050_000, ("recommended", "cheapest"))
+    assert _offered(replace(CHEAP, usd_in=None), FAST)[0] == (10_050_000, ("recommended", "cheapest"))
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "recommended"),
+    [
+        (60, 5, 10_050_000),
+        (604, 5, 10_050_000),
+        (606, 5, 10_200_000),
+        (3600, 1000, 10_050_000),
+        (3600, 60, 10_200_000),
+        (None, 5, 10_050_000),
+    ],
+)
+def test_a_way_that_takes_far_longer_is_not_recommended_though_it_be_cheaper(
+    slow: int | None, fast: int, recommended: int
+) -> None:
+    offered = _offered(replace(CHEAP, duration_seconds=slow), replace(FAST, duration_seconds=fast))
+    assert [amount for amount, tags in offered if "recommended" in tags] == [recommended]
+    assert offered[0][0] == recommended
+    assert {tag for _, tags in offered for tag in tags} == {"recommended", "cheapest", "fastest"}
+
+
+def test_of_two_whose_duration_is_not_known_neither_is_taken_for_faster() -> None:
+    unknown = replace(FAST, duration_seconds=None)
+    assert _offered(replace(CHEAP, duration_seconds=None), unknown) == [
+        (10_050_000, ("recommended", "cheapest", "fastest"))
+    ]
+
+
+def test_the_log_says_who_failed_and_why_and_nothing_of_the_wallet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    providers = [Scripted("first", CHEAP), Scripted("second", _down())]
+    with pytest.raises(NoOffer):
+        ask(WANTED, providers=providers, accept=_refuse_all)
+    assert "first offered what must not be shown: it is not to be shown" in caplog.text
+    assert "second gave no usable answer" in caplog.text
+    assert PAYER.lower() not in caplog.text.lower()

@@ -1,0 +1,135 @@
+"""The sandbox: what each outcome does to a request in each state, by the engine's own doors."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
+from payments.sandbox import Outcome
+from tests.conftest import Api
+from tests.support.sandbox.fixtures import AMOUNT, path, told
+
+
+@dataclass(frozen=True)
+class Then:
+    """What has become of the request: its status, what is paid, whether late, and the events."""
+
+    status: str
+    paid: int
+    late: bool
+    events: list[str]
+
+
+REFUSED = None
+HALF = AMOUNT // 2
+MORE = AMOUNT + AMOUNT // 10
+REAL = "completed, for real"
+TABLE: dict[tuple[str, str], Then | None] = {
+    ("active", "paid"): Then("completed", AMOUNT, False, ["payment.succeeded: completed"]),
+    ("active", "underpaid"): Then("active", HALF, False, ["payment.partially_paid: active"]),
+    ("active", "overpaid"): Then("completed", MORE, False, ["payment.succeeded: completed"]),
+    ("active", "paid_late"): Then(
+        "completed", AMOUNT, True, ["payment.expired: expired", "payment.succeeded: completed"]
+    ),
+    ("active", "failed"): Then("active", 0, False, ["payment.failed: active"]),
+    ("active", "expired"): Then("expired", 0, False, ["payment.expired: expired"]),
+    ("active", "reorged"): Then(
+        "completed", AMOUNT, False, ["payment.succeeded: completed", "payment.reorged: completed"]
+    ),
+    ("active", "bridge_refunded"): Then("active", 0, False, ["payment.failed: active"]),
+    ("partly paid", "paid"): Then("completed", AMOUNT, False, ["payment.succeeded: completed"]),
+    ("partly paid", "underpaid"): Then("active", HALF + HALF // 2, False, ["payment.partially_paid: active"]),
+    ("partly paid", "overpaid"): Then("completed", MORE, False, ["payment.succeeded: completed"]),
+    ("partly paid", "paid_late"): Then(
+        "completed", AMOUNT, True, ["payment.expired: expired", "payment.succeeded: completed"]
+    ),
+    ("partly paid", "failed"): Then("active", HALF, False, ["payment.failed: active"]),
+    ("partly paid", "expired"): Then("expired", HALF, False, ["payment.expired: expired"]),
+    ("partly paid", "reorged"): Then(
+        "completed", AMOUNT, False, ["payment.succeeded: completed", "payment.reorged: completed"]
+    ),
+    ("partly paid", "bridge_refunded"): Then("active", HALF, False, ["payment.failed: active"]),
+    ("overdue", "paid"): Then("completed", AMOUNT, True, ["payment.succeeded: completed"]),
+    ("overdue", "underpaid"): Then("active", HALF, False, ["payment.partially_paid: active"]),
+    ("overdue", "overpaid"): Then("completed", MORE, True, ["payment.succeeded: completed"]),
+    ("overdue", "paid_late"): Then(
+        "completed", AMOUNT, True, ["payment.expired: expired", "payment.succeeded: completed"]
+    ),
+    ("overdue", "failed"): Then("active", 0, False, ["payment.failed: active"]),
+    ("overdue", "expired"): Then("expired", 0, False, ["payment.expired: expired"]),
+    ("overdue", "reorged"): Then(
+        "completed", AMOUNT, True, ["payment.succeeded: completed", "payment.reorged: completed"]
+    ),
+    ("overdue", "bridge_refunded"): Then("active", 0, False, ["payment.failed: active"]),
+    ("expired", "paid"): Then("completed", AMOUNT, True, ["payment.succeeded: completed"]),
+    ("expired", "underpaid"): Then("expired", HALF, False, ["payment.partially_paid: expired"]),
+    ("expired", "overpaid"): Then("completed", MORE, True, ["payment.succeeded: completed"]),
+    ("expired", "paid_late"): Then("completed", AMOUNT, True, ["payment.succeeded: completed"]),
+    ("expired", "failed"): Then("expired", 0, False, ["payment.failed: expired"]),
+    ("expired", "expired"): REFUSED,
+    ("expired", "reorged"): Then(
+        "completed", AMOUNT, True, ["payment.succeeded: completed", "payment.reorged: completed"]
+    ),
+    ("expired", "bridge_refunded"): Then("expired", 0, False, ["payment.failed: expired"]),
+    ("cancelled", "paid"): Then("cancelled", AMOUNT, False, ["payment.succeeded: cancelled"]),
+    ("cancelled", "underpaid"): Then("cancelled", HALF, False, ["payment.partially_paid: cancelled"]),
+    ("cancelled", "overpaid"): Then("cancelled", MORE, False, ["payment.succeeded: cancelled"]),
+    ("cancelled", "paid_late"): REFUSED,
+    ("cancelled", "failed"): Then("cancelled", 0, False, ["payment.failed: cancelled"]),
+    ("cancelled", "expired"): REFUSED,
+    ("cancelled", "reorged"): Then(
+        "cancelled", AMOUNT, False, ["payment.succeeded: cancelled", "payment.reorged: cancelled"]
+    ),
+    ("cancelled", "bridge_refunded"): Then("cancelled", 0, False, ["payment.failed: cancelled"]),
+    ("cancelled, partly paid", "paid"): Then("cancelled", AMOUNT, False, ["payment.succeeded: cancelled"]),
+    ("cancelled, paid", "paid"): REFUSED,
+    ("cancelled, paid", "underpaid"): REFUSED,
+    ("cancelled, paid", "overpaid"): Then("cancelled", MORE, False, ["payment.overpaid: cancelled"]),
+    ("cancelled, paid", "paid_late"): REFUSED,
+    ("cancelled, paid", "failed"): Then("cancelled", AMOUNT, False, ["payment.failed: cancelled"]),
+    ("cancelled, paid", "expired"): REFUSED,
+    ("cancelled, paid", "reorged"): Then("cancelled", AMOUNT, False, ["payment.reorged: cancelled"]),
+    ("cancelled, paid", "bridge_refunded"): Then("cancelled", AMOUNT, False, ["payment.failed: cancelled"]),
+    ("completed", "paid"): REFUSED,
+    ("completed", "underpaid"): REFUSED,
+    ("completed", "overpaid"): Then("completed", MORE, False, ["payment.overpaid: completed"]),
+    ("completed", "paid_late"): REFUSED,
+    ("completed", "failed"): Then("completed", AMOUNT, False, ["payment.failed: completed"]),
+    ("completed", "expired"): REFUSED,
+    ("completed", "reorged"): Then("completed", AMOUNT, False, ["payment.reorged: completed"]),
+    ("completed", "bridge_refunded"): Then("completed", AMOUNT, False, ["payment.failed: completed"]),
+    (REAL, "paid"): REFUSED,
+    (REAL, "overpaid"): Then("completed", MORE, False, ["payment.overpaid: completed"]),
+    (REAL, "reorged"): REFUSED,
+}
+
+
+@pytest.mark.parametrize(("state", "outcome"), TABLE)
+def test_each_outcome_in_each_state(
+    api: Api, request_in: Callable[[str], PaymentRequest], state: str, outcome: str
+) -> None:
+    request, then = request_in(state), TABLE[state, outcome]
+    before = (request.payments.count(), Transition.objects.count(), ConsumedTransfer.objects.count())
+    response = api.post(path(request), {"outcome": outcome})
+    if then is REFUSED:
+        assert response.status_code == 409
+        assert response.json()["error"]["code"] == "payment_request_not_active"
+        after = (request.payments.count(), Transition.objects.count(), ConsumedTransfer.objects.count())
+        assert after == before
+        assert told() == []
+        unchanged = PaymentRequest.objects.get(pk=request.pk)
+        assert (unchanged.status, unchanged.expires_at) == (request.status, request.expires_at)
+        return
+    assert response.status_code == 200, response.content
+    body = response.json()
+    assert body == api.get(f"/api/payment-requests/{request.pk}").json()
+    assert body["id"] == str(request.pk)
+    became = Then(body["status"], int(body["amount_paid"]["raw"]), body["paid_late"], told())
+    assert became == then
+    assert not Payment.objects.filter(status__in=Payment.OPEN).exists()
+
+
+def test_the_table_knows_each_outcome_in_each_plain_state() -> None:
+    for state in ("active", "partly paid", "overdue", "expired", "cancelled", "cancelled, paid", "completed"):
+        assert {outcome for known, outcome in TABLE if known == state} == set(Outcome), state

@@ -1,0 +1,194 @@
+"""A simulated payment is like a real one in all that a merchant sees: history, events, amounts, chains."""
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chains.families import family_of
+from chains.models import Chain, Token
+from config.api.errors import ApiError
+from merchants.models import Merchant
+from payments.models import ConsumedTransfer, PaymentRequest, Transition
+from payments.sandbox import Outcome, simulate
+from tests.conftest import Api
+from tests.support.sandbox.fixtures import AMOUNT, a_request, path
+from tests.threads import at_once
+from webhooks.models import DEFAULT_EVENT_TYPES, Delivery, Event, EventType
+
+
+def test_a_simulated_payment_is_like_a_real_one_with_its_history_and_its_consumed_transfer(
+    api: Api, request_in: Callable[[str], PaymentRequest]
+) -> None:
+    request = request_in("active")
+    (payment,) = api.post(path(request), {"outcome": "paid"}).json()["payments"]
+    assert (payment["status"], payment["type"], payment["bound_by"]) == ("completed", "direct", "reference")
+    assert payment["amount_received"] == {"raw": "10000000", "formatted": "10.000000", "decimals": 6}
+    assert payment["confirmations"] == payment["confirmations_required"] == 5
+    assert payment["token"]["symbol"] == "USDC"
+    assert payment["from_address"] == "0x000000000000000000000000000000000000dEaD"
+    assert payment["completed_at"] >= payment["created_at"]
+    consumed = ConsumedTransfer.objects.get()
+    assert (consumed.payment_id, consumed.amount) == (payment["id"], AMOUNT)
+    history = [(str(line), line.actor) for line in Transition.objects.order_by("id")]
+    assert history == [
+        ("new → active", "test"),
+        ("new → pending", "sandbox"),
+        ("pending → processing", "sandbox"),
+        ("processing → completed", "sandbox"),
+        ("active → completed", "sandbox"),
+    ]
+    assert "by api key quitt_" in Transition.objects.get(to_status="processing").reason
+
+
+@pytest.mark.parametrize(
+    ("outcome", "type_", "code"),
+    [("failed", "direct", "transaction_reverted"), ("bridge_refunded", "swap", "swap_refunded")],
+)
+def test_a_failure_says_why_in_the_payment_and_in_the_event(
+    api: Api, request_in: Callable[[str], PaymentRequest], outcome: str, type_: str, code: str
+) -> None:
+    request = request_in("active")
+    for count in (1, 2):
+        payment = api.post(path(request), {"outcome": outcome}).json()["payments"][0]
+        assert (payment["status"], payment["type"], payment["failure_code"]) == ("failed", type_, code)
+        assert (payment["amount_received"], payment["retries_left"]) == (None, 0)
+        assert payment["failed_at"]
+        events = [json.loads(bytes(event.body))["data"]["object"] for event in Event.objects.all()]
+        assert [event["failure_code"] for event in events] == [code] * count
+        assert {event["amount"] for event in events} == {AMOUNT}
+    assert ConsumedTransfer.objects.count() == 0
+
+
+def test_an_event_goes_out_to_whoever_wants_its_type(
+    api: Api, request_in: Callable[[str], PaymentRequest]
+) -> None:
+    assert api.put("/api/webhooks", {"url": "http://127.0.0.1:9999/hook"}).status_code == 200
+    outcomes = ("underpaid", "failed", "paid_late", "overpaid", "reorged")
+    first = request_in("active")
+    for outcome in outcomes:
+        assert api.post(path(first), {"outcome": outcome}).status_code == 200
+    sent = set(Delivery.objects.values_list("type", flat=True))
+    assert sent == {str(type_) for type_ in DEFAULT_EVENT_TYPES}
+    api.put("/api/webhooks", {"url": "http://127.0.0.1:9999/hook", "enabled_events": EventType.values})
+    second = request_in("active")
+    for outcome in outcomes:
+        assert api.post(path(second), {"outcome": outcome}).status_code == 200
+    assert set(Delivery.objects.values_list("type", flat=True)) == set(EventType.values)
+
+
+def test_a_payment_undone_is_flagged_once_and_calls_the_operator(
+    api: Api, request_in: Callable[[str], PaymentRequest], caplog: pytest.LogCaptureFixture
+) -> None:
+    request = request_in("completed")
+    with caplog.at_level(logging.ERROR, logger="payments.verification.finality"):
+        (payment,) = api.post(path(request), {"outcome": "reorged"}).json()["payments"]
+    assert (payment["status"], payment["reorged"]) == ("completed", True)
+    assert [record.message for record in caplog.records] == [
+        f"simulated payment {payment['id']} was completed, and its block has vanished since: a person is needed"
+    ]
+    assert api.post(path(request), {"outcome": "reorged"}).status_code == 409
+    assert Event.objects.filter(type="payment.reorged").count() == 1
+
+
+def test_a_single_base_unit_has_no_part(api: Api, merchant: Merchant, coin: Token) -> None:
+    request = a_request(merchant, coin, "0.000001")
+    answer = api.post(path(request), {"outcome": "underpaid"})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["param"]) == (400, "parameter_invalid", "outcome")
+    assert not request.payments.exists()
+    over = api.post(path(request), {"outcome": "overpaid"}).json()
+    assert over["amount_overpaid"]["raw"] == "1"
+
+
+def test_two_base_units_are_halved_and_an_odd_part_is_rounded_down(
+    api: Api, merchant: Merchant, coin: Token
+) -> None:
+    request = a_request(merchant, coin, "0.000003")
+    paid = [api.post(path(request), {"outcome": "underpaid"}).json()["amount_paid"]["raw"] for _ in range(2)]
+    assert paid == ["1", "2"]
+    assert api.post(path(request), {"outcome": "underpaid"}).status_code == 400
+
+
+def test_the_largest_amount_there_is_can_be_paid_and_not_overpaid(
+    api: Api, merchant: Merchant, coin: Token
+) -> None:
+    Token.objects.filter(pk=coin.pk).update(decimals=0)
+    coin.refresh_from_db()
+    request = a_request(merchant, coin, str(2**256 - 1))
+    assert api.post(path(request), {"outcome": "overpaid"}).status_code == 400
+    assert api.post(path(request), {"outcome": "paid"}).json()["status"] == "completed"
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_on_solana_it_is_the_same(api: Api, merchant: Merchant, solana_coin: Token, outcome: Outcome) -> None:
+    request = a_request(merchant, solana_coin)
+    answer = api.post(path(request), {"outcome": outcome})
+    assert answer.status_code == 200, answer.content
+    for payment in answer.json()["payments"]:
+        assert (
+            family_of("solana").normalise_transaction_hash(payment["transaction_hash"])
+            == payment["transaction_hash"]
+        )
+
+
+@pytest.mark.parametrize("confirmations", ["1", "64", "safe", "finalized"])
+def test_it_is_as_deep_as_the_chain_asks_for(
+    api: Api, merchant: Merchant, coin: Token, confirmations: str
+) -> None:
+    Chain.objects.filter(pk=coin.chain_id).update(confirmations=confirmations)
+    request = a_request(merchant, coin)
+    assert api.post(path(request), {"outcome": "paid"}).json()["status"] == "completed"
+
+
+def test_without_references_the_payer_binds_it(api: Api, merchant: Merchant, coin: Token) -> None:
+    request = a_request(merchant, coin, references=False)
+    body = api.post(path(request), {"outcome": "paid"}).json()
+    assert (body["status"], body["payments"][0]["bound_by"]) == ("completed", "payer")
+
+
+def test_the_same_idempotency_key_makes_it_happen_once(
+    api: Api, request_in: Callable[[str], PaymentRequest]
+) -> None:
+    request = request_in("active")
+    key = {"Idempotency-Key": "simulation-1"}
+    first = api.post(path(request), {"outcome": "underpaid"}, **key)
+    again = api.post(path(request), {"outcome": "underpaid"}, **key)
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert again["Idempotent-Replayed"] == "true"
+    assert again.json() == first.json()
+    assert request.payments.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "param"),
+    [
+        ({}, "parameter_missing", "outcome"),
+        ({"outcome": None}, "parameter_missing", "outcome"),
+        ({"outcome": "stolen"}, "parameter_invalid", "outcome"),
+        ({"outcome": ["paid"]}, "parameter_invalid", "outcome"),
+        ({"outcome": "paid", "amount": "1"}, "parameter_unknown", "amount"),
+    ],
+)
+def test_a_bad_body_is_refused_and_nothing_happens(
+    api: Api, request_in: Callable[[str], PaymentRequest], body: dict[str, Any], code: str, param: str
+) -> None:
+    request = request_in("active")
+    answer = api.post(path(request), body)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["param"]) == (400, code, param)
+    assert not request.payments.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_at_once_pay_it_once(merchant: Merchant, coin: Token) -> None:
+    request = a_request(merchant, coin)
+    answers = at_once([lambda: simulate(request.pk, Outcome.PAID, by="test").status] * 20)
+    assert answers.count("completed") == 1
+    refused = [str(answer.detail) for answer in answers if isinstance(answer, ApiError)]
+    assert refused == ["The payment request is completed, and nothing remains to be paid."] * 19
+    request.refresh_from_db()
+    assert (request.amount_paid, request.payments.count()) == (AMOUNT, 1)
+    assert Event.objects.filter(type="payment.succeeded").count() == 1

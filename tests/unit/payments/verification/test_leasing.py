@@ -1,0 +1,120 @@
+"""A merchant with more due than one batch takes keeps no other's payments and requests waiting."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from chains.client import ChainError, Snapshot
+from chains.models import Token
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest
+from payments.requests import lifecycle
+from payments.requests.lifecycle import expire_due
+from payments.verification import finality, leasing
+from payments.verification.finality import check_finality
+from payments.verification.leasing import claim_due
+from tests.support.payments.world import make_request, submit
+
+Make = Callable[..., PaymentRequest]
+BATCH = 4
+
+
+def a_hash(number: int) -> str:
+    return f"0x{number:064x}"
+
+
+@pytest.fixture
+def anothers(other_merchant: Merchant, usdc: Token, request_for: Make) -> PaymentRequest:
+    return make_request(other_merchant, usdc, "10", request_for().recipient_address)
+
+
+def test_anothers_payment_is_looked_at_in_the_next_batch(
+    request_for: Make, anothers: PaymentRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leasing, "BATCH", BATCH)
+    many = request_for()
+    for number in range(10):
+        Payment.objects.create(request=many, chain=many.chain, transaction_hash=a_hash(number))
+    payment = submit(anothers, a_hash(99))
+    _, claimed = claim_due(timezone.now())
+    assert len(claimed) == BATCH
+    assert payment in claimed
+    _, others = claim_due(timezone.now())
+    assert len(others) == BATCH
+    assert not {each.pk for each in others} & {each.pk for each in claimed}
+
+
+def test_a_new_payment_goes_before_its_merchants_missing_ones(
+    request_for: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leasing, "BATCH", BATCH)
+    request = request_for()
+    for number in range(10):
+        hash_ = a_hash(number)
+        Payment.objects.create(request=request, chain=request.chain, transaction_hash=hash_, attempts=3)
+    payment = Payment.objects.create(request=request, chain=request.chain, transaction_hash=a_hash(99))
+    assert payment in claim_due(timezone.now())[1]
+
+
+def test_a_batch_that_takes_all_goes_by_time(request_for: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leasing, "BATCH", BATCH)
+    request = request_for()
+    made = [
+        Payment.objects.create(request=request, chain=request.chain, transaction_hash=a_hash(number))
+        for number in range(BATCH)
+    ]
+    assert claim_due(timezone.now())[1] == made
+
+
+def test_anothers_request_expires_in_the_next_batch(
+    request_for: Make, anothers: PaymentRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifecycle, "EXPIRY_BATCH", BATCH)
+    for minutes in range(1, 11):
+        request_for(lifetime=timedelta(minutes=minutes))
+    now = timezone.now() + timedelta(hours=2)
+    assert expire_due(now) == BATCH
+    anothers.refresh_from_db()
+    assert anothers.status == "expired"
+    assert PaymentRequest.objects.filter(status="expired").count() == BATCH
+
+
+def test_anothers_payment_is_looked_at_for_finality_in_the_next_batch(
+    request_for: Make, anothers: PaymentRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finality, "BATCH", BATCH)
+    many, now = request_for(), timezone.now()
+    for number in range(10):
+        decided(many, number, now - timedelta(minutes=2))
+    payment = decided(anothers, 99, now - timedelta(minutes=1))
+    asked: list[str] = []
+    check_finality(client=lambda chain: unanswering(asked), now=lambda: now)
+    assert len(asked) == BATCH
+    assert payment.transaction_hash in asked
+
+
+def decided(request: PaymentRequest, number: int, due: datetime) -> Payment:
+    return Payment.objects.create(
+        request=request,
+        chain=request.chain,
+        transaction_hash=a_hash(number),
+        status="failed",
+        failure_code="transaction_reverted",
+        failed_at=due,
+        next_check_at=None,
+        finality_check_at=due,
+    )
+
+
+def unanswering(asked: list[str]) -> Any:
+    """A chain's client that notes what it is asked, and has no answer."""
+
+    def look_up(hashes: Sequence[str], **_: object) -> Snapshot:
+        asked.extend(hashes)
+        raise ChainError("no answer")
+
+    return SimpleNamespace(look_up=look_up)

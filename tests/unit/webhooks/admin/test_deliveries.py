@@ -1,0 +1,318 @@
+"""Webhooks in the portal: what was told to whom, what came back, and sending it again: by those who may, once."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.db import connection, transaction
+from django.db.models import Model
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from config.admin.actions import action_url
+from config.admin.portal import change_url
+from merchants.models import Merchant
+from merchants.staff.roles import assign_role
+from payments.models import Payment
+from payments.requests.events import announce_expired, announce_failed
+from tests.support.portal.payment_rows import Make, asked, found, page_of, press
+from tests.support.webhooks.receiver import Receiver, answer, running_receiver
+from webhooks.attention import count_given_up
+from webhooks.dispatch.delivery import deliver_next
+from webhooks.dispatch.testing import record_sample, send_sample
+from webhooks.endpoints.configuration import Change, configure
+from webhooks.events import record_event
+from webhooks.models import Delivery, Endpoint, Event, EventType
+
+LIST = "/admin/webhooks/delivery/"
+
+
+@pytest.fixture
+def receiver(merchant: Merchant) -> Iterator[Receiver]:
+    """Alice's server, to which her endpoint points."""
+    with running_receiver() as running:
+        configure(merchant, Change(url=running.url))
+        yield running
+
+
+@pytest.fixture
+def told(receiver: Receiver, failed: Payment) -> Delivery:
+    """A delivery about a failed payment, answered with 500 once."""
+    receiver.answers = [answer(500, b"<b>out of order</b>")]
+    announce_failed(failed.request, failed)
+    assert deliver_next()
+    return Delivery.objects.get()
+
+
+def signed_in(role: str, merchant: Merchant | None = None) -> Client:
+    user = User.objects.create_user(f"{role}-user", password="only for tests")
+    assign_role(user, role, merchant)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def give_up(delivery: Delivery) -> None:
+    Delivery.objects.filter(pk=delivery.pk).update(status="failed", due_at=None, finished_at=timezone.now())
+
+
+def test_a_deliverys_page_shows_each_attempt_and_the_body_to_read(
+    admin_client: Client, told: Delivery
+) -> None:
+    page = page_of(admin_client, "webhooks/delivery", told.pk)
+    for part in (
+        "1 attempt so far; the next is due in",
+        "Answered 500 instead of a 2xx status.",
+        "&lt;b&gt;out of order&lt;/b&gt;",
+        "&quot;type&quot;: &quot;payment.failed&quot;,\n",
+        told.public_event_id,
+    ):
+        assert part in page, part
+    listed = page_of(admin_client, "webhooks/delivery")
+    assert "500" in listed
+    assert "1 attempt" in listed
+
+
+def test_a_test_that_did_not_arrive_needs_nobody_and_is_not_offered_again(
+    admin_client: Client, receiver: Receiver, merchant: Merchant
+) -> None:
+    receiver.answers = [answer(500)]
+    record_sample(send_sample(merchant, EventType.PAYMENT_SUCCEEDED))
+    test = Delivery.objects.get(status=Delivery.Status.FAILED)
+    page = page_of(admin_client, "webhooks/delivery", test.pk)
+    assert "The test event was not delivered" in page
+    assert "send it again" not in page
+    assert count_given_up(Delivery.objects.all(), timezone.now()) == 0
+
+
+def test_integers_beyond_a_double_are_shown_exactly(admin_client: Client, merchant: Merchant) -> None:
+    event = record_event(
+        merchant=merchant, type="payment.succeeded", dedupe_key="x", data={"amount": 2**200 + 1}
+    )
+    assert event is not None
+    page = page_of(admin_client, "webhooks/event", event.pk)
+    assert str(2**200 + 1) in page
+    assert "No endpoint was configured" in page
+
+
+def test_events_and_deliveries_are_found_by_what_they_tell_of(
+    admin_client: Client, told: Delivery, failed: Payment, make: Make
+) -> None:
+    announce_expired(make("order-2"))
+    for text in (
+        told.public_event_id,
+        failed.pk,
+        failed.transaction_hash.upper(),
+        failed.request.shortcode,
+        str(failed.request_id),
+    ):
+        assert found(Delivery, text) == {told.pk}, text
+        assert found(Event, text) == {told.event_id}, text
+    assert found(Delivery, told.pk) == found(Delivery, told.pk[:12]) == {told.pk}
+    assert found(Delivery, "order-9") == set()
+    assert told.pk in page_of(admin_client, "webhooks/delivery", q=failed.pk)
+
+
+@pytest.mark.parametrize("model", [Endpoint, Event, Delivery])
+def test_any_search_is_answered(told: Delivery, model: type[Model]) -> None:
+    for text in ("%", "'", "\\", "x" * 5000, "evt_", "del_%", "http://["):
+        found(model, text)
+
+
+@pytest.mark.parametrize("model", ["event", "delivery"])
+def test_a_list_asks_the_same_number_of_questions_however_long_it_is(
+    admin_client: Client, receiver: Receiver, merchant: Merchant, model: str
+) -> None:
+    def questions() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            page_of(admin_client, f"webhooks/{model}")
+        return len(queries)
+
+    def another(number: int) -> None:
+        record_event(merchant=merchant, type="payment.failed", dedupe_key=f"k{number}", data={})
+        deliver_next()
+
+    another(0)
+    page_of(admin_client, f"webhooks/{model}")
+    one = questions()
+    for number in range(1, 6):
+        another(number)
+    assert questions() == one
+
+
+def test_a_delivery_is_sent_again_after_asking(
+    admin_client: Client, told: Delivery, receiver: Receiver
+) -> None:
+    give_up(told)
+    first = receiver.received[-1]
+    url = action_url(told, "resend")
+    assert receiver.url in admin_client.get(url).content.decode()
+    assert Delivery.objects.get().status == "failed"
+    page = press(admin_client, url)
+    assert "is being sent" in page
+    assert "by admin admin" in page
+    assert deliver_next()
+    assert receiver.received[-1].body == first.body
+    delivery = Delivery.objects.get()
+    assert (delivery.status, delivery.attempts, delivery.redelivered_by) == ("delivered", 2, "admin admin")
+    assert LogEntry.objects.get().get_change_message() == "Sent again (failed → pending)."
+
+
+def test_a_second_click_sends_nothing_more(admin_client: Client, told: Delivery, receiver: Receiver) -> None:
+    give_up(told)
+    url = action_url(told, "resend")
+    form = asked(admin_client, url)
+    admin_client.post(url, form)
+    deliver_next()
+    sent = len(receiver.received)
+    assert "Nothing was done" in admin_client.post(url, form, follow=True).content.decode()
+    assert not deliver_next()
+    assert len(receiver.received) == sent
+    assert LogEntry.objects.count() == 1
+
+
+def test_a_test_call_is_not_sent_again(admin_client: Client, told: Delivery) -> None:
+    give_up(told)
+    Delivery.objects.update(is_test=True)
+    assert action_url(told, "resend") not in page_of(admin_client, "webhooks/delivery", told.pk)
+
+
+def chosen(client: Client, *deliveries: Delivery) -> dict[str, object]:
+    """Choose these in the list, and return the form of the page that asks."""
+    ticked = {"action": "resend_selected", "_selected_action": [row.pk for row in deliveries]}
+    page = client.post(LIST, ticked)
+    assert page.status_code == 200
+    form = page.context["form"]
+    return {name: form[name].value() for name in form.fields}
+
+
+def test_chosen_deliveries_are_sent_again_after_asking_and_each_once(
+    admin_client: Client, told: Delivery, receiver: Receiver, merchant: Merchant
+) -> None:
+    record_event(merchant=merchant, type="payment.failed", dedupe_key="other", data={})
+    record_event(merchant=merchant, type="payment.failed", dedupe_key="third", data={})
+    rows = list(Delivery.objects.order_by("created_at"))
+    for row in rows:
+        give_up(row)
+    form = chosen(admin_client, rows[0], rows[1])
+    assert Delivery.objects.filter(status="failed").count() == 3, "asked, and nothing done yet"
+    assert "2 deliveries are being sent." in admin_client.post(LIST, form, follow=True).content.decode()
+    assert [Delivery.objects.get(pk=row.pk).status for row in rows] == ["pending", "pending", "failed"]
+    again = admin_client.post(LIST, form, follow=True).content.decode()
+    assert "2 had changed since you were asked, and were left alone." in again
+    assert LogEntry.objects.count() == 2
+
+
+def test_what_the_service_refuses_of_the_chosen_is_told(admin_client: Client, told: Delivery) -> None:
+    give_up(told)
+    form = chosen(admin_client, told)
+    Endpoint.objects.update(url=None)
+    assert "No webhook URL is set" in admin_client.post(LIST, form, follow=True).content.decode()
+    assert Delivery.objects.get().status == "failed"
+    assert not LogEntry.objects.exists()
+
+
+def test_support_sends_again(told: Delivery) -> None:
+    give_up(told)
+    client = signed_in("support")
+    press(client, action_url(told, "resend"))
+    assert Delivery.objects.get().redelivered_by == "admin support-user"
+
+
+def test_those_who_only_look_send_nothing_again(staff: Callable[..., Client], told: Delivery) -> None:
+    give_up(told)
+    client = staff("webhooks.view_delivery")
+    assert client.get(action_url(told, "resend")).status_code == 403
+    assert client.post(action_url(told, "resend"), {"seen": "x"}).status_code == 403
+    client.post(LIST, {"action": "resend_selected", "confirmed": "yes", "_selected_action": [told.pk]})
+    assert "resend_selected" not in page_of(client, "webhooks/delivery")
+    assert Delivery.objects.get().status == "failed"
+
+
+def test_merchant_staff_see_and_send_their_own_alone(
+    told: Delivery, merchant: Merchant, other_merchant: Merchant
+) -> None:
+    give_up(told)
+    foreign = signed_in("merchant", other_merchant)
+    assert change_url(told) not in page_of(foreign, "webhooks/delivery", q=told.pk)
+    assert foreign.get(change_url(told)).status_code in (302, 404)
+    refused = foreign.post(action_url(told, "resend"), {"seen": "x"}, follow=True).content.decode()
+    assert "No object has the ID" in refused
+    foreign.post(
+        LIST,
+        {
+            "action": "resend_selected",
+            "confirmed": "yes",
+            "seen": [f"{told.pk} failed 1 never"],
+            "_selected_action": [told.pk],
+        },
+    )
+    assert Delivery.objects.get().status == "failed"
+    User.objects.all().delete()
+    press(signed_in("merchant", merchant), action_url(told, "resend"))
+    assert Delivery.objects.get().status == "pending"
+
+
+@pytest.mark.parametrize(
+    ("state", "changes", "sentence"),
+    [
+        ("working", {}, "Deliveries succeed."),
+        ("failing", {"failing_since": timezone.now() - timedelta(hours=3)}, "Every attempt has failed since"),
+        (
+            "disabled",
+            {"is_enabled": False, "disabled_reason": "Five days of failures."},
+            "Disabled by the service: Five days of failures.",
+        ),
+        ("off", {"is_enabled": False}, "Disabled by the merchant."),
+        ("no url", {"url": None}, "No URL is set"),
+    ],
+)
+def test_an_endpoints_page_says_first_whether_it_works(
+    admin_client: Client, receiver: Receiver, state: str, changes: dict[str, object], sentence: str
+) -> None:
+    Endpoint.objects.update(**changes)
+    page = page_of(admin_client, "webhooks/endpoint", Endpoint.objects.get().pk)
+    assert sentence in page
+    assert ('role="alert"' in page) == (state in ("failing", "disabled", "off"))
+    assert f">{state}<" in "".join(page_of(admin_client, "webhooks/endpoint").split("\n")).replace("  ", "")
+    assert "whsec_" not in page
+
+
+def test_a_held_delivery_says_what_it_waits_for(admin_client: Client, told: Delivery) -> None:
+    Endpoint.objects.update(is_enabled=False)
+    assert "On hold: the endpoint is disabled" in page_of(admin_client, "webhooks/delivery", told.pk)
+
+
+def test_the_story_of_a_payment_has_its_events_and_each_attempt(
+    admin_client: Client, told: Delivery, failed: Payment, receiver: Receiver
+) -> None:
+    press(admin_client, action_url(told, "resend"))
+    assert deliver_next()
+    for model, pk in (("payment", failed.pk), ("paymentrequest", failed.request_id)):
+        page = page_of(admin_client, f"payments/{model}", pk)
+        order = [
+            page.index(part)
+            for part in (
+                "Payment submitted",
+                "Event payment.failed",
+                "Webhook payment.failed answered 500",
+                "payment.failed is sent again",
+                "Webhook payment.failed answered 200",
+            )
+        ]
+        assert order == sorted(order), "in the order in which it happened"
+
+
+def test_the_story_of_a_request_tells_nothing_of_another(
+    admin_client: Client, told: Delivery, make: Make
+) -> None:
+    other = make("order-2")
+    with transaction.atomic():
+        announce_expired(other)
+    page = page_of(admin_client, "payments/paymentrequest", other.pk)
+    assert "Event payment.expired" in page
+    assert "payment.failed" not in page
+    assert Event.objects.count() == 2

@@ -1,0 +1,147 @@
+"""What a claim takes first, and what a settled attempt says of its endpoint."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from merchants.models import Merchant
+from tests.support.webhooks.fixtures import Clock
+from webhooks.dispatch.attempts import Outcome, settle, settle_all
+from webhooks.dispatch.http_client import Answer
+from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, claim_due, release
+from webhooks.endpoints.configuration import Change, configure
+from webhooks.models import Attempt, Delivery, Endpoint, Event
+
+pytestmark = pytest.mark.django_db
+Record = Callable[..., Event]
+DELIVERED = Answer(200, "", "", 12)
+FAILED = Answer(500, "Answered 500.", "", 12)
+
+
+def test_everybodys_first_comes_before_anybodys_second(
+    merchant: Merchant, other_merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    configure(other_merchant, Change(url=endpoint.url))
+    mine = [record() for _ in range(4)]
+    theirs = [record(merchant=other_merchant) for _ in range(2)]
+    events = [claim.event_id for claim in claim_due(limit=4, now=clock.now)]
+    assert events == [mine[0].id, theirs[0].id, mine[1].id, theirs[1].id]
+
+
+def test_an_endpoint_that_fails_has_one_attempt_in_flight(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    for _ in range(MAX_IN_FLIGHT_PER_MERCHANT + 1):
+        record()
+    Endpoint.objects.update(failing_since=clock.now)
+    [claim] = claim_due(limit=10, now=clock.now)
+    assert claim.is_slow
+    assert claim_due(limit=10, now=clock.now) == []
+    assert settle(claim, DELIVERED, ended_at=clock.now)
+    assert len(claim_due(limit=10, now=clock.now)) == MAX_IN_FLIGHT_PER_MERCHANT
+
+
+def test_since_when_an_endpoint_fails_is_its_first_failure_and_ends_with_a_success(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    first_failure = clock.now
+    for _ in range(2):
+        record()
+        [claim] = claim_due(limit=1, now=clock.now)
+        settle(claim, FAILED, ended_at=clock.now)
+        clock.forward(timedelta(seconds=30))
+        assert Endpoint.objects.get().failing_since == first_failure
+    clock.forward(timedelta(hours=1))
+    [claim] = claim_due(limit=1, now=clock.now)
+    settle(claim, DELIVERED, ended_at=clock.now)
+    assert Endpoint.objects.get().failing_since is None
+
+
+def test_what_arrives_after_a_failure_ends_it_though_both_were_claimed_before(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    for _ in range(3):
+        record()
+    failed, early, arrived = claim_due(limit=3, now=clock.now)
+    assert settle(failed, FAILED, ended_at=clock.now)
+    assert settle(early, DELIVERED, ended_at=clock.now - timedelta(seconds=1))
+    assert Endpoint.objects.get().failing_since == clock.now
+    assert settle(arrived, DELIVERED, ended_at=clock.now + timedelta(seconds=1))
+    assert Endpoint.objects.get().failing_since is None
+
+
+def test_a_requests_own_url_says_nothing_of_the_endpoint(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record(webhook_url="https://elsewhere.example/hook")
+    [claim] = claim_due(limit=1, now=clock.now)
+    settle(claim, FAILED, ended_at=clock.now)
+    assert Endpoint.objects.get().failing_since is None
+
+
+def test_many_are_claimed_and_settled_by_as_many_statements_as_one(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    def statements(limit: int) -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as seen:
+            claims = claim_due(limit=limit, now=clock.now)
+            assert len(claims) == limit
+            assert settle_all([Outcome(claim, DELIVERED, clock.now) for claim in claims]) == limit
+        return len(seen)
+
+    for _ in range(MAX_IN_FLIGHT_PER_MERCHANT + 1):
+        record()
+    assert statements(MAX_IN_FLIGHT_PER_MERCHANT) == statements(1)
+
+
+def test_a_released_claim_counts_for_nothing(endpoint: Endpoint, record: Record, clock: Clock) -> None:
+    record()
+    claims = claim_due(limit=1, now=clock.now)
+    release(claims)
+    row = Delivery.objects.get()
+    assert (row.attempts, row.claim_id, row.lease_until, row.status) == (0, None, None, "pending")
+    assert not Attempt.objects.exists()
+    assert not settle(claims[0], DELIVERED, ended_at=clock.now)
+    assert len(claim_due(limit=1, now=clock.now)) == 1
+
+
+def test_what_a_disabled_endpoint_holds_back_costs_a_claim_nothing(
+    merchant: Merchant, other_merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO webhooks_delivery
+                   (id, merchant_id, public_event_id, type, url_override, own_body, is_test, status, attempts, due_at,
+                    created_at)
+               SELECT 'del_held' || n, %s, 'evt_held', 'payment.succeeded', '', 'x'::bytea, false, 'pending', 1,
+                      %s::timestamptz - interval '1 hour', now()
+               FROM generate_series(1, 5000) n""",
+            [merchant.pk, clock.now],
+        )
+        cursor.execute("ANALYZE webhooks_delivery")
+    configure(merchant, Change(url=endpoint.url, is_enabled=False))
+    configure(other_merchant, Change(url=endpoint.url))
+    own, theirs = record(webhook_url="https://elsewhere.example/hook"), record(merchant=other_merchant)
+
+    with CaptureQueriesContext(connection) as seen:
+        claimed = {claim.event_id for claim in claim_due(limit=32, now=clock.now)}
+    assert claimed == {own.id, theirs.id}
+    [claiming] = [
+        query["sql"] for query in seen if "lease_until" in query["sql"] and "UPDATE" in query["sql"]
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {claiming}")
+        [[[explained]]] = cursor.fetchall()
+    assert rows_left_out(explained["Plan"]) < 100
+
+
+def rows_left_out(node: dict[str, Any]) -> int:
+    """Return how many rows were read in vain, over all nodes of the plan."""
+    mine = node.get("Rows Removed by Filter", 0) * node.get("Actual Loops", 1)
+    return int(mine) + sum(rows_left_out(child) for child in node.get("Plans", ()))

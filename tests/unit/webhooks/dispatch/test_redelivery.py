@@ -1,0 +1,274 @@
+"""A delivery can be sent again: a new series of attempts of the same bytes, and nothing of the former one is lost."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from config.api.errors import ApiError
+from merchants.models import Merchant
+from tests.leases import end_leases
+from tests.support.webhooks.fixtures import Clock
+from tests.support.webhooks.receiver import Receiver, answer
+from webhooks.dispatch.attempts import settle
+from webhooks.dispatch.delivery import deliver_next
+from webhooks.dispatch.http_client import Answer
+from webhooks.dispatch.leasing import claim_due
+from webhooks.dispatch.redelivery import MOST_ATTEMPTS, redeliver, redeliver_failed
+from webhooks.dispatch.retry_schedule import DELAYS
+from webhooks.dispatch.testing import record_sample, send_sample
+from webhooks.endpoints.configuration import Change, configure
+from webhooks.models import Delivery, Endpoint, Event, EventType
+
+Record = Callable[..., Event]
+FAILED = Answer(500, "Answered 500.", "", 12)
+ALICE = "api key quitt_012345"
+
+
+def again() -> Delivery:
+    return redeliver(Delivery.objects.get(), ALICE)
+
+
+def state() -> dict[str, object]:
+    return Delivery.objects.values().get()
+
+
+def test_a_delivered_one_is_sent_again_with_the_same_bytes_and_a_fresh_signature(
+    receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    event = record()
+    deliver_next(clock=clock)
+    assert Delivery.objects.get().status == "delivered"
+    waiting = again()
+    assert (waiting.status, waiting.finished_at, waiting.redelivered_by) == ("pending", None, ALICE)
+    clock.forward(timedelta(seconds=5))
+    assert deliver_next(clock=clock)
+    first, second = receiver.received
+    assert first.body == second.body == bytes(event.body)
+    assert second.timestamp > first.timestamp
+    delivery = Delivery.objects.get()
+    assert delivery.status == "delivered"
+    assert [attempt.number for attempt in delivery.attempt_set.all()] == [1, 2]
+    assert not deliver_next(clock=clock)
+
+
+def test_one_that_was_given_up_gets_eight_more_attempts_at_the_delays_of_the_specification(
+    receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record()
+    receiver.answers = [answer(500)] * 16
+    for _ in range(8):
+        assert deliver_next(clock=clock)
+        clock.forward(timedelta(hours=7))
+    assert not deliver_next(clock=clock)
+    assert again().status == "pending"
+    for delay in DELAYS:
+        assert deliver_next(clock=clock)
+        due_at = Delivery.objects.get().due_at
+        assert due_at is not None
+        assert delay <= due_at - clock.now <= delay * 1.1
+        clock.now = due_at
+    assert deliver_next(clock=clock)
+    delivery = Delivery.objects.get()
+    assert (delivery.status, delivery.attempts, delivery.due_at) == ("failed", 16, None)
+    assert [attempt.number for attempt in delivery.attempt_set.all()] == list(range(1, 17))
+    assert len(receiver.received) == 16
+
+
+def test_a_waiting_one_is_due_at_once_with_all_of_its_attempts_before_it(
+    receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record()
+    receiver.answers = [answer(500)] * 20
+    for _ in range(6):
+        assert deliver_next(clock=clock)
+        clock.forward(timedelta(hours=2, minutes=13))
+    hours_away = clock.now - timedelta(hours=2)
+    clock.now = hours_away
+    assert not deliver_next(clock=clock)
+    again()
+    made = 0
+    while deliver_next(clock=clock):
+        made += 1
+        clock.forward(timedelta(hours=7))
+    assert made == 8
+    assert Delivery.objects.get().status == "failed"
+
+
+def test_asking_twice_sends_once(
+    receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record()
+    deliver_next(clock=clock)
+    again()
+    again()
+    assert Delivery.objects.count() == 1
+    clock.forward(timedelta(seconds=5))
+    assert deliver_next(clock=clock)
+    assert not deliver_next(clock=clock)
+    assert len(receiver.received) == 2
+
+
+def test_an_attempt_under_way_is_the_first_of_the_new_series_and_keeps_its_claim(
+    endpoint: Endpoint, record: Record
+) -> None:
+    record()
+    now = timezone.now()
+    for _ in range(7):
+        [claim] = claim_due(limit=1, now=now)
+        now += timedelta(hours=7)
+        settle(claim, FAILED, ended_at=now)
+        Delivery.objects.update(due_at=timezone.now())
+        now = timezone.now()
+    [claim] = claim_due(limit=1, now=now)
+    assert claim.attempt == 8
+    again()
+    assert claim_due(limit=1, now=timezone.now()) == []
+    assert settle(claim, FAILED, ended_at=timezone.now())
+    delivery = Delivery.objects.get()
+    assert delivery.status == "pending"
+    assert delivery.due_at is not None
+    assert delivery.due_at <= timezone.now() + timedelta(seconds=66)
+
+
+def test_a_worker_that_comes_back_after_its_lease_has_no_say_in_the_new_series(
+    endpoint: Endpoint, record: Record
+) -> None:
+    record()
+    [late] = claim_due(limit=1, now=timezone.now())
+    Delivery.objects.update(lease_until=timezone.now())
+    again()
+    assert not settle(late, FAILED, ended_at=timezone.now())
+    delivery = Delivery.objects.get()
+    assert (delivery.status, delivery.claim_id, delivery.attempts) == ("pending", None, 1)
+    [first] = claim_due(limit=1, now=timezone.now())
+    assert settle(first, FAILED, ended_at=(ended_at := timezone.now()))
+    due_at = Delivery.objects.values_list("due_at", flat=True).get()
+    assert due_at is not None
+    assert timedelta() <= due_at - ended_at - DELAYS[0] <= DELAYS[0] / 10
+
+
+def test_a_series_whose_last_attempt_lost_its_worker_is_given_up(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record()
+    for _ in range(8):
+        assert len(claim_due(limit=1, now=clock.now)) == 1
+        end_leases()
+    assert claim_due(limit=1, now=clock.now) == []
+    again()
+    clock.forward(timedelta(seconds=5))
+    for _ in range(8):
+        assert len(claim_due(limit=1, now=clock.now)) == 1
+        end_leases()
+    assert claim_due(limit=1, now=clock.now) == []
+    assert Delivery.objects.get().status == "failed"
+
+
+def test_without_a_url_it_is_refused_and_nothing_changes(
+    merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record()
+    deliver_next(clock=clock)
+    configure(merchant, Change(url=None))
+    before = state()
+    with pytest.raises(ApiError) as refused:
+        again()
+    assert refused.value.problems[0].code == "webhook_not_configured"
+    assert state() == before
+
+
+def test_a_requests_own_url_needs_no_endpoint(receiver: Receiver, record: Record, clock: Clock) -> None:
+    record(webhook_url=receiver.url)
+    deliver_next(clock=clock)
+    again()
+    clock.forward(timedelta(seconds=5))
+    assert deliver_next(clock=clock)
+    assert len(receiver.received) == 2
+
+
+def test_a_disabled_endpoint_gets_it_once_it_is_enabled(
+    receiver: Receiver, merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    record()
+    deliver_next(clock=clock)
+    configure(merchant, Change(url=receiver.url, is_enabled=False))
+    again()
+    clock.forward(timedelta(days=3))
+    assert not deliver_next(clock=clock)
+    configure(merchant, Change(url=receiver.url, is_enabled=True))
+    assert deliver_next(clock=clock)
+    assert len(receiver.received) == 2
+
+
+def test_a_test_is_sent_again_like_any_other(
+    receiver: Receiver, merchant: Merchant, endpoint: Endpoint, clock: Clock
+) -> None:
+    record_sample(send_sample(merchant, EventType.PAYMENT_SUCCEEDED))
+    again()
+    clock.forward(timedelta(seconds=5))
+    assert deliver_next(clock=clock)
+    first, second = receiver.received
+    assert first.body == second.body
+
+
+def test_there_is_an_end_to_it(endpoint: Endpoint, record: Record) -> None:
+    record()
+    Delivery.objects.update(
+        attempts=MOST_ATTEMPTS,
+        earlier_attempts=92,
+        status="failed",
+        due_at=None,
+        finished_at=timezone.now(),
+    )
+    before = state()
+    with pytest.raises(ApiError) as refused:
+        again()
+    assert refused.value.problems[0].code == "retry_limit_reached"
+    assert state() == before
+
+
+def give_up(record: Record, clock: Clock, **different: object) -> Delivery:
+    """Return a delivery that has just failed for the last time."""
+    record(**different)
+    delivery = Delivery.objects.latest("created_at")
+    Delivery.objects.filter(pk=delivery.pk).update(
+        status="failed", attempts=8, due_at=None, finished_at=clock.now
+    )
+    return delivery
+
+
+def test_everything_given_up_since_a_time_is_sent_again(
+    merchant: Merchant, receiver: Receiver, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    before = give_up(record, clock)
+    clock.forward(timedelta(hours=1))
+    since = clock.now
+    after = [give_up(record, clock), give_up(record, clock)]
+    assert redeliver_failed(merchant, since, ALICE) == 2
+    assert redeliver_failed(merchant, since, ALICE) == 0
+    while deliver_next(clock=clock):
+        pass
+    assert {d.pk for d in Delivery.objects.filter(status="delivered")} == {d.pk for d in after}
+    assert Delivery.objects.get(pk=before.pk).status == "failed"
+
+
+def test_nobody_elses_are_sent_again(
+    merchant: Merchant, other_merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    configure(other_merchant, Change(url=endpoint.url))
+    theirs = give_up(record, clock, merchant=other_merchant)
+    assert redeliver_failed(merchant, clock.now, ALICE) == 0
+    assert Delivery.objects.get(pk=theirs.pk).status == "failed"
+
+
+def test_without_a_url_nothing_given_up_is_begun_again(
+    merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    give_up(record, clock)
+    configure(merchant, Change(url=None))
+    with pytest.raises(ApiError) as refused:
+        redeliver_failed(merchant, clock.now, ALICE)
+    assert refused.value.problems[0].code == "webhook_not_configured"
+    assert Delivery.objects.get().status == "failed"

@@ -1,0 +1,123 @@
+"""An endpoint where nothing arrives: a mail after a day, the end after five, and nothing of it twice (contract 9)."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from smtplib import SMTPServerDisconnected
+
+import pytest
+from django.core import mail
+
+from merchants.models import Merchant
+from tests.support.webhooks.fixtures import Clock
+from webhooks.dispatch.attempts import settle
+from webhooks.dispatch.http_client import Answer
+from webhooks.dispatch.leasing import claim_due
+from webhooks.endpoints.configuration import Change, configure
+from webhooks.endpoints.health import DISABLE_AFTER, WARN_AFTER, tell_merchants
+from webhooks.models import Delivery, Endpoint, Event
+
+pytestmark = pytest.mark.django_db
+Record = Callable[..., Event]
+FAILED = Answer(500, "Answered 500.", "", 12)
+DELIVERED = Answer(200, "", "", 12)
+
+
+@pytest.fixture(autouse=True)
+def with_an_address(merchant: Merchant) -> None:
+    Merchant.objects.update(email="ops@alice.example")
+
+
+def try_once(record: Record, clock: Clock, answer: Answer = FAILED) -> None:
+    record()
+    [claim] = claim_due(limit=1, now=clock.now)
+    assert settle(claim, answer, ended_at=clock.now)
+
+
+def test_after_a_day_of_failures_the_merchant_is_mailed_once(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    try_once(record, clock)
+    clock.forward(WARN_AFTER - timedelta(seconds=1))
+    assert tell_merchants(now=clock) == 0
+    clock.forward(timedelta(seconds=1))
+    assert tell_merchants(now=clock) == 1
+    assert tell_merchants(now=clock) == 0
+    [letter] = mail.outbox
+    assert letter.to == ["ops@alice.example"]
+    assert "not arriving" in letter.subject
+    assert endpoint.url is not None
+    assert endpoint.url in letter.body
+    assert "whsec_" not in letter.body
+    assert Endpoint.objects.get().is_enabled
+
+
+def test_after_a_success_the_next_trouble_is_a_new_one(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    try_once(record, clock)
+    clock.forward(WARN_AFTER)
+    assert tell_merchants(now=clock) == 1
+    try_once(record, clock, DELIVERED)
+    clock.forward(WARN_AFTER)
+    assert tell_merchants(now=clock) == 0
+    try_once(record, clock)
+    clock.forward(WARN_AFTER)
+    assert tell_merchants(now=clock) == 1
+
+
+def test_after_five_days_of_failures_it_is_switched_off_and_what_waits_is_kept(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    try_once(record, clock)
+    clock.forward(DISABLE_AFTER - timedelta(seconds=1))
+    try_once(record, clock)
+    assert Endpoint.objects.get().is_enabled
+    clock.forward(timedelta(seconds=1))
+    try_once(record, clock)
+    off = Endpoint.objects.get()
+    assert (off.is_enabled, off.disabled_reason) == (False, "Every attempt of the last 5 days failed.")
+    assert tell_merchants(now=clock) == 1
+    assert tell_merchants(now=clock) == 0
+    assert "switched off" in mail.outbox[-1].subject
+    clock.forward(timedelta(days=1))
+    assert claim_due(limit=10, now=clock.now) == []
+    assert Delivery.objects.filter(status="pending").count() == 3
+    configure(off.merchant, Change(url=off.url, is_enabled=True))
+    assert claim_due(limit=10, now=clock.now) != []
+
+
+def test_silence_after_a_failure_switches_nothing_off(
+    endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    try_once(record, clock)
+    clock.forward(timedelta(days=30))
+    tell_merchants(now=clock)
+    assert Endpoint.objects.get().is_enabled
+
+
+def test_another_address_is_a_new_beginning(
+    merchant: Merchant, endpoint: Endpoint, record: Record, clock: Clock
+) -> None:
+    try_once(record, clock)
+    configure(merchant, Change(url="https://shop.example/other"))
+    clock.forward(WARN_AFTER)
+    assert tell_merchants(now=clock) == 0
+
+
+def test_a_mail_that_cannot_be_sent_is_owed_still(endpoint: Endpoint, record: Record, clock: Clock) -> None:
+    def broken(recipient: str, subject: str, text: str) -> None:
+        raise SMTPServerDisconnected
+
+    try_once(record, clock)
+    clock.forward(WARN_AFTER)
+    assert tell_merchants(now=clock, mail=broken) == 0
+    assert tell_merchants(now=clock) == 1
+    assert len(mail.outbox) == 1
+
+
+def test_without_an_address_nobody_is_mailed(endpoint: Endpoint, record: Record, clock: Clock) -> None:
+    Merchant.objects.update(email="")
+    try_once(record, clock)
+    clock.forward(WARN_AFTER)
+    assert tell_merchants(now=clock) == 0
+    assert mail.outbox == []
