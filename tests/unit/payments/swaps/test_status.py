@@ -4,6 +4,7 @@ import pytest
 
 from payments.models import FailureCode
 from payments.providers.base import SwapState, SwapStatus
+from payments.providers.registry import provider_name
 from payments.swaps.status import (
     Delivered,
     Ended,
@@ -11,7 +12,6 @@ from payments.swaps.status import (
     UnderWay,
     Unproved,
     pause_seconds,
-    provider_name,
     read_status,
     shown_url,
     shown_word,
