@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from chains.client import ChainError
-from chains.families.evm.calls import WORD, address_word
+from chains.families.evm.abi import WORD, encode_balance_of
 from chains.families.evm.quantities import data_bytes, quantity, to_hex
-from chains.families.evm.tokens import BALANCE_OF, balance_call
+from chains.families.evm.tokens import balance_call
 from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc, RpcFault, is_execution_failure, sound
 
 MOST_IN_A_PART = 700
@@ -88,8 +88,7 @@ def creation_code(owner: str, tokens: Sequence[str]) -> bytes:
     """Return the code that asks each of these tokens for the owner's balance."""
     return (
         _program(len(tokens))
-        + BALANCE_OF
-        + address_word(owner)
+        + encode_balance_of(owner)
         + b"".join(bytes.fromhex(token[2:]) for token in tokens)
     )
 

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 from eth_utils.address import to_checksum_address
 
+from chains.families.evm.abi import TRANSFER, TRANSFER_FROM, WORD, account_bytes, encode_call
+
 REFERENCE_BYTES = 16
-WORD = 32
-TRANSFER = bytes.fromhex("a9059cbb")  # transfer(address,uint256)
-TRANSFER_FROM = bytes.fromhex("23b872dd")  # transferFrom(address,address,uint256)
-APPROVE = bytes.fromhex("095ea7b3")  # approve(address,uint256)
 
 
 @dataclass(frozen=True)
@@ -55,11 +53,21 @@ def reference_at(data: bytes, start: int) -> bytes | None:
     return bytes(reference) if len(reference) == REFERENCE_BYTES else None
 
 
+def encode_transfer(
+    token: str, recipient: str, amount: int, reference: bytes | None
+) -> tuple[str, int, bytes]:
+    """Return (to, value in wei, data) of a direct transfer that carries `reference`."""
+    tail = reference or b""
+    if token == "":
+        return recipient, amount, tail
+    return token, 0, encode_call("transfer", account_bytes(recipient), amount) + tail
+
+
 def encode_approval(spender: str, amount: int) -> bytes:
     """Return the call that lets `spender` move `amount` base units of the caller's tokens (ERC-20 `approve`)."""
-    return APPROVE + address_word(spender) + amount.to_bytes(WORD)
+    return encode_call("approve", account_bytes(spender), amount)
 
 
 def address_word(address: str) -> bytes:
     """Return a 0x address as an argument of a call."""
-    return bytes.fromhex(address[2:]).rjust(WORD, b"\0")
+    return account_bytes(address).rjust(WORD, b"\0")

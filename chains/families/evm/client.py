@@ -9,8 +9,9 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
+from eth_typing import ChecksumAddress
 from eth_utils.address import to_checksum_address
 
 from chains.client import (
@@ -28,8 +29,10 @@ from chains.client import (
 )
 from chains.families.evm import balances, building, discovery, signatures, tokens
 from chains.families.evm.block_times import BlockTime, KeptHeights, last_block_until, read_block_time
+from chains.families.evm.calls import encode_transfer
 from chains.families.evm.nonces import NonceLookup
-from chains.families.evm.quantities import data_bytes, quantity
+from chains.families.evm.provider import connect
+from chains.families.evm.quantities import quantity
 from chains.families.evm.simulation import Simulator
 from chains.families.evm.transactions import accounts, facts, transfers
 from chains.families.evm.transactions.evidence import Doubtful, EvidenceReader, Evidences
@@ -60,6 +63,7 @@ class EvmClient:
         self._chain_id = chain_id
         identity = Identity(_CHAIN_ID, self._is_right_chain, (_HEAD, quantity))
         self._rpc = JsonRpc(urls, identity, head_allowance=head_allowance, clock=clock)
+        self._web3 = connect(self._rpc)
         alone = Identity(_CHAIN_ID, self._is_right_chain)
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
         self._loud = {url: LoudReader(clock=clock) for url in urls}
@@ -74,11 +78,11 @@ class EvmClient:
 
     def chain_id(self) -> int:
         """Return the chain id that the node reports."""
-        return self._rpc.batch([_CHAIN_ID], lambda answers: quantity(sound(answers[0])))
+        return self._web3.eth.chain_id
 
     def head(self) -> int:
         """Return the newest block's number."""
-        return quantity(self._results([_HEAD])[0])
+        return self._web3.eth.block_number
 
     def look_up(
         self, transaction_hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
@@ -178,7 +182,7 @@ class EvmClient:
 
         A wallet with code is not refused for lack of coin for gas, since another account may pay for that.
         """
-        to, value, data = transfers.encode_transfer(token, recipient, amount, reference)
+        to, value, data = encode_transfer(token, recipient, amount, reference)
         return self._simulated(EvmCall(to, data, value), sender, token, amount, may_be_sponsored=True)
 
     def prepare(
@@ -240,8 +244,8 @@ class EvmClient:
         """Return whether `sender` has code of no known kind, on a chain whose nodes trace no calls."""
         if self.tells_inner_calls():
             return False
-        code = data_bytes(self._results([("eth_getCode", [sender, "latest"])])[0])
-        return code != b"" and not accounts.is_listed(code)
+        code = self._web3.eth.get_code(to_checksum_address(sender), "latest")
+        return code != b"" and not accounts.is_listed(bytes(code))
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
@@ -255,12 +259,8 @@ class EvmClient:
 
     def transaction_counts(self, senders: Sequence[str]) -> dict[str, int]:
         """Return each sender's next nonce in mined blocks; the lower where two nodes have to agree and do not."""
-        calls: list[Call] = [("eth_getTransactionCount", [sender, "latest"]) for sender in senders]
-
-        def counts(answers: list[Any]) -> list[int]:
-            return [quantity(sound(answer)) for answer in answers]
-
-        said = quorum.ask_enough(self._rpc, lambda node: node.batch(calls, counts))
+        addresses = [to_checksum_address(sender) for sender in senders]
+        said = quorum.ask_enough(self._rpc, partial(_transaction_counts, addresses))
         return dict(zip(senders, map(min, zip(*said, strict=True)), strict=True))
 
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
@@ -322,12 +322,17 @@ class EvmClient:
         """Return what a node answered to each call, its own errors included."""
         return self._rpc.batch(calls, list)
 
-    def _results(self, calls: Sequence[Call]) -> list[Any]:
-        """Return the results of calls none of which may fail."""
-        return self._rpc.batch(calls, lambda answers: [sound(answer) for answer in answers])
-
     def _is_right_chain(self, answer: Any) -> bool:
         try:
             return quantity(answer) == self._chain_id
         except ChainError:
             return False
+
+
+def _transaction_counts(senders: Sequence[ChecksumAddress], node: JsonRpc) -> list[int]:
+    """Return each sender's next nonce in mined blocks, as one node says, in one round trip."""
+    web3 = connect(node)
+    with web3.batch_requests() as batch:
+        for sender in senders:
+            batch.add(web3.eth.get_transaction_count(sender, "latest"))
+        return cast(list[int], batch.execute())

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chains.client import ChainError
+from chains.families.evm.abi import TRANSFER_TOPIC
 from chains.families.evm.quantities import address, data_bytes, hash32, quantity, to_hex
-from chains.families.evm.transactions.transfers import TRANSFER_TOPIC
 from chains.rpc.json_rpc import Call, JsonRpc, RpcFault, Unread
 from chains.rpc.nodes import Limiting
 

@@ -14,7 +14,8 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 
 from chains.client import ChainError, EvmCall, Refusal, Spending, TransferRefused
-from chains.families.evm.calls import WORD, address_word
+from chains.families.evm.abi import APPROVAL_TOPIC, WORD
+from chains.families.evm.calls import address_word
 from chains.families.evm.quantities import address, json_object, quantity, to_hex
 from chains.families.evm.tokens import allowance_call, word
 from chains.families.evm.transactions import transfers
@@ -26,8 +27,6 @@ logger = logging.getLogger(__name__)
 UNABLE_SECONDS = 3600.0
 FAILING_SECONDS = 60.0
 MOST_APPROVALS = 20
-# keccak256("Approval(address,address,uint256)")
-_APPROVAL_TOPIC = bytes.fromhex("8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925")
 
 
 class Simulator:
@@ -110,7 +109,7 @@ def _refused(note: str) -> TransferRefused:
 def _is_approval(log: Log, owner: str) -> bool:
     return (
         len(log.topics) == 3
-        and log.topics[:2] == (_APPROVAL_TOPIC, address_word(owner))
+        and log.topics[:2] == (APPROVAL_TOPIC, address_word(owner))
         and len(log.topics[2]) == len(log.data) == WORD
     )
 

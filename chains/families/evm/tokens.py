@@ -3,28 +3,25 @@
 from collections.abc import Sequence
 from typing import Any
 
-from eth_abi.abi import decode as abi_decode
 from eth_abi.exceptions import DecodingError
 
 from chains.client import ChainError, TokenMetadata
-from chains.families.evm.calls import WORD, address_word
+from chains.families.evm.abi import CODEC, WORD, account_bytes, encode_balance_of, encode_call
 from chains.families.evm.quantities import data_bytes, to_hex
 from chains.rpc.json_rpc import Call, sound
 
-BALANCE_OF = bytes.fromhex("70a08231")
-_ALLOWANCE = bytes.fromhex("dd62ed3e")
-_DECIMALS = bytes.fromhex("313ce567")
-_SYMBOL = bytes.fromhex("95d89b41")
+_SYMBOL = encode_call("symbol")
+_DECIMALS = encode_call("decimals")
 
 
 def balance_call(token: str, owner: str) -> Call:
     """Return the question how many base units `owner` has."""
-    return _call(token, BALANCE_OF + address_word(owner))
+    return _call(token, encode_balance_of(owner))
 
 
 def allowance_call(token: str, owner: str, spender: str) -> Call:
     """Return the question how many base units of the owner's `spender` may move."""
-    return _call(token, _ALLOWANCE + address_word(owner) + address_word(spender))
+    return _call(token, encode_call("allowance", account_bytes(owner), account_bytes(spender)))
 
 
 def metadata_calls(token: str) -> list[Call]:
@@ -56,6 +53,6 @@ def _text(answer: Any) -> str:
     """Return a contract's string; some early tokens answer with 32 padded bytes instead."""
     data = data_bytes(answer)
     try:
-        return str(abi_decode(["string"], data)[0])
+        return str(CODEC.decode(["string"], data)[0])
     except (DecodingError, UnicodeDecodeError, OverflowError):
         return data[:WORD].rstrip(b"\0").decode("utf-8", "replace")

@@ -19,6 +19,7 @@ from chains.families.solana.accounts import (
     why_not_payable,
 )
 from chains.families.solana.answers import blockhash, mapping, sequence, sound, value_of, whole
+from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
 from chains.families.solana.simulation import PAYER_LEFT_TOO_LITTLE, read_trial
 from chains.families.solana.unsigned_transfers import (
     Budget,
@@ -30,8 +31,6 @@ from chains.families.solana.unsigned_transfers import (
 )
 from chains.rpc.json_rpc import Call, JsonRpc, RpcFault
 
-_CONFIRMED = {"commitment": "confirmed"}
-_ACCOUNTS = {"encoding": "base64", **_CONFIRMED}
 _TRIAL_UNITS = 400_000
 _UNITS_MARGIN_PERCENT = 125
 _SPARE_UNITS = 1_000
@@ -78,7 +77,7 @@ def build(rpc: JsonRpc, order: Order) -> str:
         raise TransferRefused(Refusal.WOULD_FAIL, note=problem)
     instructions, deposit = _instructions(order, wallet)
     tried = unsigned(order.sender, instructions, Budget(_TRIAL_UNITS, 0), wallet.blockhash)
-    options = {"encoding": "base64", "sigVerify": False, "replaceRecentBlockhash": True, **_CONFIRMED}
+    options = {"encoding": "base64", "sigVerify": False, "replaceRecentBlockhash": True, **CONFIRMED}
     trial = rpc.batch([("simulateTransaction", [tried, options])], lambda answers: read_trial(answers[0]))
     # The trial offers nothing for compute units, so what it leaves the payer is not what will be left.
     is_sound = trial.error is None or trial.error == PAYER_LEFT_TOO_LITTLE
@@ -120,14 +119,14 @@ def _questions(order: Order) -> list[Call]:
     if order.token:
         accounts += [order.token, *_receiving(order)]
     calls: list[Call] = [
-        ("getLatestBlockhash", [_CONFIRMED]),
-        ("getMultipleAccounts", [accounts, _ACCOUNTS]),
+        ("getLatestBlockhash", [CONFIRMED]),
+        ("getMultipleAccounts", [accounts, ACCOUNTS]),
         ("getRecentPrioritizationFees", [accounts[-1:]]),
         ("getMinimumBalanceForRentExemption", [0]),
     ]
     calls += [("getMinimumBalanceForRentExemption", [size]) for size in _TOKEN_ACCOUNT_BYTES.values()]
     if order.token:
-        calls.append(("getTokenAccountsByOwner", [order.sender, {"mint": order.token}, _ACCOUNTS]))
+        calls.append(("getTokenAccountsByOwner", [order.sender, {"mint": order.token}, ACCOUNTS]))
     return calls
 
 

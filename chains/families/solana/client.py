@@ -35,11 +35,11 @@ from chains.families.solana.accounts import (
     why_not_payable,
 )
 from chains.families.solana.answers import blockhash, sequence, sound, value_of, whole
+from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
 from chains.families.solana.discovery import ReferenceSearch
 from chains.families.solana.spelling import solana_signature
 from chains.families.solana.transactions import lookup
 from chains.families.solana.transactions.fees import FeeBook
-from chains.families.solana.transactions.lookup import CONFIRMED
 from chains.families.solana.unsigned_transfers import SIGNATURE_FEE
 from chains.families.solana.vetting import preparing
 from chains.rpc import quorum
@@ -47,7 +47,6 @@ from chains.rpc.json_rpc import HEAD_ALLOWANCE, Call, Failing, Identity, JsonRpc
 from chains.rpc.nodes import WrongChain
 
 _GENESIS: Call = ("getGenesisHash", [])
-_ACCOUNTS = {"encoding": "base64", **CONFIRMED}
 _MOST_ACCOUNTS = 100
 _MOST_WATCHES = 1000
 _NO_LIMIT = 2**256 - 1
@@ -141,7 +140,7 @@ class SolanaClient:
         """Return what `owner` has of each token, over all its token accounts that are not frozen; one round trip."""
         calls: list[Call] = [("getBalance", [owner, CONFIRMED])]
         calls += [
-            ("getTokenAccountsByOwner", [owner, {"programId": program}, _ACCOUNTS])
+            ("getTokenAccountsByOwner", [owner, {"programId": program}, ACCOUNTS])
             for program in TOKEN_PROGRAMS
         ]
         held = self._rpc.batch(calls, _holdings)
@@ -169,12 +168,12 @@ class SolanaClient:
             list(addresses[start : start + _MOST_ACCOUNTS])
             for start in range(0, len(addresses), _MOST_ACCOUNTS)
         ]
-        calls: list[Call] = [("getMultipleAccounts", [chunk, _ACCOUNTS]) for chunk in chunks]
+        calls: list[Call] = [("getMultipleAccounts", [chunk, ACCOUNTS]) for chunk in chunks]
         return self._rpc.batch(calls, lambda answers: _metadata(chunks, answers)) if calls else []
 
     def recipient_problem(self, recipient: str) -> str | None:
         """Return what makes this address nobody's wallet, by what stands there now; unused addresses are fine."""
-        call: Call = ("getAccountInfo", [recipient, _ACCOUNTS])
+        call: Call = ("getAccountInfo", [recipient, ACCOUNTS])
         return self._rpc.batch([call], lambda answers: why_not_payable(read_account(value_of(answers[0]))))
 
     def transaction_counts(self, senders: Sequence[str]) -> dict[str, int]:  # noqa: ARG002 - the interface

@@ -14,6 +14,7 @@ from typing import Any
 
 from chains.client import ChainError, Snapshot, TransactionFacts, Watch
 from chains.families.solana.answers import mapping, sequence, sound, value_of
+from chains.families.solana.commitments import CONFIRMED
 from chains.families.solana.references import reference_key
 from chains.families.solana.spelling import solana_signature
 from chains.rpc.json_rpc import Call, JsonRpc
@@ -301,7 +302,7 @@ def _keep_found(trail: _Trail, signature: str) -> None:
 
 def _list_call(watch: Watch, gap: _Gap) -> Call:
     bounds = {name: at for name, at in (("before", gap.before), ("until", gap.until)) if at is not None}
-    options = {"limit": _PAGE, "commitment": "confirmed", **bounds}
+    options = {"limit": _PAGE, **CONFIRMED, **bounds}
     return "getSignaturesForAddress", [reference_key(watch.reference), options]
 
 

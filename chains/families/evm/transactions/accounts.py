@@ -12,13 +12,17 @@ from dataclasses import dataclass
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-_PACKED_EXECUTE = bytes.fromhex("b61d27f6")  # execute(address,uint256,bytes)
-_BATCH_OF_TWO_ARRAYS = bytes.fromhex("18dfb3c7")  # executeBatch(address[],bytes[])
-_BATCH_OF_THREE_ARRAYS = bytes.fromhex("47e1da2a")  # executeBatch(address[],uint256[],bytes[])
-_BATCH_OF_STRUCTS = bytes.fromhex("34fcd5be")  # executeBatch((address,uint256,bytes)[])
-_EXECUTE_STRUCT = bytes.fromhex("5c1c6dcd")  # execute((address,uint256,bytes))
-_EXECUTE_BY_MODE = bytes.fromhex("e9ae5c53")  # execute(bytes32,bytes), of ERC-7579
-EXEC_TRANSACTION = bytes.fromhex("6a761202")  # execTransaction of a Safe
+from chains.families.evm.abi import selector
+
+EXECUTE = selector("execute(address,uint256,bytes)")
+BATCH_OF_TWO_ARRAYS = selector("executeBatch(address[],bytes[])")
+BATCH_OF_THREE_ARRAYS = selector("executeBatch(address[],uint256[],bytes[])")
+BATCH_OF_STRUCTS = selector("executeBatch((address,uint256,bytes)[])")
+EXECUTE_STRUCT = selector("execute((address,uint256,bytes))")
+EXECUTE_BY_MODE = selector("execute(bytes32,bytes)")  # ERC-7579
+EXEC_TRANSACTION = selector(  # of a Safe
+    "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)"
+)
 
 # The singletons of ERC-4337, v0.6 to v0.9, at the same address on every chain. Without a trace no other contract is
 # believed about which operation wrote a log. Packages: @account-abstraction/contracts 0.6.0 to 0.9.0.
@@ -96,29 +100,29 @@ _SIMPLE_ACCOUNTS: Mapping[str, _Template] = {
     "0x16b853660bff2f70762045a374962e98f85d5b1afa6641c8b1b038968a91e85f": _Template(
         (1655, 1831, 2552, 2728, 3057),
         (827, 2189, 2356, 3416, 4009, 4080, 4930, 5633),
-        frozenset({_PACKED_EXECUTE, _BATCH_OF_TWO_ARRAYS}),
+        frozenset({EXECUTE, BATCH_OF_TWO_ARRAYS}),
     ),
     # 0.7.0
     "0xf2f46832e632c56f36aac550a60db6c38d1703708d471a86b05597441e5c2280": _Template(
         (3903, 3944, 4489),
         (812, 1788, 1962, 2354, 2927, 2998, 3446, 4650),
-        frozenset({_PACKED_EXECUTE, _BATCH_OF_THREE_ARRAYS}),
+        frozenset({EXECUTE, BATCH_OF_THREE_ARRAYS}),
     ),
     # 0.8.0
     "0x66afc1526ea3b7fb7d2f298cdc604b4169293fb9399dce9d07842d5d928584d8": _Template(
         (2256, 2500),
         (508, 947, 1442, 1938, 3329, 3542, 4146, 5407),
-        frozenset({_PACKED_EXECUTE, _BATCH_OF_STRUCTS}),
+        frozenset({EXECUTE, BATCH_OF_STRUCTS}),
     ),
     # 0.9.0
     "0xde7f48b1b9203258922919b7881d8d56d0dc95d947b4f17d4c68cda732d4d13a": _Template(
         (2256, 2500),
         (508, 947, 1442, 1938, 3329, 3542, 4146, 5366),
-        frozenset({_PACKED_EXECUTE, _BATCH_OF_STRUCTS}),
+        frozenset({EXECUTE, BATCH_OF_STRUCTS}),
     ),
 }
 
-_SIMPLE_7702 = frozenset({_PACKED_EXECUTE, _BATCH_OF_STRUCTS})
+_SIMPLE_7702 = frozenset({EXECUTE, BATCH_OF_STRUCTS})
 # What they execute must come from the account itself or from the EntryPoint. Sources: the CREATE2 address of the
 # bytecode in @account-abstraction/contracts 0.8.0; viem's account for EntryPoint v0.9;
 # @metamask/delegation-deployments 2.0.0 with the source in MetaMask/delegation-framework.
@@ -126,7 +130,7 @@ _DELEGATES: Mapping[str, frozenset[bytes]] = {
     "0xe6Cae83BdE06E4c305530e199D7217f42808555B": _SIMPLE_7702,  # Simple7702Account 0.8.0
     "0xa46cc63eBF4Bd77888AA327837d20b23A63a56B5": _SIMPLE_7702,  # Simple7702Account 0.9.0
     # EIP7702StatelessDeleGator 1.3.0
-    "0x63c0c19a282a1B52b07dD5a65b58948A07DAE32B": frozenset({_EXECUTE_STRUCT, _EXECUTE_BY_MODE}),
+    "0x63c0c19a282a1B52b07dD5a65b58948A07DAE32B": frozenset({EXECUTE_STRUCT, EXECUTE_BY_MODE}),
 }
 _DESIGNATOR = bytes.fromhex("ef0100")  # EIP-7702
 _ADDRESS_BYTES = 20

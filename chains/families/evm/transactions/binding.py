@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chains.client import Transfer
-from chains.families.evm.calls import APPROVE, TokenCall, token_call
+from chains.families.evm.abi import APPROVE
+from chains.families.evm.calls import TokenCall, token_call
 from chains.families.evm.transactions.signed_calls import Execution, Log, Way
 from chains.families.evm.transactions.trace import EmittedLog, Trace
 

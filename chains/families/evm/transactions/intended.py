@@ -5,7 +5,8 @@ from typing import Any
 from eth_utils.crypto import keccak
 
 from chains.client import Transfer
-from chains.families.evm.calls import WORD, reference_at, token_call
+from chains.families.evm.abi import WORD
+from chains.families.evm.calls import reference_at, token_call
 from chains.families.evm.quantities import address, data_bytes, quantity
 
 _NO_ADDRESS = bytes(20)

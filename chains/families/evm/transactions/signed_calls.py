@@ -14,22 +14,36 @@ from enum import StrEnum
 
 from eth_utils.address import to_checksum_address
 
-from chains.families.evm.calls import WORD
-from chains.families.evm.transactions.accounts import ENTRY_POINTS, EXEC_TRANSACTION, MULTI_SENDS
+from chains.families.evm.abi import WORD, selector, topic
+from chains.families.evm.transactions.accounts import (
+    BATCH_OF_STRUCTS,
+    BATCH_OF_THREE_ARRAYS,
+    BATCH_OF_TWO_ARRAYS,
+    ENTRY_POINTS,
+    EXEC_TRANSACTION,
+    EXECUTE,
+    EXECUTE_BY_MODE,
+    EXECUTE_STRUCT,
+    MULTI_SENDS,
+)
 
 MOST_CALLS = 1000
-# keccak256 of UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256), BeforeExecution(),
-# ExecutionSuccess(bytes32,uint256), SafeMultiSigTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,
-# address,address,bytes,bytes) and SentPrefund(address,uint256,bool)
-USER_OPERATION_EVENT = bytes.fromhex("49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f")
-BEFORE_EXECUTION = bytes.fromhex("bb47ee3e183a558b1a2ff0874b079f3fc5478b7454eacf2bfc5af2ff5878f972")
-EXECUTION_SUCCESS = bytes.fromhex("442e715f626346e8c54381002da614f62bee8d27386535b2521ec8540898556e")
-SAFE_TRANSACTION = bytes.fromhex("66753cd2356569ee081232e3be8909b950e0a76c1f8460c3a5e3c2be32b11bed")
-SENT_PREFUND = bytes.fromhex("a427c7d47f24d01b170779a7600b1d4c0d7cdbabaa0f19c4f0e6182053ffc931")
+USER_OPERATION_EVENT = topic("UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)")
+BEFORE_EXECUTION = topic("BeforeExecution()")
+EXECUTION_SUCCESS = topic("ExecutionSuccess(bytes32,uint256)")
+SAFE_TRANSACTION = topic(
+    "SafeMultiSigTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes,bytes)"
+)
+SENT_PREFUND = topic("SentPrefund(address,uint256,bool)")
 
-_MULTI_SEND = bytes.fromhex("8d80ff0a")  # multiSend(bytes)
+_MULTI_SEND = selector("multiSend(bytes)")
+_OPERATION_V6 = "(address,uint256,bytes,bytes,uint256,uint256,uint256,uint256,uint256,bytes,bytes)"
+_OPERATION_V7 = "(address,uint256,bytes,bytes,bytes32,uint256,bytes32,bytes,bytes)"
 # handleOps of v0.6, of v0.7 and later; the place of `paymasterAndData` in an operation of each
-_HANDLE_OPS = {bytes.fromhex("1fad948c"): 9, bytes.fromhex("765e827f"): 7}
+_HANDLE_OPS = {
+    selector(f"handleOps({_OPERATION_V6}[],address)"): 9,
+    selector(f"handleOps({_OPERATION_V7}[],address)"): 7,
+}
 _MARKER_7702 = bytes.fromhex("7702")  # stands for no code, where the account is an EIP-7702 account
 _CALL, _DELEGATE_CALL = 0, 1
 
@@ -308,10 +322,10 @@ def _execute_by_mode(arguments: _Arguments) -> Iterator[SignedCall]:
 
 
 _EXECUTIONS: dict[bytes, Callable[[_Arguments], Iterator[SignedCall]]] = {
-    bytes.fromhex("b61d27f6"): _execute,  # execute(address,uint256,bytes)
-    bytes.fromhex("5c1c6dcd"): _execute_struct,  # execute((address,uint256,bytes))
-    bytes.fromhex("e9ae5c53"): _execute_by_mode,  # execute(bytes32,bytes)
-    bytes.fromhex("18dfb3c7"): _execute_arrays(with_values=False),  # executeBatch(address[],bytes[])
-    bytes.fromhex("47e1da2a"): _execute_arrays(with_values=True),  # executeBatch(address[],uint256[],bytes[])
-    bytes.fromhex("34fcd5be"): _execute_calls,  # executeBatch((address,uint256,bytes)[])
+    EXECUTE: _execute,
+    EXECUTE_STRUCT: _execute_struct,
+    EXECUTE_BY_MODE: _execute_by_mode,
+    BATCH_OF_TWO_ARRAYS: _execute_arrays(with_values=False),
+    BATCH_OF_THREE_ARRAYS: _execute_arrays(with_values=True),
+    BATCH_OF_STRUCTS: _execute_calls,
 }

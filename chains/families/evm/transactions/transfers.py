@@ -12,7 +12,8 @@ from typing import Any
 from eth_utils.address import to_checksum_address
 
 from chains.client import ChainError, Transfer
-from chains.families.evm.calls import REFERENCE_BYTES, TRANSFER, WORD, address_word, reference_at, token_call
+from chains.families.evm.abi import TRANSFER_TOPIC, WORD
+from chains.families.evm.calls import reference_at, token_call
 from chains.families.evm.quantities import address, data_bytes, hash32, quantity
 from chains.families.evm.transactions import binding
 from chains.families.evm.transactions.binding import Claim
@@ -21,19 +22,7 @@ from chains.families.evm.transactions.mentions import Mentions
 from chains.families.evm.transactions.signed_calls import Execution, Log, Way, executions, is_bundle
 from chains.families.evm.transactions.trace import Trace
 
-__all__ = [
-    "REFERENCE_BYTES",
-    "TRANSFER_TOPIC",
-    "encode_transfer",
-    "logs_of",
-    "needs_trace",
-    "token_transfers",
-    "transfers",
-]
-
 _NO_MENTIONS = Mentions()
-# keccak256("Transfer(address,address,uint256)")
-TRANSFER_TOPIC = bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
 # Where EIP-7708 is in force, this address logs native coin as if it were a token. Native coin counts by its value.
 SYSTEM_ADDRESS = "0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE"
 # Transactions whose sender is an account that signed them, and that do what they say: EIP-2718's types of Ethereum, and
@@ -42,16 +31,6 @@ _ORDINARY_TYPES = frozenset({0, 1, 2, 3, 4, 0x7B})
 _PLAIN_GAS = 21_000
 # What the cheapest call that moves value costs is more than this (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
 _IDLE_GAS = 5_000
-
-
-def encode_transfer(
-    token: str, recipient: str, amount: int, reference: bytes | None
-) -> tuple[str, int, bytes]:
-    """Return (to, value in wei, data) of a direct transfer that carries `reference`."""
-    tail = reference or b""
-    if token == "":
-        return recipient, amount, tail
-    return token, 0, TRANSFER + address_word(recipient) + amount.to_bytes(WORD) + tail
 
 
 def transfers(

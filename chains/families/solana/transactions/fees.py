@@ -14,6 +14,7 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.solana.accounts import TOKEN_2022, Account, read_account
 from chains.families.solana.answers import mapping, sequence, sound, value_of, whole
+from chains.families.solana.commitments import CONFIRMED
 from chains.rpc.json_rpc import Call, JsonRpc
 
 _ALL = 10_000  # basis points
@@ -112,9 +113,7 @@ class FeeBook:
         unknown = sorted(set(mints) - fees.keys())
         chunks = [unknown[at : at + _MOST_ACCOUNTS] for at in range(0, len(unknown), _MOST_ACCOUNTS)]
         options = {"encoding": "base64", "dataSlice": {"offset": 0, "length": _MINT_BYTES}}
-        calls: list[Call] = [
-            ("getMultipleAccounts", [chunk, {**options, "commitment": "confirmed"}]) for chunk in chunks
-        ]
+        calls: list[Call] = [("getMultipleAccounts", [chunk, {**options, **CONFIRMED}]) for chunk in chunks]
         if schedule is None:
             calls.append(("getEpochSchedule", []))
         if not calls:

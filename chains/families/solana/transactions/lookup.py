@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from solana.rpc.commitment import Commitment
+
 from chains.client import Block, ChainError, Head, Snapshot, TransactionFacts
 from chains.families.solana.answers import blockhash, mapping, sequence, sound, value_of, whole
+from chains.families.solana.commitments import COMMITMENTS, CONFIRMED, FINALIZED
 from chains.families.solana.transactions import transfers
 from chains.families.solana.transactions.entries import Entry, read_entry
 from chains.families.solana.transactions.fees import EpochSchedule, FeeBook, Fees, MintFee
@@ -16,8 +19,6 @@ from chains.rpc.json_rpc import Call, Failing, JsonRpc, RpcFault, Unread, Why
 
 logger = logging.getLogger(__name__)
 
-CONFIRMED = {"commitment": "confirmed"}
-_FINALIZED = {"commitment": "finalized"}
 # Version 0 is the newest that this service reads; it is what makes nodes resolve lookup tables.
 _TRANSACTION = {"encoding": "json", "maxSupportedTransactionVersion": 0, **CONFIRMED}
 _BLOCK = {"transactionDetails": "none", "rewards": False, "maxSupportedTransactionVersion": 0, **CONFIRMED}
@@ -75,7 +76,7 @@ def look_up(
     node, or with more than 1,000 moves, is not readable. One that the node can't show, or not whole, is left out and
     `contradicted`: anyone may submit it, so it must not keep the others waiting.
     """
-    tags = [CONFIRMED, _FINALIZED] if with_finality else [CONFIRMED]
+    tags = [CONFIRMED, FINALIZED] if with_finality else [CONFIRMED]
     calls: list[Call] = [("getSlot", [tag]) for tag in tags]
     for start in range(0, len(asked), _MOST_STATUSES):
         part = list(asked[start : start + _MOST_STATUSES])
@@ -85,7 +86,9 @@ def look_up(
         name: _not_mined(name) if status else None for name, status in statuses.items()
     }
     settled = [
-        (name, status) for name, status in statuses.items() if status and status.commitment != "processed"
+        (name, status)
+        for name, status in statuses.items()
+        if status and status.commitment != Commitment.PROCESSED
     ]
     blocks = _blocks(node, sorted({status.slot for _, status in settled}))
     looking = _Looking(node, mentioning, fees or FeeBook(), failing or Failing())
@@ -118,7 +121,7 @@ def _status(answer: Any) -> _Status | None:
         return None
     status = mapping(answer)
     commitment = status.get("confirmationStatus")
-    if commitment not in ("processed", "confirmed", "finalized"):
+    if commitment not in COMMITMENTS:
         raise ChainError("the node's status is none of the known ones")
     if "err" not in status:
         raise ChainError("the node's status does not tell whether the transaction succeeded")

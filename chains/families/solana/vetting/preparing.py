@@ -26,6 +26,7 @@ from chains.client import (
 from chains.families.solana.accounts import TOKEN_PROGRAMS, Account, read_account, read_holding
 from chains.families.solana.answers import blockhash, mapping, sequence, sound, value_of, whole
 from chains.families.solana.building import budget_for, unit_price
+from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
 from chains.families.solana.simulation import Trial, read_trial
 from chains.families.solana.unsigned_transfers import Budget, unsigned
 from chains.families.solana.vetting.balance_changes import Accounts, excess
@@ -45,8 +46,6 @@ from chains.rpc.json_rpc import Call, JsonRpc
 
 MOST_FEE = 10_000_000
 """Lamports (0.01 SOL): what a provider's transaction may offer the network at most."""
-_CONFIRMED = {"commitment": "confirmed"}
-_ACCOUNTS = {"encoding": "base64", **_CONFIRMED}
 _MOST_ACCOUNTS = 100
 # What we set ourselves where instructions are made a transaction: the limit of compute units and their price.
 _BUDGET_CODES = (b"\x00", b"\x02", b"\x03")
@@ -140,12 +139,12 @@ def _ask(rpc: JsonRpc, sender: str, spending: Spending, tables: Sequence[str]) -
     if len(tables) >= _MOST_ACCOUNTS:
         raise ValueError("the transaction names too many lookup tables")
     calls: list[Call] = [
-        ("getLatestBlockhash", [_CONFIRMED]),
-        ("getMultipleAccounts", [[sender, *tables], _ACCOUNTS]),
+        ("getLatestBlockhash", [CONFIRMED]),
+        ("getMultipleAccounts", [[sender, *tables], ACCOUNTS]),
         ("getMinimumBalanceForRentExemption", [0]),
     ]
     if spending.token:
-        calls.append(("getTokenAccountsByOwner", [sender, {"mint": spending.token}, _ACCOUNTS]))
+        calls.append(("getTokenAccountsByOwner", [sender, {"mint": spending.token}, ACCOUNTS]))
     latest, accounts, least, holdings = rpc.batch(calls, lambda answers: _standing(answers, 1 + len(tables)))
     own = accounts[0]
     return _Wallet(
@@ -240,7 +239,7 @@ def _tried(rpc: JsonRpc, draft: _Draft, sender: str, spending: Spending, wallet:
         "sigVerify": False,
         "replaceRecentBlockhash": not draft.message.signatures,
         "accounts": {"encoding": "base64", "addresses": asked},
-        **_CONFIRMED,
+        **CONFIRMED,
     }
     call: Call = ("simulateTransaction", [draft.text, options])
     trial = rpc.batch([call], lambda answers: read_trial(answers[0], asked_back=len(asked)))
@@ -257,7 +256,7 @@ def _tried(rpc: JsonRpc, draft: _Draft, sender: str, spending: Spending, wallet:
 
 def _before(rpc: JsonRpc, keys: Sequence[str]) -> Accounts:
     chunks = [keys[start : start + _MOST_ACCOUNTS] for start in range(0, len(keys), _MOST_ACCOUNTS)]
-    calls: list[Call] = [("getMultipleAccounts", [list(chunk), _ACCOUNTS]) for chunk in chunks]
+    calls: list[Call] = [("getMultipleAccounts", [list(chunk), ACCOUNTS]) for chunk in chunks]
 
     def read(answers: Sequence[Any]) -> dict[str, Account | None]:
         found: dict[str, Account | None] = {}

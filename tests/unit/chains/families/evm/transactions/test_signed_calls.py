@@ -10,6 +10,7 @@ from eth_utils.address import to_checksum_address
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chains.families.evm.abi import TRANSFER_TOPIC
 from chains.families.evm.calls import token_call
 from chains.families.evm.quantities import to_hex
 from chains.families.evm.transactions import transfers
@@ -23,7 +24,6 @@ from chains.families.evm.transactions.signed_calls import (
     Log,
     executions,
 )
-from chains.families.evm.transactions.transfers import TRANSFER_TOPIC
 from tests.support.threats.evm_world import ENTRY_POINT, NOBODY, call_data, execute, handle_ops, transfer_data
 from tests.support.threats.real_accounts import MULTI_SENDS, execute_batch, execute_by_mode
 

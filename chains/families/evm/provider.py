@@ -1,0 +1,90 @@
+"""web3's way to a chain's nodes: our own transport, with its batches, fail-over, limits and identity checks.
+
+web3 formats an answer only after its provider has returned, that is, after the node was chosen. So each answer is
+checked here first, while another node can still be asked; what reaches web3's formatters can't make them raise, nor
+come out as another fact. Only methods with such a check are offered.
+
+Rounds of several kinds of questions, of which a node's standing or a payment depends as a whole, go to
+`JsonRpc.batch`, which reads them together.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from web3 import Web3
+from web3.providers.base import JSONBaseProvider
+from web3.types import RPCEndpoint, RPCResponse
+
+from chains.client import ChainError
+from chains.families.evm.quantities import data_bytes, quantity, to_hex
+from chains.rpc.json_rpc import Call, JsonRpc, sound
+
+
+def _whole(answer: Any) -> str:
+    return hex(quantity(answer))
+
+
+def _data(answer: Any) -> str:
+    return to_hex(data_bytes(answer))
+
+
+# What each method's answer has to be; it is handed on in one spelling.
+_CHECKS: Mapping[str, Callable[[Any], str]] = {
+    "eth_blockNumber": _whole,
+    "eth_chainId": _whole,
+    "eth_getBalance": _whole,
+    "eth_getTransactionCount": _whole,
+    "eth_getCode": _data,
+}
+
+
+class NodesProvider(JSONBaseProvider):
+    """A provider for web3 whose every call raises ChainError where no node gives a usable answer."""
+
+    # EIP-3668 would let a contract name addresses that this service then calls.
+    global_ccip_read_enabled = False
+
+    def __init__(self, rpc: JsonRpc) -> None:
+        super().__init__(cache_allowed_requests=False)
+        self._rpc = rpc
+
+    def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:
+        """Return the answer of the first node that gives a usable one. Raises ChainError."""
+        (response,) = self.make_batch_request([(method, params)])
+        return response
+
+    def make_batch_request(self, requests: list[tuple[RPCEndpoint, Any]]) -> list[RPCResponse]:
+        """Return the answers, all of one node, in order; a call's own error is no answer. Raises ChainError."""
+        checks = [_check_of(method) for method, _ in requests]
+        calls: list[Call] = [(method, list(params or ())) for method, params in requests]
+
+        def read(answers: Sequence[Any]) -> list[str]:
+            return [check(sound(answer)) for check, answer in zip(checks, answers, strict=True)]
+
+        results = self._rpc.batch(calls, read)
+        return [RPCResponse(jsonrpc="2.0", id=place, result=result) for place, result in enumerate(results)]
+
+    def is_connected(self, show_traceback: bool = False) -> bool:
+        """Return whether a node of the right chain answers; with `show_traceback` raises ChainError if not."""
+        try:
+            self.make_request(RPCEndpoint("eth_chainId"), [])
+        except ChainError:
+            if show_traceback:
+                raise
+            return False
+        return True
+
+
+def connect(rpc: JsonRpc) -> Web3:
+    """Return web3 on these nodes, without its middleware.
+
+    Of that, `validation` would ask for the chain id twice with each call, and `ens_name_to_address` ask for names.
+    """
+    return Web3(NodesProvider(rpc), middleware=[])
+
+
+def _check_of(method: str) -> Callable[[Any], str]:
+    check = _CHECKS.get(method)
+    if check is None:
+        raise ValueError(f"{method} is not asked through web3: no check of its answer is declared")
+    return check

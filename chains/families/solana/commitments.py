@@ -1,0 +1,11 @@
+"""How settled a chain's state has to be to answer a question, by solana-py's names; parts of requests' options."""
+
+from typing import Any, Final
+
+from solana.rpc.commitment import Commitment
+
+CONFIRMED: Final[dict[str, Any]] = {"commitment": Commitment.CONFIRMED}
+FINALIZED: Final[dict[str, Any]] = {"commitment": Commitment.FINALIZED}
+ACCOUNTS: Final[dict[str, Any]] = {"encoding": "base64", **CONFIRMED}
+"""Accounts as their bytes."""
+COMMITMENTS: Final = tuple(Commitment)

@@ -1,0 +1,143 @@
+"""web3 on our own transport: the same limits, fail-over and identity, no calls of its own, and no odd answer let by."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from web3 import Web3
+from web3.types import RPCEndpoint
+
+from chains.client import ChainError
+from chains.families.evm.client import EvmClient
+from chains.families.evm.provider import connect
+from chains.families.evm.quantities import quantity
+from chains.rpc import json_rpc
+from chains.rpc.json_rpc import Identity, JsonRpc
+from tests.integration.chains.test_failing_nodes import FAULTS
+from tests.support.chains.faulty_node import Behaviour, Exchange, Node, serving
+
+ACCOUNT = Web3.to_checksum_address("0x" + "11" * 20)
+Connect = Callable[..., tuple[Web3, list[Node]]]
+
+
+def fixed(result: object) -> Behaviour:
+    """Answer every call with the same result."""
+    return lambda exchange: exchange.results(*[result for _ in exchange.questions])
+
+
+def refused(exchange: Exchange) -> None:
+    exchange.reply(
+        [
+            {"id": q["id"], "error": {"code": -32000, "message": "execution reverted"}}
+            for q in exchange.questions
+        ]
+    )
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_rpc, "READ_SECONDS", 0.3)
+    monkeypatch.setattr(json_rpc, "WHOLE_ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(json_rpc, "MAX_ANSWER_BYTES", 256 * 1024)
+
+
+@pytest.fixture
+def web3_on() -> Iterator[Connect]:
+    with ExitStack() as stack:
+
+        def start(*behaviours: Behaviour, chain_id: int = 31337) -> tuple[Web3, list[Node]]:
+            nodes = [stack.enter_context(serving(each, chain_id=chain_id)) for each in behaviours]
+            identity = Identity(("eth_chainId", []), lambda answer: quantity(answer) == 31337)
+            return connect(JsonRpc([node.url for node in nodes], identity)), nodes
+
+        yield start
+
+
+def test_a_call_is_one_round_trip_after_the_chain_is_known(web3_on: Connect) -> None:
+    web3, (node,) = web3_on(fixed("0x10"))
+    assert [web3.eth.block_number, web3.eth.get_balance(ACCOUNT), web3.eth.get_code(ACCOUNT)] == [
+        16,
+        16,
+        b"\x10",
+    ]
+    assert [[question["method"] for question in exchange.questions] for exchange in node.heard] == [
+        ["eth_chainId"], ["eth_blockNumber"], ["eth_getBalance"], ["eth_getCode"],
+    ]  # fmt: skip
+
+
+def test_many_calls_are_one_round_trip(web3_on: Connect) -> None:
+    web3, (node,) = web3_on(lambda exchange: exchange.results("0x1", "0x02"))
+    with web3.batch_requests() as batch:
+        batch.add(web3.eth.get_transaction_count(ACCOUNT, "latest"))
+        batch.add(web3.eth.get_balance(ACCOUNT, "latest"))
+        assert batch.execute() == [1, 2]
+    assert [exchange.asked[0]["params"] for exchange in node.payment_questions] == [[ACCOUNT, "latest"]]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_the_next_node_is_asked_where_one_gives_no_usable_answer(web3_on: Connect, fault: str) -> None:
+    web3, nodes = web3_on(FAULTS[fault], fixed("0x10"))
+    assert web3.eth.block_number == 16
+    asked = len(nodes[0].heard)
+    assert web3.eth.block_number == 16
+    assert len(nodes[0].heard) == asked, "it rests"
+
+
+@pytest.mark.parametrize(
+    "said", [None, True, 16, 1.5, "16", "0x", "0x-1", "0xg", " 0x1", "0x1 ", "0x" + "1" * 65, [], {}, ["0x1"]]
+)
+def test_an_odd_answer_becomes_no_number(web3_on: Connect, said: object) -> None:
+    web3, _ = web3_on(fixed(said))
+    for ask in (web3.eth.get_block_number, lambda: web3.eth.get_balance(ACCOUNT)):
+        with pytest.raises(ChainError):
+            ask()
+
+
+@pytest.mark.parametrize("said", [None, True, 16, "", "00", "0x0", "0xgg", [], {}])
+def test_an_odd_answer_becomes_no_code(web3_on: Connect, said: object) -> None:
+    web3, _ = web3_on(fixed(said))
+    with pytest.raises(ChainError):
+        web3.eth.get_code(ACCOUNT)
+
+
+def test_a_node_that_refuses_a_call_has_not_answered_it(web3_on: Connect) -> None:
+    web3, _ = web3_on(refused)
+    with pytest.raises(ChainError, match="refused"):
+        _ = web3.eth.block_number
+
+
+def test_a_node_of_another_chain_is_not_asked(web3_on: Connect) -> None:
+    web3, (node,) = web3_on(fixed("0x10"), chain_id=1)
+    with pytest.raises(ChainError, match="another chain"):
+        web3.eth.get_balance(ACCOUNT)
+    assert not node.payment_questions
+    assert not web3.is_connected()
+
+
+@pytest.mark.parametrize(
+    "method", ["eth_call", "eth_getLogs", "eth_sendRawTransaction", "web3_clientVersion"]
+)
+def test_what_no_check_is_declared_for_is_not_asked(web3_on: Connect, method: str) -> None:
+    web3, (node,) = web3_on(fixed("0x10"))
+    with pytest.raises(ValueError, match=method):
+        web3.provider.make_request(RPCEndpoint(method), [])
+    assert not node.heard
+
+
+def test_a_contract_can_lead_web3_to_no_other_address(web3_on: Connect) -> None:
+    web3, _ = web3_on(fixed("0x10"))
+    assert not web3.provider.global_ccip_read_enabled
+    assert not web3.provider.cache_allowed_requests
+    assert not list(web3.middleware_onion)
+
+
+def test_the_client_counts_transactions_of_many_senders_in_one_round_trip() -> None:
+    counts = {"0x" + "11" * 20: 5, "0x" + "ab" * 20: 7}
+
+    def behave(exchange: Exchange) -> None:
+        asked = [question["params"][0].lower() for question in exchange.questions]
+        exchange.results(*[hex(counts[sender]) for sender in asked])
+
+    with serving(behave) as node:
+        assert EvmClient([node.url], 31337).transaction_counts(list(counts)) == counts
+        assert len(node.payment_questions) == 1
