@@ -1,4 +1,6 @@
-"""What has to be read again and must not stand in a dump of the database: encrypted under ENCRYPTION_KEYS."""
+"""Secrets that the service has to read again, encrypted under ENCRYPTION_KEYS: a database dump reveals none."""
+
+from functools import lru_cache
 
 from cryptography.fernet import Fernet, MultiFernet
 from django.conf import settings
@@ -6,13 +8,14 @@ from django.conf import settings
 
 def encrypt(secret: bytes) -> bytes:
     """Return `secret` encrypted under the newest key."""
-    return _keys().encrypt(secret)
+    return _keys(*settings.ENCRYPTION_KEYS).encrypt(secret)
 
 
 def decrypt(stored: bytes | memoryview) -> bytes:
-    """Return the secret. Raises cryptography.fernet.InvalidToken when no key of ENCRYPTION_KEYS opens it."""
-    return _keys().decrypt(bytes(stored))
+    """Return the secret. Raises cryptography.fernet.InvalidToken if no key of ENCRYPTION_KEYS decrypts it."""
+    return _keys(*settings.ENCRYPTION_KEYS).decrypt(bytes(stored))
 
 
-def _keys() -> MultiFernet:
-    return MultiFernet([Fernet(key) for key in settings.ENCRYPTION_KEYS])
+@lru_cache(4)
+def _keys(*keys: str) -> MultiFernet:
+    return MultiFernet([Fernet(key) for key in keys])

@@ -9,14 +9,14 @@ from payments.providers import token_list
 from payments.requests import lifecycle
 from payments.stats import daily
 from payments.swaps import deliveries
-from payments.swaps.followers import Followers
+from payments.swaps.poller import SwapPoller
 from payments.verification import engine, finality
 
 
 @cache
-def _followers() -> Followers:
-    """Return this process's followers, made in the process that uses them (threads do not survive a fork)."""
-    return Followers()
+def _poller() -> SwapPoller:
+    """Return this process's poller, made in the process that uses them (threads do not survive a fork)."""
+    return SwapPoller()
 
 
 @shared_task
@@ -28,7 +28,7 @@ def verify_due() -> int:
 @shared_task
 def follow_swaps() -> int:
     """Begin to ask the routing providers about the swaps that are due."""
-    return _followers().nudge()
+    return _poller().nudge()
 
 
 @shared_task

@@ -2,10 +2,8 @@
 
 import secrets
 import string
-from functools import lru_cache
 
-from cryptography.fernet import Fernet, MultiFernet
-from django.conf import settings
+from merchants import encryption
 
 SECRET_PREFIX = "whsec_"  # noqa: S105 - what secrets begin with, not one
 _ALPHABET = string.ascii_letters + string.digits
@@ -18,14 +16,9 @@ def new_secret() -> str:
 
 def encrypt(secret: str) -> bytes:
     """Return `secret` encrypted under the newest key."""
-    return _keys(*settings.ENCRYPTION_KEYS).encrypt(secret.encode("ascii"))
+    return encryption.encrypt(secret.encode("ascii"))
 
 
 def decrypt(stored: bytes | memoryview) -> str:
-    """Return the secret. Raises cryptography.fernet.InvalidToken when no key of ENCRYPTION_KEYS opens it."""
-    return _keys(*settings.ENCRYPTION_KEYS).decrypt(bytes(stored)).decode("ascii")
-
-
-@lru_cache(4)
-def _keys(*keys: str) -> MultiFernet:
-    return MultiFernet([Fernet(key) for key in keys])
+    """Return the secret. Raises cryptography.fernet.InvalidToken if no key of ENCRYPTION_KEYS decrypts it."""
+    return encryption.decrypt(stored).decode("ascii")

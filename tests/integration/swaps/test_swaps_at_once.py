@@ -13,8 +13,8 @@ from django.utils import timezone
 from chains.families import get_client
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Quote, Transition
 from payments.providers.base import ProviderDown, SwapStatus
-from payments.swaps.followers import Followers
 from payments.swaps.following import BATCH, follow_provider, follow_swaps
+from payments.swaps.poller import SwapPoller
 from payments.verification.leasing import claim, due_payments
 from tests.leases import end_leases
 from tests.processes import eventually
@@ -169,14 +169,14 @@ def test_a_hanging_provider_holds_up_neither_direct_payments_nor_the_swaps_of_an
     assert (stuck.provider, other.provider) == ("lifi", "relay")
     hanging, quick = Hanging(), Script([delivered(scripted.deliver(ASKED), ASKED)], key="relay")
     providers = {"lifi": hanging, "relay": quick}
-    followers = Followers(lambda key: follow_provider(key, provider=lambda each: providers[each]))
+    poller = SwapPoller(lambda key: follow_provider(key, provider=lambda each: providers[each]))
     try:
-        assert followers.nudge() == 2
+        assert poller.nudge() == 2
         assert hanging.entered.wait(10)
         eventually(
             lambda: Payment.objects.get(pk=other.pk).destination_transaction_hash, "the other was asked", 10
         )
-        assert followers.nudge() == 0, "one thread for each provider"
+        assert poller.nudge() == 0, "one thread for each provider"
         direct = scripted.request()
         paid = look_until_decided(submit(direct, pay(scripted.world.second, direct)), scripted.clock)
         assert paid.status == "completed"
@@ -186,7 +186,7 @@ def test_a_hanging_provider_holds_up_neither_direct_payments_nor_the_swaps_of_an
     finally:
         hanging.let_go.set()
     eventually(lambda: Payment.objects.get(pk=stuck.pk).bridge_looks == 1, "it went on", 10)
-    eventually(lambda: followers.nudge() == 0 and not followers.is_busy, "the thread has ended", 10)
+    eventually(lambda: poller.nudge() == 0 and not poller.is_busy, "the thread has ended", 10)
 
 
 def test_a_turn_takes_a_batch_at_most_and_the_next_one_the_rest(scripted: Scripted) -> None:

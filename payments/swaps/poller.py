@@ -1,4 +1,4 @@
-"""The threads of a worker process that follow swaps: one for each provider, so that none waits for another."""
+"""Poll routing providers for the status of swaps, each in a thread of its own so that none waits for another."""
 
 import logging
 import threading
@@ -12,11 +12,11 @@ from payments.swaps.following import follow_provider, providers_with_due_swaps
 logger = logging.getLogger(__name__)
 
 
-class Followers:
-    """Asks the providers about their due swaps, each from a thread of its own, while it has any due.
+class SwapPoller:
+    """Asks each provider about its due swaps, from one thread per provider.
 
-    Who nudges it returns at once: a provider that hangs holds its own thread and no worker process. What dies with the
-    process is lost to nobody, since the leases run out.
+    `nudge` returns at once: a provider that hangs occupies its own thread and no worker process. If the process dies,
+    the leases expire and another worker continues.
     """
 
     def __init__(self, follow: Callable[[str], int] = follow_provider) -> None:
@@ -25,20 +25,20 @@ class Followers:
         self._busy: set[str] = set()
 
     def nudge(self) -> int:
-        """Begin to follow what is due of each provider that is not being asked by this process; return how many."""
-        begun = 0
+        """Start to poll each provider that has due swaps and is not being polled by this process; return how many."""
+        started = 0
         for key in providers_with_due_swaps(timezone.now()):
             with self._lock:
                 if key in self._busy:
                     continue
                 self._busy.add(key)
             threading.Thread(target=self._work, args=(key,), name=f"follow-{key}", daemon=True).start()
-            begun += 1
-        return begun
+            started += 1
+        return started
 
     @property
     def is_busy(self) -> bool:
-        """Whether any provider is being asked."""
+        """Whether any provider is being polled."""
         with self._lock:
             return bool(self._busy)
 
@@ -47,7 +47,7 @@ class Followers:
             while self._follow(key):
                 pass
         except Exception:
-            logger.exception("the swaps of %s could not be followed", key)
+            logger.exception("polling the swaps of %s failed", key)
         finally:
             connections.close_all()
             with self._lock:
