@@ -132,14 +132,14 @@ def _carries_others(payment: Payment, facts: TransactionFacts | None) -> bool:
 
 
 def _verified(payment: Payment, request: PaymentRequest, received: int) -> str:
-    """Say what the payment made of the request: paid, still short of something, or more than was asked."""
+    """Say what the payment made of the request: paid, still short of something, or more than requested."""
     symbol, decimals = request.token.symbol, request.token.decimals
     lead = "Simulated, no money moved" if payment.is_simulated else "Verified on the chain"
     missing = request.amount - request.amount_paid - received
     if missing > 0:
         return f"{lead}; {display_amount(missing, decimals)} {symbol} is still to be paid."
     if missing < 0:
-        return f"{lead}; {display_amount(-missing, decimals)} {symbol} more than was asked for."
+        return f"{lead}; {display_amount(-missing, decimals)} {symbol} more than requested."
     return f"{lead}."
 
 

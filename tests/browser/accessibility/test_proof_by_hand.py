@@ -78,7 +78,7 @@ def test_what_can_still_be_done_reads_well(create: Create, page: Page, local_cha
     page.get_by_role("button", name="Find my payment").click()
     look_until_decided(Payment.objects.get(), Clock())
     said = {
-        text_page: "Sign all the same",
+        text_page: "Sign anyway",
         order["payment_url"] + "/by-hand": "go back to that page and sign",
     }
     for url, text in said.items():

@@ -82,7 +82,7 @@ UNDER_WAY: dict[str, tuple[bool, Change, str, list[str]]] = {
         False,
         {"status": "pending", "minutes": 6},
         "Taking longer than usual",
-        ["The network has not taken it up yet", "Contact Alice's Bakery"],
+        ["The network has not picked it up yet", "Contact Alice's Bakery"],
     ),
     "long confirming": (
         False,
@@ -232,8 +232,8 @@ def test_after_an_overpayment_its_notice_can_be_read_before_the_page_leaves(
 ) -> None:
     page.route(f"{SHOP}/**", lambda route: route.fulfill(body="Thank you"))
     Merchant.objects.filter(pk=merchant.pk).update(support_email="help@shop.example")
-    order = _paid_here(page, panel, create, chain, heading="Paid, and more than was asked", paid=MORE)
-    expect(panel).to_contain_text("You paid 2.00 USDC more than was asked")
+    order = _paid_here(page, panel, create, chain, heading="Paid more than requested", paid=MORE)
+    expect(panel).to_contain_text("You paid 2.00 USDC more than requested")
     expect(panel.get_by_role("link", name="help@shop.example")).to_be_visible()
     expect(panel.locator(".leaving")).to_contain_text("in 15 seconds")
     picture(page, "overpaid")
@@ -292,7 +292,7 @@ ENDED: dict[str, tuple[Change, str, str]] = {
     "cancelled and paid": (
         {"status": "cancelled", "amount_paid": WHOLE},
         "This payment was cancelled",
-        "arrived all the same",
+        "still arrived",
     ),
     "paid late": (
         {"status": "completed", "amount_paid": WHOLE, "paid_late": True},

@@ -145,7 +145,7 @@ def test_what_was_sent_and_entered_before_signing_is_credited_by_the_signature(
         assert "A text to sign was made before this was sent" in browser.open(told).content.decode()
     shown = browser.open(page).content.decode()
     assert "nothing in it ties it to this payment" in shown
-    assert "Sign all the same" in shown
+    assert "Sign anyway" in shown
     assert browser.send(page, signature=sign(text, local_chain.payer_key)).status_code == 303
     assert browser.open(page)["Location"] == browser.start.removesuffix("/by-hand")
     look(Clock())

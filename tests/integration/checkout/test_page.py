@@ -200,7 +200,7 @@ def test_money_on_a_cancelled_request_is_not_denied(public: Api, checkout: Check
     order = checkout()
     PaymentRequest.objects.filter(pk=order["id"]).update(status="cancelled", amount_paid=10_500_000)
     text = page(public, order).content.decode()
-    assert "10.50 of 10.50 USDC arrived all the same" in text
+    assert "10.50 of 10.50 USDC still arrived" in text
 
 
 def test_a_hash_that_nobody_has_seen_is_not_called_seen(public: Api, checkout: Checkout) -> None:

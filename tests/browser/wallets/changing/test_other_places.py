@@ -196,7 +196,7 @@ def test_what_was_paid_too_much_stands_at_the_head_of_the_page(
     Payment.objects.create(request_id=order["id"], chain=chain, transaction_hash=HASH)
     _complete(order, paid=12_500_000)
     page.evaluate("dispatchEvent(new Event('online'))")
-    expect(panel).to_contain_text("You paid 2.00 USDC more than was asked")
+    expect(panel).to_contain_text("You paid 2.00 USDC more than requested")
     for _ in range(2):
         expect(page.locator(".price")).to_contain_text("Paid to Alice's Bakery")
         expect(page.locator("#amount")).to_have_text("12.50")

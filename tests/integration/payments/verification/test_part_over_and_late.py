@@ -62,7 +62,7 @@ def test_too_much_completes_it_and_says_by_how_much(
     paid(local_chain, request, 10_500_000)
     assert (request.status, request.amount_overpaid) == (Status.COMPLETED, 500_000)
     assert told("payment.succeeded")[0]["amount_overpaid"]["raw"] == "500000"
-    assert "0.50 USDC more than was asked for" in request.payments.get().status_detail
+    assert "0.50 USDC more than requested" in request.payments.get().status_detail
 
 
 def test_a_second_payment_of_a_completed_request_is_recorded_as_overpaid(
