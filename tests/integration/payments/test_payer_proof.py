@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
-from eth_utils.address import to_checksum_address
 
 from chains.models import Chain, Token
 from demo.contracts import deploy
@@ -109,7 +108,7 @@ def test_a_signature_of_another_key_or_of_another_message_is_refused(
 def test_the_same_proof_again_is_the_first_even_while_no_node_answers(
     public: Api, request_for: Make, local_chain: LocalChain
 ) -> None:
-    wallet = to_checksum_address("0x" + "77" * 20)
+    wallet = Account.create().address  # a new one: other tests use this chain, and the code stays there
     deploy.mint(local_chain.url, local_chain.usdc, wallet, 10**9)
     local_chain.rpc("anvil_setBalance", wallet, hex(10**19))
     says_yes = "0x7f1626ba7e" + "00" * 28 + "5f5260205ff3"
