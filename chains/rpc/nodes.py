@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 import requests
 
 from chains.client import ChainError, NodeHealth, NodeState
+from config.backoff import doubled
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +33,6 @@ LIMIT_SECONDS = 6 * 3600.0
 _LIMIT_GROWTH = 8
 MOST_LOG_BLOCKS = 1000
 MOST_LOG_RECIPIENTS = 500
-_MOST_DOUBLINGS = 10  # beyond which a power of two would only outgrow a float
 _SHORTEST_SECRET = 6
 
 
@@ -164,7 +164,7 @@ class Node:
         """Note that it gave no usable answer, and let it rest: doubling, or for as long as it asked for."""
         named = min(error.retry_after or 0.0, LONGEST_NAMED_REST_SECONDS)
         with self._lock:
-            rest = min(FIRST_REST_SECONDS * 2 ** min(self.failures, _MOST_DOUBLINGS), LONGEST_REST_SECONDS)
+            rest = doubled(FIRST_REST_SECONDS, LONGEST_REST_SECONDS, self.failures)
             if isinstance(error, _SET_ASIDE):
                 rest = max(rest, SET_ASIDE_SECONDS)
             self.failures += 1

@@ -18,12 +18,12 @@ from urllib3.exceptions import HTTPError
 from chains.client import ChainError
 from chains.rpc.nodes import Limiting, Node
 from config.api.nesting import is_deeper_than
+from config.bounded_body import CHUNK_BYTES, BodyTooLarge, BodyTooSlow, BoundedBody
 
 Call = tuple[str, list[Any]]
 
 MAX_NESTING = 4096  # a call trace nests two levels for each of at most 1,024 calls
 RATE_LIMITED = 429
-_CHUNK = 64 * 1024
 # An answer that breaks off is called too large from here on: some nodes cut off what exceeds their own limit.
 _LARGE_BYTES = 1024 * 1024
 _IS_TOO_LARGE = re.compile(r"response.*(too (large|big)|size|exceed)", re.IGNORECASE | re.DOTALL)
@@ -105,27 +105,22 @@ def _question(id_: int, call: Call) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
 
 
-class _Body:
-    """The body of an answer as it arrives: each read waits for one packet at most, so that the limits are checked."""
+class _Body(BoundedBody):
+    """The body of a node's answer; it breaks off and is too large in a node's terms."""
 
     def __init__(self, response: requests.Response, limits: Limits) -> None:
-        self._response = response
-        self._limits = limits
-        self._deadline = time.monotonic() + limits.whole_seconds
-        self.received = 0
+        ends_at = time.monotonic() + limits.whole_seconds
+        super().__init__(response, most_bytes=limits.most_bytes, ends_at=ends_at)
 
-    def read(self, size: int = _CHUNK) -> bytes:
-        """Return the next bytes, none at the end."""
-        if size == 0:
-            return b""
-        chunk = self._response.raw.read1(size, decode_content=True)
-        self.received += len(chunk)
-        if self.received > self._limits.most_bytes:
-            raise TooLarge("the node's answer is too large")
-        if chunk and time.monotonic() > self._deadline:
+    def read(self, size: int = CHUNK_BYTES) -> bytes:
+        """Return the next bytes, none at the end. Raises ChainError at a limit."""
+        try:
+            return super().read(size)
+        except BodyTooLarge:
+            raise TooLarge("the node's answer is too large") from None
+        except BodyTooSlow:
             is_large = self.received > _LARGE_BYTES
-            raise (BrokenOff if is_large else Unreachable)("the node's answer took too long")
-        return bytes(chunk)
+            raise (BrokenOff if is_large else Unreachable)("the node's answer took too long") from None
 
 
 def _post(node: Node, question: Any, limits: Limits, read: Callable[[_Body], Any]) -> Any:
@@ -154,9 +149,7 @@ def _post(node: Node, question: Any, limits: Limits, read: Callable[[_Body], Any
 
 
 def _parsed(body: _Body) -> Any:
-    content = bytearray()
-    while chunk := body.read():
-        content += chunk
+    content = body.read_all()
     try:
         text = content.decode("utf-8")
         if is_deeper_than(MAX_NESTING, text):
@@ -170,7 +163,7 @@ def _parsed(body: _Body) -> Any:
 
 def _streamed(body: _Body, convert: Callable[[dict[str, Any]], Any]) -> Any:
     try:
-        return _built(yajl2_c.basic_parse(body, buf_size=_CHUNK), convert)
+        return _built(yajl2_c.basic_parse(body, buf_size=CHUNK_BYTES), convert)
     except (JSONError, ValueError, OverflowError) as error:
         if body.received > _LARGE_BYTES:
             raise BrokenOff("the node's answer broke off") from error

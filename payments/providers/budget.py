@@ -11,12 +11,12 @@ from collections.abc import Callable
 from django.conf import settings
 
 from config.api.limits.fair_shares import spend
+from config.backoff import doubled
 from payments.providers.base import ProviderDown, ShareSpent
 
 FAILURES_IN_A_ROW = 3
 FIRST_REST_SECONDS = 2.0
 LONGEST_REST_SECONDS = 60.0
-_MOST_DOUBLINGS = 10
 
 
 def spend_quote(provider: str, client: str = "") -> None:
@@ -74,5 +74,4 @@ class Circuit:
                 self._rests_until = self._clock() + self._rest()
 
     def _rest(self) -> float:
-        doublings = min(max(self._failures - FAILURES_IN_A_ROW, 0), _MOST_DOUBLINGS)
-        return min(FIRST_REST_SECONDS * 2.0**doublings, LONGEST_REST_SECONDS)
+        return doubled(FIRST_REST_SECONDS, LONGEST_REST_SECONDS, self._failures - FAILURES_IN_A_ROW)

@@ -23,6 +23,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 
 from config.api.nesting import is_deeper_than
+from config.bounded_body import BodyTooLarge, BodyTooSlow, BoundedBody
 from payments.providers.base import ProviderDown
 from payments.providers.budget import Circuit
 
@@ -179,15 +180,13 @@ class JsonApi:
 
 
 def _read(path: str, response: requests.Response, ends_at: float, most_bytes: int) -> bytes:
-    """Return the body as it comes in: each read waits for one packet at most, so that the deadline is looked at."""
-    body = bytearray()
-    while chunk := response.raw.read1(64 * 1024, decode_content=True):
-        body += chunk
-        if len(body) > most_bytes:
-            raise ProviderDown(f"{path} answered more than {most_bytes:,} bytes")
-        if time.monotonic() > ends_at:
-            raise ProviderDown(f"{path} took too long")
-    return bytes(body)
+    """Return the whole body. Raises ProviderDown if it is too large or arrives too slowly."""
+    try:
+        return BoundedBody(response, most_bytes=most_bytes, ends_at=ends_at).read_all()
+    except BodyTooLarge:
+        raise ProviderDown(f"{path} answered more than {most_bytes:,} bytes") from None
+    except BodyTooSlow:
+        raise ProviderDown(f"{path} took too long") from None
 
 
 def _judged(path: str, received: _Received) -> Answer:

@@ -3,6 +3,7 @@
 import random
 from datetime import datetime, timedelta
 
+from config.backoff import doubled
 from payments.models import Payment
 
 MAX_RETRIES_OF_LOOKS = 10
@@ -22,7 +23,7 @@ def before_next_try(attempts: int) -> timedelta:
 
 def before_asking_again(unanswered_looks: int, retry_after: float | None) -> timedelta:
     """Return the pause after a look that nobody answered: doubled each time, or as advised, up to 5 minutes."""
-    pause = min(2 ** min(unanswered_looks, 16), _LONGEST_UNANSWERED_PAUSE_SECONDS)
+    pause = doubled(1, _LONGEST_UNANSWERED_PAUSE_SECONDS, unanswered_looks)
     return timedelta(seconds=max(pause, min(retry_after or 0, _LONGEST_UNANSWERED_PAUSE_SECONDS)))
 
 

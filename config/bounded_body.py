@@ -1,0 +1,44 @@
+"""The body of an HTTP response from an untrusted server, read within a size and a deadline."""
+
+import time
+
+import requests
+
+CHUNK_BYTES = 64 * 1024
+
+
+class BodyTooLarge(Exception):
+    """The body has more bytes than may be read."""
+
+
+class BodyTooSlow(Exception):
+    """The body was still arriving after its deadline."""
+
+
+class BoundedBody:
+    """A streamed response's body. Each read waits for one packet at most, so that both limits are checked often.
+
+    `ends_at` is a time of `time.monotonic`. A read raises BodyTooLarge, BodyTooSlow, or what urllib3 raises.
+    """
+
+    def __init__(self, response: requests.Response, *, most_bytes: int, ends_at: float) -> None:
+        self._response = response
+        self._most_bytes = most_bytes
+        self._ends_at = ends_at
+        self.received = 0
+
+    def read(self, size: int = CHUNK_BYTES) -> bytes:
+        """Return the next bytes, at most `size`; none at the end."""
+        if size == 0:
+            return b""
+        chunk = self._response.raw.read1(size, decode_content=True)
+        self.received += len(chunk)
+        if self.received > self._most_bytes:
+            raise BodyTooLarge
+        if chunk and time.monotonic() > self._ends_at:
+            raise BodyTooSlow
+        return bytes(chunk)
+
+    def read_all(self) -> bytes:
+        """Return all that is left of the body."""
+        return b"".join(iter(self.read, b""))
