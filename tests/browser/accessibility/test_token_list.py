@@ -61,7 +61,7 @@ def test_a_long_list_while_it_comes_and_searched_in_vain(
     expect(panel).to_contain_text("Far Chain can’t be reached")
     assert_accessible(page)
     panel.get_by_label("Find a token or network").fill("nonesuch")
-    expect(panel.get_by_text("Nothing here matches that.")).to_be_visible()
+    expect(panel.get_by_text("No tokens match your search.")).to_be_visible()
     assert_accessible(page)
 
 
@@ -72,7 +72,7 @@ def test_a_wallet_with_nothing_to_pay_with(
     answer(page, "**/discover-wallet-tokens", {"tokens": [], "unavailable": []})
     page.goto(create()["payment_url"])
     panel.get_by_role("button", name=NAME).click()
-    expect(panel).to_contain_text("holds nothing here that could pay this")
+    expect(panel).to_contain_text("has no token that can pay this")
     assert_accessible(page)
 
 

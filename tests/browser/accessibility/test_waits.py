@@ -72,7 +72,7 @@ def test_proving_the_wallet_and_having_it_checked(
     assert_accessible(page)
     wallet.plan("personal_sign", SIGNED)
     panel.get_by_role("button", name="I can’t see the request").click()
-    expect(panel.get_by_test_id("notice")).to_contain_text("The signature was left open")
+    expect(panel.get_by_test_id("notice")).to_contain_text("The signature request may still be open")
     assert_accessible(page)
     pay.click()
     expect(panel).to_contain_text("Checking your signature")

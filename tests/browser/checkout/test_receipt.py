@@ -123,7 +123,7 @@ def test_a_simulated_payment_names_no_explorer_and_no_way_to_check(public: Api, 
     text = public.get(paid(is_simulated=True)).content.decode()
     assert "No money moved" in text
     assert "explorer.example" not in text
-    assert "How anybody can check this" not in text
+    assert "How to verify this payment" not in text
 
 
 def test_it_says_what_a_swap_was_paid_with_its_quoted_fees_and_who_paid(
@@ -181,7 +181,7 @@ def test_what_is_printed_is_the_document_and_no_button(page: Page, paid: Paid) -
     page.goto(paid())
     page.emulate_media(media="print")
     expect(page.get_by_text(f"{EXPLORER}/tx/{HASH}")).to_be_visible()
-    expect(page.get_by_text("How anybody can check this:")).to_be_visible()
+    expect(page.get_by_text("How to verify this payment:")).to_be_visible()
     expect(page.get_by_text("help@bakery.example").first).to_be_visible()
     for name in ("To keep this receipt", "Return to", "Back to the payment", "English", "Powered by"):
         expect(page.get_by_text(name).first).to_be_hidden()

@@ -21,7 +21,7 @@ def test_it_gives_its_address_and_signs_and_the_page_says_where_to_send(
         pytest.skip("Surfnet has no build for this machine.")
     request = create_request(world, chain, RECIPIENTS[family], references=False)
     page.goto(request["payment_url"] + "/by-hand")
-    page.get_by_role("button", name="Take the address from Demo Wallet").click()
+    page.get_by_role("button", name="Use the address from Demo Wallet").click()
     page.get_by_test_id("demo-wallet-confirm").click()
     expect(page.get_by_role("button", name="Show the text to sign")).to_be_focused()
     page.keyboard.press("Enter")

@@ -131,7 +131,7 @@ def test_an_offer_that_no_longer_holds_is_shown_anew_before_anything_is_signed(
     choose_route(panel)
     _pay(panel)
     expect(panel.get_by_test_id("notice")).to_contain_text(
-        "The last offer no longer holds. This is a new one: please look again."
+        "The last offer has expired. This is a new one: please review it."
     )
     picture(page, "review, price changed")
     expect(page.get_by_test_id("demo-wallet-window")).to_have_count(0)
@@ -235,7 +235,7 @@ def test_many_tokens_can_be_searched_and_one_that_is_not_known_shows_its_address
     expect(panel.locator(".token:visible")).to_have_count(2)
     picture(page, "tokens, searched")
     search.fill("nothing like it")
-    expect(panel.get_by_text("Nothing here matches that.")).to_be_visible()
+    expect(panel.get_by_text("No tokens match your search.")).to_be_visible()
     picture(page, "tokens, none found")
 
 

@@ -44,7 +44,7 @@ def test_an_old_permission_is_taken_back_before_a_new_one_is_given(
 
     steps = panel.get_by_role("listitem")
     expect(steps).to_have_count(3, timeout=60_000)
-    for number, name in enumerate(("Take back the old permission", "Allow exactly 10.", "Pay 10.")):
+    for number, name in enumerate(("Revoke the old permission", "Allow exactly 10.", "Pay 10.")):
         expect(steps.nth(number)).to_contain_text(name)
         expect(steps.nth(number)).to_have_attribute("aria-current", "step", timeout=60_000)
         picture(page, f"three questions, the {number + 1}. of them")

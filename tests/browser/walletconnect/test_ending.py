@@ -14,9 +14,9 @@ from tests.support.walletconnect.phone import Phone, evm
 from tests.support.walletconnect.relay import Relay
 
 REFUSALS = {
-    "by WalletConnect's code": (5000, "User rejected.", "You declined in your wallet"),
-    "by Ethereum's code": (4001, "", "You declined in your wallet"),
-    "in words alone": (-32000, "User rejected the transaction", "You declined in your wallet"),
+    "by WalletConnect's code": (5000, "User rejected.", "You declined the payment in your wallet"),
+    "by Ethereum's code": (4001, "", "You declined the payment in your wallet"),
+    "in words alone": (-32000, "User rejected the transaction", "You declined the payment in your wallet"),
     "for another reason": (-32000, "nonce too low", "Look at its recent activity"),
 }
 

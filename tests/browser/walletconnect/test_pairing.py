@@ -74,7 +74,7 @@ def test_a_code_runs_out_and_a_new_one_connects(
     panel.get_by_role("button", name=NAME).click()
     first = code(panel)
     page.clock.fast_forward(FIVE_MINUTES)
-    expect(panel).to_contain_text("This code has run out")
+    expect(panel).to_contain_text("This code has expired")
     assert_accessible(page)
     panel.get_by_role("button", name="New code").click()
     second = code(panel)

@@ -66,7 +66,7 @@ DOUBTS: dict[str, tuple[Change, list[str]]] = {
     ),
     "unbound": (
         {"status": "failed", "failure_code": FailureCode.TRANSACTION_NOT_BOUND},
-        ["This transaction didn’t pay this request", "accept it as your payment", "What can still be done"],
+        ["This transaction didn’t pay this request", "accept it as your payment", "What you can do"],
     ),
 }
 

@@ -88,13 +88,13 @@ UNDER_WAY: dict[str, tuple[bool, Change, str, list[str]]] = {
         False,
         {"status": "processing", "confirmations": 2, "confirmations_required": 12, "minutes": 9},
         "Taking longer than usual",
-        ["Nothing is lost", "Confirmations 2 of 12"],
+        ["Your payment isn’t lost", "Confirmations 2 of 12"],
     ),
     "crossing": (
         True,
         {"status": "processing", "provider_status": "PENDING"},
         "Payment on its way",
-        ["Seen on Far Chain (done)", "On its way to Local Chain (in progress)", "Carried by LI.FI"],
+        ["Seen on Far Chain (done)", "On its way to Local Chain (in progress)", "Sent through LI.FI"],
     ),
     "delivered": (
         True,
@@ -119,13 +119,13 @@ UNDER_WAY: dict[str, tuple[bool, Change, str, list[str]]] = {
         True,
         {"status": "processing", "destination_transaction_hash": DELIVERY, "minutes": 24},
         "Taking longer than usual",
-        ["Nothing is lost", "Confirmations 0 of 12 (in progress)"],
+        ["Your payment isn’t lost", "Confirmations 0 of 12 (in progress)"],
     ),
     "long crossing": (
         True,
         {"status": "processing", "provider_status": "PENDING", "minutes": 16},
         "Taking longer than usual",
-        ["Nothing is lost", "On its way to Local Chain"],
+        ["Your payment isn’t lost", "On its way to Local Chain"],
     ),
 }
 

@@ -35,7 +35,7 @@ def wallet(create: Create, page: Page, add_wallet: AddWallet) -> StubWallet:
 
 def take_text(page: Page) -> Locator:
     """Have the text made for the wallet's address; return the button that has the wallet sign it."""
-    page.get_by_role("button", name="Take the address from Stub Wallet").click()
+    page.get_by_role("button", name="Use the address from Stub Wallet").click()
     expect(page.get_by_role("button", name="Show the text to sign")).to_be_focused()
     page.keyboard.press("Enter")
     sign = page.get_by_role("button", name="Sign with Stub Wallet")
@@ -75,7 +75,7 @@ def test_it_is_shown_the_very_text_and_asked_for_nothing_else(
 
 def test_a_declined_connection_is_told(wallet: StubWallet, page: Page) -> None:
     wallet.plan("eth_requestAccounts", error(4001))
-    page.get_by_role("button", name="Take the address from Stub Wallet").click()
+    page.get_by_role("button", name="Use the address from Stub Wallet").click()
     expect(page.locator("#wallets .notice")).to_contain_text("You declined the connection")
     expect(page.get_by_role("status")).to_contain_text("You declined the connection")
     expect(page.get_by_label("Address that you will send from")).to_have_value("")
@@ -85,7 +85,7 @@ def test_another_account_than_the_texts_is_not_asked_to_sign(wallet: StubWallet,
     sign = take_text(page)
     wallet.show(OTHER)
     sign.click()
-    expect(page.locator("#wallets .notice")).to_contain_text("shows this page another address")
+    expect(page.locator("#wallets .notice")).to_contain_text("is using a different address")
     assert not wallet.asked("personal_sign")
 
 
@@ -124,7 +124,7 @@ def test_a_transfer_that_nothing_ties_is_followed_by_what_can_still_be_done(
     look_until_decided(Payment.objects.get(), Clock())
     expect(doubt).to_contain_text("This transaction didn’t pay this request")
     expect(doubt).to_contain_text("can see it and accept it as your payment")
-    page.get_by_role("link", name="What can still be done").click()
+    page.get_by_role("link", name="What you can do").click()
     expect(page.get_by_text("go back to that page and sign by")).to_be_visible()
     page.goto(text_page)
     wallet.plan("personal_sign", signed(local_chain))

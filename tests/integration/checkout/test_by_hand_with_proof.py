@@ -29,7 +29,7 @@ def test_both_ways_are_told_before_the_address(checkout: Checkout, local_chain: 
     browser = Bare(checkout())
     page = browser.open(browser.start).content.decode()
     address = page.index(local_chain.recipient)
-    for said in ("carries no reference", "or at once if you prove beforehand", "Send it and wait for"):
+    for said in ("carries no reference", "or immediately if you prove beforehand", "Send it and wait for"):
         assert -1 < page.index(said) < address
 
 
@@ -106,7 +106,7 @@ def test_what_another_address_sends_is_not_credited(checkout: Checkout, local_ch
     for shown in (browser.open(browser.start), browser.open(page)):
         text = shown.content.decode()
         assert "Please don’t send it again" in text
-        assert "The signature that was given doesn’t cover it" in text
+        assert "The signature doesn’t cover this transfer" in text
         assert local_chain.recipient in text, "anyone may have submitted it, so the address stays"
 
 
@@ -119,7 +119,7 @@ def test_what_was_mined_before_the_text_was_made_does_not_count_and_the_page_say
     assert verdict(payment).failure_code == "transaction_not_bound"
     Payment.objects.update(block_time=timezone.now() - timedelta(minutes=5))
     for page in (browser.start, browser.start.removesuffix("/by-hand")):
-        assert "Signing can’t make up for it" in browser.open(page).content.decode()
+        assert "Signing now doesn’t help" in browser.open(page).content.decode()
     assert "/proof/" in browser.ask(local_chain.payer)["Location"]
 
 
@@ -142,9 +142,9 @@ def test_what_was_sent_and_entered_before_signing_is_credited_by_the_signature(
     payment = browser.paste(local_chain.transfer(local_chain.usdc, local_chain.recipient, AMOUNT))
     assert verdict(payment).failure_code == "transaction_not_bound"
     for told in (browser.start, browser.start.removesuffix("/by-hand")):
-        assert "A text to sign was made before this was sent" in browser.open(told).content.decode()
+        assert "A text to sign was created before this transfer was sent" in browser.open(told).content.decode()
     shown = browser.open(page).content.decode()
-    assert "nothing in it ties it to this payment" in shown
+    assert "nothing in it links it to this payment" in shown
     assert "Sign anyway" in shown
     assert browser.send(page, signature=sign(text, local_chain.payer_key)).status_code == 303
     assert browser.open(page)["Location"] == browser.start.removesuffix("/by-hand")
@@ -225,7 +225,7 @@ def test_a_text_that_ran_out_leads_to_a_new_one_with_the_address_kept(
     answer = browser.send(page, signature=sign(text, local_chain.payer_key))
     assert (answer.status_code, PayerProof.objects.count()) == (409, 0)
     for shown in (answer.content.decode(), browser.open(page).content.decode()):
-        assert "Your text to sign is no longer valid" in shown
+        assert "The text to sign has expired" in shown
         assert f'value="{local_chain.payer}"' in shown
         assert "proof-text" not in shown
 
@@ -237,7 +237,7 @@ def test_the_address_is_no_longer_shown_once_what_it_sends_would_not_count(
     page = first.prove(local_chain)
     assert 'id="sender"' in first.open(page).content.decode()
     second.prove(local_chain)
-    assert "Your text to sign is no longer valid" in first.open(page).content.decode(), (
+    assert "The text to sign has expired" in first.open(page).content.decode(), (
         "a later proof took its place"
     )
     PayerProof.objects.filter(request__shortcode=second.start.split("/")[2]).delete()
@@ -252,7 +252,7 @@ def test_while_a_payment_is_under_way_nobody_is_led_to_a_second_one(
     payment = browser.paste("0x" + "77" * 32)
     Payment.objects.filter(pk=payment.pk).update(**ON_ITS_WAY)
     assert browser.ask(local_chain.payer)["Location"] == browser.start
-    assert "A payment is on its way already" in browser.open(browser.start).content.decode()
+    assert "A payment is already on its way" in browser.open(browser.start).content.decode()
     assert not Route.objects.exists()
 
 

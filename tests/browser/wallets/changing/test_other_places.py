@@ -160,7 +160,7 @@ def test_a_connection_that_goes_is_told_at_once_and_its_return_too(
     expect(panel.get_by_role("heading", name="Pay with your wallet")).to_be_visible()
     line = page.locator("#connection")
     page.context.set_offline(True)
-    expect(line).to_contain_text("The connection is interrupted")
+    expect(line).to_contain_text("The connection was lost")
     Payment.objects.create(request_id=order["id"], chain=chain, transaction_hash=HASH, **ON_ITS_WAY)
     page.context.set_offline(False)
     expect(line).to_be_hidden()

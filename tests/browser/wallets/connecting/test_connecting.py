@@ -19,7 +19,7 @@ FAULTS = {
     "not allowed": (error(4100), "Unlock it"),
     "no network": (error(4900), "not connected to its network"),
     "no such method": (error(-32601), "can’t send a payment by itself"),
-    "in words alone": (error(-32000, "The vault is on fire"), "It said: The vault is on fire"),
+    "in words alone": (error(-32000, "The vault is on fire"), "Wallet message: The vault is on fire"),
     "no address": ({"gives": ["javascript:alert(1)"]}, "Unlock it"),
 }
 

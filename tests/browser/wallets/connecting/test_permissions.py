@@ -14,7 +14,7 @@ from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.swaps.world import SwapWorld
 from tests.support.wallets.stub import ELSEWHERE, LATER, NAME, NEVER, StubWallet, error
 
-STAYS = "The permission for DAI stays: if you pay again, it will not be asked for."
+STAYS = "The permission for DAI remains, so you won’t be asked for it again."
 DECLINED = error(4001)
 SENT = "eth_sendTransaction"
 
@@ -52,9 +52,9 @@ def test_after_a_declined_payment_the_page_says_that_the_permission_stays(
     for _ in range(2):
         pay.click()
         notice = panel.get_by_test_id("notice")
-        expect(notice).to_contain_text("You declined in your wallet. No money has moved.")
+        expect(notice).to_contain_text("You declined the payment in your wallet. No money has moved.")
         expect(notice).to_contain_text(STAYS)
-        expect(notice).to_contain_text("To take it back, look for the list of permissions in your wallet.")
+        expect(notice).to_contain_text("To revoke it, open the list of permissions in your wallet.")
     assert_accessible(page)
     assert not Payment.objects.exists()
     with page.expect_response("**/payments") as told:
