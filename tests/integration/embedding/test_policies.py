@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.test import Client
 from limits import parse
 
-from checkout.api import views
+from checkout.pages import pay
 from tests.conftest import Api
 
 Create = Callable[..., dict[str, Any]]
@@ -60,7 +60,7 @@ def test_whatever_is_asked_for(visitor: Client, code: str, path: str) -> None:
 def test_a_page_that_breaks_says_so_in_the_customers_language(
     visitor: Client, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "find_request", _raise(RuntimeError("secret of the house")))
+    monkeypatch.setattr(pay, "find_request", _raise(RuntimeError("secret of the house")))
     answer = visitor.get(f"/pay/{code}", headers={"Accept-Language": "de"})
     assert answer.status_code == 500
     assert "script-src" not in assert_guarded(answer)
@@ -74,11 +74,11 @@ def test_a_page_that_breaks_says_so_in_the_customers_language(
 def test_without_its_database_it_asks_for_patience(
     visitor: Client, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "find_request", _raise(OperationalError("server closed the connection")))
+    monkeypatch.setattr(pay, "find_request", _raise(OperationalError("server closed the connection")))
     answer = visitor.get(f"/pay/{code}")
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert_guarded(answer)
-    assert "money that you have sent goes on its way" in answer.content.decode()
+    assert "Your payment is not affected" in answer.content.decode()
     assert "closed the connection" not in answer.content.decode()
 
 

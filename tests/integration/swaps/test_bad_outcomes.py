@@ -106,7 +106,7 @@ def test_what_is_no_end_burns_no_retry_and_the_truth_completes_it(paid: Paid, st
     assert payment.status_detail
     assert not ConsumedTransfer.objects.exists()
     paid.world.aggregator.set(status="honest")
-    registry._made_lifi.cache_clear()  # as another worker, which was not turned away just now
+    registry.forget()  # as another worker, which was not turned away just now
     assert paid.decide(payment).status == "completed"
 
 

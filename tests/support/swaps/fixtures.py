@@ -22,8 +22,7 @@ NewCustomer = Callable[..., Customer]
 @pytest.fixture(autouse=True)
 def _providers_at_their_best() -> None:
     """No test meets a provider that rests after what another test made it do."""
-    registry._made_lifi.cache_clear()
-    registry._made_relay.cache_clear()
+    registry.forget()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.chain import LocalChain
 from tests.pictures import picture
 from tests.support.wallets.stub import ELSEWHERE, NAME, StubWallet, error
 
-OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+OTHER = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"  # of no test chain, so it holds nothing on any
 
 UNKNOWN_CHAIN = {
     "plain": error(4902),

@@ -136,17 +136,17 @@ def test_loud_hashes_are_remembered_and_asked_for_alone(
 def test_the_others_do_not_wait_while_a_loud_one_is_read(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
-    loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
+    shout = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
     plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
     [node] = nodes_of(1)
     client = client_for([node])
     with loud._one_at_a_time:  # as while another is read
         for _ in range(3):
-            snapshot = client.look_up([loud, plain], with_finality=False)
+            snapshot = client.look_up([shout, plain], with_finality=False)
             assert only(snapshot, plain).block is not None
-            assert snapshot.contradicted == {loud}
-            assert only(snapshot, loud).block is None
-    assert only(until_read(client, loud, plain), loud).transfers
+            assert snapshot.contradicted == {shout}
+            assert only(snapshot, shout).block is None
+    assert only(until_read(client, shout, plain), shout).transfers
 
 
 @pytest.mark.usefixtures("small_answers")
