@@ -1,21 +1,12 @@
 """Decimal text to base units and back, exactly: integers only, nothing is ever rounded (contract 1)."""
 
 import re
-from typing import TypedDict
 
 from chains.models import Token
 from config.api.errors import ErrorCode
 
 _DECIMAL = re.compile(r"([0-9]+)(?:\.([0-9]+))?")
 _UINT256_DIGITS = 78
-
-
-class Amount(TypedDict):
-    """The amount object of spec 2.3."""
-
-    raw: str
-    formatted: str
-    decimals: int
 
 
 class AmountError(ValueError):
@@ -84,8 +75,3 @@ def price_text(raw: int, decimals: int) -> str:
     whole, _, fraction = format_amount(raw, decimals).partition(".")
     fraction = fraction.rstrip("0").ljust(min(2, decimals), "0")
     return f"{whole}.{fraction}" if fraction else whole
-
-
-def amount_object(raw: int, decimals: int) -> Amount:
-    """Return the amount object of spec 2.3."""
-    return {"raw": str(raw), "formatted": format_amount(raw, decimals), "decimals": decimals}

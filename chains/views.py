@@ -8,9 +8,9 @@ from rest_framework.response import Response
 
 from chains.lookup import find_chain
 from chains.models import Chain, Token
-from chains.serializers import ChainSerializer, TokenSerializer
+from chains.objects import ChainObject, TokenObject
 from config.api.objects import ObjectMissing
-from config.api.schema.operations import operation
+from config.api.schema.operations import ArrayOf, operation
 
 _CACHE_SECONDS = 60
 
@@ -26,12 +26,12 @@ class CatalogueViewSet(viewsets.ViewSet):
         tag="Catalogue",
         summary="List chains",
         description="The active chains, as a plain array. May be cached for a minute.",
-        answers={200: OpenApiResponse(ChainSerializer(many=True), "The active chains.")},
+        answers={200: OpenApiResponse(ArrayOf(ChainObject), "The active chains.")},
     )
     def list(self, request: Request) -> Response:  # noqa: ARG002 - the viewset interface
         """Return the active chains."""
         chains = Chain.objects.filter(is_active=True)
-        return _cacheable(Response(ChainSerializer(chains, many=True).data))
+        return _cacheable(Response([ChainObject.of(chain) for chain in chains]))
 
     @operation(
         "tokens.list",
@@ -49,7 +49,7 @@ class CatalogueViewSet(viewsets.ViewSet):
                 description="The chain's `id`.",
             )
         ],
-        answers={200: OpenApiResponse(TokenSerializer(many=True), "The chain's active tokens.")},
+        answers={200: OpenApiResponse(ArrayOf(TokenObject), "The chain's active tokens.")},
     )
     def tokens(self, request: Request, chain_id: int) -> Response:  # noqa: ARG002 - the viewset interface
         """Return the active tokens of an active chain; 404 for any other chain."""
@@ -57,7 +57,7 @@ class CatalogueViewSet(viewsets.ViewSet):
         if chain is None:
             raise ObjectMissing("active chain", str(chain_id))
         tokens = Token.objects.filter(chain=chain, is_active=True)
-        return _cacheable(Response(TokenSerializer(tokens, many=True).data))
+        return _cacheable(Response([TokenObject.of(token) for token in tokens]))
 
 
 def _cacheable(response: Response) -> Response:

@@ -169,7 +169,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["merchants.keys.authentication.ApiKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["merchants.keys.permissions.HasApiKey"],
     "DEFAULT_PARSER_CLASSES": ["config.api.parsers.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["config.api.answers.AnswerRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.parsers.AlwaysJSON",
     "EXCEPTION_HANDLER": "config.api.handler.exception_handler",
     "UNAUTHENTICATED_USER": None,

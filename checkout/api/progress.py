@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-from payments.models import FailureCode, Payment
+from payments.models import FailureCode, Payment, PaymentRequest
 
 MOST_NOTICES = 3
 
@@ -67,3 +67,20 @@ def _doubtful(payments: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         doubt = doubt_about(payment)
         if doubt is not None:
             yield {**payment, "doubt": doubt.value, "code": failure_of(payment)}
+
+
+def page_state(checkout: dict[str, Any]) -> str:
+    """Return which of the page's states this is: `processing` only for an open payment that is bound to the request."""
+    if checkout["status"] != PaymentRequest.Status.ACTIVE:
+        return str(checkout["status"])
+    if any(is_under_way(payment) for payment in checkout["payments"]):
+        return "processing"
+    return "partly_paid" if checkout["amount_paid"]["raw"] != "0" else "active"
+
+
+def is_paid_too_much(checkout: dict[str, Any]) -> bool:
+    """Return whether more came than was asked for; not the little more of a swap, which promises a least amount."""
+    paid = [payment for payment in checkout["payments"] if payment["status"] == Payment.Status.COMPLETED]
+    is_swap = len(paid) == 1 and paid[0]["type"] == Payment.Type.SWAP
+    is_over = checkout["amount_overpaid"]["raw"] != "0"
+    return checkout["status"] == PaymentRequest.Status.COMPLETED and is_over and not is_swap

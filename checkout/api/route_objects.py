@@ -1,41 +1,227 @@
-"""How a route looks from outside (contract 8): what leaves the wallet, what arrives, and what is taken on the way."""
+"""Routes in the API's responses: what leaves the wallet, what arrives, and the fees on the way."""
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
-from chains.amounts import amount_object
+import msgspec
+from msgspec import UNSET, UnsetType
+
 from chains.models import Chain, Token
-from chains.serializers import TokenSerializer
-from checkout.api.representations import chain_object
-from config.api.serializers import timestamp
+from chains.objects import AmountObject
+from checkout.api.checkout_object import CheckoutChain
+from checkout.api.route_examples import ARRIVING, FEE, ROUTE, SIDE, STEP, WARNING
+from checkout.api.route_warnings import MAY_NEED_ACCEPTANCE, Warned
+from config.api.answers import Answer, NonEmpty, Time, doc, one_of
+from config.api.schema.operations import described
+from config.api.serializers import required_timestamp
+from payments.api.objects import PaymentTypeText
 from payments.models import Route
 from payments.models.route import PaymentType
 from payments.providers import token_list
+from payments.providers.base import NoOfferCode
+
+
+def dollars(meaning: str) -> msgspec.Meta:
+    """Return the description of US dollars, as text to the cent."""
+    return doc(f"{meaning} In US dollars, as text; null where no price is known.")
+
+
+@described("RouteToken", "A token, and the chain that it is on.", SIDE["token"])
+class RouteToken(Answer, kw_only=True):
+    """A token of a route, or of a wallet."""
+
+    id: Annotated[
+        int | None,
+        doc(
+            "Used as `token_id`; null for a token that only a routing provider lists, which is named by its address."
+        ),
+    ]
+    symbol: Annotated[
+        str, doc("For people, and no proof of anything: look-alike tokens bear the same symbols.")
+    ]
+    name: Annotated[str, doc("For people.")]
+    decimals: Annotated[int, doc("How many fraction digits an amount of it has.")]
+    contract_address: Annotated[
+        str, doc("Its contract on EVM, its mint on Solana; empty for the chain's own coin.")
+    ]
+    chain_id: Annotated[int, doc("The token's chain.")]
+
+    @classmethod
+    def of(cls, token: Token) -> "RouteToken":
+        """Return a token with its chain; `id` is null where it is not in the catalogue."""
+        return cls(
+            id=None if token.is_only_listed else token.id,
+            symbol=token.symbol,
+            name=token.name,
+            decimals=token.decimals,
+            contract_address=token.contract_address,
+            chain_id=token.chain_id,
+        )
+
+
+class _Side(Answer, kw_only=True):
+    chain_id: Annotated[int, doc("The chain.")]
+    chain: Annotated[CheckoutChain, doc("The same chain in full.")]
+    token: Annotated[RouteToken, doc("The token.")]
+    amount: Annotated[AmountObject, doc("How much of it; of what arrives, what is expected.")]
+    usd: Annotated[str | None, dollars("What that is worth, as the provider says.")]
+
+
+@described("RouteFrom", "What leaves the customer's wallet.", SIDE)
+class RouteFrom(_Side, kw_only=True):
+    """`from` of a route."""
+
+
+@described("RouteTo", "What arrives in the merchant's wallet.", ARRIVING)
+class RouteTo(_Side, kw_only=True):
+    """`to` of a route."""
+
+    amount_min: Annotated[
+        AmountObject, doc("The least that arrives: never less than what remains to be paid.")
+    ]
+
+
+@described("RouteFeeToken", "The token that a fee is charged in.", FEE["token"])
+class RouteFeeToken(Answer, kw_only=True):
+    """`token` of one of a route's fees."""
+
+    symbol: Annotated[str, doc("Its symbol.")]
+    decimals: Annotated[int, doc("How many fraction digits it has.", ge=0)]
+    contract_address: Annotated[str, doc("Its contract or mint; empty for the chain's own coin.")]
+    chain_id: Annotated[int, doc("Its chain.")]
+
+
+@described("RouteFee", "A fee on the way.", FEE)
+class RouteFee(Answer, kw_only=True):
+    """One of a route's fees."""
+
+    name: Annotated[str, doc("What it is for, in the provider's words.")]
+    token: Annotated[RouteFeeToken, doc("The token that it is charged in.")]
+    amount: Annotated[AmountObject, doc("How much.")]
+    usd: Annotated[str | None, dollars("What that is worth.")]
+    included: Annotated[bool, doc("Whether it is part of `from.amount`; false means paid on top.")]
+
+
+@described("RouteGasToken", "The coin that the network's fee is paid in.", ROUTE["gas"]["token"])
+class RouteGasToken(Answer, kw_only=True):
+    """`gas.token` of a route."""
+
+    symbol: Annotated[str, doc("Its symbol.")]
+
+
+@described("RouteGas", "The network's fee.", ROUTE["gas"])
+class RouteGas(Answer, kw_only=True):
+    """`gas` of a route."""
+
+    token: Annotated[RouteGasToken, doc("The coin that it is paid in.")]
+    amount: Annotated[AmountObject | None, doc("How much; null where the wallet's own estimate is better.")]
+    usd: Annotated[str | None, dollars("What that is worth.")]
+
+
+@described("RouteStep", "One thing that happens on the way.", STEP)
+class RouteStep(Answer, kw_only=True):
+    """One of a route's steps."""
+
+    type: Annotated[
+        str,
+        doc(
+            "`approve`: the wallet allows the router to spend the token, unless it did before. `swap`, `bridge`: the "
+            "wallet sends the transaction, and the tool takes it from there. `transfer`: the money reaches the "
+            "merchant."
+        ),
+    ]
+    chain_id: Annotated[int, doc("Where it happens.")]
+    tool: Annotated[str | None, doc("The exchange or the bridge; null where there is none.")] = None
+    contract_address: Annotated[
+        str | None,
+        doc("The contract that the wallet's transaction calls; null where it calls none, or several."),
+    ] = None
+    spender: Annotated[
+        str | None, doc("The contract that is allowed to spend the token; only for `approve`.")
+    ] = None
+    recipient_address: Annotated[str | None, doc("Who gets the money; only for `transfer`.")] = None
+
+
+@described("RouteWarning", "What the customer should know before paying by this route.", WARNING)
+class RouteWarning(Answer, kw_only=True):
+    """One of a route's warnings."""
+
+    code: Annotated[
+        str,
+        one_of(MAY_NEED_ACCEPTANCE),
+        doc(
+            "`may_need_acceptance`: the wallet is a contract account whose payments the chain's nodes can't verify, "
+            "so that the merchant may have to accept this one. More codes may come."
+        ),
+    ]
+    message: Annotated[str, doc("The same for people.")]
+
+
+@described("Route", "One way to pay exactly what remains.", ROUTE)
+class RouteObject(Answer, kw_only=True):
+    """A route."""
+
+    id: Annotated[str, doc("`rt_` and 24 characters. Knowing it is what lets its transaction be built.")]
+    type: Annotated[PaymentTypeText, doc("How the money travels.")]
+    from_: Annotated[RouteFrom, doc("What leaves the customer's wallet.")] = msgspec.field(name="from")
+    to: Annotated[RouteTo, doc("What arrives in the merchant's wallet.")]
+    fees: Annotated[list[RouteFee], doc("The fees on the way; empty for a direct route.")]
+    gas: Annotated[RouteGas, doc("The network's fee.")]
+    duration_seconds: Annotated[
+        int | None,
+        doc(
+            "How long it takes until the payment is confirmed; null where the chain's finality decides.", ge=0
+        ),
+    ]
+    steps: Annotated[list[RouteStep], doc("What happens, in order.")]
+    provider: Annotated[str | None, doc("The routing provider; null for a direct route.")]
+    tags: Annotated[list[NonEmpty], doc("Among `recommended`, `cheapest`, `fastest`.")]
+    warnings: Annotated[list[RouteWarning], doc("What to know before paying; mostly empty.")]
+    expires_at: Annotated[Time, doc("Until when its transaction can be built.")]
+
+
+@described(
+    "NoRouteReason",
+    "Why there is no way to pay with this token.",
+    {
+        "code": "amount_too_low",
+        "message": (
+            "This amount is too small to be paid with this token. Choose another token, or pay in USDC on Base."
+        ),
+    },
+)
+class NoRouteReason(Answer, kw_only=True):
+    """`reason` where there is no route."""
+
+    code: Annotated[str, one_of(*(code.value for code in NoOfferCode)), doc("For programs.")]
+    message: Annotated[str, doc("For people: why, and what to do instead.")]
+
+
+@described("Routes", "The ways to pay, best first; or none, and why.", {"routes": [ROUTE]})
+class Routes(Answer, kw_only=True):
+    """The ways to pay."""
+
+    routes: Annotated[list[RouteObject], doc("The ways to pay. May be empty.")]
+    reason: Annotated[NoRouteReason | UnsetType, doc("Only there if `routes` is empty: why.")] = UNSET
 
 
 def route_object(
-    route: Route, warnings: Sequence[dict[str, Any]] = (), network_fee: int | None = None
-) -> dict[str, Any]:
+    route: Route, warnings: Sequence[Warned] = (), network_fee: int | None = None
+) -> RouteObject:
     """Return one route; its request, the request's token and chain, and its own token and chain are loaded.
 
     `network_fee` is the estimate for a direct route, in base units of its chain's coin.
     """
     parts = _swap(route) if route.type == PaymentType.SWAP else _direct(route, network_fee)
-    return {
-        "id": route.id,
-        "type": route.type,
+    return RouteObject(
+        id=route.id,
+        type=route.type,
         **parts,
-        "warnings": list(warnings),
-        "provider": route.provider or None,
-        "expires_at": timestamp(route.expires_at),
-    }
-
-
-def token_object(token: Token) -> dict[str, Any]:
-    """Return a token with its chain; `id` is null where it is not in the catalogue, and named by its address alone."""
-    shown = {**TokenSerializer(token).data, "chain_id": token.chain_id}
-    return {**shown, "id": None} if token.is_only_listed else shown
+        warnings=[RouteWarning(code=warning.code, message=warning.message) for warning in warnings],
+        provider=route.provider or None,
+        expires_at=required_timestamp(route.expires_at),
+    )
 
 
 def usd_text(value: Decimal | None) -> str | None:
@@ -44,13 +230,13 @@ def usd_text(value: Decimal | None) -> str | None:
 
 
 def _direct(route: Route, network_fee: int | None) -> dict[str, Any]:
-    """Return a direct route: what leaves the wallet arrives, and only the network takes a fee."""
+    """Return a direct route: what leaves the wallet arrives, and only the network charges a fee."""
     side = _side(route.chain, route.token, route.amount, None)
     block_seconds = route.chain.block_time_ms / 1000
     confirmations = int(route.chain.confirmations) if route.chain.confirmations.isdigit() else None
     return {
-        "from": side,
-        "to": {**side, "amount_min": side["amount"]},
+        "from_": RouteFrom(**side),
+        "to": RouteTo(**side, amount_min=side["amount"]),
         "fees": [],
         "gas": _network_fee(route.chain, network_fee),
         "duration_seconds": round(block_seconds * (confirmations + 1)) if confirmations is not None else None,
@@ -59,89 +245,91 @@ def _direct(route: Route, network_fee: int | None) -> dict[str, Any]:
     }
 
 
-def _network_fee(chain: Chain, fee: int | None) -> dict[str, Any]:
+def _network_fee(chain: Chain, fee: int | None) -> RouteGas:
     decimals = chain.family.native_decimals
     usd = None if fee is None else token_list.usd_value(chain.pk, "", fee, decimals)
-    return {
-        "token": {"symbol": chain.native_symbol},
-        "amount": None if fee is None else amount_object(fee, decimals),
-        "usd": usd_text(usd),
-    }
+    return RouteGas(
+        token=RouteGasToken(symbol=chain.native_symbol),
+        amount=None if fee is None else AmountObject.of(fee, decimals),
+        usd=usd_text(usd),
+    )
 
 
 def _swap(route: Route) -> dict[str, Any]:
-    """Return a provider's route, as it stood in the quote that it was made of."""
-    told, request = route.details, route.request
-    arriving = _side(request.chain, request.token, int(told["amount_out"]), _dollars(told["usd_out"]))
-    least = amount_object(int(told["amount_out_min"]), request.token.decimals)
+    """Return a provider's route, as quoted."""
+    quoted, request = route.details, route.request
+    arriving = _side(request.chain, request.token, int(quoted["amount_out"]), _dollars(quoted["usd_out"]))
+    least = AmountObject.of(int(quoted["amount_out_min"]), request.token.decimals)
     return {
-        "from": _side(route.chain, route.token, route.amount, _dollars(told["usd_in"])),
-        "to": {**arriving, "amount_min": least},
-        "fees": [_fee(fee) for fee in told["fees"]],
-        "gas": _gas(route.chain, told["gas"]),
-        "duration_seconds": told["duration_seconds"],
+        "from_": RouteFrom(**_side(route.chain, route.token, route.amount, _dollars(quoted["usd_in"]))),
+        "to": RouteTo(**arriving, amount_min=least),
+        "fees": [_fee(fee) for fee in quoted["fees"]],
+        "gas": _gas(route.chain, quoted["gas"]),
+        "duration_seconds": quoted["duration_seconds"],
         "steps": _steps(route),
-        "tags": told["tags"],
+        "tags": quoted["tags"],
     }
 
 
 def _side(chain: Chain, token: Token, amount: int, usd: Decimal | None) -> dict[str, Any]:
     return {
         "chain_id": chain.pk,
-        "chain": chain_object(chain),
-        "token": token_object(token),
-        "amount": amount_object(amount, token.decimals),
+        "chain": CheckoutChain.of(chain),
+        "token": RouteToken.of(token),
+        "amount": AmountObject.of(amount, token.decimals),
         "usd": usd_text(usd),
     }
 
 
-def _fee(fee: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": fee["name"],
-        "token": {
-            "symbol": fee["symbol"],
-            "decimals": fee["decimals"],
-            "contract_address": fee["token"],
-            "chain_id": fee["chain_id"],
-        },
-        "amount": amount_object(int(fee["amount"]), fee["decimals"]),
-        "usd": usd_text(_dollars(fee["usd"])),
-        "included": fee["included"],
-    }
+def _fee(fee: dict[str, Any]) -> RouteFee:
+    return RouteFee(
+        name=fee["name"],
+        token=RouteFeeToken(
+            symbol=fee["symbol"],
+            decimals=fee["decimals"],
+            contract_address=fee["token"],
+            chain_id=fee["chain_id"],
+        ),
+        amount=AmountObject.of(int(fee["amount"]), fee["decimals"]),
+        usd=usd_text(_dollars(fee["usd"])),
+        included=fee["included"],
+    )
 
 
-def _gas(chain: Chain, told: list[dict[str, Any]]) -> dict[str, Any]:
+def _gas(chain: Chain, quoted: list[dict[str, Any]]) -> RouteGas:
     """Return the network's fee as the provider estimates it; no amount unless all of it is in the chain's own coin."""
-    is_native = bool(told) and all(fee["chain_id"] == chain.pk and fee["token"] == "" for fee in told)
-    total = amount_object(sum(int(fee["amount"]) for fee in told), told[0]["decimals"]) if is_native else None
-    dollars = [_dollars(fee["usd"]) for fee in told]
-    known = [each for each in dollars if each is not None]
-    return {
-        "token": {"symbol": chain.native_symbol},
-        "amount": total,
-        "usd": usd_text(sum(known, Decimal(0))) if is_native and len(known) == len(told) else None,
-    }
+    is_native = bool(quoted) and all(fee["chain_id"] == chain.pk and fee["token"] == "" for fee in quoted)
+    total = (
+        AmountObject.of(sum(int(fee["amount"]) for fee in quoted), quoted[0]["decimals"])
+        if is_native
+        else None
+    )
+    dollars = [_dollars(fee["usd"]) for fee in quoted]
+    priced = [each for each in dollars if each is not None]
+    return RouteGas(
+        token=RouteGasToken(symbol=chain.native_symbol),
+        amount=total,
+        usd=usd_text(sum(priced, Decimal(0))) if is_native and len(priced) == len(quoted) else None,
+    )
 
 
-def _steps(route: Route) -> list[dict[str, Any]]:
-    told, request = route.details, route.request
+def _steps(route: Route) -> list[RouteStep]:
+    quoted, request = route.details, route.request
     steps = []
-    if told["spender"]:
-        steps.append(_step("approve", route.chain_id, spender=told["spender"]))
+    if quoted["spender"]:
+        steps.append(RouteStep(type="approve", chain_id=route.chain_id, spender=quoted["spender"]))
     kind = "swap" if route.chain_id == request.chain_id else "bridge"
-    names = [tool["name"] or tool["key"] for tool in told["tools"]] or [None]
-    steps += [_step(kind, route.chain_id, tool=name, contract_address=told["calls"]) for name in names]
+    names = [tool["name"] or tool["key"] for tool in quoted["tools"]] or [None]
+    steps += [
+        RouteStep(type=kind, chain_id=route.chain_id, tool=name, contract_address=quoted["calls"])
+        for name in names
+    ]
     return [*steps, _transfer(route)]
 
 
-def _transfer(route: Route) -> dict[str, Any]:
+def _transfer(route: Route) -> RouteStep:
     request = route.request
-    return _step("transfer", request.chain_id, recipient_address=request.recipient_address)
-
-
-def _step(kind: str, chain_id: int, **told: Any) -> dict[str, Any]:
-    nothing = {"tool": None, "contract_address": None, "spender": None, "recipient_address": None}
-    return {"type": kind, "chain_id": chain_id, **nothing, **told}
+    return RouteStep(type="transfer", chain_id=request.chain_id, recipient_address=request.recipient_address)
 
 
 def _dollars(text: str | None) -> Decimal | None:

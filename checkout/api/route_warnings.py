@@ -1,7 +1,7 @@
 """What a customer should know before paying by a route: such as that the payment may need the merchant's acceptance."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 from chains.client import ChainClient
 from chains.families import get_client
@@ -14,8 +14,16 @@ DEADLINE_SECONDS = 2.0
 Client = Callable[[Chain], ChainClient]
 
 
-def route_warnings(chain: Chain, wallet_address: str, *, client: Client = get_client) -> list[dict[str, Any]]:
-    """Return the warnings for payments of this wallet on `chain`, each with a `code` and a `message` for people.
+@dataclass(frozen=True)
+class Warned:
+    """A warning: a code for programs and a sentence for people."""
+
+    code: str
+    message: str
+
+
+def route_warnings(chain: Chain, wallet_address: str, *, client: Client = get_client) -> list[Warned]:
+    """Return the warnings for payments of this wallet on `chain`.
 
     A chain that gives no answer within DEADLINE_SECONDS warns of nothing: a route never fails because of this.
     """
@@ -31,4 +39,4 @@ def route_warnings(chain: Chain, wallet_address: str, *, client: Client = get_cl
         f"This wallet is a contract account whose payments can't be verified automatically on {chain.name}. The "
         "merchant may have to accept this one first. To have it credited at once, pay from another wallet."
     )
-    return [{"code": MAY_NEED_ACCEPTANCE, "message": message}]
+    return [Warned(MAY_NEED_ACCEPTANCE, message)]

@@ -1,8 +1,8 @@
 """The checkout's public endpoints. Knowing a request's unguessable id is the capability (contract 8)."""
 
 import hashlib
-import json
 
+import msgspec
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import status, viewsets
@@ -12,12 +12,10 @@ from rest_framework.response import Response
 from chains.client import ChainClient
 from chains.families import HashError, get_client
 from chains.models import Chain
-from checkout.api import representations
-from checkout.api.built_reference import BuiltTransactionSerializer, PayerProofAnswerSerializer
+from checkout.api.built_objects import BuiltTransaction, PayerProofObject, PayerProofOrder
+from checkout.api.checkout_object import Checkout, checkout_object, with_server_time
 from checkout.api.network_fees import usual_fee
-from checkout.api.reference import CheckoutSerializer
-from checkout.api.route_objects import route_object
-from checkout.api.route_reference import RoutesAnswerSerializer
+from checkout.api.route_objects import NoRouteReason, Routes, route_object
 from checkout.api.route_warnings import route_warnings
 from checkout.api.serializers import (
     BuildTransactionSerializer,
@@ -30,8 +28,8 @@ from config.api.errors import ApiError, ErrorCode
 from config.api.limits.client_address import client_digest, client_identity
 from config.api.limits.public_limits import count_expensive
 from config.api.schema.operations import operation
-from config.api.serializers import timestamp
-from payments.api.representations import PaymentSerializer
+from config.api.serializers import required_timestamp
+from payments.api.objects import PaymentObject, submitted_payment
 from payments.models.route import PaymentType
 from payments.proofs.storing import take_proof
 from payments.routes.routes import NoRoute, build_transaction, find_routes, require_binding
@@ -64,21 +62,21 @@ class CheckoutViewSet(viewsets.ViewSet):
             )
         ],
         answers={
-            200: OpenApiResponse(CheckoutSerializer, "The request, with its payments."),
+            200: OpenApiResponse(Checkout, "The request, with its payments."),
             304: OpenApiResponse(None, "Nothing has changed since that `ETag`."),
         },
         answer_headers={200: ["ETag"], 304: ["ETag"]},
     )
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         """Return what the page shows; 304 when nothing has changed since the ETag."""
-        checkout = representations.checkout_object(find_request(id))
-        etag = '"' + hashlib.sha256(json.dumps(checkout).encode()).hexdigest()[:32] + '"'
+        checkout = checkout_object(find_request(id))
+        etag = '"' + hashlib.sha256(msgspec.json.encode(checkout)).hexdigest()[:32] + '"'
         if etag in (
             part.strip().removeprefix("W/") for part in request.headers.get("If-None-Match", "").split(",")
         ):
             response = HttpResponse(status=status.HTTP_304_NOT_MODIFIED)
         else:
-            response = Response(representations.with_server_time(checkout))
+            response = Response(with_server_time(checkout))
         response["ETag"] = etag
         response["Cache-Control"] = "private, no-cache"
         return response
@@ -102,7 +100,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             ErrorCode.NODE_UNAVAILABLE,
             ErrorCode.ROUTING_UNAVAILABLE,
         ],
-        answers={200: OpenApiResponse(RoutesAnswerSerializer, "The ways to pay.")},
+        answers={200: OpenApiResponse(Routes, "The ways to pay.")},
     )
     def routes(self, request: Request, id: str) -> Response:
         """Return the ways to pay what remains from one wallet with one token."""
@@ -125,10 +123,11 @@ class CheckoutViewSet(viewsets.ViewSet):
             asked_by=client_identity(request),
         )
         if isinstance(found, NoRoute):
-            return Response({"routes": [], "reason": {"code": found.code, "message": found.message}})
+            reason = NoRouteReason(code=found.code, message=found.message)
+            return Response(Routes(routes=[], reason=reason))
         warnings = route_warnings(chain, wallet_address)
         fee = usual_fee(token) if any(route.type == PaymentType.DIRECT for route in found) else None
-        return Response({"routes": [route_object(route, warnings, fee) for route in found]})
+        return Response(Routes(routes=[route_object(route, warnings, fee) for route in found]))
 
     @operation(
         "checkout.build_transaction",
@@ -151,7 +150,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             ErrorCode.NODE_UNAVAILABLE,
             ErrorCode.ROUTING_UNAVAILABLE,
         ],
-        answers={200: OpenApiResponse(BuiltTransactionSerializer, "The unsigned transaction.")},
+        answers={200: OpenApiResponse(BuiltTransaction, "The unsigned transaction.")},
     )
     def build(self, request: Request) -> Response:
         """Return the unsigned transaction of a route."""
@@ -166,17 +165,17 @@ class CheckoutViewSet(viewsets.ViewSet):
             allow_parallel=bool(body["allow_parallel"]),
             asked_by=client_identity(request),
         )
-        expires_at = timestamp(route.expires_at)
-        proof = {"message": built.proof_message, "expires_at": expires_at} if built.proof_message else None
+        expires_at = required_timestamp(route.expires_at)
+        message = built.proof_message
         return Response(
-            {
-                "route_id": route.id,
-                "chain_type": route.chain.chain_type,
-                "transaction": built.transaction,
-                "binding": built.binding,
-                "payer_proof": proof,
-                "expires_at": expires_at,
-            }
+            BuiltTransaction(
+                route_id=route.id,
+                chain_type=route.chain.chain_type,
+                transaction=built.transaction,
+                binding=built.binding,
+                payer_proof=PayerProofOrder(message=message, expires_at=expires_at) if message else None,
+                expires_at=expires_at,
+            )
         )
 
     @operation(
@@ -195,7 +194,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             ErrorCode.ROUTE_EXPIRED,
             ErrorCode.NODE_UNAVAILABLE,
         ],
-        answers={200: OpenApiResponse(PayerProofAnswerSerializer, "The proof, taken.")},
+        answers={200: OpenApiResponse(PayerProofObject, "The proof, taken.")},
     )
     def prove(self, request: Request, id: str) -> Response:
         """Take in the payer's proof for a route of this request."""
@@ -206,11 +205,11 @@ class CheckoutViewSet(viewsets.ViewSet):
         count_expensive(request)
         proof = take_proof(route, wallet_address=wallet_address, signature=body["signature"])
         return Response(
-            {
-                "route_id": route.id,
-                "wallet_address": proof.address,
-                "verified_at": timestamp(proof.verified_at),
-            }
+            PayerProofObject(
+                route_id=route.id,
+                wallet_address=proof.address,
+                verified_at=required_timestamp(proof.verified_at),
+            )
         )
 
     @operation(
@@ -235,10 +234,8 @@ class CheckoutViewSet(viewsets.ViewSet):
             ErrorCode.NODE_UNAVAILABLE,
         ],
         answers={
-            200: OpenApiResponse(
-                PaymentSerializer, "The payment that is known already. `from_address` is null."
-            ),
-            201: OpenApiResponse(PaymentSerializer, "The new payment. `from_address` is null."),
+            200: OpenApiResponse(PaymentObject, "The payment that is known already. `from_address` is null."),
+            201: OpenApiResponse(PaymentObject, "The new payment. `from_address` is null."),
         },
     )
     def submit(self, request: Request, id: str) -> Response:
@@ -259,6 +256,4 @@ class CheckoutViewSet(viewsets.ViewSet):
             submitter=client_digest(request),
             before_extra_look=lambda: count_expensive(request),
         )
-        # Who paid is for the merchant to know: anyone who has the link may submit any hash.
-        answer = {**PaymentSerializer(payment).data, "from_address": None}
-        return Response(answer, status=201 if is_new else 200)
+        return Response(submitted_payment(payment), status=201 if is_new else 200)

@@ -1,22 +1,23 @@
 """The checkout's endpoints about a wallet: what it holds, and what it has to allow before it can pay (contract 8)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework import viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from chains.amounts import amount_object
-from checkout.api.balance_reference import EssentialBalancesSerializer, WalletTokensSerializer
-from checkout.api.built_reference import ApprovalSerializer
-from checkout.api.representations import chain_object
-from checkout.api.route_objects import token_object, usd_text
+from chains.objects import AmountObject
+from checkout.api.balance_objects import (
+    EssentialBalances,
+    WalletTokens,
+    essential_balance,
+    held_token,
+    unavailable_chains,
+)
+from checkout.api.built_objects import ApprovalObject
+from checkout.api.route_objects import RouteToken
 from checkout.api.serializers import CheckApprovalSerializer, WalletSerializer
-from checkout.logos import token_logo_url
 from checkout.lookup import find_request, find_route, validated
-from checkout.wallets.balances import Held, discover, essential
+from checkout.wallets.balances import discover, essential
 from checkout.wallets.chains import find_wallet
 from config.api.errors import ErrorCode
 from config.api.limits.public_limits import count_expensive
@@ -41,7 +42,7 @@ class WalletViewSet(viewsets.ViewSet):
         path={"id": "The payment request's `id` or its `shortcode`."},
         body=WalletSerializer,
         errors=[ErrorCode.ADDRESS_INVALID, ErrorCode.CHAIN_UNKNOWN],
-        answers={200: OpenApiResponse(EssentialBalancesSerializer, "The balances.")},
+        answers={200: OpenApiResponse(EssentialBalances, "The balances.")},
     )
     def essential(self, request: Request, id: str) -> Response:
         """Return what the wallet has of what it most likely pays with."""
@@ -50,11 +51,10 @@ class WalletViewSet(viewsets.ViewSet):
         wallet = find_wallet(body["wallet_address"], body.get("chain_ids"))
         count_expensive(request)
         found = essential(payment_request, wallet)
-        balances = [
-            {**_balance(held), "sufficient": held.is_sufficient, "is_requested": held.is_requested}
-            for held in found.held
-        ]
-        return Response({"balances": balances, "unavailable": _unavailable(found.unavailable)})
+        balances = [essential_balance(held) for held in found.held]
+        return Response(
+            EssentialBalances(balances=balances, unavailable=unavailable_chains(found.unavailable))
+        )
 
     @operation(
         "checkout.discover_wallet_tokens",
@@ -66,7 +66,7 @@ class WalletViewSet(viewsets.ViewSet):
         ),
         body=WalletSerializer,
         errors=[ErrorCode.ADDRESS_INVALID, ErrorCode.CHAIN_UNKNOWN],
-        answers={200: OpenApiResponse(WalletTokensSerializer, "The tokens.")},
+        answers={200: OpenApiResponse(WalletTokens, "The tokens.")},
     )
     def discover(self, request: Request) -> Response:
         """Return all that is known of what the wallet has."""
@@ -74,15 +74,8 @@ class WalletViewSet(viewsets.ViewSet):
         wallet = find_wallet(body["wallet_address"], body.get("chain_ids"))
         count_expensive(request)
         found = discover(wallet)
-        tokens = [
-            {
-                **_balance(held),
-                "price_usd": None if held.price is None else f"{held.price:f}",
-                "logo_url": token_logo_url(held.token, held.listed),
-            }
-            for held in found.held
-        ]
-        return Response({"tokens": tokens, "unavailable": _unavailable(found.unavailable)})
+        tokens = [held_token(held) for held in found.held]
+        return Response(WalletTokens(tokens=tokens, unavailable=unavailable_chains(found.unavailable)))
 
     @operation(
         "checkout.check_approval",
@@ -101,9 +94,7 @@ class WalletViewSet(viewsets.ViewSet):
             ErrorCode.TRANSACTION_WOULD_FAIL,
             ErrorCode.NODE_UNAVAILABLE,
         ],
-        answers={
-            200: OpenApiResponse(ApprovalSerializer, "What may be taken, and what is still to be sent.")
-        },
+        answers={200: OpenApiResponse(ApprovalObject, "What may be taken, and what is still to be sent.")},
     )
     def approval(self, request: Request) -> Response:
         """Return what the route's wallet still has to approve."""
@@ -111,28 +102,14 @@ class WalletViewSet(viewsets.ViewSet):
         route = find_route(body["route_id"])
         count_expensive(request)
         found = check_approval(route)
+        decimals = route.token.decimals
         return Response(
-            {
-                "approval_required": found.is_required,
-                "spender": found.spender,
-                "token": token_object(route.token),
-                "allowance": amount_object(found.allowance, route.token.decimals),
-                "required": amount_object(found.needed, route.token.decimals),
-                "transactions": list(found.transactions),
-            }
+            ApprovalObject(
+                approval_required=found.is_required,
+                spender=found.spender,
+                token=RouteToken.of(route.token),
+                allowance=AmountObject.of(found.allowance, decimals),
+                required=AmountObject.of(found.needed, decimals),
+                transactions=list(found.transactions),
+            )
         )
-
-
-def _balance(held: Held) -> dict[str, Any]:
-    token = held.token
-    return {
-        "chain_id": token.chain_id,
-        "chain": chain_object(token.chain),
-        "token": token_object(token),
-        "balance": amount_object(held.balance, token.decimals),
-        "usd": usd_text(held.usd),
-    }
-
-
-def _unavailable(chains: Mapping[int, ErrorCode]) -> list[dict[str, Any]]:
-    return [{"chain_id": chain_id, "code": code.value} for chain_id, code in chains.items()]

@@ -12,11 +12,13 @@ from django.utils import timezone
 
 from chains.amounts import price_text
 from chains.models import Chain
-from checkout.api import progress, representations
+from checkout.api import progress
+from checkout.api.checkout_object import CheckoutChain, checkout_object, with_server_time
 from checkout.api.payment_links import binds, payment_link
 from checkout.logos import known_logo, version
 from checkout.pages.qr import qr_code
 from checkout.security import allow_nonce, page_policy
+from config.api.answers import builtins
 from config.api.errors import ApiError
 from config.api.serializers import timestamp
 from payments.discovery.search import expect_by_link
@@ -28,10 +30,10 @@ RENEWED_EVERY_SECONDS = 15
 
 def page_context(found: PaymentRequest) -> dict[str, Any]:
     """Return what every page of a request shows."""
-    checkout = representations.with_server_time(representations.checkout_object(found))
-    state = representations.page_state(checkout)
+    checkout = builtins(with_server_time(checkout_object(found)))
+    state = progress.page_state(checkout)
     decimals = found.token.decimals
-    is_too_much = representations.is_paid_too_much(checkout)
+    is_too_much = progress.is_paid_too_much(checkout)
     return {
         "checkout": checkout,
         "wording": found.chain.family.wording,
@@ -51,7 +53,7 @@ def page_context(found: PaymentRequest) -> dict[str, Any]:
         "is_paid_too_much": is_too_much,
         "logo_path": logo_path(found),
         "embed_origins": found.merchant.embed_origins,
-        "chains": [representations.chain_object(chain) for chain in Chain.objects.filter(is_active=True)],
+        "chains": [builtins(CheckoutChain.of(chain)) for chain in Chain.objects.filter(is_active=True)],
     }
 
 

@@ -19,7 +19,7 @@ from checkout.pages.context import (
 from checkout.pages.qr import qr_code
 from checkout.wallets.walletconnect import offer
 from config.api.methods import only_read
-from payments.api.representations import payment_url
+from payments.api.links import payment_url
 from payments.models import Payment
 
 

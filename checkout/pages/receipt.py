@@ -11,7 +11,7 @@ from checkout.pages.context import missing, page_context, shown
 from checkout.pages.forms import lead_to
 from checkout.pages.qr import qr_code
 from config.api.methods import only_read
-from payments.api.representations import PaymentSerializer
+from payments.api.objects import delivery_explorer_url, explorer_url
 from payments.models import Payment, PaymentRequest
 
 
@@ -83,10 +83,7 @@ def _fee_text(fee: dict[str, Any]) -> str:
 
 def _explorer(payment: Payment) -> str | None:
     """Return where anybody sees the transaction in which the money arrived, if the catalogue names an explorer."""
-    as_told = PaymentSerializer()
-    return as_told.get_destination_explorer_url(payment) or (
-        None if payment.has_delivery else as_told.get_explorer_url(payment)
-    )
+    return delivery_explorer_url(payment) or (None if payment.has_delivery else explorer_url(payment))
 
 
 def _reference(request: PaymentRequest) -> str:

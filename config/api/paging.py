@@ -17,6 +17,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.api.answers import ListPage
 from config.api.errors import ApiError, ErrorCode, Problem
 from config.api.serializers import StrictSerializer, TextField, WholeNumberField, invalid
 
@@ -148,5 +149,5 @@ def _edge(cursors: QuerySet[Row], query: Mapping[str, Any], time: str) -> tuple[
 
 
 def list_answer(request: Request, page: Page[Any], data: Iterable[Any]) -> Response:
-    """Return the list object of contract 1; `data` are the page's rows as they look from outside."""
-    return Response({"object": "list", "url": request.path, "has_more": page.has_more, "data": list(data)})
+    """Return the list object; `data` are the page's response objects."""
+    return Response(ListPage(url=request.path, has_more=page.has_more, data=list(data)))

@@ -148,8 +148,13 @@ class TimestampField(serializers.ReadOnlyField):
 
 
 def timestamp(time: datetime | None) -> str | None:
+    """Return `time` as RFC 3339 in UTC ending in Z; None for None."""
+    return required_timestamp(time) if time else None
+
+
+def required_timestamp(time: datetime) -> str:
     """Return `time` as RFC 3339 in UTC ending in Z."""
-    return time.astimezone(UTC).isoformat().replace("+00:00", "Z") if time else None
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def demand_no_parameters(request: Request) -> None:

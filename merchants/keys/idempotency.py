@@ -19,10 +19,10 @@ from django.db import Error as AnyDatabaseError
 from django.db import transaction
 from django.http import HttpResponse
 from django.utils import timezone
-from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.api.answers import AnswerRenderer
 from config.api.errors import ApiError, ErrorCode
 from config.api.handler import error_body
 from merchants.keys.authentication import merchant_of
@@ -118,7 +118,7 @@ class _Claim:
         """Write the answer. Raises ApiError if another call has taken the key over: the caller's changes must go."""
         changed = self._held().update(
             status=status,
-            body=JSONRenderer().render(data),
+            body=AnswerRenderer().render(data),
             claim_id=None,
             lease_until=None,
             expires_at=timezone.now() + KEPT_FOR,

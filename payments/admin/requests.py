@@ -27,7 +27,7 @@ from payments.admin.records import (
 )
 from payments.admin.search import matching_requests
 from payments.admin.timeline import story_of
-from payments.api.representations import payment_url
+from payments.api.links import payment_url
 from payments.models import Payment, PaymentRequest
 
 COLUMNS = (

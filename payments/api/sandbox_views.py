@@ -11,7 +11,7 @@ from config.api.schema.operations import described, operation
 from config.api.serializers import OneOfField, StrictSerializer
 from merchants.keys.authentication import actor_of
 from merchants.keys.idempotency import Effect, keyed_post
-from payments.api.representations import PaymentRequestDetailSerializer
+from payments.api.objects import PaymentRequestDetail, request_detail
 from payments.api.views import PaymentRequestViewSet
 from payments.sandbox import Outcome, is_open, simulate
 
@@ -51,9 +51,7 @@ class SandboxViewSet(PaymentRequestViewSet):
         path={"id": "The payment request's `id`, a UUID."},
         body=SimulateSerializer,
         errors=[ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, ErrorCode.PAYMENT_IN_PROGRESS],
-        answers={
-            200: OpenApiResponse(PaymentRequestDetailSerializer, "The payment request as it stands now.")
-        },
+        answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request as it stands now.")},
     )
     def simulate(self, request: Request, id: str) -> Effect:
         """Have an outcome happen to a payment request, with the events of real life and without a chain (staging)."""
@@ -64,6 +62,6 @@ class SandboxViewSet(PaymentRequestViewSet):
 
         def effect() -> Response:
             simulated = simulate(found.pk, outcome, by=actor_of(request))
-            return Response(PaymentRequestDetailSerializer(simulated).data)
+            return Response(request_detail(simulated))
 
         return effect

@@ -18,10 +18,12 @@ from config.api.serializers import demand_no_parameters
 from merchants.keys.authentication import actor_of, merchant_of
 from merchants.keys.idempotency import Effect, keyed_post
 from merchants.keys.permissions import CanCreatePayments, HasApiKey
-from payments.api.representations import (
-    PaymentRequestDetailSerializer,
-    PaymentRequestSerializer,
-    PaymentSerializer,
+from payments.api.objects import (
+    PaymentObject,
+    PaymentRequestDetail,
+    PaymentRequestObject,
+    payment_object,
+    request_detail,
 )
 from payments.api.serializers import (
     AcceptPaymentSerializer,
@@ -88,14 +90,14 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         description="Your payment requests, newest first, without their payments.",
         query=RequestListQuery,
         errors=[ErrorCode.CHAIN_UNKNOWN, ErrorCode.TOKEN_UNKNOWN],
-        answers={200: OpenApiResponse(list_of(PaymentRequestSerializer, "PaymentRequestList"), "One page.")},
+        answers={200: OpenApiResponse(list_of(PaymentRequestObject, "PaymentRequestList"), "One page.")},
     )
     def list(self, request: Request) -> Response:
         """Return the merchant's payment requests, newest first, without their payments."""
         query = read_query(RequestListQuery, request)
         own = self.get_queryset()
         page = page_of(own.filter(**conditions(query, _FILTERS)), query, cursors=own)
-        return list_answer(request, page, PaymentRequestSerializer(page.rows, many=True).data)
+        return list_answer(request, page, [PaymentRequestObject.of(row) for row in page.rows])
 
     @keyed_post
     @operation(
@@ -121,7 +123,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
             ErrorCode.URL_INVALID,
             ErrorCode.URL_NOT_ALLOWED,
         ],
-        answers={201: OpenApiResponse(PaymentRequestSerializer, "The new payment request.")},
+        answers={201: OpenApiResponse(PaymentRequestObject, "The new payment request.")},
     )
     def create(self, request: Request) -> Effect:
         """Create a payment request."""
@@ -132,7 +134,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
         def effect() -> Response:
             created = create_request(merchant, order, actor=actor_of(request))
-            return Response(PaymentRequestSerializer(created).data, status=status.HTTP_201_CREATED)
+            return Response(PaymentRequestObject.of(created), status=status.HTTP_201_CREATED)
 
         return effect
 
@@ -142,11 +144,11 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         summary="Retrieve a payment request",
         description="A payment request with its newest payments. To be told of changes, prefer the webhooks.",
         path=_REQUEST,
-        answers={200: OpenApiResponse(PaymentRequestDetailSerializer, "The payment request.")},
+        answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request.")},
     )
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the viewset interface
         """Return a payment request with its newest payments."""
-        return Response(PaymentRequestDetailSerializer(self.find(id)).data)
+        return Response(request_detail(self.find(id)))
 
     @operation(
         "payments.list",
@@ -155,13 +157,13 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         description="All payments of one payment request, newest first.",
         path=_REQUEST,
         query=ListQuery,
-        answers={200: OpenApiResponse(list_of(PaymentSerializer, "PaymentList"), "One page.")},
+        answers={200: OpenApiResponse(list_of(PaymentObject, "PaymentList"), "One page.")},
     )
     def payments(self, request: Request, id: str) -> Response:
         """Return all payments of a request, newest first."""
         payments = self.find(id).payments.select_related("chain", "token", "request__token", "request__chain")
         page = page_of(payments, read_query(ListQuery, request), cursors=payments)
-        return list_answer(request, page, PaymentSerializer(page.rows, many=True).data)
+        return list_answer(request, page, [payment_object(row) for row in page.rows])
 
     @keyed_post
     @operation(
@@ -181,8 +183,8 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
             ErrorCode.TRANSACTION_ALREADY_USED,
         ],
         answers={
-            200: OpenApiResponse(PaymentSerializer, "The payment that is known already."),
-            201: OpenApiResponse(PaymentSerializer, "The new payment."),
+            200: OpenApiResponse(PaymentObject, "The payment that is known already."),
+            201: OpenApiResponse(PaymentObject, "The new payment."),
         },
     )
     def submit(self, request: Request, id: str) -> Effect:
@@ -202,7 +204,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
                 sighting=sighting,
             )
             code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
-            return Response(PaymentSerializer(payment).data, status=code)
+            return Response(payment_object(payment), status=code)
 
         return effect
 
@@ -217,7 +219,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         ),
         path=_REQUEST,
         errors=[ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, ErrorCode.PAYMENT_IN_PROGRESS],
-        answers={200: OpenApiResponse(PaymentRequestDetailSerializer, "The payment request, cancelled.")},
+        answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request, cancelled.")},
     )
     def cancel(self, request: Request, id: str) -> Effect:
         """Cancel an active payment request; again is no error."""
@@ -226,7 +228,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
         def effect() -> Response:
             cancelled = cancel_request(found.pk, actor=actor_of(request))
-            return Response(PaymentRequestDetailSerializer(cancelled).data)
+            return Response(request_detail(cancelled))
 
         return effect
 
@@ -242,13 +244,13 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         ),
         path=_PAYMENT,
         errors=[ErrorCode.RETRY_LIMIT_REACHED, ErrorCode.PAYMENT_NOT_RETRYABLE],
-        answers={200: OpenApiResponse(PaymentSerializer, "The payment, `pending` again.")},
+        answers={200: OpenApiResponse(PaymentObject, "The payment, `pending` again.")},
     )
     def retry(self, request: Request, id: str, payment_id: str) -> Effect:
         """Verify a failed payment again."""
         demand_no_parameters(request)
         payment = self.find_payment(id, payment_id)
-        return lambda: Response(PaymentSerializer(retry_payment(payment, actor=actor_of(request))).data)
+        return lambda: Response(payment_object(retry_payment(payment, actor=actor_of(request))))
 
     @keyed_post
     @operation(
@@ -263,7 +265,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         path=_PAYMENT,
         body=AcceptPaymentSerializer,
         errors=[ErrorCode.PAYMENT_NOT_RETRYABLE],
-        answers={200: OpenApiResponse(PaymentSerializer, "The payment, `pending` again.")},
+        answers={200: OpenApiResponse(PaymentObject, "The payment, `pending` again.")},
     )
     def accept(self, request: Request, id: str, payment_id: str) -> Effect:
         """Take a transaction that nothing binds to the request as its payment, with a reason that stays written."""
@@ -274,6 +276,6 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
         def effect() -> Response:
             accepted = accept_payment(payment, reason=reason, actor=actor_of(request))
-            return Response(PaymentSerializer(accepted).data)
+            return Response(payment_object(accepted))
 
         return effect

@@ -1,9 +1,9 @@
 """The events for merchants: the `data.object` of each, written in the transaction of the change."""
 
-from typing import Any
-
-from chains.amounts import amount_object
+from chains.objects import AmountObject
+from config.api.answers import builtins
 from payments.models import FailureCode, Payment, PaymentRequest
+from webhooks.event_object import EventObject, EventToken
 from webhooks.events import record_event
 
 # Failures of a transaction that has something of the request in it, whether or not anything counts.
@@ -57,8 +57,7 @@ def announce_failed(request: PaymentRequest, payment: Payment) -> None:
         "failed",
         request.amount_remaining or request.amount,
         key,
-        failure_code=payment.failure_code,
-        failure_message=payment.failure_message,
+        failure=(payment.failure_code, payment.failure_message),
     )
 
 
@@ -87,45 +86,42 @@ def _announce(
     status: str,
     amount: int,
     dedupe_key: str,
-    **more: Any,
+    *,
+    failure: tuple[str, str] | None = None,
 ) -> None:
+    carried = event_object(request, payment, status, amount)
+    if failure is not None:
+        carried.failure_code, carried.failure_message = failure
     record_event(
         merchant=request.merchant,
         type=event_type,
         dedupe_key=dedupe_key,
-        data={**event_object(request, payment, status, amount), **more},
+        data=builtins(carried),
         webhook_url=request.webhook_url,
     )
 
 
-def event_object(
-    request: PaymentRequest, payment: Payment | None, status: str, amount: int
-) -> dict[str, Any]:
+def event_object(request: PaymentRequest, payment: Payment | None, status: str, amount: int) -> EventObject:
     """Return the `data.object` of an event. `amount` is in base units."""
     token, decimals = request.token, request.token.decimals
-    return {
-        "id": payment.id if payment else None,
-        "amount": amount,
-        "currency": token.symbol,
-        "status": status,
-        "reference": request.external_id,
-        "payment_request": str(request.id),
-        "shortcode": request.shortcode,
-        "token": {
-            "id": token.id,
-            "symbol": token.symbol,
-            "decimals": decimals,
-            "contract_address": token.contract_address,
-        },
-        "chain_id": request.chain_id,
-        "transaction_hash": payment.transaction_hash if payment else None,
-        "type": payment.type if payment else None,
-        "source_chain_id": payment.chain_id if payment else None,
-        "destination_transaction_hash": payment.delivered_by if payment else None,
-        "amount_details": amount_object(amount, decimals),
-        "request_amount": amount_object(request.amount, decimals),
-        "amount_paid": amount_object(request.amount_paid, decimals),
-        "amount_overpaid": amount_object(request.amount_overpaid, decimals),
-        "request_status": request.status,
-        "metadata": request.metadata,
-    }
+    return EventObject(
+        id=payment.id if payment else None,
+        amount=amount,
+        currency=token.symbol,
+        status=status,
+        reference=request.external_id,
+        payment_request=str(request.id),
+        shortcode=request.shortcode,
+        token=EventToken.of(token),
+        chain_id=request.chain_id,
+        transaction_hash=payment.transaction_hash if payment else None,
+        type=payment.type if payment else None,
+        source_chain_id=payment.chain_id if payment else None,
+        destination_transaction_hash=payment.delivered_by if payment else None,
+        amount_details=AmountObject.of(amount, decimals),
+        request_amount=AmountObject.of(request.amount, decimals),
+        amount_paid=AmountObject.of(request.amount_paid, decimals),
+        amount_overpaid=AmountObject.of(request.amount_overpaid, decimals),
+        request_status=request.status,
+        metadata=request.metadata,
+    )

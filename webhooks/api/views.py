@@ -1,8 +1,6 @@
 """`/api/webhooks`, its test and its deliveries, and `/api/events`. An answer may hold the secret; no cache keeps it."""
 
-import json
-from typing import Any
-
+import msgspec
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.utils import timezone
@@ -18,26 +16,26 @@ from config.api.errors import ErrorCode
 from config.api.objects import find_object
 from config.api.paging import conditions, list_answer, page_of, read_query
 from config.api.schema.operations import list_of, operation
-from config.api.serializers import demand_no_parameters, timestamp
+from config.api.serializers import demand_no_parameters, required_timestamp
 from merchants.keys.authentication import actor_of, merchant_of
 from merchants.keys.idempotency import Effect, keyed_post
 from merchants.keys.permissions import CanManageWebhooks, HasApiKey
-from webhooks.api.reference import (
-    ConfigurationSerializer,
-    EventListSerializer,
-    EventSerializer,
-    RedeliveryResultSerializer,
-    TestResultSerializer,
+from webhooks.api.objects import (
+    DeliveryDetail,
+    DeliveryObject,
+    EventEnvelope,
+    EventList,
+    Redelivery,
+    TestResult,
+    WebhookConfiguration,
+    delivery_detail,
 )
 from webhooks.api.serializers import (
-    DeliveryDetailSerializer,
     DeliveryListQuery,
-    DeliverySerializer,
     EndpointChangeSerializer,
     EventListQuery,
     RedeliverFailedSerializer,
     TestSerializer,
-    configuration,
 )
 from webhooks.dispatch.redelivery import redeliver, redeliver_failed
 from webhooks.dispatch.testing import record_sample, send_sample
@@ -61,12 +59,12 @@ class ConfigurationView(_WebhookView):
         tag="Webhooks",
         summary="Retrieve the webhook configuration",
         description="Where your events go, with the secret that signs them. Before any configuration, all null.",
-        answers={200: OpenApiResponse(ConfigurationSerializer, "The configuration.")},
+        answers={200: OpenApiResponse(WebhookConfiguration, "The configuration.")},
     )
     def get(self, request: Request) -> Response:
         """Answer the configuration, secret included; all null before there is one."""
         endpoint = Endpoint.objects.filter(merchant=merchant_of(request)).first()
-        return Response(configuration(endpoint, timezone.now()))
+        return Response(WebhookConfiguration.of(endpoint, timezone.now()))
 
     @operation(
         "webhooks.update",
@@ -75,14 +73,14 @@ class ConfigurationView(_WebhookView):
         description="Sets where your events go. The first URL makes the secret, which the answer holds.",
         body=EndpointChangeSerializer,
         errors=[ErrorCode.URL_INVALID, ErrorCode.URL_NOT_ALLOWED],
-        answers={200: OpenApiResponse(ConfigurationSerializer, "The configuration as it is now.")},
+        answers={200: OpenApiResponse(WebhookConfiguration, "The configuration as it is now.")},
     )
     def put(self, request: Request) -> Response:
         """Change the endpoint and answer it as it is now."""
         body = EndpointChangeSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         endpoint = configure(merchant_of(request), body.change())
-        return Response(configuration(endpoint, timezone.now()))
+        return Response(WebhookConfiguration.of(endpoint, timezone.now()))
 
 
 class TestView(_WebhookView):
@@ -99,7 +97,7 @@ class TestView(_WebhookView):
         ),
         body=TestSerializer,
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
-        answers={200: OpenApiResponse(TestResultSerializer, "How it went.")},
+        answers={200: OpenApiResponse(TestResult, "How it went.")},
     )
     def post(self, request: Request) -> Effect:
         """Send a sample and answer how it went; what the receiver said beyond its status is not repeated."""
@@ -107,13 +105,13 @@ class TestView(_WebhookView):
         body.is_valid(raise_exception=True)
         type_ = body.validated_data["type"] or EventType.PAYMENT_SUCCEEDED
         sent = send_sample(merchant_of(request), EventType(type_))
-        answer: dict[str, Any] = {
-            "event_id": sent.event_id,
-            "delivered": sent.answer.is_success,
-            "status_code": sent.answer.status_code,
-            "duration_ms": sent.answer.duration_ms,
-            "error": sent.answer.error or None,
-        }
+        answer = TestResult(
+            event_id=sent.event_id,
+            delivered=sent.answer.is_success,
+            status_code=sent.answer.status_code,
+            duration_ms=sent.answer.duration_ms,
+            error=sent.answer.error or None,
+        )
 
         def effect() -> Response:
             record_sample(sent)
@@ -143,14 +141,14 @@ class DeliveryViewSet(viewsets.ViewSet):
         summary="List deliveries",
         description="What was, is or will be sent to you, tests included, newest first.",
         query=DeliveryListQuery,
-        answers={200: OpenApiResponse(list_of(DeliverySerializer, "WebhookDeliveryList"), "One page.")},
+        answers={200: OpenApiResponse(list_of(DeliveryObject, "WebhookDeliveryList"), "One page.")},
     )
     def list(self, request: Request) -> Response:
         """Return the deliveries, newest first."""
         query = read_query(DeliveryListQuery, request)
         own = self.own(request)
         page = page_of(own.filter(**conditions(query, _DELIVERY_FILTERS)), query, cursors=own)
-        return list_answer(request, page, DeliverySerializer(page.rows, many=True).data)
+        return list_answer(request, page, [DeliveryObject.of(row) for row in page.rows])
 
     @operation(
         "webhook_deliveries.retrieve",
@@ -158,11 +156,11 @@ class DeliveryViewSet(viewsets.ViewSet):
         summary="Retrieve a delivery",
         description="A delivery with every attempt that was made.",
         path={"id": "The delivery's `id`."},
-        answers={200: OpenApiResponse(DeliveryDetailSerializer, "The delivery.")},
+        answers={200: OpenApiResponse(DeliveryDetail, "The delivery.")},
     )
     def retrieve(self, request: Request, id: str) -> Response:
         """Return a delivery with all of its attempts."""
-        return Response(DeliveryDetailSerializer(self.find(request, id)).data)
+        return Response(delivery_detail(self.find(request, id)))
 
     @keyed_post
     @operation(
@@ -172,7 +170,7 @@ class DeliveryViewSet(viewsets.ViewSet):
         description="Begins eight new attempts of the same bytes, the first at once, whatever its state was.",
         path={"id": "The delivery's `id`."},
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED, ErrorCode.RETRY_LIMIT_REACHED],
-        answers={200: OpenApiResponse(DeliveryDetailSerializer, "The delivery, `pending` again.")},
+        answers={200: OpenApiResponse(DeliveryDetail, "The delivery, `pending` again.")},
     )
     def redeliver(self, request: Request, id: str) -> Effect:
         """Send it again, and answer it as it waits now."""
@@ -181,7 +179,7 @@ class DeliveryViewSet(viewsets.ViewSet):
 
         def effect() -> Response:
             redeliver(delivery, actor_of(request))
-            return Response(DeliveryDetailSerializer(self.find(request, id)).data)
+            return Response(delivery_detail(self.find(request, id)))
 
         return effect
 
@@ -196,7 +194,7 @@ class DeliveryViewSet(viewsets.ViewSet):
         ),
         body=RedeliverFailedSerializer,
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],
-        answers={200: OpenApiResponse(RedeliveryResultSerializer, "How many are sent again.")},
+        answers={200: OpenApiResponse(Redelivery, "How many are sent again.")},
     )
     def redeliver_failed(self, request: Request) -> Effect:
         """Send again what was given up since a time, and answer how many these are."""
@@ -208,8 +206,7 @@ class DeliveryViewSet(viewsets.ViewSet):
             count = redeliver_failed(
                 merchant_of(request), asked["since"], actor_of(request), type_=asked.get("type")
             )
-            answer = {"object": "webhook_redelivery", "since": timestamp(asked["since"]), "count": count}
-            return Response(answer)
+            return Response(Redelivery(since=required_timestamp(asked["since"]), count=count))
 
         return effect
 
@@ -226,14 +223,14 @@ class EventViewSet(viewsets.ViewSet):
         summary="List events",
         description="What happened, newest first, whether or not it was sent anywhere.",
         query=EventListQuery,
-        answers={200: OpenApiResponse(EventListSerializer, "One page.")},
+        answers={200: OpenApiResponse(EventList, "One page.")},
     )
     def list(self, request: Request) -> Response:
         """Return the events, newest first: each the envelope that was signed, integers exact."""
         query = read_query(EventListQuery, request)
         own = merchant_of(request).events.all()
         page = page_of(own.filter(**conditions(query, _EVENT_FILTERS)), query, cursors=own, time="created")
-        return list_answer(request, page, (json.loads(bytes(event.body)) for event in page.rows))
+        return list_answer(request, page, (msgspec.Raw(bytes(event.body)) for event in page.rows))
 
     @operation(
         "events.retrieve",
@@ -241,7 +238,7 @@ class EventViewSet(viewsets.ViewSet):
         summary="Retrieve an event",
         description="An event, byte for byte as it is signed and sent.",
         path={"id": "The event's `id`."},
-        answers={200: OpenApiResponse(EventSerializer, "The event.")},
+        answers={200: OpenApiResponse(EventEnvelope, "The event.")},
     )
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         """Return the envelope, byte for byte as it is signed and sent."""

@@ -7,13 +7,15 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from chains.amounts import amount_object
+from chains.objects import AmountObject
+from config.api.answers import builtins
 from config.api.errors import ApiError, ErrorCode
 from merchants.identifiers import prefixed_id
 from merchants.models import Merchant
 from webhooks.dispatch.delivery import send_signed
 from webhooks.dispatch.http_client import Answer
 from webhooks.endpoints.configuration import signing_secrets
+from webhooks.event_object import EventObject, EventToken
 from webhooks.events import envelope
 from webhooks.models import Attempt, Delivery, Endpoint, EventType
 
@@ -102,33 +104,34 @@ def sample_object(type_: EventType) -> dict[str, Any]:
     status, request_status = _STATUS[type_]
     paid = _PAID.get(type_, 0)
     amount = paid or _FULL
-    sample = {
-        "id": "pay_" + "1" * 24,
-        "amount": amount,
-        "currency": "USDC",
-        "status": status,
-        "reference": "test-order",
-        "test": True,
-        "payment_request": "00000000-0000-7000-8000-000000000000",
-        "shortcode": "222222222222",
-        "token": {
-            "id": 1,
-            "symbol": "USDC",
-            "decimals": _DECIMALS,
-            "contract_address": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
-        },
-        "chain_id": 8453,
-        "transaction_hash": "0x" + "0" * 64,
-        "type": "direct",
-        "source_chain_id": 8453,
-        "destination_transaction_hash": "0x" + "0" * 64 if paid else None,
-        "amount_details": amount_object(amount, _DECIMALS),
-        "request_amount": amount_object(_FULL, _DECIMALS),
-        "amount_paid": amount_object(paid, _DECIMALS),
-        "amount_overpaid": amount_object(max(paid - _FULL, 0), _DECIMALS),
-        "request_status": request_status,
-        "metadata": {},
-    }
+    sample = EventObject(
+        id="pay_" + "1" * 24,
+        amount=amount,
+        currency="USDC",
+        status=status,
+        reference="test-order",
+        test=True,
+        payment_request="00000000-0000-7000-8000-000000000000",
+        shortcode="222222222222",
+        token=EventToken(
+            id=1,
+            symbol="USDC",
+            decimals=_DECIMALS,
+            contract_address="0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+        ),
+        chain_id=8453,
+        transaction_hash="0x" + "0" * 64,
+        type="direct",
+        source_chain_id=8453,
+        destination_transaction_hash="0x" + "0" * 64 if paid else None,
+        amount_details=AmountObject.of(amount, _DECIMALS),
+        request_amount=AmountObject.of(_FULL, _DECIMALS),
+        amount_paid=AmountObject.of(paid, _DECIMALS),
+        amount_overpaid=AmountObject.of(max(paid - _FULL, 0), _DECIMALS),
+        request_status=request_status,
+        metadata={},
+    )
     if type_ is EventType.PAYMENT_FAILED:
-        sample |= {"failure_code": "transaction_reverted", "failure_message": "The transaction was reverted."}
-    return sample
+        sample.failure_code = "transaction_reverted"
+        sample.failure_message = "The transaction was reverted."
+    return builtins(sample)

@@ -1,25 +1,28 @@
 """The API's own description (OpenAPI 3.1): what operations have in common, so that views say only what is theirs.
 
-A view names its operation with `operation`, a serializer its object with `described`, a field its meaning with
-`help_text`. Credentials, permissions, common errors and headers come from the view itself.
+A view names its operation with `operation`; a response's struct or a body's serializer names its object with
+`described`; a field says its meaning with `doc` or `help_text`. Credentials, permissions, common errors and headers
+come from the view itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
+import msgspec
 from django.conf import settings
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_serializer
 from rest_framework import serializers
 
+from config.api.answers import Answer, ListPage, doc
 from config.api.errors import ErrorCode
-from config.api.schema import errors
+from config.api.schema import errors, structs
 from config.api.schema.components import HEADERS, SECURITY_SCHEMES
 from config.api.schema.samples import add_samples
 from config.api.serializers import StrictSerializer
 
-Described = TypeVar("Described", bound=type[serializers.BaseSerializer[Any]])
+Described = TypeVar("Described", bound=type[serializers.BaseSerializer[Any]] | type[Answer])
 View = TypeVar("View", bound=Callable[..., Any])
 Answers = Mapping[int, OpenApiResponse]
 
@@ -69,29 +72,28 @@ def operation(
 def described(
     name: str, text: str, example: Mapping[str, Any] | None = None
 ) -> Callable[[Described], Described]:
-    """Name the object that a serializer stands for, say what it is, and show one, whose parts its fields show."""
+    """Name the object that a struct or a serializer describes, say what it is, and show an example of it."""
 
     def decorate(serializer: Described) -> Described:
         decorated = extend_schema_serializer(component_name=name, description=text, many=False)(serializer)
-        decorated.schema_example = example  # type: ignore[attr-defined]
+        setattr(decorated, "schema_example", example)  # noqa: B010 - neither kind of class declares it
         return decorated
 
     return decorate
 
 
-def list_of(item: type[serializers.BaseSerializer[Any]], name: str) -> type[serializers.Serializer[Any]]:
-    """Return the list object of contract 1 whose `data` are `item`s, described as `name`."""
-    fields = {
-        "object": serializers.ReadOnlyField(default="list", help_text="Always `list`."),
-        "url": serializers.CharField(help_text="The path of this list.", read_only=True),
-        "has_more": serializers.BooleanField(
-            help_text="Whether the list goes on beyond this page, in the direction that was asked for.",
-            read_only=True,
-        ),
-        "data": item(many=True, help_text="This page, newest first.", read_only=True),
-    }
-    made = type(name, (serializers.Serializer,), fields)
+def list_of(item: type[Answer], name: str) -> type[ListPage]:
+    """Return the list object whose `data` are `item`s, described as `name`."""
+    data = Annotated[list[item], doc("This page, newest first.")]  # type: ignore[valid-type]
+    made = cast(type[ListPage], msgspec.defstruct(name, [("data", data)], bases=(ListPage,), kw_only=True))
     return described(name, "One page of a list, newest first.")(made)
+
+
+class ArrayOf:
+    """A response that is a plain array of one kind of object."""
+
+    def __init__(self, item: type[Answer]) -> None:
+        self.item = item
 
 
 class Inspector(AutoSchema):
@@ -180,6 +182,18 @@ class Inspector(AutoSchema):
         references = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
         response["headers"] = {**response.get("headers", {}), **references}
 
+    def _is_list_view(self, serializer: Any = None) -> bool:  # noqa: ARG002 - the inspector's interface
+        """Wrap nothing: an operation names its list or array itself."""
+        return False
+
+    def _get_response_for_code(self, serializer: Any, *args: Any, **options: Any) -> dict[str, Any]:
+        """Describe a plain array by its items."""
+        if isinstance(serializer, OpenApiResponse) and isinstance(serializer.response, ArrayOf):
+            item = structs.reference_to(self, serializer.response.item)
+            serializer = OpenApiResponse({"type": "array", "items": item}, serializer.description)
+        found: dict[str, Any] = super()._get_response_for_code(serializer, *args, **options)  # type: ignore[no-untyped-call]
+        return found
+
     def _map_serializer(self, serializer: Any, direction: str, bypass_extensions: bool = False) -> Any:
         """Add what the serializer's own class promises: no unknown fields, and an example for each field."""
         found = super()._map_serializer(serializer, direction, bypass_extensions)  # type: ignore[no-untyped-call]
@@ -196,14 +210,7 @@ class Inspector(AutoSchema):
         return found
 
     def _map_serializer_field(self, field: Any, direction: str, bypass_extensions: bool = False) -> Any:
-        """Describe an `object` field by the one word that ever stands there, and say that ids need 64 bits."""
-        if isinstance(field, serializers.ReadOnlyField) and field.field_name == "object":
-            return {
-                "type": "string",
-                "const": field.default,
-                "description": str(field.help_text),
-                "readOnly": True,
-            }
+        """Say that ids need 64 bits."""
         found = super()._map_serializer_field(field, direction, bypass_extensions)  # type: ignore[no-untyped-call]
         if isinstance(field, serializers.IntegerField) and str(field.field_name).endswith("id"):
             found["format"] = "int64"

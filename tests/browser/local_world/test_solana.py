@@ -119,7 +119,9 @@ def test_a_declined_transaction_leads_back_to_the_review(
     panel.get_by_role("button", name="Pay 10.50 USDC").click()
     page.get_by_test_id("demo-wallet-reject").click()
 
-    expect(panel.get_by_test_id("notice")).to_have_text("You declined the payment in your wallet. No money has moved.")
+    expect(panel.get_by_test_id("notice")).to_have_text(
+        "You declined the payment in your wallet. No money has moved."
+    )
     expect(panel.get_by_role("button", name="Pay 10.50 USDC")).to_be_visible()
     assert read_request(world, request)["payments"] == []
 

@@ -13,7 +13,10 @@ from tests.support.wallets.stub import NAME, error
 
 REFUSALS = {
     "declined": (error(4001), "You declined the payment in your wallet"),
-    "declined, wrapped": (error(-32603, "x", data={"cause": {"code": 4001}}), "You declined the payment in your wallet"),
+    "declined, wrapped": (
+        error(-32603, "x", data={"cause": {"code": 4001}}),
+        "You declined the payment in your wallet",
+    ),
     "already asking": (error(-32002), "already waiting for your answer"),
     "no network": (error(4900), "not connected to its network"),
     "not on the chain": (error(4901), "not connected to its network"),

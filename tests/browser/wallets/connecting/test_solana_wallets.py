@@ -75,7 +75,9 @@ def test_a_wallet_that_lacks_what_the_payment_needs_is_told_apart(
     pay = review(page, panel, create_on_solana(references=False))
     if lacks == "solana:signMessage":
         pay.click()
-        expect(panel.get_by_test_id("notice")).to_contain_text("can’t sign messages, which this payment requires")
+        expect(panel.get_by_test_id("notice")).to_contain_text(
+            "can’t sign messages, which this payment requires"
+        )
         panel.get_by_role("button", name="Use another wallet").click()
     else:
         expect(panel.get_by_test_id("notice")).to_contain_text("can’t send a payment by itself")

@@ -5,8 +5,9 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chains.amounts import amount_object, display_amount, format_amount, parse_amount, price_text
+from chains.amounts import display_amount, format_amount, parse_amount, price_text
 from chains.models import Chain, Token
+from chains.objects import AmountObject
 
 UINT256 = 2**256 - 1
 
@@ -53,13 +54,13 @@ def test_what_people_are_shown_has_lost_nothing(raw: int, decimals: int) -> None
 
 @given(st.integers(0, UINT256), decimals_of_tokens)
 def test_the_amount_object_holds_strings_that_agree(raw: int, decimals: int) -> None:
-    shown = amount_object(raw, decimals)
-    assert int(shown["raw"]) == raw == Fraction(shown["formatted"]) * 10**decimals
-    assert shown["decimals"] == decimals
+    shown = AmountObject.of(raw, decimals)
+    assert int(shown.raw) == raw == Fraction(shown.formatted) * 10**decimals
+    assert shown.decimals == decimals
 
 
 def test_all_fraction_digits_are_written() -> None:
-    assert amount_object(10_500_000, 6) == {"raw": "10500000", "formatted": "10.500000", "decimals": 6}
+    assert AmountObject.of(10_500_000, 6) == AmountObject(raw="10500000", formatted="10.500000", decimals=6)
     assert [format_amount(0, 6), format_amount(1, 18), format_amount(7, 0)] == [
         "0.000000",
         "0.000000000000000001",

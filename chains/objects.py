@@ -1,0 +1,88 @@
+"""How chains, tokens and amounts look in the API's responses."""
+
+from typing import Annotated
+
+from chains import families
+from chains.amounts import format_amount
+from chains.models import Chain, Token
+from config.api.answers import Answer, Choices, doc
+from config.api.schema.operations import described
+
+
+@described(
+    "Chain",
+    "A network on which payments can be asked for.",
+    {"id": 8453, "name": "Base", "chain_type": "evm", "is_active": True},
+)
+class ChainObject(Answer, kw_only=True):
+    """A chain of the public catalogue."""
+
+    id: Annotated[int, doc("Used as `chain_id`. On EVM it is the EVM chain id. Needs 64 bits.")]
+    name: Annotated[str, doc("For people.")]
+    chain_type: Annotated[
+        str, Choices(families.choices()), doc("Its family: how addresses and transactions look.")
+    ]
+    is_active: Annotated[bool, doc("Always true here: inactive chains are not listed.")]
+
+    @classmethod
+    def of(cls, chain: Chain) -> "ChainObject":
+        """Return the chain's object."""
+        return cls(id=chain.id, name=chain.name, chain_type=chain.chain_type, is_active=chain.is_active)
+
+
+@described(
+    "Token",
+    "A token on one chain, or the chain's own coin.",
+    {
+        "id": 2,
+        "symbol": "USDC",
+        "name": "USD Coin",
+        "decimals": 6,
+        "contract_address": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+    },
+)
+class TokenObject(Answer, kw_only=True):
+    """A token of the public catalogue; `contract_address` is empty for a chain's native coin."""
+
+    id: Annotated[int, doc("Used as `token_id`. Differs between deployments.")]
+    symbol: Annotated[
+        str, doc("For people, and no proof of anything: look-alike tokens bear the same symbols.")
+    ]
+    name: Annotated[str, doc("For people.")]
+    decimals: Annotated[int, doc("How many fraction digits an amount of it has.")]
+    contract_address: Annotated[
+        str, doc("Its contract on EVM, its mint on Solana; empty for the chain's own coin.")
+    ]
+
+    @classmethod
+    def of(cls, token: Token) -> "TokenObject":
+        """Return the token's object."""
+        return cls(
+            id=token.id,
+            symbol=token.symbol,
+            name=token.name,
+            decimals=token.decimals,
+            contract_address=token.contract_address,
+        )
+
+
+@described("Amount", "An amount of one token.", {"raw": "12500000", "formatted": "12.500000", "decimals": 6})
+class AmountObject(Answer, kw_only=True):
+    """An amount of one token, exact in every language."""
+
+    raw: Annotated[
+        str, doc("In the token's smallest unit, as a string: it may need 256 bits.", pattern=r"^[0-9]+$")
+    ]
+    formatted: Annotated[
+        str,
+        doc(
+            "In human units, with exactly `decimals` fraction digits. Nothing is rounded.",
+            pattern=r"^[0-9]+(\.[0-9]+)?$",
+        ),
+    ]
+    decimals: Annotated[int, doc("How many fraction digits the token has.", ge=0)]
+
+    @classmethod
+    def of(cls, raw: int, decimals: int) -> "AmountObject":
+        """Return `raw` base units of a token with this many decimals."""
+        return cls(raw=str(raw), formatted=format_amount(raw, decimals), decimals=decimals)

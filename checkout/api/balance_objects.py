@@ -1,0 +1,126 @@
+"""A wallet's balances in the API's responses."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from chains.objects import AmountObject
+from checkout.api.checkout_object import CheckoutChain
+from checkout.api.route_examples import SIDE
+from checkout.api.route_objects import RouteToken, dollars, usd_text
+from checkout.logos import token_logo_url
+from checkout.wallets.balances import Held
+from config.api.answers import Answer, doc, one_of
+from config.api.errors import ErrorCode
+from config.api.schema.operations import described
+
+_BALANCE: dict[str, Any] = {
+    "chain_id": SIDE["chain_id"],
+    "chain": SIDE["chain"],
+    "token": SIDE["token"],
+    "balance": SIDE["amount"],
+    "usd": SIDE["usd"],
+}
+_ESSENTIAL = {**_BALANCE, "sufficient": True, "is_requested": False}
+_HELD = {**_BALANCE, "price_usd": "1.0001", "logo_url": None}
+_UNAVAILABLE = {"chain_id": 137, "code": "node_unavailable"}
+
+
+@described(
+    "UnavailableChain", "A chain that gave no answer; the other chains' answers are valid.", _UNAVAILABLE
+)
+class UnavailableChain(Answer, kw_only=True):
+    """One of `unavailable`."""
+
+    chain_id: Annotated[int, doc("The chain.")]
+    code: Annotated[str, one_of(ErrorCode.NODE_UNAVAILABLE.value), doc("Why; asking again later may help.")]
+
+
+def unavailable_chains(chains: Mapping[int, ErrorCode]) -> list[UnavailableChain]:
+    """Return the chains that gave no answer, with why."""
+    return [UnavailableChain(chain_id=chain_id, code=code.value) for chain_id, code in chains.items()]
+
+
+class _Balance(Answer, kw_only=True):
+    chain_id: Annotated[int, doc("The token's chain.")]
+    chain: Annotated[CheckoutChain, doc("The same chain in full.")]
+    token: Annotated[RouteToken, doc("The token.")]
+    balance: Annotated[AmountObject, doc("How much of it the wallet has.")]
+    usd: Annotated[str | None, dollars("What that is worth.")]
+
+    @classmethod
+    def of(cls, held: Held, **own: Any) -> Self:
+        """Return the balance; `own` are the fields that only this kind of object has."""
+        token = held.token
+        return cls(
+            chain_id=token.chain_id,
+            chain=CheckoutChain.of(token.chain),
+            token=RouteToken.of(token),
+            balance=AmountObject.of(held.balance, token.decimals),
+            usd=usd_text(held.usd),
+            **own,
+        )
+
+
+@described("EssentialBalance", "A wallet's balance of one token that it could pay with.", _ESSENTIAL)
+class EssentialBalance(_Balance, kw_only=True):
+    """One of `balances`."""
+
+    sufficient: Annotated[
+        bool,
+        doc(
+            "Whether it would pay what remains. For other tokens than the requested one this is worked out from "
+            "their prices, and where those are not known it says whether there is any: `routes` says for sure."
+        ),
+    ]
+    is_requested: Annotated[bool, doc("Whether it is the requested token itself.")]
+
+
+@described(
+    "EssentialBalances",
+    "The requested token first, then by value.",
+    {"balances": [_ESSENTIAL], "unavailable": [_UNAVAILABLE]},
+)
+class EssentialBalances(Answer, kw_only=True):
+    """A wallet's main balances."""
+
+    balances: Annotated[list[EssentialBalance], doc("The balances, those of zero included.")]
+    unavailable: Annotated[list[UnavailableChain], doc("The chains that gave no answer in time.")]
+
+
+def essential_balance(held: Held) -> EssentialBalance:
+    """Return one of a wallet's main balances."""
+    return EssentialBalance.of(held, sufficient=held.is_sufficient, is_requested=held.is_requested)
+
+
+@described("HeldToken", "A token that a wallet has some of.", _HELD)
+class HeldToken(_Balance, kw_only=True):
+    """One of `tokens`."""
+
+    price_usd: Annotated[
+        str | None, doc("What one of it costs in US dollars, as text; null where no price is known.")
+    ]
+    logo_url: Annotated[
+        str | None,
+        doc(
+            "Its logo, served from our own address; null where there is none. It answers 404 until it has been "
+            "fetched."
+        ),
+    ]
+
+
+@described(
+    "WalletTokens",
+    "All known tokens of a wallet.",
+    {"tokens": [_HELD], "unavailable": [_UNAVAILABLE]},
+)
+class WalletTokens(Answer, kw_only=True):
+    """A wallet's tokens."""
+
+    tokens: Annotated[list[HeldToken], doc("The tokens, the most valuable first.")]
+    unavailable: Annotated[list[UnavailableChain], doc("The chains that gave no answer in time.")]
+
+
+def held_token(held: Held) -> HeldToken:
+    """Return one of a wallet's tokens."""
+    price = None if held.price is None else f"{held.price:f}"
+    return HeldToken.of(held, price_usd=price, logo_url=token_logo_url(held.token, held.listed))

@@ -1,0 +1,273 @@
+"""The checkout in the API's responses: all that a customer needs, nothing that only the merchant may know."""
+
+from typing import Annotated, Any, Literal
+
+from django.conf import settings
+from django.utils import timezone
+
+from chains import families
+from chains.models import Chain
+from chains.objects import AmountObject, TokenObject
+from config.api.answers import Answer, Choices, Time, Uuid, doc
+from config.api.schema.operations import described
+from config.api.serializers import required_timestamp, timestamp
+from merchants.models import Merchant
+from payments.api import examples
+from payments.api.links import payment_url, return_url
+from payments.api.objects import FailureCodeText, PaymentFields, RequestStatusText
+from payments.api.shown_payments import weightiest_payments
+from payments.models import Payment, PaymentRequest
+
+_FASTEST_POLL_MS = 1000
+_IDLE_POLL_MS = 5000
+_FINAL_POLL_MS = 60_000
+_REQUEST = examples.PAYMENT_REQUEST
+CHAIN: dict[str, Any] = {
+    "id": 8453,
+    "name": "Base",
+    "chain_type": "evm",
+    "network": "",
+    "native_symbol": "ETH",
+    "explorer_url": "https://basescan.org",
+    "wallet_rpc_url": "https://mainnet.base.org",
+}
+_MERCHANT: dict[str, Any] = {
+    "name": "Harbour Coffee",
+    "logo_url": "https://shop.example.com/logo.svg",
+    "accent_colour": "#1f2a44",
+    "background_colour": None,
+    "support_url": None,
+    "support_email": "help@shop.example.com",
+    "default_language": "en",
+}
+_PAYMENT: dict[str, Any] = {
+    **{name: value for name, value in examples.PAYMENT.items() if name != "from_address"},
+    "is_seen": True,
+    "is_bound": True,
+    "likely_failure": None,
+}
+_MERCHANTS_OWN = {"external_id", "metadata", "webhook_url", "references", "cancelled_at", "expired_at"}
+_SHOWN = {name: value for name, value in _REQUEST.items() if name not in _MERCHANTS_OWN}
+_CHECKOUT: dict[str, Any] = {
+    **_SHOWN,
+    "object": "checkout",
+    "chain": CHAIN,
+    "cancel_url": f"https://shop.example.com/basket?payment_request_id={_REQUEST['id']}&status=completed",
+    "redirect_url": f"https://shop.example.com/orders/1001?payment_request_id={_REQUEST['id']}&status=completed",
+    "merchant": _MERCHANT,
+    "payments": [_PAYMENT],
+    "is_available": True,
+    "is_test": False,
+    "pay_with": {"is_routed": True},
+    "is_final": True,
+    "poll_in_ms": 60000,
+    "server_time": "2026-11-21T10:07:00.000000Z",
+}
+
+
+@described("CheckoutChain", "The chain, with what a wallet needs to know.", CHAIN)
+class CheckoutChain(Answer, kw_only=True):
+    """A chain as the checkout needs it."""
+
+    id: Annotated[int, doc("Used as `chain_id`. On EVM it is the EVM chain id. Needs 64 bits.")]
+    name: Annotated[str, doc("For people.")]
+    chain_type: Annotated[
+        str, Choices(families.choices()), doc("Its family: how addresses and transactions look.")
+    ]
+    network: Annotated[str, doc("Which Solana network, where it is not the main one; else empty.")]
+    native_symbol: Annotated[str, doc("The symbol of the coin that the network's fee is paid in.")]
+    explorer_url: Annotated[str | None, doc("Its block explorer; null if none is known.")]
+    wallet_rpc_url: Annotated[
+        str | None,
+        doc("A public node, for wallets that don't know the network yet; null if none is named."),
+    ]
+
+    @classmethod
+    def of(cls, chain: Chain) -> "CheckoutChain":
+        """Return the chain's object."""
+        return cls(
+            id=chain.id,
+            name=chain.name,
+            chain_type=chain.chain_type,
+            network=chain.network,
+            native_symbol=chain.native_symbol,
+            explorer_url=chain.explorer_url or None,
+            wallet_rpc_url=chain.wallet_rpc_url or None,
+        )
+
+
+@described("CheckoutMerchant", "Who asks for the money, and how the page should look.", _MERCHANT)
+class CheckoutMerchant(Answer, kw_only=True):
+    """The merchant's name and theme."""
+
+    name: Annotated[str, doc("The merchant's name, for customers.")]
+    logo_url: Annotated[str | None, doc("The logo; null for none.")]
+    accent_colour: Annotated[
+        str | None, doc("The colour of the buttons, such as `#1f2a44`; null for the page's own.")
+    ]
+    background_colour: Annotated[str | None, doc("The colour behind the page; null for the page's own.")]
+    support_url: Annotated[str | None, doc("Where the customer finds help; null if not set.")]
+    support_email: Annotated[str | None, doc("An e-mail address for questions; null if not set.")]
+    default_language: Annotated[
+        str, doc("The language of the page where the browser asks for none that is available.")
+    ]
+
+    @classmethod
+    def of(cls, merchant: Merchant) -> "CheckoutMerchant":
+        """Return the merchant's theme."""
+        return cls(
+            name=merchant.display_name or merchant.name,
+            logo_url=merchant.logo_url or None,
+            accent_colour=merchant.accent_colour or None,
+            background_colour=merchant.background_colour or None,
+            support_url=merchant.support_url or None,
+            support_email=merchant.support_email or None,
+            default_language=merchant.default_language or "en",
+        )
+
+
+@described("CheckoutPayment", "A payment without its sender, which only the merchant may know.", _PAYMENT)
+class CheckoutPayment(PaymentFields, kw_only=True):
+    """What the customer may see of a payment, and whether it counts on its way."""
+
+    is_seen: Annotated[
+        bool, doc("Whether a node knows the transaction. Until then it may be mistyped or never sent.")
+    ]
+    is_bound: Annotated[
+        bool,
+        doc(
+            "Whether the transaction is known to pay this request: mined and bound to it or, not mined yet, by its "
+            "own bytes. Only such a payment is a reason not to pay again."
+        ),
+    ]
+    likely_failure: Annotated[
+        FailureCodeText | None,
+        doc(
+            "The `failure_code` with which it will fail once its block is deep enough; null where none is expected. "
+            "A reorganisation can still change it, so that the payment is `processing` until then."
+        ),
+    ]
+
+
+def checkout_payment(payment: Payment) -> CheckoutPayment:
+    """Return the payment without what only the merchant may know."""
+    return CheckoutPayment.of(
+        payment,
+        is_seen=payment.is_seen,
+        is_bound=payment.is_bound,
+        likely_failure=payment.likely_failure or None,
+    )
+
+
+@described("PayWith", "What a request can be paid with beside its own token.", {"is_routed": True})
+class PayWith(Answer, kw_only=True):
+    """`pay_with` of the checkout."""
+
+    is_routed: Annotated[
+        bool,
+        doc(
+            "Whether this deployment has a routing provider, so that other tokens and chains can be offered. It does "
+            "not say whether one answers at the moment: `routes` does."
+        ),
+    ]
+
+
+@described("Checkout", "A payment request as its customer may see it.", _CHECKOUT)
+class Checkout(Answer, kw_only=True):
+    """What the checkout page shows."""
+
+    object: Annotated[Literal["checkout"], doc("Always `checkout`.")] = "checkout"
+    id: Annotated[Uuid, doc("The payment request's `id`.")]
+    shortcode: Annotated[str, doc("The payment request's `shortcode`.")]
+    status: Annotated[RequestStatusText, doc("The payment request's status.")]
+    amount: Annotated[AmountObject, doc("The requested amount.")]
+    amount_paid: Annotated[AmountObject, doc("What was paid and verified.")]
+    amount_remaining: Annotated[AmountObject, doc("What is still to be paid.")]
+    amount_overpaid: Annotated[AmountObject, doc("What was paid beyond the requested amount.")]
+    token: Annotated[TokenObject, doc("The requested token.")]
+    chain_id: Annotated[int, doc("The chain on which it should arrive.")]
+    chain: Annotated[CheckoutChain, doc("The same chain in full.")]
+    recipient_address: Annotated[str, doc("The merchant's wallet.")]
+    description: Annotated[str | None, doc("What it is for; null if not set.")]
+    created_at: Annotated[Time, doc("When it was created.")]
+    expires_at: Annotated[Time, doc("Until when it can be paid.")]
+    completed_at: Annotated[Time | None, doc("When it was paid in full; null until then.")]
+    paid_late: Annotated[bool, doc("Whether the completing transfer's block is later than `expires_at`.")]
+    payment_url: Annotated[str, doc("The checkout page.")]
+    cancel_url: Annotated[str | None, doc("Where a customer who gives up goes; null for nowhere.")]
+    redirect_url: Annotated[
+        str | None, doc("Where the customer goes once it is completed; null before that.")
+    ]
+    merchant: Annotated[CheckoutMerchant, doc("The merchant who asks for the money.")]
+    payments: Annotated[
+        list[CheckoutPayment],
+        doc("Up to 20 payments, newest first. Of more, bound ones are shown before open and failed ones."),
+    ]
+    is_available: Annotated[
+        bool,
+        doc(
+            "Whether the requested token and its chain are active. While they are not, there are no routes, and "
+            "customers should send nothing; what was sent already is verified."
+        ),
+    ]
+    is_test: Annotated[
+        bool,
+        doc("Whether this is no real money: the service runs as `staging`, or a payment was simulated."),
+    ]
+    pay_with: Annotated[PayWith, doc("What it can be paid with beside its own token.")]
+    is_final: Annotated[bool, doc("Whether nothing more is expected to change.")]
+    poll_in_ms: Annotated[int, doc("In how many milliseconds it is worth asking again.", ge=0)]
+    server_time: Annotated[Time, doc("The service's clock, to count down by. Not part of the ETag.")] = ""
+
+
+def checkout_object(request: PaymentRequest) -> Checkout:
+    """Return what the page shows, without the server's time."""
+    decimals = request.token.decimals
+    payments = weightiest_payments(request)
+    is_final = request.status != PaymentRequest.Status.ACTIVE and not any(
+        payment.is_open for payment in payments
+    )
+    completed = request.status == PaymentRequest.Status.COMPLETED
+    return Checkout(
+        id=str(request.id),
+        shortcode=request.shortcode,
+        status=request.status,
+        amount=AmountObject.of(request.amount, decimals),
+        amount_paid=AmountObject.of(request.amount_paid, decimals),
+        amount_remaining=AmountObject.of(request.amount_remaining, decimals),
+        amount_overpaid=AmountObject.of(request.amount_overpaid, decimals),
+        token=TokenObject.of(request.token),
+        chain_id=request.chain_id,
+        chain=CheckoutChain.of(request.chain),
+        recipient_address=request.recipient_address,
+        description=request.description,
+        created_at=required_timestamp(request.created_at),
+        expires_at=required_timestamp(request.expires_at),
+        completed_at=timestamp(request.completed_at),
+        paid_late=request.paid_late,
+        payment_url=payment_url(request),
+        cancel_url=return_url(request.cancel_url, request),
+        redirect_url=return_url(request.redirect_url, request) if completed else None,
+        merchant=CheckoutMerchant.of(request.merchant),
+        payments=[checkout_payment(payment) for payment in payments],
+        is_available=request.is_available,
+        is_test=settings.ENVIRONMENT == "staging" or any(payment.is_simulated for payment in payments),
+        pay_with=PayWith(is_routed=bool(settings.ROUTING_PROVIDERS)),
+        is_final=is_final,
+        poll_in_ms=_poll_in_ms(request, payments, is_final),
+    )
+
+
+def with_server_time(checkout: Checkout) -> Checkout:
+    """Add the server's time, which is left out of the ETag, and return the same object."""
+    checkout.server_time = required_timestamp(timezone.now())
+    return checkout
+
+
+def _poll_in_ms(request: PaymentRequest, payments: list[Payment], is_final: bool) -> int:
+    """Return how soon asking again is worth it: about once a block while a payment is open."""
+    if is_final:
+        return _FINAL_POLL_MS
+    if any(payment.is_open for payment in payments):
+        return min(max(request.chain.block_time_ms, _FASTEST_POLL_MS), _IDLE_POLL_MS)
+    return _IDLE_POLL_MS

@@ -1,0 +1,129 @@
+"""What an event carries. `payments` makes these objects; a test event holds one of made-up values."""
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, UnsetType
+
+from chains.models import Token
+from chains.objects import AmountObject
+from config.api.answers import Answer, NonEmpty, Uuid, doc, one_of
+from config.api.schema.operations import described
+
+_SUM = {"raw": "12500000", "formatted": "12.500000", "decimals": 6}
+_NOTHING = {"raw": "0", "formatted": "0.000000", "decimals": 6}
+_TOKEN: dict[str, Any] = {
+    "id": 2,
+    "symbol": "USDC",
+    "decimals": 6,
+    "contract_address": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+}
+EXAMPLE: dict[str, Any] = {
+    "id": "pay_LuEmx6pbX844yEZ3nq8pdsoC",
+    "amount": 12500000,
+    "currency": "USDC",
+    "status": "succeeded",
+    "reference": "order-1001",
+    "payment_request": "01a1fd92-caa6-7393-afe5-964ec9235339",
+    "shortcode": "Yj5LTJ4eWhtQ",
+    "token": _TOKEN,
+    "chain_id": 8453,
+    "transaction_hash": "0x1674e0fa8c5ef411b67eeea593c73d514b2bda129634cbf60a4dc2a9bcb3427f",
+    "type": "direct",
+    "source_chain_id": 8453,
+    "destination_transaction_hash": "0x1674e0fa8c5ef411b67eeea593c73d514b2bda129634cbf60a4dc2a9bcb3427f",
+    "amount_details": _SUM,
+    "request_amount": _SUM,
+    "amount_paid": _SUM,
+    "amount_overpaid": _NOTHING,
+    "request_status": "completed",
+    "metadata": {"customer": "c-42"},
+}
+
+
+@described("EventToken", "The requested token.", _TOKEN)
+class EventToken(Answer, kw_only=True):
+    """The token in an event."""
+
+    id: Annotated[int, doc("Its `id` in the catalogue.")]
+    symbol: Annotated[str, doc("For people.")]
+    decimals: Annotated[int, doc("How many fraction digits an amount of it has.", ge=0)]
+    contract_address: Annotated[str, doc("Its contract or mint; empty for the chain's own coin.")]
+
+    @classmethod
+    def of(cls, token: Token) -> "EventToken":
+        """Return the token as events show it."""
+        return cls(
+            id=token.id,
+            symbol=token.symbol,
+            decimals=token.decimals,
+            contract_address=token.contract_address,
+        )
+
+
+@described("EventObject", "A payment, and its payment request after it.", EXAMPLE)
+class EventObject(Answer, kw_only=True):
+    """`data.object` of an event."""
+
+    id: Annotated[
+        str | None,
+        doc(
+            "The payment: `pay_` and 24 characters. For `payment.expired` the latest, or null if there is no payment."
+        ),
+    ]
+    amount: Annotated[
+        int,
+        doc(
+            "What this payment delivered, in the requested token's smallest unit, as a JSON integer. For "
+            "`payment.failed` what was due, for `payment.expired` the request's. It may be larger than 2^53: where "
+            "your language reads numbers as floats, take `amount_details`.",
+            ge=0,
+        ),
+    ]
+    currency: Annotated[str, doc("The requested token's symbol.")]
+    status: Annotated[
+        str,
+        one_of("succeeded", "failed", "expired", "partially_paid", "overpaid", "reorged"),
+        doc("The last part of the event's type."),
+    ]
+    reference: Annotated[str | None, doc("The request's `external_id`.")]
+    test: Annotated[bool | UnsetType, doc("True in a test event; left out in real ones.")] = UNSET
+    payment_request: Annotated[Uuid, doc("The payment request's `id`.")]
+    shortcode: Annotated[str, doc("The payment request's `shortcode`.")]
+    token: Annotated[EventToken, doc("The requested token.")]
+    chain_id: Annotated[int, doc("The chain that was asked for.")]
+    transaction_hash: Annotated[str | None, doc("The customer's transaction; null if there is no payment.")]
+    type: Annotated[
+        Annotated[str, one_of("direct", "swap")] | None,
+        doc("`swap` where a routing provider delivered, else `direct`; null if there is no payment."),
+    ]
+    source_chain_id: Annotated[
+        int | None,
+        doc(
+            "The chain of `transaction_hash`, which for a swap may be another one; null if there is no payment."
+        ),
+    ]
+    destination_transaction_hash: Annotated[
+        str | None,
+        doc("The transaction that delivered on `chain_id`: after success, the same one unless it is a swap."),
+    ]
+    amount_details: Annotated[AmountObject, doc("`amount`, exact in every language.")]
+    request_amount: Annotated[AmountObject, doc("What the whole request asks for.")]
+    amount_paid: Annotated[AmountObject, doc("What was paid toward the whole request.")]
+    amount_overpaid: Annotated[AmountObject, doc("What came beyond the requested amount.")]
+    request_status: Annotated[
+        str,
+        one_of("active", "completed", "expired", "cancelled"),
+        doc("The payment request's status after it."),
+    ]
+    metadata: Annotated[dict[str, str], doc("The request's own pairs.")]
+    failure_code: Annotated[NonEmpty | UnsetType, doc("Only in `payment.failed`: why, for programs.")] = UNSET
+    failure_message: Annotated[NonEmpty | UnsetType, doc("Only in `payment.failed`: why, for people.")] = (
+        UNSET
+    )
+
+
+@described("EventData", "What happened to what.", {"object": EXAMPLE})
+class EventData(Answer, kw_only=True):
+    """`data` of the envelope."""
+
+    object: Annotated[EventObject, doc("The payment that the event is about.")]
