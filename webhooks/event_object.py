@@ -8,6 +8,7 @@ from chains.models import Token
 from chains.objects import AmountObject
 from config.api.answers import Answer, NonEmpty, Uuid, doc, one_of
 from config.api.schema.operations import described
+from webhooks.event_types import EventType
 
 _SUM = {"raw": "12500000", "formatted": "12.500000", "decimals": 6}
 _NOTHING = {"raw": "0", "formatted": "0.000000", "decimals": 6}
@@ -82,7 +83,7 @@ class EventObject(Answer, kw_only=True):
     currency: Annotated[str, doc("The requested token's symbol.")]
     status: Annotated[
         str,
-        one_of("succeeded", "failed", "expired", "partially_paid", "overpaid", "reorged"),
+        one_of(*(type_.status for type_ in EventType)),
         doc("The last part of the event's type."),
     ]
     reference: Annotated[str | None, doc("The request's `external_id`.")]

@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from merchants.models import Merchant
 from webhooks.endpoints.configuration import ensure_secret
-from webhooks.models import DEFAULT_EVENT_TYPES, Delivery, Endpoint, Event, EventType
+from webhooks.event_types import DEFAULT_EVENT_TYPES, EventType
+from webhooks.models import Delivery, Endpoint, Event
 
 _ORDER_LOCK = 0x6576  # names these locks among PostgreSQL's advisory ones
 

@@ -7,20 +7,7 @@ from django.utils import timezone
 
 from merchants.identifiers import prefixed_id
 from merchants.models import Merchant
-
-
-class EventType(models.TextChoices):
-    """What can have happened (spec 6.1); the last three only go to endpoints that name them (contract 9)."""
-
-    PAYMENT_SUCCEEDED = "payment.succeeded", "Payment succeeded"
-    PAYMENT_FAILED = "payment.failed", "Payment failed"
-    PAYMENT_EXPIRED = "payment.expired", "Payment request expired"
-    PAYMENT_PARTIALLY_PAID = "payment.partially_paid", "Payment request partially paid"
-    PAYMENT_OVERPAID = "payment.overpaid", "Payment request overpaid"
-    PAYMENT_REORGED = "payment.reorged", "Payment undone by a chain reorganisation"
-
-
-DEFAULT_EVENT_TYPES = (EventType.PAYMENT_SUCCEEDED, EventType.PAYMENT_FAILED, EventType.PAYMENT_EXPIRED)
+from webhooks.event_types import DEFAULT_EVENT_TYPES, EventType
 
 
 class Endpoint(models.Model):

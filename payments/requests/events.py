@@ -4,6 +4,7 @@ from chains.objects import AmountObject
 from config.api.answers import builtins
 from payments.models import FailureCode, Payment, PaymentRequest
 from webhooks.event_object import EventObject, EventToken
+from webhooks.event_types import EventType
 from webhooks.events import record_event
 
 # Failures of a transaction that has something of the request in it, whether or not anything counts.
@@ -20,25 +21,23 @@ _OF_THE_REQUEST = frozenset(
 
 def announce_succeeded(request: PaymentRequest, payment: Payment) -> None:
     """Record that the request is paid in full; once per request, however often this is called."""
-    _announce(
-        "payment.succeeded", request, payment, "succeeded", payment.amount_received or 0, str(request.id)
-    )
+    _announce(EventType.PAYMENT_SUCCEEDED, request, payment, payment.amount_received or 0, str(request.id))
 
 
 def announce_partially_paid(request: PaymentRequest, payment: Payment) -> None:
     """Record that a payment was credited and something is still due."""
     received = payment.amount_received or 0
-    _announce("payment.partially_paid", request, payment, "partially_paid", received, payment.id)
+    _announce(EventType.PAYMENT_PARTIALLY_PAID, request, payment, received, payment.id)
 
 
 def announce_overpaid(request: PaymentRequest, payment: Payment) -> None:
     """Record that a payment was credited to a request that was already complete."""
-    _announce("payment.overpaid", request, payment, "overpaid", payment.amount_received or 0, payment.id)
+    _announce(EventType.PAYMENT_OVERPAID, request, payment, payment.amount_received or 0, payment.id)
 
 
 def announce_reorged(request: PaymentRequest, payment: Payment) -> None:
     """Record that the block of a completed payment has vanished from its chain."""
-    _announce("payment.reorged", request, payment, "reorged", payment.amount_received or 0, payment.id)
+    _announce(EventType.PAYMENT_REORGED, request, payment, payment.amount_received or 0, payment.id)
 
 
 def announce_failed(request: PaymentRequest, payment: Payment) -> None:
@@ -51,10 +50,9 @@ def announce_failed(request: PaymentRequest, payment: Payment) -> None:
         return
     key = f"{payment.id}:{payment.retries}:{payment.failed_at.isoformat() if payment.failed_at else ''}"
     _announce(
-        "payment.failed",
+        EventType.PAYMENT_FAILED,
         request,
         payment,
-        "failed",
         request.amount_remaining or request.amount,
         key,
         failure=(payment.failure_code, payment.failure_message),
@@ -76,39 +74,40 @@ def _is_first_unbound(request: PaymentRequest) -> bool:
 def announce_expired(request: PaymentRequest) -> None:
     """Record that the request expired without full payment; once per request."""
     latest = request.payments.order_by("-created_at").first()
-    _announce("payment.expired", request, latest, "expired", request.amount, str(request.id))
+    _announce(EventType.PAYMENT_EXPIRED, request, latest, request.amount, str(request.id))
 
 
 def _announce(
-    event_type: str,
+    event_type: EventType,
     request: PaymentRequest,
     payment: Payment | None,
-    status: str,
     amount: int,
     dedupe_key: str,
     *,
     failure: tuple[str, str] | None = None,
 ) -> None:
-    carried = event_object(request, payment, status, amount)
+    carried = event_object(event_type, request, payment, amount)
     if failure is not None:
         carried.failure_code, carried.failure_message = failure
     record_event(
         merchant=request.merchant,
-        type=event_type,
+        type=event_type.value,
         dedupe_key=dedupe_key,
         data=builtins(carried),
         webhook_url=request.webhook_url,
     )
 
 
-def event_object(request: PaymentRequest, payment: Payment | None, status: str, amount: int) -> EventObject:
+def event_object(
+    event_type: EventType, request: PaymentRequest, payment: Payment | None, amount: int
+) -> EventObject:
     """Return the `data.object` of an event. `amount` is in base units."""
     token, decimals = request.token, request.token.decimals
     return EventObject(
         id=payment.id if payment else None,
         amount=amount,
         currency=token.symbol,
-        status=status,
+        status=event_type.status,
         reference=request.external_id,
         payment_request=str(request.id),
         shortcode=request.shortcode,

@@ -9,7 +9,8 @@ from config.api.serializers import required_timestamp, timestamp
 from webhooks import event_object
 from webhooks.endpoints.secrets_at_rest import decrypt
 from webhooks.event_object import EventData
-from webhooks.models import Attempt, Delivery, Endpoint, EventType
+from webhooks.event_types import EventType
+from webhooks.models import Attempt, Delivery, Endpoint
 
 EventTypeText = Annotated[str, Choices(EventType.choices)]
 _CONFIGURATION: dict[str, Any] = {

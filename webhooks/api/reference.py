@@ -1,17 +1,9 @@
 """What the API's description says of the calls that a merchant's endpoint receives."""
 
-from drf_spectacular.utils import OpenApiWebhook
+from typing import Any
 
-from webhooks.models import EventType
+from webhooks.event_types import ABOUT, About, EventType
 
-_WHEN = {
-    EventType.PAYMENT_SUCCEEDED: "A payment request is paid in full. At most once per request.",
-    EventType.PAYMENT_FAILED: "A payment failed. Each time that one fails is a new event.",
-    EventType.PAYMENT_EXPIRED: "A payment request expired without being paid in full. At most once per request.",
-    EventType.PAYMENT_PARTIALLY_PAID: "A payment came, and something remains to be paid. Only if you name the type.",
-    EventType.PAYMENT_OVERPAID: "A payment came for a request that was paid already. Only if you name the type.",
-    EventType.PAYMENT_REORGED: "The block of a completed payment vanished from its chain. Only if you name the type.",
-}
 _VERIFYING = """Sent as a POST to your endpoint. To verify it:
 
 1. Take the body as it came, byte for byte, before anything parses it.
@@ -33,14 +25,18 @@ _HEADERS = {
 }
 
 
-def _webhook(type_: EventType) -> OpenApiWebhook:
-    """Return what a receiver of `type_` gets."""
+def described_calls() -> dict[str, Any]:
+    """Return the calls that an endpoint receives, by event type, as OpenAPI's `webhooks`."""
+    return {type_.value: {"post": _call(type_, about)} for type_, about in ABOUT.items()}
+
+
+def _call(type_: EventType, about: About) -> dict[str, Any]:
     only = {"type": "object", "properties": {"type": {"const": type_.value}}}
-    operation = {
+    return {
         "operationId": f"on_{type_.value.replace('.', '_')}",
         "tags": ["Webhook events"],
         "summary": type_.value,
-        "description": f"{_WHEN[type_]}\n\n{_VERIFYING}",
+        "description": f"{about.when}\n\n{_VERIFYING}",
         "parameters": [
             {"name": name, "in": "header", "required": True, "description": text, "schema": schema}
             for name, (text, schema) in _HEADERS.items()
@@ -56,12 +52,3 @@ def _webhook(type_: EventType) -> OpenApiWebhook:
             "default": {"description": "Not taken: it is tried again."},
         },
     }
-    return OpenApiWebhook(type_.value, {"post": operation})
-
-
-PAYMENT_SUCCEEDED = _webhook(EventType.PAYMENT_SUCCEEDED)
-PAYMENT_FAILED = _webhook(EventType.PAYMENT_FAILED)
-PAYMENT_EXPIRED = _webhook(EventType.PAYMENT_EXPIRED)
-PAYMENT_PARTIALLY_PAID = _webhook(EventType.PAYMENT_PARTIALLY_PAID)
-PAYMENT_OVERPAID = _webhook(EventType.PAYMENT_OVERPAID)
-PAYMENT_REORGED = _webhook(EventType.PAYMENT_REORGED)

@@ -18,7 +18,8 @@ from config.api.serializers import (
 )
 from webhooks.dispatch.http_client import check_url
 from webhooks.endpoints.configuration import UNCHANGED, Change
-from webhooks.models import Delivery, EventType
+from webhooks.event_types import EventType
+from webhooks.models import Delivery
 
 _MOST_TYPES_NAMED = 50
 

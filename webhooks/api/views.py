@@ -40,7 +40,8 @@ from webhooks.api.serializers import (
 from webhooks.dispatch.redelivery import redeliver, redeliver_failed
 from webhooks.dispatch.testing import record_sample, send_sample
 from webhooks.endpoints.configuration import configure
-from webhooks.models import Delivery, Endpoint, Event, EventType
+from webhooks.event_types import EventType
+from webhooks.models import Delivery, Endpoint, Event
 
 _EVENT_FILTERS = {"type": "type", "created_after": "created__gt", "created_before": "created__lt"}
 _DELIVERY_FILTERS = {"event_id": "public_event_id", "type": "type", "status": "status"}

@@ -16,24 +16,12 @@ from webhooks.dispatch.delivery import send_signed
 from webhooks.dispatch.http_client import Answer
 from webhooks.endpoints.configuration import signing_secrets
 from webhooks.event_object import EventObject, EventToken
+from webhooks.event_types import ABOUT, EventType
 from webhooks.events import envelope
-from webhooks.models import Attempt, Delivery, Endpoint, EventType
+from webhooks.models import Attempt, Delivery, Endpoint
 
-_STATUS = {
-    EventType.PAYMENT_SUCCEEDED: ("succeeded", "completed"),
-    EventType.PAYMENT_FAILED: ("failed", "active"),
-    EventType.PAYMENT_EXPIRED: ("expired", "expired"),
-    EventType.PAYMENT_PARTIALLY_PAID: ("partially_paid", "active"),
-    EventType.PAYMENT_OVERPAID: ("overpaid", "completed"),
-    EventType.PAYMENT_REORGED: ("reorged", "active"),
-}
 _DECIMALS = 6
-_FULL, _HALF, _TWICE = 25_000_000, 12_500_000, 50_000_000  # base units of a stablecoin
-_PAID = {
-    EventType.PAYMENT_SUCCEEDED: _FULL,
-    EventType.PAYMENT_PARTIALLY_PAID: _HALF,
-    EventType.PAYMENT_OVERPAID: _TWICE,
-}
+_REQUESTED = 25_000_000  # base units of a stablecoin
 
 
 @dataclass(frozen=True)
@@ -101,14 +89,14 @@ def record_sample(sent: SampleSent) -> None:
 
 def sample_object(type_: EventType) -> dict[str, Any]:
     """Return a `data.object` like a real event's of `type_`, marked as a test."""
-    status, request_status = _STATUS[type_]
-    paid = _PAID.get(type_, 0)
-    amount = paid or _FULL
+    about = ABOUT[type_]
+    paid = _REQUESTED * about.paid_percent // 100
+    amount = paid or _REQUESTED
     sample = EventObject(
         id="pay_" + "1" * 24,
         amount=amount,
         currency="USDC",
-        status=status,
+        status=type_.status,
         reference="test-order",
         test=True,
         payment_request="00000000-0000-7000-8000-000000000000",
@@ -125,10 +113,10 @@ def sample_object(type_: EventType) -> dict[str, Any]:
         source_chain_id=8453,
         destination_transaction_hash="0x" + "0" * 64 if paid else None,
         amount_details=AmountObject.of(amount, _DECIMALS),
-        request_amount=AmountObject.of(_FULL, _DECIMALS),
+        request_amount=AmountObject.of(_REQUESTED, _DECIMALS),
         amount_paid=AmountObject.of(paid, _DECIMALS),
-        amount_overpaid=AmountObject.of(max(paid - _FULL, 0), _DECIMALS),
-        request_status=request_status,
+        amount_overpaid=AmountObject.of(max(paid - _REQUESTED, 0), _DECIMALS),
+        request_status=about.request_status,
         metadata={},
     )
     if type_ is EventType.PAYMENT_FAILED:

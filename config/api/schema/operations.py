@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 import msgspec
 from django.conf import settings
+from django.utils.module_loading import import_string
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_serializer
@@ -29,6 +30,7 @@ Answers = Mapping[int, OpenApiResponse]
 _OWN_ERRORS = "x-own-errors"  # handed from the decorator to the inspector; not part of what is published
 _OWN_HEADERS = "x-own-headers"
 _SANDBOX = "/api/test/"
+_WEBHOOKS = "webhooks.api.reference.described_calls"  # `config` names apps as text only
 
 
 def operation(
@@ -230,7 +232,8 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     schemas = {**components.get("schemas", {}), **errors.COMPONENTS}
     schemas.pop("Null", None)
     names = {tuple(schema["enum"]): name for name, schema in schemas.items() if "enum" in schema}
-    tidied: dict[str, Any] = _tidied({**result, "components": {}}, names)
+    calls = import_string(_WEBHOOKS)()
+    tidied: dict[str, Any] = _tidied({**result, "webhooks": calls, "components": {}}, names)
     # An enumeration's own component keeps its words; everything in the others refers to it.
     described_here = {
         name: schema if "enum" in schema else _tidied(schema, names)

@@ -21,7 +21,7 @@ from tests.support.api.served import prepare
 from tests.unit.config.api.schema.test_openapi import responses_of
 from tests.verifying import verify_due
 from webhooks.dispatch.testing import sample_object
-from webhooks.models import EventType
+from webhooks.event_types import EventType
 
 Order = Callable[..., dict[str, Any]]
 

@@ -23,8 +23,8 @@ import pytest
 from tests.support.docs.pages import REPOSITORY, samples
 from webhooks.dispatch.signing import sign
 from webhooks.dispatch.testing import sample_object
+from webhooks.event_types import EventType
 from webhooks.events import envelope
-from webhooks.models import EventType
 
 PAGE = REPOSITORY / "docs" / "receiving-webhooks.md"
 SAMPLES = REPOSITORY / "docs" / "receiving-webhooks"

@@ -23,7 +23,7 @@ from webhooks.dispatch.dispatcher import CONCURRENCY, SLOW_SHARE, SLUGGISH_MS
 from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, MAX_SLOW_IN_FLIGHT_PER_MERCHANT
 from webhooks.dispatch.testing import send_sample
 from webhooks.endpoints.configuration import Change, configure
-from webhooks.models import EventType
+from webhooks.event_types import EventType
 
 DOCS = REPOSITORY / "docs"
 NUMBERS = {"one": 1, "two": 2, "five": 5, "nine": 9, "ten": 10}

@@ -18,7 +18,7 @@ from payments.models.payment import RETRYABLE_FAILURES
 from tests.support.docs.pages import API, rows_by_code
 from webhooks.api import serializers as webhooks
 from webhooks.api.objects import WebhookConfiguration
-from webhooks.models import EventType
+from webhooks.event_types import EventType
 
 PAGE = API.read_text()
 ROWS = rows_by_code(API)

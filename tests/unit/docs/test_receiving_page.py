@@ -30,8 +30,8 @@ from webhooks.dispatch.signing import sign
 from webhooks.dispatch.testing import sample_object, send_sample
 from webhooks.endpoints.configuration import ROTATION_OVERLAP, Change, configure
 from webhooks.endpoints.health import DISABLE_AFTER, WARN_AFTER
+from webhooks.event_types import EventType
 from webhooks.events import record_event
-from webhooks.models import EventType
 
 PAGE = REPOSITORY / "docs" / "receiving-webhooks.md"
 TEXT = PAGE.read_text()

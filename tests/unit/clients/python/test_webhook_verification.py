@@ -12,7 +12,7 @@ from quittance.webhooks import sign, verify
 
 from webhooks.dispatch import signing
 from webhooks.dispatch.testing import sample_object
-from webhooks.models import EventType
+from webhooks.event_types import EventType
 
 SECRET = "whsec_" + "a" * 32
 OTHER = "whsec_" + "b" * 32

@@ -16,7 +16,8 @@ from payments.sandbox import Outcome, simulate
 from tests.conftest import Api
 from tests.support.sandbox.fixtures import AMOUNT, a_request, path
 from tests.threads import at_once
-from webhooks.models import DEFAULT_EVENT_TYPES, Delivery, Event, EventType
+from webhooks.event_types import DEFAULT_EVENT_TYPES, EventType
+from webhooks.models import Delivery, Event
 
 
 def test_a_simulated_payment_is_like_a_real_one_with_its_history_and_its_consumed_transfer(

@@ -24,8 +24,9 @@ from webhooks.attention import count_given_up
 from webhooks.dispatch.delivery import deliver_next
 from webhooks.dispatch.testing import record_sample, send_sample
 from webhooks.endpoints.configuration import Change, configure
+from webhooks.event_types import EventType
 from webhooks.events import record_event
-from webhooks.models import Delivery, Endpoint, Event, EventType
+from webhooks.models import Delivery, Endpoint, Event
 
 LIST = "/admin/webhooks/delivery/"
 

@@ -19,7 +19,8 @@ from webhooks.dispatch.redelivery import MOST_ATTEMPTS, redeliver, redeliver_fai
 from webhooks.dispatch.retry_schedule import DELAYS
 from webhooks.dispatch.testing import record_sample, send_sample
 from webhooks.endpoints.configuration import Change, configure
-from webhooks.models import Delivery, Endpoint, Event, EventType
+from webhooks.event_types import EventType
+from webhooks.models import Delivery, Endpoint, Event
 
 Record = Callable[..., Event]
 FAILED = Answer(500, "Answered 500.", "", 12)

@@ -12,7 +12,8 @@ from merchants.services import issue_key
 from tests.conftest import Api
 from tests.support.webhooks.receiver import Receiver, answer
 from webhooks.dispatch.delivery import deliver_next
-from webhooks.models import Delivery, Endpoint, Event, EventType
+from webhooks.event_types import EventType
+from webhooks.models import Delivery, Endpoint, Event
 
 
 def test_a_sample_is_delivered_signed_and_said_to_be_a_test(

@@ -16,7 +16,7 @@ from openapi_spec_validator import validate
 from config.api.errors import ErrorCode, status_of
 from config.api.schema.errors import MEANINGS
 from config.api.schema.views import described_as
-from webhooks.models import EventType
+from webhooks.event_types import EventType
 
 SCHEMA: dict[str, Any] = json.loads(described_as("json"))
 COMPONENTS: dict[str, Any] = SCHEMA["components"]["schemas"]

@@ -1,0 +1,64 @@
+"""The event types: what each means, who gets it, and what its test event looks like. A new type is a row here."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from django.db import models
+
+
+class EventType(models.TextChoices):
+    """What can happen to a payment request or to one of its payments."""
+
+    PAYMENT_SUCCEEDED = "payment.succeeded", "Payment succeeded"
+    PAYMENT_FAILED = "payment.failed", "Payment failed"
+    PAYMENT_EXPIRED = "payment.expired", "Payment request expired"
+    PAYMENT_PARTIALLY_PAID = "payment.partially_paid", "Payment request partially paid"
+    PAYMENT_OVERPAID = "payment.overpaid", "Payment request overpaid"
+    PAYMENT_REORGED = "payment.reorged", "Payment undone by a chain reorganisation"
+
+    @property
+    def status(self) -> str:
+        """Return `status` of the event's object: the last part of the type."""
+        return self.value.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
+class About:
+    """A type's meaning, and the values of its test event.
+
+    `is_default`: endpoints that name no types get it. `request_status` and `paid_percent` (of the request's amount)
+    are those of the test event.
+    """
+
+    when: str
+    is_default: bool
+    request_status: Literal["active", "completed", "expired"]
+    paid_percent: int = 0
+
+
+ABOUT = {
+    EventType.PAYMENT_SUCCEEDED: About(
+        "A payment request is paid in full. At most once per request.", True, "completed", 100
+    ),
+    EventType.PAYMENT_FAILED: About(
+        "A payment failed. Each time that one fails is a new event.", True, "active"
+    ),
+    EventType.PAYMENT_EXPIRED: About(
+        "A payment request expired without being paid in full. At most once per request.", True, "expired"
+    ),
+    EventType.PAYMENT_PARTIALLY_PAID: About(
+        "A payment came, and something remains to be paid. Only if you name the type.", False, "active", 50
+    ),
+    EventType.PAYMENT_OVERPAID: About(
+        "A payment came for a request that was paid already. Only if you name the type.",
+        False,
+        "completed",
+        200,
+    ),
+    EventType.PAYMENT_REORGED: About(
+        "The block of a completed payment vanished from its chain. Only if you name the type.",
+        False,
+        "active",
+    ),
+}
+DEFAULT_EVENT_TYPES = tuple(type_ for type_, about in ABOUT.items() if about.is_default)
