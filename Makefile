@@ -35,7 +35,7 @@ PRODUCTION := DEBUG=False ENVIRONMENT=production ALLOWED_HOSTS=pay.example.com \
 help:
 	@grep -E '^# make' Makefile | cut -c3-
 	@echo "make test-slow   what make test-all runs after make test"
-	@echo "make lint   ruff, mypy, migrations and deployment checks"
+	@echo "make lint   ruff, wording, mypy, migrations and deployment checks"
 	@echo "make bench  what it costs to verify 1,000 payments and to look at 1,000 tokens, how fast webhooks go out, and how soon the checkout is painted, beside floors"
 	@echo "make bench-admin  the admin's and the API's pages over 1,000,000 requests (a quarter of an hour, 20 GB of disk)"
 	@echo "make properties   20,000 random histories of customers, thieves and chains, against the model of tests/integration/properties (SEQUENCES=20000)"
@@ -66,6 +66,7 @@ setup: $(INSTALLED)
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m tests.wording
 	$(BIN)/mypy --config-file clients/python/pyproject.toml clients/python/src
 	$(PRODUCTION) $(BIN)/python -m demo.services bash -euc '\
 		$(BIN)/mypy; \
