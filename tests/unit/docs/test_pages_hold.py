@@ -44,7 +44,7 @@ def test_each_function_that_the_walk_names_exists() -> None:
 def test_each_setting_stands_in_the_table_with_its_default(name: str) -> None:
     default = rows_by_code(README)[name][-1]
     example = SETTINGS[name]
-    if default == "needed":
+    if default == "required":
         return
     assert default == (f"`{example}`" if example else "none") or name == "ALLOWED_HOSTS"
 
@@ -62,7 +62,7 @@ def test_the_pages_name_the_settings_that_are_read() -> None:
 def test_a_setting_has_the_default_that_the_pages_name(name: str) -> None:
     default = declared()[name].default
     in_table = rows_by_code(README)[name][-1]
-    assert in_table == {None: "needed", "": "none"}.get(default, f"`{default}`")
+    assert in_table == {None: "required", "": "none"}.get(default, f"`{default}`")
 
 
 def test_the_template_has_no_wrong_value() -> None:
