@@ -24,24 +24,24 @@ HAPPY_PATHS := \
 	tests/integration/solana/test_paying.py::test_usdc_arrives_in_an_account_made_for_it_and_completes_the_request \
 	tests/browser/wallets/test_paying.py::test_a_refusal_leads_back_to_the_review_and_the_next_try_pays
 
-# Folders with an `npm run build`. What the first three make is committed.
+# Folders with an `npm run build`. The output of the first three is committed.
 BUILDS := checkout/frontend demo/wallet demo/contracts clients/typescript
 BUILT := checkout/static/checkout demo/wallet/dist demo/contracts/artifacts.json
 
-# As in production, so that `check --deploy` judges what will be deployed.
+# As in production, so that `check --deploy` checks what will be deployed.
 PRODUCTION := DEBUG=False ENVIRONMENT=production ALLOWED_HOSTS=pay.example.com \
 	BASE_URL=https://pay.example.com CHECKOUT_URL=https://pay.example.com
 
 help:
 	@grep -E '^# make' Makefile | cut -c3-
 	@echo "make test-slow   what make test-all runs after make test"
-	@echo "make lint   ruff, mypy, migrations and deployment checks"
-	@echo "make bench  what it costs to verify 1,000 payments and to look at 1,000 tokens, how fast webhooks go out, and how soon the checkout is painted, beside floors"
-	@echo "make bench-admin  the admin's and the API's pages over 1,000,000 requests (a quarter of an hour, 20 GB of disk)"
-	@echo "make properties   20,000 random histories of customers, thieves and chains, against the model of tests/integration/properties (SEQUENCES=20000)"
-	@echo "make lock   requirements*.txt from requirements*.in"
-	@echo "make pictures   docs/images of the checkout, from the tests that bring its states about"
-	@echo "make frontend   the checkout's script, the demo wallet, the test contracts and the TypeScript client from their sources"
+	@echo "make lint   ruff, wording, mypy, migrations and deployment checks"
+	@echo "make bench  measures verifying 1,000 payments, reading 1,000 token balances, sending webhooks and painting the checkout"
+	@echo "make bench-admin  measures the admin's and the API's pages over 1,000,000 requests (15 minutes, 20 GB of disk)"
+	@echo "make properties   20,000 random histories of customers, thieves and chains against the model in tests/integration/properties (SEQUENCES=20000)"
+	@echo "make lock   compiles requirements*.in to requirements*.txt"
+	@echo "make pictures   takes the screenshots in docs/images from the tests of the checkout's states"
+	@echo "make frontend   builds the checkout's script, the demo wallet, the test contracts and the TypeScript client"
 
 run: $(INSTALLED)
 	@exec $(BIN)/python -m demo.world
@@ -66,6 +66,7 @@ setup: $(INSTALLED)
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m tests.wording
 	$(BIN)/mypy --config-file clients/python/pyproject.toml clients/python/src
 	$(PRODUCTION) $(BIN)/python -m demo.services bash -euc '\
 		$(BIN)/mypy; \
@@ -97,23 +98,23 @@ frontend: $(addsuffix /node_modules/installed,$(BUILDS))
 		$(NPM) --prefix $$folder run --silent build || exit 1; \
 	done
 
-# What is committed is what the sources give.
+# The committed builds match their sources.
 fresh: frontend
 	@git diff --exit-code --stat -- $(BUILT) || { \
-		echo "The built files above are not what their sources give: commit them as they are now."; exit 1; }
+		echo "The built files above don't match their sources: commit them as they are now."; exit 1; }
 	@new=$$(git ls-files --others --exclude-standard -- $(BUILT)); \
 	[[ -z $$new ]] || { echo "Built, but not committed: $$new"; exit 1; }
 
-# The browser tests take the system's Chromium, else Playwright's own.
+# The browser tests use the system's Chromium, else Playwright's.
 browser: $(INSTALLED)
 	@for name in chromium chromium-browser google-chrome; do \
 		if command -v $$name >/dev/null; then exit 0; fi; \
 	done; \
 	echo "Looking for Playwright's Chromium (once, about a minute)…"; \
 	$(BIN)/playwright install chromium || \
-		echo "There is no Chromium, and Playwright's could not be had: the browser tests will be skipped."
+		echo "There is no Chromium, and Playwright's could not be installed: the browser tests will be skipped."
 
-# What the documentation shows is what the tests see.
+# The documentation shows what the tests see.
 pictures: $(INSTALLED)
 	@$(MAKE) browser
 	$(BIN)/python -m tests.gallery
@@ -130,6 +131,6 @@ $(INSTALLED): requirements.txt requirements-dev.txt
 	@touch $@
 
 %/node_modules/installed: %/package-lock.json | $(INSTALLED)
-	@echo "Installing what $* is built with…"
+	@echo "Installing the build tools of $*…"
 	@$(NPM) --prefix $* ci --ignore-scripts --no-audit --no-fund
 	@touch $@

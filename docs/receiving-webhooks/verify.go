@@ -13,10 +13,10 @@ import (
 
 const tolerance = 300 * time.Second
 
-// ErrSignature means: not from Quittance, or not from now. Answer 400, and change nothing.
+// ErrSignature means: not signed by Quittance, or too old. Respond with 400 and change nothing.
 var ErrSignature = errors.New("webhooks: invalid signature")
 
-// Event leaves the integer "amount" out, which no int64 may hold: AmountDetails.Raw is it as a string, for math/big.
+// Event omits the integer "amount", which may exceed an int64: AmountDetails.Raw has it as a string, for math/big.
 type Event struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
@@ -36,7 +36,7 @@ type Event struct {
 // Verify returns the event in body (the raw bytes) if header, the Service-Signature, signs it.
 func Verify(header string, body []byte, secret string, now time.Time) (*Event, error) {
 	if secret == "" {
-		return nil, errors.New("webhooks: the secret is not set") // anybody could sign with an empty one
+		return nil, errors.New("webhooks: the secret is not set") // anyone could sign with an empty one
 	}
 	var timestamp string
 	var signatures []string // several while a secret is being rotated

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 const TOLERANCE_SECONDS = 300;
 
-/** Not from Quittance, or not from now: answer 400, and change nothing. */
+/** Not signed by Quittance, or too old. Respond with 400 and change nothing. */
 final class InvalidSignature extends Exception
 {
 }
@@ -13,7 +13,7 @@ final class InvalidSignature extends Exception
 function verify_webhook(?string $header, string $body, string $secret, ?int $now = null): array
 {
     if ($secret === '') {
-        throw new LogicException('The webhook secret is not set.'); // anybody could sign with an empty one
+        throw new LogicException('The webhook secret is not set.'); // anyone could sign with an empty one
     }
     $timestamp = '';
     $signatures = [];

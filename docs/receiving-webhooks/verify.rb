@@ -6,12 +6,12 @@ require "openssl"
 module QuittanceWebhook
   TOLERANCE_SECONDS = 300
 
-  # Not from Quittance, or not from now: answer 400, and change nothing.
+  # Not signed by Quittance, or too old. Respond with 400 and change nothing.
   class InvalidSignature < StandardError; end
 
   # Returns the event in body (the raw bytes) if header, the Service-Signature, signs it; else raises.
   def self.verify(header, body, secret, now: Time.now.to_i)
-    raise "The webhook secret is not set." if secret.to_s.empty? # anybody could sign with an empty one
+    raise "The webhook secret is not set." if secret.to_s.empty? # anyone could sign with an empty one
 
     fields = header.to_s.b.split(",").map { |field| field.partition("=").values_at(0, 2) }
     timestamp = fields.to_h.fetch("t", "")
@@ -19,7 +19,7 @@ module QuittanceWebhook
     raise InvalidSignature, "Signed too long ago, or in the future." if (now - timestamp.to_i).abs > TOLERANCE_SECONDS
 
     expected = OpenSSL::HMAC.hexdigest("SHA256", secret, "#{timestamp}.#{body}")
-    # While a secret is being rotated there are several v1=, and one that matches is enough.
+    # While a secret is being rotated there are several v1=; one match is enough.
     signatures = fields.filter_map { |name, value| value if name == "v1" }
     unless signatures.any? { |each| OpenSSL.secure_compare(expected, each) }
       raise InvalidSignature, "No signature matches."

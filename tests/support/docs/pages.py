@@ -8,8 +8,14 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 README = REPOSITORY / "README.md"
 API = REPOSITORY / "docs" / "api.md"
 ARCHITECTURE = REPOSITORY / "docs" / "architecture.md"
-# The pages that stand in this repository for people to read.
-PAGES = [README, REPOSITORY / "CHANGELOG.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+# The pages of this repository that people read.
+PAGES = [
+    README,
+    REPOSITORY / "CHANGELOG.md",
+    REPOSITORY / "CONTRIBUTING.md",
+    *sorted((REPOSITORY / "clients").glob("*/README.md")),
+    *sorted((REPOSITORY / "docs").rglob("*.md")),
+]
 
 
 def samples(page: Path, language: str) -> list[str]:
@@ -34,3 +40,16 @@ def rows_by_code(page: Path) -> dict[str, list[str]]:
     """Return the rows whose first cell is one `code`, by that code."""
     named = ((re.fullmatch(r"`([^`]+)`", row[0]), row) for row in table_rows(page))
     return {match[1]: row for match, row in named if match}
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page: those that GitHub makes of its headings, and its own (`<a id="…">`)."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    found: set[str] = set(re.findall(r'<a id="([^"]+)"></a>', text))
+    for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
+        name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        repeated = 0
+        while (anchor := f"{name}-{repeated}" if repeated else name) in found:
+            repeated += 1
+        found.add(anchor)
+    return found

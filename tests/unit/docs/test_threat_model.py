@@ -5,20 +5,24 @@ import re
 from tests.support.docs.pages import REPOSITORY, table_rows
 
 PAGE = REPOSITORY / "docs" / "threat-model.md"
-ENTRIES = [row for row in table_rows(PAGE) if row[0].isdigit()]
+# The first cell of an entry is its anchor and its number.
+_NUMBER = re.compile(r'<a id="threat-(\d+)"></a>(\d+)')
+ENTRIES = [(match, row) for row in table_rows(PAGE) if (match := _NUMBER.fullmatch(row[0]))]
 
 
 def test_the_entries_are_numbered_without_gaps() -> None:
-    assert [int(row[0]) for row in ENTRIES] == list(range(1, len(ENTRIES) + 1))
+    assert len(ENTRIES) > 70
+    assert [int(match[2]) for match, _ in ENTRIES] == list(range(1, len(ENTRIES) + 1))
+    assert all(match[1] == match[2] for match, _ in ENTRIES)
 
 
 def test_each_entry_names_a_test_that_exists() -> None:
     missing = []
-    for number, *_, last in ENTRIES:
-        names = re.findall(r"`([\w/]+\.py)::(\w+)`", last)
-        assert names, f"entry {number} names no test"
-        for file, test in names:
-            path = REPOSITORY / "tests" / file
+    for number, row in ENTRIES:
+        names = re.findall(r"\[`(\w+)`\]\(\.\./(tests/[\w/]+\.py)\)", row[-1])
+        assert names, f"entry {number[2]} names no test"
+        for test, file in names:
+            path = REPOSITORY / file
             if not path.exists() or not re.search(rf"^(async )?def {test}\(", path.read_text(), re.MULTILINE):
-                missing.append((number, file, test))
+                missing.append((number[2], file, test))
     assert missing == []
