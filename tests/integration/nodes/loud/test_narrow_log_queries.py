@@ -174,7 +174,7 @@ def test_the_range_ends_where_the_caller_says(
 def test_more_than_enough_transactions_are_left_for_the_next_search(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chains.families.evm.discovery.MOST_TRANSACTIONS", 3)
+    monkeypatch.setattr("chains.families.evm.search.discovery.MOST_TRANSACTIONS", 3)
     start = head(local_chain) + 1
     sent = [
         local_chain.transfer(local_chain.usdc, local_chain.recipient, 5, tail=REFERENCE) for _ in range(10)

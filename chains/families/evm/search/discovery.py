@@ -14,8 +14,8 @@ from typing import Any
 
 from chains.client import ChainError, SearchLimits, Snapshot, Watch
 from chains.families.evm.calls import REFERENCE_BYTES
-from chains.families.evm.log_queries import FoundLog, Region, query
 from chains.families.evm.quantities import data_bytes, hash32, json_object
+from chains.families.evm.search.log_queries import FoundLog, Region, query
 from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc, Unread, Why, sound
 
 logger = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.client import ChainError, NodeState
-from chains.families.evm.block_times import CLOSE_ENOUGH, BlockTime, KeptHeights, last_block_until
 from chains.families.evm.client import EvmClient
+from chains.families.evm.search.block_times import CLOSE_ENOUGH, BlockTime, KeptHeights, last_block_until
 from tests.support.chains.faulty_node import CHAIN_ID, Exchange, serving
 
 
