@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chains.views import CatalogueViewSet
+from chains.api.views import CatalogueViewSet
 
 urlpatterns = [
     path("chains", CatalogueViewSet.as_view({"get": "list"}), name="chains"),

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, UnsetType
 
+from chains.api.objects import AmountObject
 from chains.models import Token
-from chains.objects import AmountObject
 from config.api.answers import Answer, NonEmpty, Uuid, doc, one_of
 from config.api.schema.operations import described
 from webhooks.event_types import EventType

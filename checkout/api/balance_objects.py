@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from chains.objects import AmountObject
+from chains.api.objects import AmountObject
 from checkout.api.checkout_object import CheckoutChain
 from checkout.api.route_examples import SIDE
 from checkout.api.route_objects import RouteToken, dollars, usd_text

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from chains import families
-from chains.objects import AmountObject
+from chains.api.objects import AmountObject
 from checkout.api.route_examples import EXPIRES, ROUTE_ID, SIDE
 from checkout.api.route_objects import RouteToken
 from config.api.answers import Answer, Choices, Time, doc, one_of

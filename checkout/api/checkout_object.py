@@ -6,8 +6,8 @@ from django.conf import settings
 from django.utils import timezone
 
 from chains import families
+from chains.api.objects import AmountObject, TokenObject
 from chains.models import Chain
-from chains.objects import AmountObject, TokenObject
 from config.api.answers import Answer, Choices, Time, Uuid, doc
 from config.api.schema.operations import described
 from config.api.serializers import required_timestamp, timestamp

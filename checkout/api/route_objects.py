@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from chains.api.objects import AmountObject
 from chains.models import Chain, Token
-from chains.objects import AmountObject
 from checkout.api.checkout_object import CheckoutChain
 from checkout.api.route_examples import ARRIVING, FEE, ROUTE, SIDE, STEP, WARNING
 from checkout.api.route_warnings import MAY_NEED_ACCEPTANCE, Warned

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from chains.serializers import AddressField
+from chains.api.serializers import AddressField
 from config.api.errors import ErrorCode
 from config.api.schema.operations import described
 from config.api.serializers import (

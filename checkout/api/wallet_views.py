@@ -5,7 +5,7 @@ from rest_framework import viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from chains.objects import AmountObject
+from chains.api.objects import AmountObject
 from checkout.api.balance_objects import (
     EssentialBalances,
     WalletTokens,

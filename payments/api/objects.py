@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from chains.objects import AmountObject, TokenObject
+from chains.api.objects import AmountObject, TokenObject
 from config.api.answers import Answer, Choices, NonEmpty, Time, Uuid, doc
 from config.api.schema.operations import described
 from config.api.serializers import required_timestamp, timestamp

@@ -9,10 +9,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from chains.amounts import AmountError, parse_amount, read_decimal
+from chains.api.serializers import AddressField
 from chains.families import AddressError, ChainError, HashError, get_client
 from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
-from chains.serializers import AddressField
 from config.api.errors import ApiError, ErrorCode, Problem
 from config.api.paging import ListQuery, NumberInQueryField, TimeInQueryField
 from config.api.schema.operations import described

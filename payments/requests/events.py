@@ -1,6 +1,6 @@
 """The events for merchants: the `data.object` of each, written in the transaction of the change."""
 
-from chains.objects import AmountObject
+from chains.api.objects import AmountObject
 from config.api.answers import builtins
 from payments.models import FailureCode, Payment, PaymentRequest
 from webhooks.event_object import EventObject, EventToken

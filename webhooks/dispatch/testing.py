@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from chains.objects import AmountObject
+from chains.api.objects import AmountObject
 from config.api.answers import builtins
 from config.api.errors import ApiError, ErrorCode
 from merchants.identifiers import prefixed_id

@@ -67,6 +67,8 @@ class Oracle:
 
     world: World
     credits: dict[tuple[str, str], Row] = field(default_factory=dict)
+    moves: dict[tuple[str, str], tuple[Move, ...]] = field(default_factory=dict)
+    """What each credited transaction moved when it was credited; after a reorganisation it may move less."""
     payments: dict[str, Row] = field(default_factory=dict)
     requests: dict[UUID, str] = field(default_factory=dict)
 
@@ -79,6 +81,7 @@ class Oracle:
         for row in consumed:
             if (row.transaction_hash, row.slot) not in self.credits:
                 self.credits[row.transaction_hash, row.slot] = row
+                self.moves[row.transaction_hash, row.slot] = self.world.home.sent[row.transaction_hash].moves
                 self._check_credit(row, payments[row.payment_id])
         self._check_totals(consumed, payments)
         by_payment: Counter[str] = Counter()
@@ -124,11 +127,12 @@ class Oracle:
         """
         by_hash: dict[str, list[Row]] = defaultdict(list)
         for row in consumed:
-            by_hash[row.transaction_hash].append(row)
+            sent = self.world.home.sent[row.transaction_hash]
+            # What was credited before a reorganisation may be gone, or mined again without this money.
+            if sent.is_mined and sent.moves == self.moves[row.transaction_hash, row.slot]:
+                by_hash[row.transaction_hash].append(row)
         for hash_, rows in by_hash.items():
             sent = self.world.home.sent[hash_]
-            if not sent.is_mined:
-                continue  # credited before a reorganisation
             where = f"{[(row.slot, row.amount, payments[row.payment_id]) for row in rows]} of {sent}"
             credited: Counter[UUID] = Counter()
             for row in rows:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chains.amounts import display_amount, format_amount, parse_amount, price_text
+from chains.api.objects import AmountObject
 from chains.models import Chain, Token
-from chains.objects import AmountObject
 
 UINT256 = 2**256 - 1
 

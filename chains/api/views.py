@@ -6,9 +6,9 @@ from rest_framework import viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from chains.api.objects import ChainObject, TokenObject
 from chains.lookup import find_chain
 from chains.models import Chain, Token
-from chains.objects import ChainObject, TokenObject
 from config.api.objects import ObjectMissing
 from config.api.schema.operations import ArrayOf, operation
 
