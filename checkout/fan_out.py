@@ -14,23 +14,23 @@ logger = logging.getLogger(__name__)
 # Each chain has threads of its own, so that calls that wait for a dead one can't keep another's from being asked.
 THREADS_PER_CHAIN = 8
 
-Told = TypeVar("Told")
+Result = TypeVar("Result")
 
 
 def ask_all(
-    chains: Iterable[Chain], ask: Callable[[Chain], Told], *, within_seconds: float, about: str
-) -> dict[Chain, Told]:
-    """Return what the chains told in time, in their order; who failed or was too slow is left out, and logged.
+    chains: Iterable[Chain], ask: Callable[[Chain], Result], *, within_seconds: float, about: str
+) -> dict[Chain, Result]:
+    """Return the chains' results, in their order; a chain that failed or was too slow is left out, and logged.
 
     `about` says in the log what was asked, such as "a wallet's balances".
     """
     running = {chain: _threads(chain.pk).submit(ask, chain) for chain in chains}
     wait(running.values(), timeout=within_seconds)
     results = {chain: _result(chain, answer, about) for chain, answer in running.items()}
-    return {chain: told for chain, told in results.items() if told is not None}
+    return {chain: result for chain, result in results.items() if result is not None}
 
 
-def _result(chain: Chain, answer: Future[Told], about: str) -> Told | None:
+def _result(chain: Chain, answer: Future[Result], about: str) -> Result | None:
     if not answer.done():
         answer.cancel()
         logger.warning("%s was too slow to tell %s", chain.name, about)

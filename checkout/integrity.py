@@ -1,4 +1,4 @@
-"""Subresource Integrity: the digests that browsers hold our own built files to (reliability: T-65).
+"""Subresource Integrity: the digests by which browsers check our own built files.
 
 They are taken from the bytes that are served, fingerprinted or not, so they can't fall behind a build.
 """

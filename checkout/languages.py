@@ -1,7 +1,7 @@
 """The checkout's languages: which one a page is in, and its messages, which the page's script takes from the page.
 
-The words stand in `checkout/messages/`, a file a language. Placeholders go by name; a message with forms has one for
-each plural category of its language (Unicode CLDR), told apart by `count`. What a file lacks is said in English.
+The words are in `checkout/messages/`, one file per language. Placeholders have names; a message with forms has one for
+each plural category of its language (Unicode CLDR), selected by `count`. A message that a file lacks is shown in English.
 """
 
 import json
@@ -37,7 +37,7 @@ _TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]")
 # No line breaks before French punctuation: what goes before it is a space of its own, narrow but for `:` and « ».
 _FRENCH_SPACES = ((re.compile(" (?=[;!?])"), "\u202f"), (re.compile(" (?=[:»])|(?<=«) "), "\u00a0"))
 
-# What the server says of these is meant for whoever wrote a program that calls too often.
+# The server's messages for these codes are meant for developers of programs that call too often.
 _FOR_PROGRAMS = ("rate_limited",)
 
 Message = str | dict[str, str]
@@ -79,11 +79,11 @@ class Language:
 
         return mark_safe(_PLACEHOLDER.sub(filled, conditional_escape(text)))  # noqa: S308 - every part is escaped
 
-    def told(self, kind: str, code: str | None, sentence: str | None) -> str:
+    def message_for(self, kind: str, code: str | None, sentence: str | None) -> str:
         """Return what the server says by a code; its own sentence, which is English, names more on an English page."""
         known = self.messages.get(f"{kind}.{code}")
-        is_told_whole = self.tag == ENGLISH and code not in _FOR_PROGRAMS
-        return sentence or "" if is_told_whole or not isinstance(known, str) else known
+        is_shown_as_is = self.tag == ENGLISH and code not in _FOR_PROGRAMS
+        return sentence or "" if is_shown_as_is or not isinstance(known, str) else known
 
     def when(self, instant: datetime) -> str:
         """Return a day and a time of day in UTC, in western digits."""

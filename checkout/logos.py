@@ -39,7 +39,7 @@ _FORMATS = {
 
 @dataclass(frozen=True)
 class Logo:
-    """An image and its type; no type stands for a logo that could not be had."""
+    """An image and its type; no type means that the logo could not be fetched."""
 
     content_type: str
     content: bytes
@@ -116,7 +116,7 @@ def content_type_of(content: bytes) -> str:
 
 
 def logo_answer(logo: Logo) -> HttpResponse:
-    """Return the image so that nothing in it can run, even where somebody opens it by itself."""
+    """Return the image so that nothing in it can run, even where it is opened on its own."""
     answer = HttpResponse(logo.content, content_type=logo.content_type)
     answer["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
     answer["X-Content-Type-Options"] = "nosniff"

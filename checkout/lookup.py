@@ -21,7 +21,7 @@ Client = Callable[[Chain], ChainClient]
 
 
 def validated(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:
-    """Return the body, validated; what is wrong with it is told field by field."""
+    """Return the body, validated; errors name each wrong field."""
     serializer = serializer_class(data=request.data)
     serializer.is_valid(raise_exception=True)
     return dict(serializer.validated_data)

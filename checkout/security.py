@@ -1,4 +1,4 @@
-"""The headers that keep the checkout's page from running or being framed by anything foreign (reliability: T-65)."""
+"""The headers that keep foreign scripts out of the checkout's page, and the page out of foreign frames."""
 
 import re
 import secrets
@@ -23,7 +23,7 @@ def page_policy(
 ) -> HttpResponse:
     """Return `response` with a policy that allows our own files and this answer's nonce, and nothing else.
 
-    `framed_by` are the origins that may show the page in a frame, each of its ancestors; without any, nobody may.
+    `framed_by` are the origins that may show the page in a frame, each of its ancestors; without any, no origin may.
     `connects_to` is the one origin to which the page may open web sockets, beside what it may call here; ValueError
     where it is no such origin.
     """
@@ -49,7 +49,7 @@ def page_policy(
     )
     # X-Frame-Options can't name origins: it would say no where the policy says yes.
     response.xframe_options_exempt = bool(origins)
-    # The address is the capability: no other site is told it, nor that a payment page was left.
+    # The address is the permission: other sites see neither it nor that the visitor came from a payment page.
     response["Referrer-Policy"] = "same-origin"
     response["Cache-Control"] = "no-store"
     response["Permissions-Policy"] = "camera=(), microphone=(), geolocation=(), payment=()"

@@ -1,4 +1,4 @@
-"""The public catalogue (spec 4): active chains and tokens alone, as plain arrays."""
+"""The public catalogue: active chains and tokens, as plain arrays."""
 
 from django.utils.cache import patch_cache_control
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse

@@ -37,9 +37,7 @@ class RouteToken(Answer, kw_only=True):
             "Used as `token_id`; null for a token that only a routing provider lists, which is named by its address."
         ),
     ]
-    symbol: Annotated[
-        str, doc("For people, and no proof of anything: look-alike tokens bear the same symbols.")
-    ]
+    symbol: Annotated[str, doc("For people, and no proof of anything: imitations use the same symbols.")]
     name: Annotated[str, doc("For people.")]
     decimals: Annotated[int, doc("How many fraction digits an amount of it has.")]
     contract_address: Annotated[

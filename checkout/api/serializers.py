@@ -1,4 +1,4 @@
-"""What the checkout's endpoints take (contract 8)."""
+"""The bodies that the checkout's endpoints accept."""
 
 from typing import Any
 

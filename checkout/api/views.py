@@ -1,4 +1,4 @@
-"""The checkout's public endpoints. Knowing a request's unguessable id is the capability (contract 8)."""
+"""The checkout's public endpoints. Knowing a request's unguessable id is the permission."""
 
 import hashlib
 

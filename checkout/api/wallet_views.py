@@ -1,4 +1,4 @@
-"""The checkout's endpoints about a wallet: what it holds, and what it has to allow before it can pay (contract 8)."""
+"""The checkout's endpoints about a wallet: its balances, and the approvals that it needs before it can pay."""
 
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework import viewsets
@@ -37,7 +37,7 @@ class WalletViewSet(viewsets.ViewSet):
         summary="Look at a wallet's main balances",
         description=(
             "What a wallet has of the requested token, and of the coin and the stablecoins of each chain. A chain that "
-            "does not answer within a few seconds is named in `unavailable`, and the others are told all the same."
+            "does not answer within a few seconds is named in `unavailable`, and the balances of the others are returned."
         ),
         path={"id": "The payment request's `id` or its `shortcode`."},
         body=WalletSerializer,
@@ -62,7 +62,7 @@ class WalletViewSet(viewsets.ViewSet):
         summary="Find a wallet's tokens",
         description=(
             "Every token of the catalogue and of the routing providers' lists that a wallet has some of, the most "
-            "valuable first. One dead chain fails nothing; without the lists the catalogue's tokens are told."
+            "valuable first. One dead chain fails nothing; without the lists, the catalogue's tokens are returned."
         ),
         body=WalletSerializer,
         errors=[ErrorCode.ADDRESS_INVALID, ErrorCode.CHAIN_UNKNOWN],

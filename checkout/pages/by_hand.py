@@ -39,7 +39,7 @@ def by_hand_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     return show_by_hand(request, found)
 
 
-# No cookie is read here, so another site's form has nothing to act with: whoever knows the request's address may submit
+# No cookie is read here, so another site's form has nothing to act with: anyone who knows the request's address may submit
 # any hash for it, as by the public endpoint, and a hash alone pays nothing.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,6 +1,6 @@
 """Proving the address before sending from it by hand, without scripts: a text to sign, then where to send.
 
-A page of one route: only whoever had the text made knows its address, since the text names theirs.
+A page of one route: only the customer who had the text made knows its address, since the text names their wallet.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ from payments.routes.proof_offers import offer_proof, standing_proof
 _PAGE = "checkout/by_hand_proof.html"
 
 
-# No cookie is read here either: another site's form could make a text that nobody signs.
+# No cookie is read here either: another site's form could only make a text that is never signed.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask_for_proof(request: HttpRequest, shortcode: str) -> HttpResponse:

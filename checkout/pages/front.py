@@ -1,4 +1,4 @@
-"""What stands at the service's own address: who this is, for somebody who came without a payment's link."""
+"""The page at the service's own address, for visitors without a payment link."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

@@ -1,4 +1,4 @@
-"""On which chain a transaction is: its hash looks alike on all chains of a family, and people mistake the network."""
+"""On which chain a transaction is: hashes look the same on all chains of a family, and people mix up networks."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -20,21 +20,21 @@ def chain_with(
     Each chain of the family is asked once, all at the same time. One that gives no answer within DEADLINE_SECONDS has
     said nothing: if that is `chosen`, it stays the one.
     """
-    alike = [chain for chain in others if chain.chain_type == chosen.chain_type and chain != chosen]
-    if not alike:
+    same_family = [chain for chain in others if chain.chain_type == chosen.chain_type and chain != chosen]
+    if not same_family:
         return chosen
-    told = _ask(transaction_hash, [chosen, *alike], client)
-    if told.get(chosen) is not False:
+    answers = _ask(transaction_hash, [chosen, *same_family], client)
+    if answers.get(chosen) is not False:
         return chosen
-    return next((chain for chain, has_it in told.items() if has_it), chosen)
+    return next((chain for chain, has_it in answers.items() if has_it), chosen)
 
 
 def any_chain_with(
     transaction_hash: str, chains: Sequence[Chain], *, client: Client = get_client
 ) -> Chain | None:
     """Return the one of `chains`, all of one family, that has the transaction; None where no one says so in time."""
-    told = _ask(transaction_hash, chains, client)
-    return next((chain for chain, has_it in told.items() if has_it), None)
+    answers = _ask(transaction_hash, chains, client)
+    return next((chain for chain, has_it in answers.items() if has_it), None)
 
 
 def _ask(transaction_hash: str, chains: Sequence[Chain], client: Client) -> dict[Chain, bool]:

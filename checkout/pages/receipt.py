@@ -82,7 +82,7 @@ def _fee_text(fee: dict[str, Any]) -> str:
 
 
 def _explorer(payment: Payment) -> str | None:
-    """Return where anybody sees the transaction in which the money arrived, if the catalogue names an explorer."""
+    """Return the explorer page of the transaction in which the money arrived, if the catalogue names an explorer."""
     return delivery_explorer_url(payment) or (None if payment.has_delivery else explorer_url(payment))
 
 

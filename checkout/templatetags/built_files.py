@@ -25,7 +25,7 @@ def built_style(name: str) -> SafeString:
     """
     text = digests.served_bytes(name).decode()
     if "</" in text:
-        raise ValueError(f"{name} can't stand in a style element.")
+        raise ValueError(f"{name} can't be in a style element.")
     return mark_safe(text)  # noqa: S308 - our own build, looked at just here
 
 

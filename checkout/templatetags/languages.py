@@ -27,9 +27,9 @@ def say(context: Context, key: str, **values: Any) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
-def told(context: Context, kind: str, code: str | None, sentence: str | None) -> str:
+def message_for(context: Context, kind: str, code: str | None, sentence: str | None) -> str:
     """Give what the server says by a code, for people."""
-    return _language(context).told(kind, code, sentence)
+    return _language(context).message_for(kind, code, sentence)
 
 
 @register.simple_tag(takes_context=True)
@@ -53,8 +53,8 @@ def moment(context: Context, value: str | datetime | None) -> SafeString:
     instant = parse_datetime(value) if isinstance(value, str) else value
     if instant is None:
         return format_html("{}", value or "")
-    told = _language(context).moment(instant)
-    return format_html('<time datetime="{}"><bdi>{}</bdi></time>', timestamp(instant), told)
+    text = _language(context).moment(instant)
+    return format_html('<time datetime="{}"><bdi>{}</bdi></time>', timestamp(instant), text)
 
 
 @register.simple_tag(takes_context=True)

@@ -1,4 +1,4 @@
-"""What a wallet holds that it could pay with: what the page shows first, and all that is known of it (contract 8).
+"""What a wallet holds that it could pay with: what the page shows first, and everything that is known of it.
 
 No routing provider is asked for a quote here. Prices come from the cached list and are for people alone.
 """
@@ -42,7 +42,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Found:
-    """What was found, the best first, and the chains that told nothing, with why."""
+    """The balances, the best first, and the chains that gave no answer, with why."""
 
     held: Sequence[Held]
     unavailable: Mapping[int, ErrorCode] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Found:
 def essential(request: PaymentRequest, wallet: Wallet) -> Found:
     """Return the requested token, and the coin and the stablecoins of each of the wallet's chains.
 
-    Each stands there even if the wallet has none of it, but where its contract gave no sound answer. The requested one
+    Each is listed even if the wallet has none of it, unless its contract gave no usable answer. The requested one
     comes first, the others by value.
     """
     tokens = {place: token for place, token in _rows(wallet).items() if _is_essential(token, request)}
@@ -72,7 +72,7 @@ def essential(request: PaymentRequest, wallet: Wallet) -> Found:
 def discover(wallet: Wallet) -> Found:
     """Return every token of the catalogue and of the providers' lists that the wallet has some of, by value.
 
-    A token that is switched off in the catalogue is left out, whoever lists it. What a list alone has is asked about by
+    A token that is switched off in the catalogue is left out, whichever list has it. A token that only a list has is looked up by
     its address, and becomes a token without a row where the wallet has some: lists are long.
     """
     prices, rows = _Prices(wallet.chains), _rows(wallet)

@@ -28,6 +28,6 @@ def look_at(owner: str, tokens: Mapping[Chain, list[str]], *, client: Client = g
     def ask(chain: Chain) -> Mapping[str, int]:
         return client(chain).balances(owner, tokens[chain])
 
-    told = ask_all(tokens, ask, within_seconds=DEADLINE_SECONDS, about="a wallet's balances")
-    unavailable = {chain.pk: ErrorCode.NODE_UNAVAILABLE for chain in tokens if chain not in told}
-    return Holdings({chain.pk: balances for chain, balances in told.items()}, unavailable)
+    answers = ask_all(tokens, ask, within_seconds=DEADLINE_SECONDS, about="a wallet's balances")
+    unavailable = {chain.pk: ErrorCode.NODE_UNAVAILABLE for chain in tokens if chain not in answers}
+    return Holdings({chain.pk: balances for chain, balances in answers.items()}, unavailable)

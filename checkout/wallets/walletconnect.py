@@ -1,4 +1,4 @@
-"""WalletConnect, where the operator has set a project id: what the page is told of it, and whom it may then call."""
+"""WalletConnect, where the operator has set a project id: the page's settings, and the relay that it may then call."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ class Offer:
 
 
 def offer(found: PaymentRequest) -> Offer | None:
-    """Return what the request's page is told, or None: not offered here, or nothing left to pay."""
+    """Return the settings for the request's page; None where it is not offered, or nothing is left to pay."""
     if not settings.WALLETCONNECT_PROJECT_ID or found.status != PaymentRequest.Status.ACTIVE:
         return None
     return Offer(settings.WALLETCONNECT_PROJECT_ID, settings.WALLETCONNECT_RELAY_URL)

@@ -1,1 +1,1 @@
-"""What every endpoint shares on the wire: the error shape, strict JSON, request ids (contract 1 and 2)."""
+"""What every endpoint shares on the wire: the error shape, strict JSON, request ids."""

@@ -1,4 +1,4 @@
-"""CORS: `/api/public/*`, and nothing else, may be called from any origin, without credentials (contract 1)."""
+"""CORS: `/api/public/*`, and nothing else, may be called from any origin, without credentials."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Every error the API can answer: one enumeration of codes, each with its HTTP status and type (contract 2)."""
+"""Every error the API can answer: one enumeration of codes, each with its HTTP status and type."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -153,7 +153,7 @@ class Problem:
 
 
 class ApiError(APIException):
-    """An answer in the error shape of contract 2. Raised by services and views, rendered by one handler.
+    """An answer in the API's error shape. Raised by services and views, rendered by one handler.
 
     `retry_after` (seconds) becomes the Retry-After header. A 503 always has one.
     """

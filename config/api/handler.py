@@ -1,4 +1,4 @@
-"""Turning whatever went wrong into the one error shape (contract 2)."""
+"""Turns every failure into the API's one error shape."""
 
 import logging
 from collections.abc import Iterator

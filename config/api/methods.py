@@ -14,7 +14,7 @@ View = Callable[..., HttpResponse]
 
 
 def only_read(view: View) -> View:
-    """Let `view` answer GET and HEAD; any other method is told 405, instead of asked for a form's token."""
+    """Let `view` answer GET and HEAD; any other method gets a 405, not a demand for a form's token."""
 
     @wraps(view)
     def answer(request: HttpRequest, *arguments: Any, **named: Any) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Lists: newest first, cut by keyset, so that no page costs more than the first (contract 1).
+"""Lists: newest first, cut by keyset, so that no page costs more than the first.
 
 A page is what lies before or after one row in the order of (time, id), which an index holds: rows that come and go
 meanwhile neither repeat nor hide another.
@@ -79,7 +79,7 @@ class ListQuery(StrictSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Demand one direction at most."""
         if "starting_after" in attrs and "ending_before" in attrs:
-            message = "starting_after and ending_before lead opposite ways; send one of them."
+            message = "starting_after and ending_before are mutually exclusive."
             detail = serializers.ErrorDetail(message, ErrorCode.PARAMETER_INVALID.value)
             raise serializers.ValidationError({"ending_before": detail})
         return attrs
@@ -91,7 +91,7 @@ def read_query(form: type[ListQuery], request: Request) -> dict[str, Any]:
     twice = [name[:80] for name in given if len(given.getlist(name)) > 1]
     if twice:
         problems = [
-            Problem(ErrorCode.PARAMETER_INVALID, f"{name!r} stands in the query more than once.", name)
+            Problem(ErrorCode.PARAMETER_INVALID, f"{name!r} is in the query more than once.", name)
             for name in twice
         ]
         raise ApiError.of(problems)
@@ -101,7 +101,7 @@ def read_query(form: type[ListQuery], request: Request) -> dict[str, Any]:
 
 
 def conditions(query: Mapping[str, Any], filters: Mapping[str, str]) -> dict[str, Any]:
-    """Return the look-ups that the query's parameters stand for; `filters` names the look-up of each."""
+    """Return the look-ups for the query's parameters; `filters` names the look-up of each."""
     return {lookup: query[name] for name, lookup in filters.items() if name in query}
 
 

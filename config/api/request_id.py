@@ -1,4 +1,4 @@
-"""One id for each request: on the answer, in errors, in every log line (contract 1)."""
+"""One id for each request: on the answer, in errors, in every log line."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""The fields and the base serializer that keep bad input out: unknown fields, controls, loose types (contract 1)."""
+"""The fields and the base serializer that keep bad input out: unknown fields, control characters, loose types."""
 
 import unicodedata
 from collections.abc import Mapping

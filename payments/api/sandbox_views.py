@@ -24,7 +24,7 @@ class SimulateSerializer(StrictSerializer):
         choices=[outcome.value for outcome in Outcome],
         help_text=(
             "`paid`: in full. `underpaid`: a part. `overpaid`: more than asked for. `paid_late`: expired, then paid. "
-            "`failed`: a payment that fails. `expired`: nobody paid. `reorged`: paid, then its block vanishes. "
+            "`failed`: a payment that fails. `expired`: no payment came. `reorged`: paid, then its block vanishes. "
             "`bridge_refunded`: a swap whose money went back."
         ),
     )
@@ -51,7 +51,7 @@ class SandboxViewSet(PaymentRequestViewSet):
         path={"id": "The payment request's `id`, a UUID."},
         body=SimulateSerializer,
         errors=[ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, ErrorCode.PAYMENT_IN_PROGRESS],
-        answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request as it stands now.")},
+        answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request after it.")},
     )
     def simulate(self, request: Request, id: str) -> Effect:
         """Have an outcome happen to a payment request, with the events of real life and without a chain (staging)."""

@@ -51,7 +51,7 @@ class AnyJSONField(serializers.Field[Any, Any, Any, Any]):
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
 class WebAddressField(TextField):
-    """An absolute http(s) address that a customer may be sent to (contract 5)."""
+    """An absolute http(s) address that a customer may be sent to."""
 
     default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
 
@@ -108,7 +108,9 @@ def _demand_metadata_key(name: str) -> None:
         raise invalid("Control and bidirectional-override characters are not accepted in a key.")
 
 
-@described("NewPaymentRequest", "What is asked for, and of whom.", examples.NEW_PAYMENT_REQUEST)
+@described(
+    "NewPaymentRequest", "The requested amount, token, chain and recipient.", examples.NEW_PAYMENT_REQUEST
+)
 class CreateRequestSerializer(StrictSerializer):
     """The body of POST /api/payment-requests. `validated_data` becomes a `NewRequest` by `order()`.
 
@@ -132,14 +134,14 @@ class CreateRequestSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="Your own reference, such as an order number. It stands in each event as `reference`.",
+        help_text="Your own reference, such as an order number. It is in each event as `reference`.",
     )
     redirect_url = WebAddressField(
         required=False,
         allow_null=True,
         help_text=(
             "Where the customer is sent once it is completed, with `payment_request_id` and `status` added to the "
-            "query. Absolute https. Anybody can type that address: it proves nothing."
+            "query. Absolute https. Anyone can type that address: it proves nothing."
         ),
     )
     cancel_url = WebAddressField(

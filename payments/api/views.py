@@ -142,7 +142,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         "payment_requests.retrieve",
         tag="Payment requests",
         summary="Retrieve a payment request",
-        description="A payment request with its newest payments. To be told of changes, prefer the webhooks.",
+        description="A payment request with its newest payments. To follow changes, prefer webhooks.",
         path=_REQUEST,
         answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request.")},
     )
@@ -215,7 +215,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         summary="Cancel a payment request",
         description=(
             "Cancels an active payment request; again on a cancelled one changes nothing. Money that arrives "
-            "afterwards is recorded all the same, and you are told of it."
+            "afterwards is still recorded, and sends an event."
         ),
         path=_REQUEST,
         errors=[ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, ErrorCode.PAYMENT_IN_PROGRESS],

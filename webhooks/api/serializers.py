@@ -26,7 +26,7 @@ _MOST_TYPES_NAMED = 50
 
 @extend_schema_field({"type": "string", "format": "uri", "maxLength": 2048})
 class WebhookAddressField(TextField):
-    """An address that the service itself calls: never a private one (contract 9)."""
+    """An address that the service itself calls: never a private one."""
 
     default_error_messages = {"blank": "The URL should be an absolute https address; got an empty string."}
 
@@ -54,9 +54,7 @@ class EventTypesField(serializers.ListField):
         if not isinstance(data, list):
             raise invalid(f"This should be an array of event types; got {kind_of(data)}.")
         if not 1 <= len(data) <= _MOST_TYPES_NAMED:
-            message = (
-                f"This should name 1 to {_MOST_TYPES_NAMED} event types; null stands for the default ones."
-            )
+            message = f"This should name 1 to {_MOST_TYPES_NAMED} event types; null means the default ones."
             raise invalid(message)
         return self.run_child_validation(data)
 
@@ -92,7 +90,7 @@ class EndpointChangeSerializer(StrictSerializer):
         required=False,
         min_length=1,
         max_length=_MOST_TYPES_NAMED,
-        help_text="The event types to send, 1 to 50 names. Null stands for the first three again.",
+        help_text="The event types to send, 1 to 50 names. Null means the first three again.",
     )
     rotate_secret = TrueOrFalseField(
         required=False,

@@ -94,7 +94,7 @@ class TestView(_WebhookView):
         summary="Send a test event",
         description=(
             'Sends one sample at once, once, also to a disabled endpoint. Its `data.object` holds `"test": true`. '
-            "It stands in the deliveries, not in the events."
+            "It is listed among the deliveries, not among the events."
         ),
         body=TestSerializer,
         errors=[ErrorCode.WEBHOOK_NOT_CONFIGURED],

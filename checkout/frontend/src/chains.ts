@@ -1,4 +1,4 @@
-/** The networks that this service knows, as the page was told: names, coins and explorers by chain id. */
+/** The networks that this service knows, from the page's data: names, coins and explorers by chain id. */
 
 import { webUrl } from "./dom";
 import type { Chain, Checkout } from "./server/types";

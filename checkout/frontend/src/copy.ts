@@ -1,5 +1,5 @@
 /**
- * Every sentence the script can show, by name. The words stand in checkout/messages/, a file a language, and come with
+ * Every sentence the script can show, by name. The words are in checkout/messages/, one file per language, and come with
  * the page: a new sentence is a key in en.json and in each other file, and a line here.
  */
 

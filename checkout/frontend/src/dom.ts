@@ -55,7 +55,7 @@ export function webUrl(text: string | null): string | null {
   }
 }
 
-/** The letter that stands in for a missing picture. */
+/** The letter that replaces a missing picture. */
 export function initial(name: string): string {
   return ([...name][0] ?? "").toUpperCase();
 }

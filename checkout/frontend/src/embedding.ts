@@ -1,14 +1,14 @@
 /**
- * What the page does inside a shop's page: it says how the payment stands, to a registered origin that greeted it
- * and to nobody else; it lets its links lead the shop's window; and it offers a way out to a tab of its own, since
+ * What the page does inside a shop's page: it sends the payment's status to a registered origin that greeted it
+ * and to no other; it lets its links lead the shop's window; and it offers a way out to a tab of its own, since
  * many wallets stay away from pages in frames.
  */
 
 import { copy } from "./copy";
 import { el } from "./dom";
-import { type Hello, isMessage, type Told, VERSION } from "./messages";
+import { type Hello, isMessage, type CheckoutMessage, VERSION } from "./messages";
 
-type News = { [Type in Told["type"]]: Omit<Extract<Told, { type: Type }>, "quittance"> }[Told["type"]];
+type News = { [Type in CheckoutMessage["type"]]: Omit<Extract<CheckoutMessage, { type: Type }>, "quittance"> }[CheckoutMessage["type"]];
 
 const PAYABLE = ["active", "partly_paid"];
 
@@ -17,7 +17,7 @@ export class Embedding {
   private greeter: string | null = null;
   private isClosable = false;
   private status: { status: string; is_busy: boolean } | null = null;
-  private told = "";
+  private lastSent = "";
   private height = 0;
   private readonly wayOut: HTMLElement | null = null;
 
@@ -38,7 +38,7 @@ export class Embedding {
     new ResizeObserver(() => this.measure()).observe(document.body, { box: "border-box" });
   }
 
-  /** Tells the shop's page how the payment stands. `isBusy`: the page should live on, for a wallet has yet to answer. */
+  /** Sends the payment's status to the shop's page. `isBusy`: keep the page open, a wallet has yet to answer. */
   tell(status: string, isBusy: boolean): void {
     this.status = { status, is_busy: isBusy };
     if (this.wayOut) this.wayOut.hidden = !PAYABLE.includes(status);
@@ -50,7 +50,7 @@ export class Embedding {
     if (!isMessage(event.data) || event.data.type !== "hello") return;
     this.greeter = event.origin;
     this.isClosable = (event.data as Hello).closable === true;
-    this.told = "";
+    this.lastSent = "";
     this.height = 0;
     this.sendStatus();
     this.measure();
@@ -58,8 +58,8 @@ export class Embedding {
 
   private sendStatus(): void {
     const now = JSON.stringify(this.status);
-    if (!this.greeter || !this.status || now === this.told) return;
-    this.told = now;
+    if (!this.greeter || !this.status || now === this.lastSent) return;
+    this.lastSent = now;
     this.send({ type: "status", payment_request_id: this.requestId, ...this.status });
   }
 
@@ -75,7 +75,7 @@ export class Embedding {
     return this.isClosable;
   }
 
-  /** Giving up closes what stands over the shop's page; other ways to the shop take its window along. */
+  /** Leaving without paying closes the overlay; other links to the shop open in its window. */
   private lead(event: MouseEvent): void {
     const link = (event.target as Element).closest<HTMLAnchorElement>("a[href]");
     if (!link || link.target || event.defaultPrevented) return;

@@ -11,7 +11,7 @@ type Message = string | Readonly<Record<string, string>>;
 const messages = JSON.parse(document.getElementById("messages-data")?.textContent ?? "") as Readonly<Record<string, Message>>;
 const { lang, dir } = document.documentElement;
 const isEnglish = lang === "en";
-// Amounts keep their western digits in every language; what stands beside them does as well.
+// Amounts keep their western digits in every language; so does the text beside them.
 const locale = `${lang}-u-nu-latn`;
 const plurals = new Intl.PluralRules(lang);
 
@@ -28,19 +28,19 @@ export function group(prefix: string): Readonly<Record<string, string>> {
   return Object.fromEntries(found.map(([key, text]) => [key.slice(prefix.length), String(text)]));
 }
 
-/** What the server says of these is meant for whoever wrote a program that calls too often. */
+/** The server's messages for these codes are meant for developers of programs that call too often. */
 const FOR_PROGRAMS = new Set(["rate_limited"]);
 
 /**
  * What the server says by a code. Its own sentence, which is English, names more where the page is English too, and
  * has to do where a code is new.
  */
-export function told(kind: "failure" | "refusal" | "detail", code: string, sentence: string): string {
+export function messageFor(kind: "failure" | "refusal" | "detail", code: string, sentence: string): string {
   return isEnglish && sentence && !FOR_PROGRAMS.has(code) ? sentence : String(messages[`${kind}.${code}`] ?? sentence);
 }
 
 const FROM_RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
-/** What turns text around by itself; nobody's name needs it. */
+/** Characters that change the direction of text; no name needs them. */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]/g;
 
 /** Keeps an amount or a name in one piece and in its own direction, where it or the text around it runs the other way. */

@@ -155,7 +155,7 @@ class CheckoutPage {
     this.render();
   }
 
-  /** A page that was loaded anew goes on with the wallet that it had, unless its customer was quicker. */
+  /** A reloaded page continues with the wallet that it had, unless the customer was quicker. */
   private resume(wallet: Wallet, choice: Choice | null): void {
     const isFree = this.root.dataset.screen === "choose" && this.flow.step.at === "choose";
     if (isFree) void this.flow.resume(wallet, choice);
@@ -373,7 +373,7 @@ class CheckoutPage {
   }
 }
 
-/** The origins that the merchant has registered: what happens here is told to no other. */
+/** The origins that the merchant has registered: only they receive messages. */
 function embedOrigins(): string[] {
   return document.getElementById("embed-origins")?.dataset.value?.split(" ") ?? [];
 }

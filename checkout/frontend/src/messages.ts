@@ -1,6 +1,6 @@
 /**
- * What the checkout's page and a shop's page around it say to each other by postMessage. Whoever could listen learns
- * no more than the request's id and its status, and nobody should believe a word of it without the shop's server.
+ * What the checkout's page and a shop's page around it send to each other by postMessage. A listener learns
+ * no more than the request's id and its status, and nothing of it counts until the shop's server confirms it.
  */
 
 export const VERSION = 1;
@@ -9,11 +9,11 @@ export const VERSION = 1;
 export interface Hello {
   quittance: typeof VERSION;
   type: "hello";
-  /** Whether the shop's page can close the checkout: it stands over the page, not in it. */
+  /** Whether the shop's page can close the checkout: it is an overlay, not a part of the page. */
   closable: boolean;
 }
 
-export type Told = { quittance: typeof VERSION } & (
+export type CheckoutMessage = { quittance: typeof VERSION } & (
   | { type: "status"; payment_request_id: string; status: string; is_busy: boolean }
   | { type: "height"; height: number }
   | { type: "close" }

@@ -12,7 +12,7 @@ export function plain(amount: Amount): string {
   return joined(whole, fraction, Math.min(2, amount.decimals));
 }
 
-/** What a wallet holds, in at most six fraction digits: cut, since nobody has what is rounded up. */
+/** What a wallet holds, in at most six fraction digits: cut off, since rounding up would show more than there is. */
 export function held(amount: Amount): string {
   const [whole = "0", fraction = ""] = amount.formatted.split(".");
   const cut = fraction.slice(0, SHORT_DIGITS);

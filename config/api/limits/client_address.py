@@ -14,7 +14,7 @@ def client_address(request: HttpRequest) -> Address | None:
     """Return the client's address, or None where the server tells none (a Unix socket without trusted proxies).
 
     With a number of proxies it is the entry that the outermost of them added, counted from the right. With networks it
-    is the first address from the right that lies outside of them. Whatever stands further left may be made up.
+    is the first address from the right that lies outside of them. Anything further left may be forged.
     """
     peer = _parsed(request.META.get("REMOTE_ADDR", ""))
     forwarded = [_parsed(entry) for entry in request.headers.get("X-Forwarded-For", "").split(",")]
@@ -24,7 +24,7 @@ def client_address(request: HttpRequest) -> Address | None:
             return peer
         return forwarded[-min(trusted, len(forwarded))] or peer
     client = peer
-    # A peer without an address is on a Unix socket, which nobody reaches from afar.
+    # A peer without an address is on a Unix socket, which is not reachable over a network.
     for entry in reversed(forwarded):
         if client is not None and not any(client in network for network in trusted):
             break

@@ -18,7 +18,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def never_refused(view: View) -> View:
-    """Take a public view out of the count by address: money that was sent has to be told of, however often one asks."""
+    """Take a public view out of the count by address: a customer has to be able to report money that was sent, however often they ask."""
     view.is_never_refused = True  # type: ignore[attr-defined]
     return view
 

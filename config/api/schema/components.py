@@ -1,4 +1,4 @@
-"""Headers and credentials as the API's description tells of them."""
+"""Headers and credentials in the API's description."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "pattern": "^[0-9]+$", "examples": ["5"]},
     },
     "ETag": {
-        "description": "Names this state of the object; send it as `If-None-Match` to be told only of changes.",
+        "description": "Names this state of the object; send it as `If-None-Match` to get a body only after a change.",
         "required": True,
         "schema": {"type": "string", "examples": ['"5f2b8c1e9a7d4036b1c2d3e4f5061728"']},
     },

@@ -1,4 +1,4 @@
-"""The errors as the API's description tells of them: one shape, and for each status the codes that can stand there."""
+"""The errors in the API's description: one shape, and for each status its possible codes."""
 
 import json
 from collections.abc import Iterable
@@ -147,7 +147,7 @@ _HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
 
 
 def error_responses(codes: Iterable[ErrorCode]) -> dict[str, dict[str, Any]]:
-    """Return the response objects for `codes`, one per status, each naming the codes that can stand in it."""
+    """Return the response objects for `codes`, one per status, each naming its possible codes."""
     by_status: dict[int, list[ErrorCode]] = {}
     for code in ErrorCode:  # in the enumeration's order, whatever order they were given in
         if code in codes:

@@ -1,4 +1,4 @@
-"""What drf-spectacular is told: titles, tags, names of enumerations. Names apps as strings only."""
+"""Settings for drf-spectacular: titles, tags, names of enumerations. Names apps as strings only."""
 
 from pathlib import Path
 from typing import Any

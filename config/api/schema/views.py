@@ -17,7 +17,7 @@ from config.api.methods import only_read
 
 _TYPES = {"json": "application/json", "yaml": "application/yaml"}
 _CACHE_SECONDS = 300
-# Two style sheets that Redoc's file brings along before it is told the nonce: an empty one, and one for scroll bars.
+# Two style sheets that Redoc's file brings along before it knows the nonce: an empty one, and one for scroll bars.
 _REDOC_STYLES = (
     "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
     "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='",
@@ -48,7 +48,7 @@ class SchemaView(APIView):
 
 @cache
 def described_as(form: str) -> bytes:
-    """Return the description as UTF-8 bytes; made once, since nothing that it tells of changes while we run."""
+    """Return the description as UTF-8 bytes; made once, since nothing in it changes while the process runs."""
     schema = SchemaGenerator().get_schema(request=None, public=True)
     plain = json.dumps(schema, default=str, ensure_ascii=False)
     if form == "json":

@@ -27,7 +27,9 @@ class Clock:
     """Now is what the test says."""
 
     def __init__(self) -> None:
-        self.now = datetime.now(UTC) + timedelta(minutes=1)  # after what the test records first, however slowly
+        self.now = datetime.now(UTC) + timedelta(
+            minutes=1
+        )  # after what the test records first, however slowly
 
     def __call__(self) -> datetime:
         return self.now

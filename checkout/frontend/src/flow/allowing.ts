@@ -80,7 +80,7 @@ export class Allowing {
     return mined;
   }
 
-  /** The wallet's own node tells first; the server's answer stands in where that has already changed. */
+  /** Uses the wallet's own node first, and the server's answer where that one has already changed. */
   private async mined(
     { wallet, route, option }: Reviewed,
     hash: string,
@@ -117,14 +117,14 @@ export class Allowing {
   }
 
   private shown({ account, option, route }: Reviewed, { spender }: Approval, kind: Ask): Shown {
-    const told = spenderOf(route) ?? "";
+    const shown = spenderOf(route) ?? "";
     return {
       kind: "allowance",
       account,
       chainId: option.chainId,
       token: route.from.token,
-      // Whom the server would allow now has to be whom it showed for the route.
-      spender: spender?.toLowerCase() === told.toLowerCase() ? told : "",
+      // The spender that the server names now has to be the one that it showed for the route.
+      spender: spender?.toLowerCase() === shown.toLowerCase() ? shown : "",
       rawAmount: kind === "reset" ? "0" : route.from.amount.raw,
     };
   }

@@ -1,4 +1,4 @@
-/** What the customer chose to pay with instead of what was asked for, as a page that is loaded anew goes on with it. */
+/** The token that the customer chose instead of the requested one, kept across a reload. */
 
 import type { Route } from "../server/types";
 import type { Option } from "./holdings";
@@ -7,7 +7,7 @@ export interface Choice {
   chainId: number;
   /** The token's contract; empty for the chain's own coin. */
   token: string;
-  /** What told the chosen route from the others; empty before one was chosen. */
+  /** What distinguishes the chosen route from the others; empty before one was chosen. */
   tag: string;
 }
 

@@ -63,7 +63,7 @@ export class Flow implements Stage {
     }
   }
 
-  /** Goes on with the wallet and the token of before the page was loaded anew, if it still shows an account. */
+  /** Continues with the wallet and the token from before the reload, if the wallet still shows an account. */
   async resume(wallet: Wallet, choice: Choice | null): Promise<void> {
     const current = this.begin();
     const [account] = await wallet.accounts().catch(() => []);
@@ -160,7 +160,7 @@ export class Flow implements Stage {
     this.go({ at: "blocked", wallet, account, option, notice, canRetry });
   }
 
-  /** What the server's refusal means for people; the page is told where the request itself is another now. */
+  /** The server's refusal in the customer's words; reloads the request where it has changed. */
   serverNotice(error: unknown): Notice {
     if (!(error instanceof ApiError)) throw error;
     if (["payment_in_progress", "payment_request_not_active"].includes(error.code)) {
@@ -196,7 +196,7 @@ export class Flow implements Stage {
     return () => mine === this.turn;
   }
 
-  /** Straight to the review for whoever holds what was asked for; a choice of tokens for everybody else. */
+  /** Straight to the review if the wallet holds the requested token; otherwise a choice of tokens. */
   private async look(
     connected: Connected,
     current: () => boolean,
@@ -223,7 +223,7 @@ export class Flow implements Stage {
     await this.look(connected, current, undefined, choice);
   }
 
-  /** Back to the token that was chosen before the page was loaded anew; to all of them where it is not enough now. */
+  /** Back to the token that was chosen before the reload, or to all tokens where its balance is too low now. */
   private async chooseAgain(connected: Connected, choice: Choice, current: () => boolean): Promise<void> {
     const { holdings } = this;
     await holdings?.load(false);
@@ -233,7 +233,7 @@ export class Flow implements Stage {
     else this.showTokens();
   }
 
-  /** Its owner may answer the question that stood open already: that will do. */
+  /** The customer may answer the prompt that is already open, which is enough. */
   private awaitOldQuestion(wallet: Wallet): void {
     const current = this.begin();
     this.unwatch = wallet.watch({

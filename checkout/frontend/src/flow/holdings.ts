@@ -45,7 +45,7 @@ export class Holdings {
     return requested ? this.isEnough(requested) : null;
   }
 
-  /** Asks for everything that is not here yet, or for all of it anew, and tells of each answer as it comes. */
+  /** Loads everything that is missing, or all of it again, and reports each answer as it arrives. */
   async load(isAskedAnew: boolean): Promise<void> {
     if (this.isLoading || (this.isLoaded && !isAskedAnew)) return;
     this.isLoading = true;

@@ -1,4 +1,4 @@
-/** What the customer is told when a wallet refuses or fails. */
+/** The messages for a wallet that refuses or fails. */
 
 import { copy } from "../copy";
 import { refusalOf, refused } from "../wallets/refusals";

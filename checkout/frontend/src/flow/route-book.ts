@@ -1,7 +1,7 @@
 /** The routes that were offered in this page: each token is asked about once, for as long as the answer holds. */
 
 import { copy } from "../copy";
-import { told } from "../language";
+import { messageFor } from "../language";
 import { amountOf, sum } from "../money";
 import type { Api } from "../server/api";
 import type { Amount, Checkout, Route } from "../server/types";
@@ -34,7 +34,7 @@ export class RouteBook {
     return asked;
   }
 
-  /** Forgets what was offered, so that the next question is asked anew. */
+  /** Forgets the offers, so that the next question loads new ones. */
   clear(): void {
     this.kept.clear();
   }
@@ -45,7 +45,7 @@ export class RouteBook {
 
   private async ask(account: string, option: Option): Promise<Found> {
     const { routes, reason } = await this.api.routes(account, option.chainId, option.token);
-    return routes.length > 0 ? routes : told("refusal", reason?.code ?? "", reason?.message ?? "") || copy.notices.noRoute;
+    return routes.length > 0 ? routes : messageFor("refusal", reason?.code ?? "", reason?.message ?? "") || copy.notices.noRoute;
   }
 }
 
@@ -59,7 +59,7 @@ export function contractOf(route: Route): string | null {
   return route.steps.find((step) => step.contract_address)?.contract_address ?? null;
 }
 
-/** Who has to be allowed to take the token; null where nobody has to. */
+/** The contract that needs an approval; null where none does. */
 export function spenderOf(route: Route): string | null {
   return route.steps.find((step) => step.spender)?.spender ?? null;
 }

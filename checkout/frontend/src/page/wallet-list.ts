@@ -1,4 +1,4 @@
-/** The wallets on offer, in the order of their use, and the one that a page loaded anew goes on with. */
+/** The wallets on offer, in the order of their use, and the one that a reloaded page continues with. */
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
@@ -54,7 +54,7 @@ export class WalletList {
     );
   }
 
-  /** Goes on with the wallet that this page had before it was loaded anew, as soon as it is there. */
+  /** Continues with the wallet that this page had before the reload, as soon as it is there. */
   awaitFormer(): void {
     this.awaited = this.recent.connectedHere;
   }

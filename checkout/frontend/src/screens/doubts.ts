@@ -3,7 +3,7 @@
 import type { Chains } from "../chains";
 import { copy } from "../copy";
 import { el, externalLink, type Child } from "../dom";
-import { told } from "../language";
+import { messageFor } from "../language";
 import { failureOf, type Doubtful } from "../server/progress";
 import type { Checkout, Payment } from "../server/types";
 import { byHandPage, canCheckAgain } from "./outcomes";
@@ -44,7 +44,7 @@ export function doubtBox({ payment, doubt }: Doubtful, checkout: Checkout, chain
 function reasons(payment: Payment, { merchant }: Checkout): string[] {
   const code = failureOf(payment) ?? "other";
   // What a payment that is still looked at will fail with, its own sentence says in terms of waiting.
-  const why = told("failure", code, payment.failure_message ?? "") || payment.status_detail || copy.failedDefault;
+  const why = messageFor("failure", code, payment.failure_message ?? "") || payment.status_detail || copy.failedDefault;
   const isUnbound = code === "transaction_not_bound";
   return [why, isUnbound ? copy.notBoundHelp(merchant.name) : (copy.advice[code] ?? copy.advice.other ?? "")];
 }

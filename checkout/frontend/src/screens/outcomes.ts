@@ -3,7 +3,7 @@
 import type { Chains } from "../chains";
 import { copy } from "../copy";
 import { button, el, linkButton, webUrl, type Child } from "../dom";
-import { told } from "../language";
+import { messageFor } from "../language";
 import { isZero, plain } from "../money";
 import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS } from "../page/leaving";
 import { failureOf } from "../server/progress";
@@ -84,7 +84,7 @@ export function completedScreen(
 export function failedScreen(payment: Payment, checkout: Checkout, chains: Chains, after: AfterFailure): Screen {
   const code = failureOf(payment) ?? "other";
   // A payment that is still looked at has no sentence of its own yet.
-  const what = told("failure", code, payment.failure_message ?? "") || copy.failedDefault;
+  const what = messageFor("failure", code, payment.failure_message ?? "") || copy.failedDefault;
   // The money has arrived, and the page of sending by hand has said that the merchant's word would then be waited for.
   const isUnbound = code === "transaction_not_bound";
   const canPay = !NEVER_PAY_AGAIN.has(code) && !isSpent(payment);

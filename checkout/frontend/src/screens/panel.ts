@@ -32,7 +32,7 @@ export class Panel {
     if (this.held) return;
     const focused = this.root.contains(document.activeElement) ? document.activeElement : null;
     const isNew = this.name !== "" && screen.name !== this.name;
-    // Nobody's hand is anywhere else on the page, as when a wallet's window took the focus away.
+    // Nothing else on the page has the focus, as when a wallet's window took it away.
     const isFree = document.hasFocus() && document.activeElement === document.body;
     const heading = el("h2", { id: "panel-heading", tabindex: "-1" }, screen.heading);
     this.root.replaceChildren(heading, ...screen.nodes);

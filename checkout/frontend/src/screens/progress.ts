@@ -1,10 +1,10 @@
-/** The screens of a payment under way: direct, or across networks with somebody who carries it. */
+/** The screens of a payment under way: direct, or across networks through a provider. */
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
 import { button, el, externalLink, webUrl, type Child } from "../dom";
 import { FAMILIES } from "../families";
-import { told } from "../language";
+import { messageFor } from "../language";
 import type { OwnTransaction } from "../server/outbox";
 import type { Checkout, Payment } from "../server/types";
 import type { Screen } from "./panel";
@@ -114,11 +114,11 @@ export function transactionBoxes(payment: Payment, chains: Chains): Child[] {
   return [first, transactionBox(copy.deliveryOn(chains.name(payment.destination_chain_id)), delivered, url)];
 }
 
-/** Whom to ask, by the contact that the merchant has given, and what to name there. */
+/** How to contact the merchant, and the payment code to quote. */
 export function supportLine({ merchant, shortcode }: Checkout): Child {
   const { name, support_url: url, support_email: email } = merchant;
-  const line = (...whom: Child[]) =>
-    el("p", { class: "help help--small support" }, ...whom, el("br"), copy.nameTheCode(shortcode));
+  const line = (...contact: Child[]) =>
+    el("p", { class: "help help--small support" }, ...contact, el("br"), copy.nameTheCode(shortcode));
   if (webUrl(url)) return line(externalLink(url, copy.support(name)));
   if (!email) return line(copy.askMerchant(name));
   const address = encodeURIComponent(email).replace("%40", "@");
@@ -128,7 +128,7 @@ export function supportLine({ merchant, shortcode }: Checkout): Child {
 function detailOf(payment: Payment, sentence: string): string {
   const isSeen = payment.confirmations > 0 || Boolean(payment.provider_status);
   const state = !isSeen ? "looking" : isCrossing(payment) ? "crossing" : "seen";
-  return told("detail", state, sentence);
+  return messageFor("detail", state, sentence);
 }
 
 type StepRow = [string, StepState, string?];

@@ -1,4 +1,4 @@
-/** What is to be confirmed: what leaves the wallet, what arrives, what it costs, and whom the transaction calls. */
+/** What is to be confirmed: what leaves the wallet, what arrives, what it costs, and which contract the transaction calls. */
 
 import { copy } from "../copy";
 import { button, el, type Child } from "../dom";
@@ -46,7 +46,7 @@ function acceptance({ option }: Reviewed, { chains, checkout }: PayContext): str
   return copy.mayNeedAcceptance(chains.name(option.chainId), checkout.merchant.name);
 }
 
-/** The wallet may still be asking from another tab, or from before the page was loaded anew. */
+/** The wallet may still be asking from another tab, or from before a reload. */
 function openQuestion({ promptWasLeftOpen }: PayContext): Notice | undefined {
   return promptWasLeftOpen ? { tone: "info", text: copy.notices.leftOpen.confirming } : undefined;
 }

@@ -1,7 +1,7 @@
 /** The public API of one payment request. Same origin, no credentials. */
 
 import { copy } from "../copy";
-import { told } from "../language";
+import { messageFor } from "../language";
 import type {
   Approval,
   BuiltTransaction,
@@ -16,7 +16,7 @@ import type {
 
 const BASE = "/api/public";
 const TIMEOUT_MS = 20_000;
-/** So long in all a server that is busy for a moment is waited for, before anybody is bothered with it. */
+/** How long in all to wait for a busy server before the customer sees an error. */
 const PATIENCE_SECONDS = 10;
 
 /** A refusal or a failure, with a message written for people. `status` is 0 when there was no answer. */
@@ -47,7 +47,7 @@ export class Api {
   private etag: string | null = null;
   private readonly request: string;
 
-  /** `onWait` is told how long the server is waited for, and null once it is asked again. */
+  /** `onWait` gets the seconds until the next try, and null once the server is asked again. */
   constructor(
     requestId: string,
     private readonly onWait: (seconds: number | null) => void = () => undefined,
@@ -55,7 +55,7 @@ export class Api {
     this.request = `${BASE}/payment-requests/${encodeURIComponent(requestId)}`;
   }
 
-  /** The request as it stands now, or null when it has not changed since the last call. */
+  /** The request's current state, or null when it has not changed since the last call. */
   async checkout(): Promise<Checkout | null> {
     const headers: Record<string, string> = this.etag ? { "If-None-Match": this.etag } : {};
     const response = await send(this.request, { headers });
@@ -141,7 +141,7 @@ async function answer<T>(response: Response): Promise<T> {
   if (response.ok && body !== null) return body as T;
   const error = (body as { error?: { code?: unknown; message?: unknown } } | null)?.error;
   const code = typeof error?.code === "string" ? error.code : "unknown";
-  const message = told("refusal", code, typeof error?.message === "string" ? error.message : "") || copy.errors.server;
+  const message = messageFor("refusal", code, typeof error?.message === "string" ? error.message : "") || copy.errors.server;
   throw new ApiError(response.ok ? 502 : response.status, code, message, retryAfter(response));
 }
 

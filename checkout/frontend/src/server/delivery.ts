@@ -33,7 +33,7 @@ export class Delivery {
     this.running = false;
   }
 
-  /** Null when the server has answered for good; else how long it asks to be left alone. */
+  /** Null when the server's answer is final; else the pause that it asks for. */
   private async submit(sent: SentTransaction): Promise<number | null> {
     try {
       await this.api.submit(sent);

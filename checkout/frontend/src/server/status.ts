@@ -1,4 +1,4 @@
-/** Asks the server how the payment request stands, as often as it is worth asking. */
+/** Polls the payment request's status, as often as it is worth asking. */
 
 import type { Api } from "./api";
 import { ApiError } from "./api";

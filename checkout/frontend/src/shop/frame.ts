@@ -1,6 +1,6 @@
 /** The checkout in a frame: what comes out of it, and whether it came up at all. */
 
-import { type Hello, isMessage, type Told, VERSION } from "../messages";
+import { type Hello, isMessage, type CheckoutMessage, VERSION } from "../messages";
 import type { Labels, Options, Progress } from "./quittance";
 import { chosenLanguage, type Language, labelsIn } from "./words";
 
@@ -81,22 +81,22 @@ export class CheckoutFrame {
   private heard(event: MessageEvent<unknown>): void {
     if (event.source !== this.element.contentWindow || event.origin !== this.url.origin) return;
     if (!isMessage(event.data)) return;
-    const told = event.data as Told;
-    if (told.type === "status") this.take(told);
-    else if (told.type === "height") this.events.height(Number(told.height) || 0);
-    else if (told.type === "close") this.events.close();
+    const message = event.data as CheckoutMessage;
+    if (message.type === "status") this.take(message);
+    else if (message.type === "height") this.events.height(Number(message.height) || 0);
+    else if (message.type === "close") this.events.close();
   }
 
-  private take(told: { payment_request_id: string; status: string; is_busy: boolean }): void {
+  private take(status: { payment_request_id: string; status: string; is_busy: boolean }): void {
     if (!this.isReady) {
       this.isReady = true;
       clearTimeout(this.timer);
       this.events.ready();
     }
     const wasBusy = this.isBusy;
-    this.isBusy = told.is_busy === true;
+    this.isBusy = status.is_busy === true;
     if (wasBusy && !this.isBusy) this.events.idle();
-    const progress = { paymentRequestId: String(told.payment_request_id), status: String(told.status) };
+    const progress = { paymentRequestId: String(status.payment_request_id), status: String(status.status) };
     if (progress.status === this.progress?.status) return;
     this.progress = progress;
     tell(this.options.onStatus, progress);
@@ -107,8 +107,8 @@ export class CheckoutFrame {
 }
 
 /** Calls the shop's function by itself: what it throws is reported, and stops nothing here. */
-export function tell<Told>(listener: ((told: Told) => void) | undefined, told: Told): void {
-  if (listener) void Promise.resolve(told).then(listener);
+export function tell<Value>(listener: ((value: Value) => void) | undefined, value: Value): void {
+  if (listener) void Promise.resolve(value).then(listener);
 }
 
 function webAddress(text: unknown): URL {

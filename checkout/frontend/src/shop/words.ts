@@ -1,5 +1,5 @@
 /**
- * The words of this script, in the checkout's languages. They stand in checkout/messages/ with all others, and are taken
+ * The words of this script, in the checkout's languages. They are in checkout/messages/ with all others, and are taken
  * from there when it is built. The dialog and the checkout in it speak the same language: both go by the browser's.
  */
 
@@ -11,7 +11,7 @@ const LANGUAGES: Readonly<Record<string, readonly string[]>> = words;
 const ALSO: Readonly<Record<string, string>> = { pt: "pt-BR", zh: "zh-Hans", "zh-cn": "zh-Hans", "zh-sg": "zh-Hans" };
 const BY_LOWER_CASE = new Map(Object.keys(LANGUAGES).map((tag) => [tag.toLowerCase(), tag]));
 
-/** A language that the checkout speaks, and whether it has to be told to, since the browser does not ask for it. */
+/** A language that the checkout speaks, and whether the page has to request it, since the browser does not. */
 export interface Language {
   readonly tag: string;
   readonly isTold: boolean;
@@ -19,8 +19,8 @@ export interface Language {
 
 /** The first that there is: what the shop's script says, what the browser asks for, what the shop's page is in. */
 export function chosenLanguage(wanted: string | undefined): Language | null {
-  const told = wanted && known(wanted);
-  if (told) return { tag: told, isTold: true };
+  const requested = wanted && known(wanted);
+  if (requested) return { tag: requested, isTold: true };
   for (const tag of navigator.languages) {
     const found = known(tag);
     if (found) return { tag: found, isTold: false };

@@ -86,8 +86,8 @@ function doingOf(wallet: Registered, networks: ReadonlyMap<number, string>): Doi
 
   return {
     async accounts() {
-      const told = await inTime(ask(CONNECT, { silent: true }));
-      take((told as { accounts?: unknown } | undefined)?.accounts);
+      const accounts = await inTime(ask(CONNECT, { silent: true }));
+      take((accounts as { accounts?: unknown } | undefined)?.accounts);
       return usable();
     },
     chain: async () => chainId,

@@ -24,7 +24,7 @@ const KEY = 32;
 const SIGNATURE = 64;
 const VERSION_0 = 0x80;
 
-/** Throws RangeError for anything but a version 0 message with one signer, all of whose accounts stand in it. */
+/** Throws RangeError for anything but a version 0 message with one signer that lists all of its accounts. */
 export function readTransaction(bytes: Uint8Array): Message {
   const reader = new Reader(bytes);
   if (reader.short() !== 1) throw new RangeError("Not one signature");
@@ -57,7 +57,7 @@ export function readPayer(bytes: Uint8Array): string {
   const first = reader.byte();
   const signers = first >= VERSION_0 ? reader.byte() : first;
   reader.take(2);
-  if (signers < 1 || reader.short() < signers) throw new RangeError("Nobody signs");
+  if (signers < 1 || reader.short() < signers) throw new RangeError("No signer");
   return toBase58(reader.take(KEY));
 }
 

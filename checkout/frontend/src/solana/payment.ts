@@ -53,7 +53,7 @@ export function readPayment(transaction: Uint8Array): SolanaPayment {
 export async function matchesShown(transaction: string, shown: Shown): Promise<boolean> {
   let paid: SolanaPayment;
   try {
-    // Its accounts may stand in tables that only the chain knows: what it takes is shown by the wallet's trial run.
+    // Its accounts may be in tables that only the chain knows: the wallet's simulation shows what it takes.
     if (shown.kind === "call") return readPayer(fromBase64(transaction)) === shown.account;
     if (shown.kind !== "transfer") return false;
     paid = readPayment(fromBase64(transaction));
@@ -124,7 +124,7 @@ export function highestFee(instructions: Instruction[]): bigint {
   return SIGNATURE_FEE + (units * price + 999_999n) / 1_000_000n;
 }
 
-/** Whether `account` is derived from this owner, program and mint; nobody can hold a key for such an address. */
+/** Whether `account` is derived from this owner, program and mint; no key exists for such an address. */
 async function isTokenAccountOf(account: string, owner: string, program: string, mint: string): Promise<boolean> {
   const keys = [owner, program, mint, ASSOCIATED].map((text) => fromBase58(text, 32));
   const marker = new TextEncoder().encode("ProgramDerivedAddress");

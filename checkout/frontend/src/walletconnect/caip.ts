@@ -8,7 +8,7 @@ const ASKED: Readonly<Record<string, { methods: string[]; events: string[] }>> =
     methods: ["eth_sendTransaction", "personal_sign", "wallet_switchEthereumChain", "wallet_addEthereumChain"],
     events: ["accountsChanged", "chainChanged"],
   },
-  // A signed transaction that the wallet leaves to the page is of no use here: nobody would send it.
+  // A signed transaction that the wallet leaves to the page is useless here: nothing would send it.
   solana: { methods: ["solana_signAndSendTransaction", "solana_signMessage"], events: ["accountsChanged"] },
 };
 

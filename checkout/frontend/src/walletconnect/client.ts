@@ -17,11 +17,11 @@ export interface ClientSetup {
   description: string;
 }
 
-/** A client that has contacted nobody yet, unless this tab has a session already. */
+/** A client that has contacted no relay yet, unless this tab has a session already. */
 export async function openClient({ projectId, relayUrl, name, description }: ClientSetup): Promise<Client> {
   const logger = "silent";
   const core = new Core({ projectId, relayUrl, logger, telemetryEnabled: false, storage: new TabStorage() });
-  // Its attestation is a frame of a third party's in this page: wallets show the address as one that nobody vouches for.
+  // Its attestation is a third party's frame in this page: without it, wallets show the address as unverified.
   core.verify.register = async () => undefined;
   keepToTheEnds(core.relayer);
   const metadata = { name, description, url: location.origin, icons: [] };

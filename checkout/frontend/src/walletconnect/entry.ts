@@ -19,14 +19,14 @@ export interface Offer {
   relayUrl: string;
 }
 
-/** What the page was told of it; null where the service does not offer it. */
+/** The page's settings for it; null where the service does not offer it. */
 export function offerOf({ dataset }: HTMLElement): Offer | null {
   const { walletconnect, walletconnectProject, walletconnectRelay } = dataset;
   if (!walletconnect || !walletconnectProject || !walletconnectRelay) return null;
   return { script: walletconnect, projectId: walletconnectProject, relayUrl: walletconnectRelay };
 }
 
-/** The entry. `former` is the wallet that the page goes on with after it was loaded anew. */
+/** The entry. `former` is the wallet that the page continues with after a reload. */
 export function walletConnect(
   offer: Offer,
   payee: string,

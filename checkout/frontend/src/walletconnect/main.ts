@@ -21,7 +21,7 @@ export interface LinkSetup extends ClientSetup {
 
 const NAME = "WalletConnect";
 
-/** `changed` is told when the screen is another now. */
+/** `changed` is called when the screen changes. */
 export async function open(setup: LinkSetup, changed: () => void): Promise<Link> {
   return new Link(await openClient(setup), setup.chains, changed);
 }
@@ -50,7 +50,7 @@ export class Link {
     return this.wallets.get(family) ?? null;
   }
 
-  /** Goes on with the session that this tab had before the page was loaded anew, if its wallet knows who is paid. */
+  /** Continues the session that this tab had before the reload, if it is for this merchant. */
   restore(): void {
     const { name } = this.client.metadata;
     const last = this.client.session.getAll().filter(({ self }) => self.metadata.name === name).pop();
@@ -79,7 +79,7 @@ export class Link {
     return this.pairing && pairingScreen(this.pairing, () => void this.proposing?.renew(), back);
   }
 
-  /** The customer has left, or has paid: the wallet is told, and the relay is contacted no more. */
+  /** The customer has left, or has paid: ends the session and stops contacting the relay. */
   async leave(): Promise<void> {
     this.proposing?.stop();
     this.show(null);
@@ -105,7 +105,7 @@ export class Link {
     this.changed();
   }
 
-  /** Sessions of payments that this tab has left are of no use to anybody. */
+  /** Ends sessions of payments that this tab has left. */
   private async endAll(): Promise<void> {
     const { client, session } = this;
     this.wallets.clear();

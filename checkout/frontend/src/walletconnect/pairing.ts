@@ -34,7 +34,7 @@ export class Proposing {
     });
   }
 
-  /** A new code; whoever still takes up the old one is let go. */
+  /** A new code; a wallet that still answers the old one is disconnected. */
   async renew(): Promise<void> {
     const mine = (this.attempt += 1);
     const tell = (pairing: Pairing): void => {

@@ -76,7 +76,7 @@ export class Session {
     }
   }
 
-  /** Once the session shows an account on the network, or false after a while: wallets tell of it when they have answered. */
+  /** Once the session shows an account on the network, or false after a while: wallets report it when they have answered. */
   async reaches(network: string): Promise<boolean> {
     const isThere = (): boolean => this.addresses(network).length > 0;
     if (isThere()) return true;
@@ -96,7 +96,7 @@ export class Session {
     return () => void this.listeners.delete(listener);
   }
 
-  /** Ends it on both sides, as far as the wallet can be told, once what it was asked is answered or has run out. */
+  /** Ends it on both sides, as far as the wallet is reachable, once its open prompts are answered or have expired. */
   async end(): Promise<void> {
     if (this.isOver) return;
     this.isOver = true;

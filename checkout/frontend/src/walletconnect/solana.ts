@@ -38,7 +38,7 @@ export function registered(session: Session, networks: ReadonlyMap<string, strin
     chains: [...networks.keys()],
     features: {
       "standard:connect": { connect: async () => ({ accounts: accounts() }) },
-      "standard:events": { on: (_: string, told: (change: object) => void) => session.onChange(() => told({ accounts: accounts() })) },
+      "standard:events": { on: (_: string, listener: (change: object) => void) => session.onChange(() => listener({ accounts: accounts() })) },
       // A wallet that only signs would leave the sending to the page: it is known by the lack of the first.
       ...(session.allows("solana", SEND) ? { "solana:signAndSendTransaction": { signAndSendTransaction: send } } : {}),
       "solana:signTransaction": {},

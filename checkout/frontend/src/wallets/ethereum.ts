@@ -77,7 +77,7 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
 /** Wallets that don't know a network say so in many ways, some in words alone. */
 const MAY_BE_UNKNOWN = ["unknown_chain", "unsupported", "other"];
 
-/** What a wallet is told of a network that it doesn't know (EIP-3085); null where no public node is named. */
+/** The description of a network that a wallet doesn't know (EIP-3085); null where no public node is named. */
 function addition(chain: Chain | null): object | null {
   if (!chain?.wallet_rpc_url) return null;
   const symbol = chain.native_symbol;

@@ -1,4 +1,4 @@
-/** What became of a transaction that a wallet sent: whether another one with its nonce took its place. */
+/** Whether a transaction that a wallet sent was replaced by another one with its nonce. */
 
 import type { Call, Fate, Followed } from "./wallet";
 

@@ -1,4 +1,4 @@
-/** Whether an Ethereum transaction does what the customer was shown. Pure: nobody is asked. */
+/** Whether an Ethereum transaction does what the customer was shown. Pure. */
 
 import type { EvmTransaction } from "../server/types";
 import type { Shown, Signed } from "./wallet";
@@ -6,7 +6,7 @@ import type { Shown, Signed } from "./wallet";
 const TRANSFER = "0xa9059cbb";
 const APPROVE = "0x095ea7b3";
 
-/** A transfer and an allowance are read whole; of a routing provider's call, whom it calls and what coins it takes. */
+/** A transfer and an allowance are read whole; of a routing provider's call, its contract and the coins that it takes. */
 export function matchesShown(transaction: EvmTransaction, shown: Shown): boolean {
   if (Number(transaction.chainId) !== shown.chainId || !same(transaction.from, shown.account)) return false;
   const data = (transaction.data ?? "0x").toLowerCase();
@@ -22,7 +22,7 @@ export function matchesShown(transaction: EvmTransaction, shown: Shown): boolean
       if (!shown.token.contract_address) {
         return same(transaction.to, shown.recipient) && value === BigInt(shown.rawAmount);
       }
-      // The payment's reference may stand after the arguments.
+      // The payment's reference may follow the arguments.
       const call = tokenCall(TRANSFER, shown.recipient, shown.rawAmount);
       return same(transaction.to, shown.token.contract_address) && value === 0n && data.startsWith(call);
     }

@@ -1,4 +1,4 @@
-/** Which wallets were used in this browser: kept here alone, by name, and told to nobody. */
+/** Which wallets were used in this browser: stored here only, by name, and never sent. */
 
 import { INJECTED, type Wallet } from "./wallet";
 
@@ -11,15 +11,15 @@ export interface Used {
   family: string;
 }
 
-/** What was going on in this tab before the page was loaded anew. */
+/** The state of this tab before a reload. */
 export interface Here extends Used {
-  /** What the customer had chosen to pay with, as `chose` was told. */
+  /** The token that the customer had chosen, as given to `chose`. */
   choice: unknown;
 }
 
 export class RecentWallets {
   private readonly here: string;
-  /** As they were when the page was loaded: what stands in a list stays where it is. */
+  /** As they were when the page was loaded, so that the order of a list doesn't change. */
   private readonly before = names(localStorageOrNull(), KEY);
   /** The wallet that was used last, as it was when the page was loaded. */
   readonly last = used(read(localStorageOrNull(), LAST));
@@ -35,7 +35,7 @@ export class RecentWallets {
     if (!now) return;
     const others = names(localStorageOrNull(), KEY).filter((name) => name !== now.name);
     keep(localStorageOrNull(), KEY, [now.name, ...others].slice(0, MOST));
-    // The one without a name of its own could not be told from another one later.
+    // A wallet without a name of its own could not be recognised later.
     if (wallet?.id !== INJECTED) keep(localStorageOrNull(), LAST, now);
   }
 
@@ -45,7 +45,7 @@ export class RecentWallets {
     if (now) keep(sessionStorageOrNull(), this.here, { ...now, choice });
   }
 
-  /** The wallet that was connected for this payment in this tab, before the page was loaded anew. */
+  /** The wallet that was connected for this payment in this tab, before the reload. */
   get connectedHere(): Here | null {
     const kept = read(sessionStorageOrNull(), this.here);
     const now = used(kept);

@@ -15,7 +15,7 @@ export interface SolanaSetup {
   isNeeded: boolean;
 }
 
-/** The script for Solana is loaded once a wallet is there that speaks it. `failed` is told when it can't be had. */
+/** Loads the script for Solana once such a wallet is there. `failed` is called when it can't be loaded. */
 export function discoverSolanaWallets(setup: SolanaSetup, onChange: WalletsFound, failed: () => void): void {
   const registered = new Map<unknown, Wallet | null>();
   let part: SolanaPart | null = null;

@@ -2,7 +2,7 @@
 
 import type { Chain, Token, UnsignedTransaction } from "../server/types";
 
-/** The id of the one wallet that announces itself to nobody. */
+/** The id of the one wallet that doesn't announce itself. */
 export const INJECTED = "injected";
 
 const LONGEST_NAME = 40;
@@ -28,7 +28,7 @@ export type Shown = { account: string; chainId: number } & (
 /** What a transaction says, read back from its own bytes. Amounts are base units. */
 export interface Signed {
   chainId: number;
-  /** Whom it pays, or whom it allows to take a token; null where it calls a contract to do so. */
+  /** The recipient or the approved spender; null where it calls a contract to pay. */
   party: string | null;
   /** The token, or whatever else it calls; null where it only moves the network's own coin. */
   contract: string | null;
@@ -65,13 +65,13 @@ export interface Wallet extends WalletFace {
   sibling?: (() => Wallet) | undefined;
   /** Asks to share an account; its address. */
   connect(): Promise<string>;
-  /** The accounts that it shows this page already, without asking anybody; the chosen one first. */
+  /** The accounts that it already shows this page, without a prompt; the chosen one first. */
   accounts(): Promise<readonly string[]>;
   /** The id of the chain that it is on. */
   chain(): Promise<number>;
   /** Asks to change to a chain, and to add one that it doesn't know; the id of the one that it is on afterwards. */
   switchTo(chainId: number, known: Chain | null): Promise<number>;
-  /** Whether a built transaction does exactly what was shown, and nothing else that could be told from it. */
+  /** Whether a built transaction does exactly what was shown, and nothing else that can be read from it. */
   matches(transaction: UnsignedTransaction, shown: Shown): boolean | Promise<boolean>;
   /** What a transaction that matches says; null where only the wallet's own trial run can tell. */
   read(transaction: UnsignedTransaction, shown: Shown): Signed | null;
@@ -81,7 +81,7 @@ export interface Wallet extends WalletFace {
   send(account: string, transaction: UnsignedTransaction): Promise<string>;
   /** Whether a transaction on the wallet's chain has been mined and worked; null while it is in no block. */
   outcome?(hash: string): Promise<boolean | null>;
-  /** What became of a transaction that it sent, where such a one can be replaced. */
+  /** Whether a transaction that it sent was replaced, where that is possible. */
   follow?(sent: Followed): Promise<Fate>;
   /** Calls back on changes made in the wallet until the returned function is called. */
   watch(changes: WalletChanges): () => void;

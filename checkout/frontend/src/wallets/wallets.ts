@@ -11,7 +11,7 @@ export interface WalletSearch {
   solana: SolanaSetup;
 }
 
-/** `failed` is told when the part that speaks to Solana wallets can't be loaded. */
+/** `failed` is called when the part for Solana wallets can't be loaded. */
 export function discoverWallets(search: WalletSearch, onChange: WalletsFound, failed: () => void): void {
   const found = new Map<string, Wallet[]>();
   const unsettled = new Set(search.families);
