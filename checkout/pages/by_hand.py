@@ -70,7 +70,7 @@ def take_typed_hash(request: HttpRequest, found: PaymentRequest) -> None:
         transaction_hash=transaction_hash,
         actor="checkout",
         submitter=client_digest(request),
-        before_extra_look=lambda: count_expensive(request),
+        before_extra_lookup=lambda: count_expensive(request),
     )
 
 

@@ -9,7 +9,7 @@ from payments.models.payment import MAX_RETRIES
 from payments.requests.lifecycle import cancel_request, lock_request
 from payments.submission.hashes import retry_payment
 from payments.submission.merchant_acceptance import accept_payment, is_acceptable
-from payments.submission.rechecking import Recheck, look_now
+from payments.submission.rechecking import Recheck, check_now
 
 
 class Cancel(Action):
@@ -125,7 +125,7 @@ class LookNow(PaymentAction):
 
     def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
         """Have it looked at."""
-        led_to = look_now(row, actor=actor)
+        led_to = check_now(row, actor=actor)
         return f"Check requested ({row.status}): {led_to.value}.", f"{row} {self._SAID[led_to]}."
 
 

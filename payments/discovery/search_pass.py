@@ -21,7 +21,7 @@ from payments.discovery.starts import restarted, start_of
 from payments.discovery.watches import Watched, Watching, by_merchant, watched, watched_of
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
 from payments.models.payment import RETRYABLE_FAILURES
-from payments.submission.hashes import record_found
+from payments.submission.hashes import record_discovered
 
 logger = logging.getLogger(__name__)
 
@@ -304,5 +304,5 @@ def _record(chain: Chain, requests: Iterable[Watched], found: Sequence[tuple[byt
     ]
     rows = PaymentRequest.objects.in_bulk([request_id for request_id, _ in new])
     for request_id, transaction_hash in new:
-        record_found(rows[request_id], chain=chain, transaction_hash=transaction_hash)
+        record_discovered(rows[request_id], chain=chain, transaction_hash=transaction_hash)
     return len(new)

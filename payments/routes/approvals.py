@@ -11,7 +11,7 @@ from chains.families import get_client
 from chains.families.evm.calls import encode_approval
 from chains.models import Chain
 from payments.models import Quote, Route
-from payments.routes.refusals import demand_payable, expired, no_node, refused, require_available
+from payments.routes.refusals import expired, no_node, refused, require_available, require_payable
 
 # A second approval can't be simulated before the first is mined; known tokens take a quarter of this.
 _UNSIMULATED_GAS = 200_000
@@ -40,7 +40,7 @@ def check_approval(route: Route, *, client: Client = get_client) -> Approval:
     Raises ApiError where the request is not payable, the route has expired, the wallet lacks gas or no node answers.
     """
     now = timezone.now()
-    demand_payable(route.request, now, allow_parallel=True)
+    require_payable(route.request, now, allow_parallel=True)
     if now >= route.expires_at:
         raise expired()
     require_available(route)

@@ -9,7 +9,7 @@ from chains.client import ChainClient, Refusal, TransferRefused
 from payments.models import Payment, PaymentRequest, Route
 from payments.proofs.messages import proof_message
 from payments.routes.answers import Built
-from payments.routes.refusals import demand_recipient, expired
+from payments.routes.refusals import expired, require_valid_recipient
 
 LIFETIME = timedelta(minutes=15)
 
@@ -34,7 +34,7 @@ def build_direct(route: Route, binding: str | None, client: ChainClient, now: da
     """
     if route.amount != route.request.amount_remaining:
         raise expired()
-    demand_recipient(client, route.request)
+    require_valid_recipient(client, route.request)
     transaction, bound_by = _transfer(route, binding, client)
     needs_proof = bound_by == Payment.BoundBy.PAYER
     message = proof_message(route, settings.CHECKOUT_URL, now) if needs_proof else ""

@@ -15,8 +15,8 @@ from payments.models import PayerProof, Payment, PaymentRequest, Route
 from payments.proofs.messages import proof_message
 from payments.proofs.storing import REOPENED_BY_PROOF, WINDOW
 from payments.routes.direct import offer_direct
-from payments.routes.refusals import demand_payable, demand_recipient, no_node, refused
-from payments.verification.quote_evidence import standing_proofs
+from payments.routes.refusals import no_node, refused, require_payable, require_valid_recipient
+from payments.verification.quote_evidence import current_proofs
 
 
 def offer_proof(
@@ -27,10 +27,10 @@ def offer_proof(
     No transaction is built: its fee may be fetched later, or be paid by others where the wallet is a contract. Raises
     ApiError unless the request can be paid now, where the wallet has less than what remains, and where no node answers.
     """
-    demand_payable(request, timezone.now(), allow_parallel=False)
+    require_payable(request, timezone.now(), allow_parallel=False)
     token, asked = request.token.contract_address, client(request.chain)
     try:
-        demand_recipient(asked, request)
+        require_valid_recipient(asked, request)
         held = asked.balances(wallet_address, [token]).get(token)
     except ChainError as error:
         raise no_node(request.chain) from error
@@ -45,9 +45,9 @@ def offer_proof(
     return route
 
 
-def standing_proof(route: Route) -> PayerProof | None:
+def current_proof(route: Route) -> PayerProof | None:
     """Return the proof that was given for `route`, if what its wallet sends now counts by it: none is newer."""
-    return standing_proofs().filter(route=route, not_after__gt=timezone.now()).first()
+    return current_proofs().filter(route=route, not_after__gt=timezone.now()).first()
 
 
 class Remedy(StrEnum):

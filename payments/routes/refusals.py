@@ -15,7 +15,7 @@ ROUTING_RETRY_SECONDS = 15
 LONGEST_RETRY_SECONDS = 3600
 
 
-def demand_payable(request: PaymentRequest, now: datetime, *, allow_parallel: bool) -> None:
+def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: bool) -> None:
     """Raise ApiError unless paying this request now makes sense."""
     if request.status != PaymentRequest.Status.ACTIVE or request.is_past_expiry(now):
         state = request.status if request.status != PaymentRequest.Status.ACTIVE else "past its deadline"
@@ -41,7 +41,7 @@ def _wanted(request: PaymentRequest) -> str:
     return f"{request.token.symbol} on {request.chain.name}"
 
 
-def demand_recipient(client: ChainClient, request: PaymentRequest) -> None:
+def require_valid_recipient(client: ChainClient, request: PaymentRequest) -> None:
     """Raise ApiError where money must not be sent to the merchant's wallet; ChainError where that can't be asked."""
     problem = client.recipient_problem(request.recipient_address)
     if problem is not None:

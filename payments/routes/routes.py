@@ -13,7 +13,7 @@ from payments.models.route import PaymentType
 from payments.routes.answers import Built, NoRoute
 from payments.routes.direct import build_direct, can_carry_reference, offer_direct
 from payments.routes.no_route import no_wallet, not_available
-from payments.routes.refusals import demand_payable, expired, no_node, refused, require_available
+from payments.routes.refusals import expired, no_node, refused, require_available, require_payable
 from payments.routes.swaps import build_swap, offer_swaps
 
 __all__ = ["Built", "NoRoute", "build_transaction", "find_routes", "require_binding"]
@@ -37,7 +37,7 @@ def find_routes(
     while a payment under way would cover the rest (unless `allow_parallel`), and where no provider or node answers.
     """
     now = timezone.now()
-    demand_payable(request, now, allow_parallel=allow_parallel)
+    require_payable(request, now, allow_parallel=allow_parallel)
     if not request.is_available:
         return not_available(request)
     family = token.chain.family
@@ -78,7 +78,7 @@ def build_transaction(
     """
     require_binding(route, binding)
     now = timezone.now()
-    demand_payable(route.request, now, allow_parallel=allow_parallel)
+    require_payable(route.request, now, allow_parallel=allow_parallel)
     if now >= route.expires_at:
         raise expired()
     require_available(route)

@@ -25,7 +25,7 @@ from payments.routes.answers import Built, NoRoute
 from payments.routes.approvals import lacks_approval
 from payments.routes.no_route import no_provider, no_route
 from payments.routes.quotes import contract_called, evaluate, keep_quote, keep_route, wanted_from
-from payments.routes.refusals import demand_recipient, expired, no_node, routing_down, share_spent
+from payments.routes.refusals import expired, no_node, require_valid_recipient, routing_down, share_spent
 from payments.routes.tokens import keep_token
 
 logger = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ def build_swap(route: Route, client: Client, *, asked_by: str = "") -> Built:
     if route.amount_due != request.amount_remaining:
         raise expired()
     try:
-        demand_recipient(client(request.chain), request)
+        require_valid_recipient(client(request.chain), request)
     except ChainError as error:
         raise no_node(request.chain) from error
     quote = _fresh_quote(route, asked_by)

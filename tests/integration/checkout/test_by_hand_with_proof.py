@@ -142,7 +142,9 @@ def test_what_was_sent_and_entered_before_signing_is_credited_by_the_signature(
     payment = browser.paste(local_chain.transfer(local_chain.usdc, local_chain.recipient, AMOUNT))
     assert verdict(payment).failure_code == "transaction_not_bound"
     for told in (browser.start, browser.start.removesuffix("/by-hand")):
-        assert "A text to sign was created before this transfer was sent" in browser.open(told).content.decode()
+        assert (
+            "A text to sign was created before this transfer was sent" in browser.open(told).content.decode()
+        )
     shown = browser.open(page).content.decode()
     assert "nothing in it links it to this payment" in shown
     assert "Sign anyway" in shown
@@ -237,9 +239,7 @@ def test_the_address_is_no_longer_shown_once_what_it_sends_would_not_count(
     page = first.prove(local_chain)
     assert 'id="sender"' in first.open(page).content.decode()
     second.prove(local_chain)
-    assert "The text to sign has expired" in first.open(page).content.decode(), (
-        "a later proof took its place"
-    )
+    assert "The text to sign has expired" in first.open(page).content.decode(), "a later proof took its place"
     PayerProof.objects.filter(request__shortcode=second.start.split("/")[2]).delete()
     PayerProof.objects.update(not_after=timezone.now())
     assert 'id="sender"' not in first.open(page).content.decode()
