@@ -1,4 +1,4 @@
-"""The direct way: the requested token, on its own chain, straight from the customer's wallet to the merchant's."""
+"""Direct routes: the requested token on its own chain, sent from the customer's wallet to the merchant's."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,7 +15,7 @@ LIFETIME = timedelta(minutes=15)
 
 
 def offer_direct(request: PaymentRequest, wallet_address: str, now: datetime) -> Route:
-    """Return the one direct route, with nobody asked."""
+    """Create the direct route. This calls no node or provider."""
     return Route.objects.create(
         request=request,
         wallet_address=wallet_address,
@@ -28,7 +28,7 @@ def offer_direct(request: PaymentRequest, wallet_address: str, now: datetime) ->
 
 
 def build_direct(route: Route, binding: str | None, client: ChainClient, now: datetime) -> Built:
-    """Return the transfer with the reference or, where that can't be, a plain one that a proof has to bind.
+    """Build the transfer with the reference or, if that is not possible, a plain one that a proof has to bind.
 
     Raises ApiError, TransferRefused and ChainError.
     """
@@ -60,12 +60,12 @@ def _transfer(
         try:
             return transfer(bytes(request.reference)), Payment.BoundBy.REFERENCE
         except TransferRefused as refused:
-            # Some contracts refuse bytes that they do not expect; without them the payment may well go through.
+            # Some contracts reject unexpected bytes; without them the payment may succeed.
             if binding == "reference" or refused.refusal != Refusal.WOULD_FAIL:
                 raise
     return transfer(None), Payment.BoundBy.PAYER
 
 
 def can_carry_reference(request: PaymentRequest) -> bool:
-    """Return whether the service's transaction for this request may hold bytes after its arguments."""
+    """Whether a transfer for this request may carry the reference after its arguments."""
     return request.references and request.token.trailing_data

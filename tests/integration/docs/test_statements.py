@@ -21,7 +21,7 @@ from tests.support.docs.pages import API, ARCHITECTURE, REPOSITORY, rows_by_code
 from tests.support.webhooks.receiver import running_receiver
 from webhooks.dispatch.dispatcher import CONCURRENCY, SLOW_SHARE, SLUGGISH_MS
 from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, MAX_SLOW_IN_FLIGHT_PER_MERCHANT
-from webhooks.dispatch.testing import send_sample
+from webhooks.dispatch.testing import send_test_event
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import EventType
 
@@ -113,7 +113,7 @@ def test_each_former_secret_signs_and_at_most_as_many_as_the_page_says(merchant:
     with running_receiver() as receiver:
         configure(merchant, Change(url=receiver.url))
         for rotations in range(NUMBERS[most] + 3):
-            send_sample(merchant, EventType.PAYMENT_SUCCEEDED)
+            send_test_event(merchant, EventType.PAYMENT_SUCCEEDED)
             signatures = receiver.received[-1].headers["Service-Signature"].count("v1=")
             assert signatures == min(rotations, NUMBERS[most]) + 1
             configure(merchant, Change(url=receiver.url, rotate_secret=True))

@@ -11,7 +11,7 @@ from django.db import transaction
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import DailyFigures, DailyVolume, FiguresProgress, Payment, Transition
-from payments.stats.daily import DELIVERIES_ARE_WHOLE, keep_up
+from payments.stats.daily import DELIVERIES_COMPLETE, keep_up
 from payments.stats.histogram import BOUNDS_MS, percentile, total
 from tests.support.payments.days import DAY, NOON, a_delivery, a_request, note, paid
 from tests.threads import at_once
@@ -156,7 +156,7 @@ def test_deliveries_that_were_removed_by_age_stay_counted(token: Token, merchant
     a_delivery(merchant, NOON)
     keep_up(now=at(NOON + timedelta(minutes=1)))
     merchant.webhook_deliveries.all().delete()
-    later = NOON + DELIVERIES_ARE_WHOLE + DAY
+    later = NOON + DELIVERIES_COMPLETE + DAY
     paid(request, later)
     keep_up(now=at(later))
     assert (of(TODAY).deliveries_delivered, of(TODAY, merchant).deliveries_delivered) == (1, 1)
