@@ -127,7 +127,7 @@ def _pay(request: PaymentRequest, amount: int, why: str) -> Payment:
 
 
 def _payer(request: PaymentRequest) -> str:
-    """Return an address that nobody controls and that is not the recipient: a transfer to itself pays nothing."""
+    """Return an unused address that is not the recipient: a transfer to itself pays nothing."""
     return next(
         address for address in request.chain.family.sandbox_payers if address != request.recipient_address
     )

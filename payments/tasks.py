@@ -58,4 +58,4 @@ def keep_token_lists() -> None:
 @shared_task
 def keep_figures() -> int:
     """Update the daily statistics of days that changed."""
-    return daily.keep_up()
+    return daily.update_statistics()

@@ -47,7 +47,7 @@ class Trouble(Dropdown):
         return [("yes", "Disabled by us, or failing for a day")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Endpoint]) -> QuerySet[Endpoint]:  # noqa: ARG002 - the interface
-        """Return the chosen ones."""
+        """Return the filtered rows."""
         return in_trouble(queryset, timezone.now()) if self.value() == "yes" else queryset
 
 
@@ -62,7 +62,7 @@ class GivenUp(Dropdown):
         return [("given_up", "Given up within a week")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:  # noqa: ARG002 - the interface
-        """Return the chosen ones."""
+        """Return the filtered rows."""
         return given_up(queryset, timezone.now()) if self.value() == "given_up" else queryset
 
 
@@ -113,7 +113,7 @@ class EndpointAdmin(Records):
 
     @admin.display(description="Merchant", ordering="merchant__name")
     def owner(self, endpoint: Endpoint) -> str:
-        """Return whose it is."""
+        """Return the merchant."""
         return str(endpoint.merchant)
 
     @admin.display(description="State")
@@ -149,7 +149,7 @@ class EventAdmin(Records):
     search_help_text = "Event id"
     fields = ("id", "dedupe_key")
 
-    def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - those who know what events tell of say more
+    def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - overridden in payments
         """Return the beginnings of the `dedupe_key` of events about what `text` names."""
         return ()
 
@@ -202,7 +202,7 @@ class EventAdmin(Records):
 
     @admin.display(description="Merchant")
     def owner(self, event: Event) -> str:
-        """Return whose it is."""
+        """Return the merchant."""
         return str(event.merchant)
 
     @admin.display(description=in_zone("Happened"), ordering="created")
@@ -276,7 +276,7 @@ class DeliveryAdmin(WithActions, Records):
             last_error=Subquery(last.values("error")[:1]),
         )
 
-    def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - those who know what events tell of say more
+    def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - overridden in payments
         """Return the beginnings of the `dedupe_key` of events about what `text` names."""
         return ()
 
@@ -380,7 +380,7 @@ class DeliveryAdmin(WithActions, Records):
 
     @admin.display(description="Merchant")
     def owner(self, delivery: Delivery) -> str:
-        """Return whose it is."""
+        """Return the merchant."""
         return str(delivery.merchant)
 
     @admin.display(description=in_zone("Next attempt"))

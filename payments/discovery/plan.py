@@ -93,8 +93,8 @@ def advance(place: Place, searched: Range, reach: int, last: UUID | None) -> Pla
             before, until_block=reach - 1, after=last, pass_head=searched.head, pass_began_at=began_at
         )
         return replace(place, position=position)
-    settled = min(reach, searched.head + 1 - searched.look_back)
-    position = Position(max(before.next_block or 0, settled), began_at or before.searched_at)
+    stable_until = min(reach, searched.head + 1 - searched.look_back)
+    position = Position(max(before.next_block or 0, stable_until), began_at or before.searched_at)
     return replace(place, position=position, start=reach)
 
 

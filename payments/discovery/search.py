@@ -35,14 +35,14 @@ def discover_due(
     *, client: Callable[[Chain], ChainClient] = get_client, now: Callable[[], datetime] = timezone.now
 ) -> int:
     """Search each chain that is due; return how many payments were found."""
-    found = 0
+    count = 0
     for chain in _chains_to_search(now()):
         lease = _claim(chain, now())
         if lease is None:
             continue
         try:
             with leases.kept(lease):
-                found += _search(chain, lease, client, now)
+                count += _search(chain, lease, client, now)
         except SoftTimeLimitExceeded:
             raise
         except LeaseLost:
@@ -50,7 +50,7 @@ def discover_due(
         except Exception:
             # A failure on one chain must not delay the others. It is due again when its lease expires.
             logger.exception("the search on chain %s stopped", chain.pk)
-    return found
+    return count
 
 
 def expect_by_link(request: PaymentRequest) -> None:
@@ -88,7 +88,7 @@ def _search(
 ) -> int:
     """Run one pass over the chain and release the lease; return how many payments were found."""
     pause = max(SHORTEST_PAUSE, timedelta(milliseconds=chain.block_time_ms))
-    found, error = 0, None
+    count, error = 0, None
     try:
         search = Pass.begin(chain, lease, client(chain), now)
         search.run()
@@ -96,7 +96,7 @@ def _search(
         error = failure
         pause = _pause_after(failure)
     else:
-        found, error = search.found, search.error
+        count, error = search.payments_found, search.error
         if error is not None and search.has_failed:
             pause = _pause_after(error)
         elif search.has_more:
@@ -106,7 +106,7 @@ def _search(
     DiscoveryCursor.objects.filter(chain=chain, claim_id=lease.claim_id).update(
         due_at=now() + pause, claim_id=None, lease_until=None
     )
-    return found
+    return count
 
 
 def _pause_after(error: ChainError) -> timedelta:

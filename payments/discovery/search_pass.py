@@ -58,7 +58,7 @@ class Pass:
     limits: SearchLimits
     queue: deque[Place]
     merchants_at_once: int | None
-    found: int = 0
+    payments_found: int = 0
     searches: int = 0
     reached: int | None = None
     error: ChainError | None = None
@@ -145,7 +145,7 @@ class Pass:
             since = min(place.start for place in group) if by_block else None
             watches = [request.watch for request in requests]
             discovery = self.client.discover(watches, since_block=since, until_block=searched.until)
-            self.found += _record(self.chain, requests, discovery.found)
+            self.payments_found += _record(self.chain, requests, discovery.found)
             if by_block:
                 reach = min(discovery.next_block, searched.until + 1)
             elif 0 < discovery.next_block < looked_up:
@@ -229,8 +229,8 @@ class Pass:
         cursor.update(merchants_at_once=at_once if at_once is not None and at_once < merchants else None)
         if self.reached is not None:
             # By now every merchant with watched requests has its own cursor.
-            settled = max(min(self.reached, self.head + 1 - _searched_again(self.chain)), 0)
-            cursor.update(next_block=Greatest("next_block", Value(settled)))
+            stable_until = max(min(self.reached, self.head + 1 - _searched_again(self.chain)), 0)
+            cursor.update(next_block=Greatest("next_block", Value(stable_until)))
             if self.reached > self.head:
                 cursor.update(searched_at=Greatest("searched_at", Value(self.began_at)))
         if self.searches and self.failed_alone:
@@ -255,7 +255,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
         watching = by_merchant(watched(chain, now))
         own = MerchantCursor.objects.filter(chain=chain)
         own.exclude(merchant_id__in=list(watching)).delete()
-        known = set(own.values_list("merchant_id", flat=True))
+        existing = set(own.values_list("merchant_id", flat=True))
         MerchantCursor.objects.bulk_create(
             MerchantCursor(
                 chain=chain,
@@ -264,7 +264,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
                 searched_at=cursor.searched_at,
                 created_at=now,
             )
-            for merchant_id in watching.keys() - known
+            for merchant_id in watching.keys() - existing
         )
         cursor.watches = sum(merchant.watches for merchant in watching.values())
         cursor.save(update_fields=["watches"])
@@ -288,19 +288,19 @@ def _position(cursor: MerchantCursor) -> Position:
     )
 
 
-def _record(chain: Chain, requests: Iterable[Watched], found: Sequence[tuple[bytes, str]]) -> int:
+def _record(chain: Chain, requests: Iterable[Watched], matches: Sequence[tuple[bytes, str]]) -> int:
     """Record the new payments among those found and return how many there were."""
-    if not found:
+    if not matches:
         return 0
     ids = {request.watch.reference: request.request_id for request in requests}
     payments = Payment.objects.filter(
-        chain=chain, transaction_hash__in=[transaction_hash for _, transaction_hash in found]
+        chain=chain, transaction_hash__in=[transaction_hash for _, transaction_hash in matches]
     ).exclude(status=Payment.Status.FAILED, failure_code__in=RETRYABLE_FAILURES)
-    known = set(payments.values_list("request_id", "transaction_hash"))
+    existing = set(payments.values_list("request_id", "transaction_hash"))
     new = [
         (ids[reference], transaction_hash)
-        for reference, transaction_hash in found
-        if reference in ids and (ids[reference], transaction_hash) not in known
+        for reference, transaction_hash in matches
+        if reference in ids and (ids[reference], transaction_hash) not in existing
     ]
     rows = PaymentRequest.objects.in_bulk([request_id for request_id, _ in new])
     for request_id, transaction_hash in new:

@@ -139,10 +139,10 @@ def _tagged(choices: Sequence[Choice]) -> tuple[Choice, ...]:
 def _cheapest(choices: Sequence[Choice]) -> Choice:
     """Return the cheapest choice: by total cost in dollars if known for all, else by the amount to pay."""
     prices = [_total_cost(choice.offer) for choice in choices]
-    known = [price for price in prices if price is not None]
-    if len(known) < len(choices):
+    known_prices = [price for price in prices if price is not None]
+    if len(known_prices) < len(choices):
         return min(choices, key=lambda choice: choice.offer.amount_in)
-    return choices[known.index(min(known))]
+    return choices[known_prices.index(min(known_prices))]
 
 
 def _is_same_route(one: Offer, other: Offer) -> bool:
@@ -158,8 +158,8 @@ def _total_cost(offer: Offer) -> Decimal | None:
     """Return the total cost of a route in US dollars with all extra fees, as reported by the provider."""
     on_top = [*(fee for fee in offer.fees if not fee.included), *offer.gas]
     parts = [offer.usd_in, *(fee.usd for fee in on_top)]
-    known = [part for part in parts if part is not None]
-    return sum(known, Decimal(0)) if len(known) == len(parts) else None
+    known_prices = [part for part in parts if part is not None]
+    return sum(known_prices, Decimal(0)) if len(known_prices) == len(parts) else None
 
 
 def _seconds(offer: Offer) -> float:

@@ -138,54 +138,54 @@ def _check_evm_call(offer: Offer, call: EvmCall, wanted: Wanted, rules: Rules) -
     _require(own_value <= call.value <= most_value, "its transaction's value is not what it says")
     _require(carries_id(call.data, offer.bound_by), "its transaction does not carry its id")
     try:
-        known = read_call(call.data, offer.bound_by)
+        decoded = read_call(call.data, offer.bound_by)
     except Unreadable as error:
         raise OfferRefused("its call is malformed") from error
-    match known:
+    match decoded:
         case BridgeCall():
-            _check_bridge(known, offer, call, wanted, rules)
+            _check_bridge(decoded, offer, call, wanted, rules)
         case SwapCall():
-            _check_swap(known, offer, wanted)
+            _check_swap(decoded, offer, wanted)
         case DepositCall():
-            _check_deposit(known, offer)
+            _check_deposit(decoded, offer)
         case None:
             _require(rules.allow_opaque, "its call can't be decoded, and ALLOW_OPAQUE_ROUTES is off")
 
 
-def _check_bridge(known: BridgeCall, offer: Offer, call: EvmCall, wanted: Wanted, rules: Rules) -> None:
+def _check_bridge(decoded: BridgeCall, offer: Offer, call: EvmCall, wanted: Wanted, rules: Rules) -> None:
     _require(
         wanted.target.chain_id != wanted.source.chain_id, "it bridges although both tokens are on one chain"
     )
-    _require(known.destination_chain_id == wanted.target.chain_id, "its call bridges to another chain")
-    if not known.has_source_swaps:
-        _require(known.asset == wanted.source.token, "its call bridges another token")
-        _require(known.min_amount <= offer.amount_in, "its call bridges more than it says")
+    _require(decoded.destination_chain_id == wanted.target.chain_id, "its call bridges to another chain")
+    if not decoded.has_source_swaps:
+        _require(decoded.asset == wanted.source.token, "its call bridges another token")
+        _require(decoded.min_amount <= offer.amount_in, "its call bridges more than it says")
     if _signs(rules.target_type, EvmCall):
-        _require(known.receiver == wanted.target.account, "its call names another receiver")
+        _require(decoded.receiver == wanted.target.account, "its call names another receiver")
     else:
-        _require(known.receiver == NOT_EVM, "its call names a receiver of another kind of chain")
+        _require(decoded.receiver == NOT_EVM, "its call names a receiver of another kind of chain")
         own = family_of(rules.target_type).address_bytes(wanted.target.account)
         _require(own in call.data or rules.allow_opaque, "its call does not name the receiver")
 
 
-def _check_swap(known: SwapCall, offer: Offer, wanted: Wanted) -> None:
+def _check_swap(decoded: SwapCall, offer: Offer, wanted: Wanted) -> None:
     _require(
         wanted.target.chain_id == wanted.source.chain_id,
         "its call swaps on the source chain instead of bridging",
     )
-    _require(known.transaction_id == offer.bound_by, "its call is that of another quote")
-    _require(known.receiver == wanted.target.account, "its call names another receiver")
-    _require(known.min_amount_out >= wanted.amount, "its call guarantees less than is due")
-    _require(known.token_out == wanted.target.token, "its call gives another token")
-    _require(known.token_in == wanted.source.token, "its call takes another token")
-    _require(known.amount_in <= offer.amount_in, "its call takes more than it says")
+    _require(decoded.transaction_id == offer.bound_by, "its call is that of another quote")
+    _require(decoded.receiver == wanted.target.account, "its call names another receiver")
+    _require(decoded.min_amount_out >= wanted.amount, "its call guarantees less than is due")
+    _require(decoded.token_out == wanted.target.token, "its call gives another token")
+    _require(decoded.token_in == wanted.source.token, "its call takes another token")
+    _require(decoded.amount_in <= offer.amount_in, "its call takes more than it says")
 
 
-def _check_deposit(known: DepositCall, offer: Offer) -> None:
-    _require(known.order_id == offer.bound_by, "its call is for another order")
-    _require(known.depositor == offer.source.account, "its call deposits for another account")
-    _require(known.token == offer.source.token, "its call deposits another token")
-    _require(known.amount in (None, offer.amount_in), "its call deposits another amount")
+def _check_deposit(decoded: DepositCall, offer: Offer) -> None:
+    _require(decoded.order_id == offer.bound_by, "its call is for another order")
+    _require(decoded.depositor == offer.source.account, "its call deposits for another account")
+    _require(decoded.token == offer.source.token, "its call deposits another token")
+    _require(decoded.amount in (None, offer.amount_in), "its call deposits another amount")
 
 
 def _check_solana_action(

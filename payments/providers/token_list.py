@@ -158,10 +158,10 @@ class _TokenLists:
         made = _cache.times(places)
         if made is not None:
             self._kept |= _cache.lists([place for place, at in made.items() if not self._has(place, at)])
-        found = {
+        cached = {
             place: self._kept[place] for place in (places if made is None else made) if place in self._kept
         }
-        return {place: kept for place, kept in found.items() if self._age(kept) < KEPT_SECONDS}
+        return {place: kept for place, kept in cached.items() if self._age(kept) < KEPT_SECONDS}
 
     def _has(self, place: Place, made_at: float) -> bool:
         return place in self._kept and self._kept[place].made_at == made_at
@@ -229,20 +229,20 @@ class _Cache:
 
     def times(self, places: Collection[Place]) -> dict[Place, float] | None:
         """Return when each of the cached lists was made."""
-        found = self._ask(lambda: cache.get_many([_key(place, "at") for place in places]))
-        if found is None:
+        cached = self._ask(lambda: cache.get_many([_key(place, "at") for place in places]))
+        if cached is None:
             return None
-        return {place: found[_key(place, "at")] for place in places if _key(place, "at") in found}
+        return {place: cached[_key(place, "at")] for place in places if _key(place, "at") in cached}
 
     def lists(self, places: Collection[Place]) -> dict[Place, _Kept]:
         """Return those of the lists that are cached."""
         if not places:
             return {}
-        found = self._ask(lambda: cache.get_many([_key(place, "tokens") for place in places])) or {}
+        cached = self._ask(lambda: cache.get_many([_key(place, "tokens") for place in places])) or {}
         return {
-            place: _unpacked(found[_key(place, "tokens")], place[1])
+            place: _unpacked(cached[_key(place, "tokens")], place[1])
             for place in places
-            if _key(place, "tokens") in found
+            if _key(place, "tokens") in cached
         }
 
     def keep(self, lists: Mapping[Place, _Kept]) -> None:
@@ -260,11 +260,11 @@ class _Cache:
         """Let the next process that finds an old list refresh it at once."""
         self._ask(lambda: cache.delete(_asking(provider)))
 
-    def _ask(self, question: Any) -> Any:
+    def _ask(self, operation: Any) -> Any:
         if not self.is_there():
             return None
         try:
-            return question()
+            return operation()
         except RedisError as error:
             self._asked_again_at = time.monotonic() + _CACHE_PAUSE_SECONDS
             logger.warning("token lists are not shared: Redis failed (%s)", type(error).__name__)

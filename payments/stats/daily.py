@@ -45,7 +45,7 @@ _DAY = timedelta(days=1)
 Key = Any  # a merchant's id, or None for all of them
 
 
-def keep_up(*, now: Callable[[], datetime] = timezone.now) -> int:
+def update_statistics(*, now: Callable[[], datetime] = timezone.now) -> int:
     """Recount the days that changed, then past days that were never counted; return how many days.
 
     Return 0 if another process holds the lock. A run is one transaction.
@@ -104,18 +104,18 @@ def changed_days(since: datetime, until: datetime) -> list[date]:
 
 def write_day(day: date, *, today: date) -> None:
     """Recount one day and replace its rows. Call it inside a transaction."""
-    figures, volumes = count_day(day)
+    statistics, volumes = count_day(day)
     if today - day >= DELIVERIES_COMPLETE:
-        figures = _with_the_deliveries_of_old(day, figures)
+        statistics = _keep_earlier_deliveries(day, statistics)
     DailyFigures.objects.filter(day=day).delete()
     DailyVolume.objects.filter(day=day).delete()
-    DailyFigures.objects.bulk_create(figures, batch_size=2000)
+    DailyFigures.objects.bulk_create(statistics, batch_size=2000)
     DailyVolume.objects.bulk_create(volumes, batch_size=2000)
 
 
-def _with_the_deliveries_of_old(day: date, figures: list[DailyFigures]) -> list[DailyFigures]:
+def _keep_earlier_deliveries(day: date, statistics: list[DailyFigures]) -> list[DailyFigures]:
     """Keep the earlier delivery counts of an old day, whose deliveries may have been deleted since."""
-    counted = {row.merchant_id: row for row in figures}
+    counted = {row.merchant_id: row for row in statistics}
     for before in DailyFigures.objects.filter(day=day):
         row = counted.setdefault(before.merchant_id, DailyFigures(day=day, merchant_id=before.merchant_id))
         row.deliveries_delivered = max(row.deliveries_delivered, before.deliveries_delivered)
@@ -127,18 +127,18 @@ def count_day(day: date) -> tuple[list[DailyFigures], list[DailyVolume]]:
     """Return the statistics of one day for each active merchant and for all merchants. Nothing is stored."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     end = start + _DAY
-    figures: dict[Key, dict[str, Any]] = defaultdict(dict)
+    statistics: dict[Key, dict[str, Any]] = defaultdict(dict)
     times: dict[Key, list[int]] = {}
     for merchant, counts in (*_requests(start, end), *_deliveries(start, end)):
         for key in (merchant, None):
             for name, count in counts.items():
-                figures[key][name] = figures[key].get(name, 0) + count
+                statistics[key][name] = statistics[key].get(name, 0) + count
     for merchant, step, count in _confirmation_times(start, end):
         for key in (merchant, None):
             times.setdefault(key, [0] * (len(BOUNDS_MS) + 1))[step] += count
     for key, counted in times.items():
-        figures[key]["confirmation_times"] = counted
-    rows = [DailyFigures(day=day, merchant_id=key, **values) for key, values in figures.items()]
+        statistics[key]["confirmation_times"] = counted
+    rows = [DailyFigures(day=day, merchant_id=key, **values) for key, values in statistics.items()]
     return rows, _volumes(day, start, end)
 
 

@@ -1,4 +1,4 @@
-"""Limits on public submissions for one request, so that nobody can flood the chain's nodes.
+"""Limits on public submissions for one request, which protect the chain's nodes from floods.
 
 Submissions by the merchant, payments found by discovery, and transactions bound to the request are not limited.
 """

@@ -75,9 +75,9 @@ def complete(
                 raise DeliveryTaken
             if not received:
                 message = "This transaction has already been used to pay another request."
-                known = refusal_columns(payment, facts, None, request, now)
+                columns = refusal_columns(payment, facts, None, request, now)
                 code = FailureCode.TRANSACTION_ALREADY_USED
-                return _fail(payment, request, claim_id, code, message, now, **known)
+                return _fail(payment, request, claim_id, code, message, now, **columns)
             moved = move_payment(
                 payment,
                 Status.COMPLETED,
@@ -161,8 +161,8 @@ def fail(
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
-        known = {**refusal_columns(payment, facts, arrived, request, now), **(columns or {})}
-        return _fail(payment, request, claim_id, code, message, now, **known)
+        all_columns = {**refusal_columns(payment, facts, arrived, request, now), **(columns or {})}
+        return _fail(payment, request, claim_id, code, message, now, **all_columns)
 
 
 def fail_as_not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> bool:
@@ -272,9 +272,9 @@ def _fail(
     now: datetime,
     *,
     is_silent: bool = False,
-    **known: Any,
+    **columns: Any,
 ) -> bool:
-    is_mined = known.get("block_number", payment.block_number) is not None
+    is_mined = columns.get("block_number", payment.block_number) is not None
     moved = move_payment(
         payment,
         Status.FAILED,
@@ -293,7 +293,7 @@ def _fail(
         # Until its block is final, a reorganisation can reverse the failure.
         finality_check_at=now + FIRST_FINALITY_CHECK if is_mined and not payment.is_simulated else None,
         **_FREE,
-        **{"unanswered_looks": 0, **known},
+        **{"unanswered_looks": 0, **columns},
     )
     if moved and not is_silent:
         events.announce_failed(request, payment)

@@ -36,7 +36,7 @@ _MAX_ADDRESSES = 8
 _HEADER = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
 _kept = Kept()
 # getaddrinfo can't be interrupted: a slow lookup finishes in one of these threads after its caller timed out.
-_look_ups = ThreadPoolExecutor(max_workers=64, thread_name_prefix="look-up")
+_lookups = ThreadPoolExecutor(max_workers=64, thread_name_prefix="lookup")
 
 Resolve = Callable[[str], list[str]]
 
@@ -302,11 +302,11 @@ def _look_up(address: WebAddress, rules: Rules, ends_at: float, resolve: Resolve
 def _resolve(host: str, ends_at: float, resolve: Resolve) -> list[str]:
     with suppress(ValueError):
         return [str(ipaddress.ip_address(host))]
-    look_up = _look_ups.submit(resolve, host)
+    lookup = _lookups.submit(resolve, host)
     try:
-        return look_up.result(timeout=max(ends_at - time.monotonic(), 0))
+        return lookup.result(timeout=max(ends_at - time.monotonic(), 0))
     except FutureTimeout:
-        look_up.cancel()
+        lookup.cancel()
         raise NotResolved("The host name did not resolve in time.") from None
     except (OSError, UnicodeError):
         raise NotResolved("The host name does not resolve.") from None

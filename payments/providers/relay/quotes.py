@@ -149,10 +149,10 @@ def _action(
         gas=gas if gas is None or 0 < gas <= _MOST_GAS else None,
     )
     try:
-        known = read_call(call.data, order.id)
+        decoded = read_call(call.data, order.id)
     except Unreadable:
         raise reading.malformed("call data") from None
-    if not isinstance(known, DepositCall) or known.order_id != order.id:
+    if not isinstance(decoded, DepositCall) or decoded.order_id != order.id:
         raise _refused("its transaction does not deposit for its order")
     return call, chain_numbered(fields.get("chainId"), "transaction's chain")
 

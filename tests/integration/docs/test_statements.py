@@ -19,7 +19,7 @@ from payments.requests import transitions
 from tests.conftest import Api
 from tests.support.docs.pages import API, ARCHITECTURE, REPOSITORY, rows_by_code, table_rows
 from tests.support.webhooks.receiver import running_receiver
-from webhooks.dispatch.dispatcher import CONCURRENCY, SLOW_SHARE, SLUGGISH_MS
+from webhooks.dispatch.dispatcher import CONCURRENCY, SLOW_SHARE, SLOW_MS
 from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, MAX_SLOW_IN_FLIGHT_PER_MERCHANT
 from webhooks.dispatch.testing import send_test_event
 from webhooks.endpoints.configuration import Change, configure
@@ -134,7 +134,7 @@ def test_the_share_of_a_slow_receiver_is_the_one_that_the_page_states() -> None:
     assert found, row
     most, slow, seconds, threads = found.groups()
     assert (NUMBERS[most], NUMBERS[slow]) == (MAX_IN_FLIGHT_PER_MERCHANT, MAX_SLOW_IN_FLIGHT_PER_MERCHANT)
-    assert (NUMBERS[seconds] * 1000, int(threads)) == (SLUGGISH_MS, CONCURRENCY)
+    assert (NUMBERS[seconds] * 1000, int(threads)) == (SLOW_MS, CONCURRENCY)
     assert SLOW_SHARE == 0.5
 
 
