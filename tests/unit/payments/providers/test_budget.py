@@ -108,7 +108,7 @@ def test_a_circuit_lets_through_until_three_failures_in_a_row() -> None:
         circuit.failed()
     circuit.enter()
     circuit.failed()
-    with pytest.raises(ProviderDown, match="lifi /quote rests") as down:
+    with pytest.raises(ProviderDown, match="lifi /quote is in a cooldown") as down:
         circuit.enter()
     assert down.value.retry_after == 2
 

@@ -177,7 +177,7 @@ def test_a_call_of_known_shape_that_does_something_else_is_refused(wrong: str) -
 def test_a_call_of_unknown_shape_is_offered_only_where_such_routes_are_allowed(data: bytes) -> None:
     offer = calling(BRIDGE, data)
     accept(offer, WANTED, OPAQUE)
-    with pytest.raises(OfferRefused, match="switched off"):
+    with pytest.raises(OfferRefused, match="ALLOW_OPAQUE_ROUTES is off"):
         accept(offer, WANTED, RULES)
 
 
