@@ -213,7 +213,7 @@ def test_of_several_amounts_to_the_recipient_the_reported_one_counts(scripted: S
 
 def test_of_several_amounts_none_of_which_was_reported_none_counts(scripted: Scripted) -> None:
     by = scripted.deliver(ASKED - 1, ASKED + 1)
-    refuted(scripted, by, "transaction_ambiguous", "none of them what the provider reports")
+    refuted(scripted, by, "transaction_ambiguous", "none is what the provider reports")
 
 
 def test_two_swaps_of_one_amount_may_be_delivered_together(scripted: Scripted) -> None:
