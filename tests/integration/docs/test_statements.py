@@ -19,7 +19,7 @@ from payments.requests import transitions
 from tests.conftest import Api
 from tests.support.docs.pages import API, ARCHITECTURE, REPOSITORY, rows_by_code, table_rows
 from tests.support.webhooks.receiver import running_receiver
-from webhooks.dispatch.dispatcher import CONCURRENCY, SLOW_SHARE, SLOW_MS
+from webhooks.dispatch.dispatcher import CONCURRENCY, SLOW_MS, SLOW_SHARE
 from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, MAX_SLOW_IN_FLIGHT_PER_MERCHANT
 from webhooks.dispatch.testing import send_test_event
 from webhooks.endpoints.configuration import Change, configure
