@@ -75,7 +75,7 @@ def main(arguments: argparse.Namespace) -> int:
     from django.core.management import call_command
 
     from bench.admin_data import Size, chains_at_work, generate
-    from payments.stats.daily import keep_up
+    from payments.stats.daily import update_statistics
 
     call_command("migrate", verbosity=0)
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
@@ -83,13 +83,13 @@ def main(arguments: argparse.Namespace) -> int:
     chains_at_work()
     began = time.perf_counter()
     days = 0
-    while counted := keep_up():
+    while counted := update_statistics():
         days += counted
         if counted <= 2:
             break
     print(f"daily figures: {days} days counted in {time.perf_counter() - began:.1f} s")
     began = time.perf_counter()
-    keep_up()
+    update_statistics()
     print(f"daily figures: kept up in {time.perf_counter() - began:.2f} s")
     results = [measure(page, arguments.rounds) for page in pages()]
     show(results)

@@ -1,7 +1,7 @@
 """The checkout's languages: which one a page is in, and its messages, which the page's script takes from the page.
 
 The words are in `checkout/messages/`, one file per language. Placeholders have names; a message with forms has one for
-each plural category of its language (Unicode CLDR), selected by `count`. A message that a file lacks is shown in English.
+each plural category of its language (Unicode CLDR), selected by `count`. A missing message is shown in English.
 """
 
 import json

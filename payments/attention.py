@@ -1,11 +1,11 @@
-"""What about payments needs a person: money that came and was not matched, or that was counted and has vanished.
+"""Find payments and requests that need attention, such as unmatched money and reversed payments.
 
-The lists' filters and the dashboard ask the same, so that a number and the list behind it agree. Of what is over, the
-last 30 days count: nothing marks a case as closed. As in the figures, simulated payments don't count, nor do requests
-that have one.
+The list filters and the dashboard share these queries, so that a count and the list behind it agree. Nothing marks a
+case as resolved, so only the last 30 days count. As in the daily statistics, simulated payments and requests with
+simulated payments are excluded.
 
-Each matter has an index of its own that holds the few rows concerned, in the order of their time. They are read in that
-order and by number, since the planner can't know how few they are and would otherwise read the whole table.
+Each matter has its own partial index ordered by time. The queries read it in that order with a limit, because the
+planner can't know how few rows match and would otherwise scan the whole table.
 """
 
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ from payments.models.payment import ACCEPTABLE_FAILURES
 
 RECENT = timedelta(days=30)
 UNANSWERED_FOR = timedelta(hours=1)
-# No more than these, the newest, are told of: with so many, how many more is no matter.
+# The most rows that are counted and listed, newest first.
 MOST = 1000
 
 
@@ -49,7 +49,7 @@ _OF_PAYMENTS = (Matter.REORGED, Matter.NOT_BOUND, Matter.UNANSWERED)
 def payments_with(
     payments: QuerySet[Payment], matter: Matter, now: datetime | None = None
 ) -> QuerySet[Payment]:
-    """Return those of `payments` that this is the matter with, themselves or their request, at `now`; MOST at most."""
+    """Return those of `payments` with this matter, of their own or of their request; at most MOST."""
     now = now or timezone.now()
     if matter in _OF_PAYMENTS:
         return payments.filter(pk__in=_payments(payments, matter, now))
@@ -59,7 +59,7 @@ def payments_with(
 def requests_with(
     requests: QuerySet[PaymentRequest], matter: Matter, now: datetime | None = None
 ) -> QuerySet[PaymentRequest]:
-    """Return those of `requests` that this is the matter with, themselves or a payment of theirs; MOST at most."""
+    """Return those of `requests` with this matter, of their own or of one of their payments; at most MOST."""
     now = now or timezone.now()
     if matter in _OF_PAYMENTS:
         concerned = Payment.objects.filter(pk__in=_payments(Payment.objects.all(), matter, now))
@@ -68,12 +68,12 @@ def requests_with(
 
 
 def count_payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> int:
-    """Return how many of `payments` this is the matter with, themselves; MOST at most."""
+    """Return how many of `payments` have this matter themselves; at most MOST."""
     return len(_payments(payments, matter, now))
 
 
 def count_requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime) -> int:
-    """Return how many of `requests` this is the matter with, themselves; MOST at most."""
+    """Return how many of `requests` have this matter themselves; at most MOST."""
     return len(_requests(requests, matter, now))
 
 
@@ -88,7 +88,7 @@ def _payments(payments: QuerySet[Payment], matter: Matter, now: datetime) -> lis
             failure_code__in=sorted(ACCEPTABLE_FAILURES),
             failed_at__gte=recent,
         )
-        # Once the request is paid in full by another transaction, nobody has to decide.
+        # Once another transaction has paid the request in full, no decision is needed.
         return _newest(unbound.filter(request__amount_paid__lt=F("request__amount")), "failed_at")
     waiting = payments.filter(status__in=Payment.OPEN, unanswered_since__lte=now - UNANSWERED_FOR)
     return _newest(waiting, "next_check_at")
@@ -98,10 +98,10 @@ def _requests(requests: QuerySet[PaymentRequest], matter: Matter, now: datetime)
     recent = now - RECENT
     requests = requests.exclude(Exists(Payment.objects.filter(request=OuterRef("pk"), is_simulated=True)))
     if matter is Matter.OVERPAID:
-        # The payment that was too much may have come long after the request's own time.
+        # The payment that overpaid may have arrived long after the request expired.
         overpaid = _newest(requests.filter(amount_paid__gt=F("amount")), "expires_at")
         lately = Payment.objects.filter(request__in=overpaid, completed_at__gte=recent)
-        # A single swap mostly brings a little more than was asked for, and nobody has to decide on that.
+        # A single swap usually delivers slightly more than requested, which needs no decision.
         others = Payment.objects.filter(request=OuterRef("request"), completed_at__isnull=False).exclude(
             pk=OuterRef("pk")
         )

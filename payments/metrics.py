@@ -1,4 +1,4 @@
-"""What operators watch of payments: what is due, for how long, what is open, and how far discovery is."""
+"""Metrics of payments: open and overdue payments, overdue expiry, and the progress of discovery."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,7 +12,7 @@ from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentReq
 
 
 def collect() -> Iterator[Metric]:
-    """Yield the gauges; each is one query that an index of what is open answers."""
+    """Yield the gauges, each from one query that uses a partial index."""
     now = timezone.now()
     open_payments = Payment.objects.filter(status__in=Payment.OPEN)
     by_chain = GaugeMetricFamily("quittance_payments_open", "Payments under verification.", labels=("chain",))
@@ -21,31 +21,31 @@ def collect() -> Iterator[Metric]:
     yield by_chain
     yield GaugeMetricFamily(
         "quittance_payments_overdue_seconds",
-        "How long the payment that waits longest is past the time of its next look.",
+        "Seconds since the longest overdue payment was due for its next check.",
         value=_seconds_since(open_payments.aggregate(oldest=Min("next_check_at"))["oldest"], now),
     )
     past_end = PaymentRequest.objects.filter(status=PaymentRequest.Status.ACTIVE, expiry_check_at__lte=now)
     earliest = past_end.aggregate(earliest=Min("expiry_check_at"))["earliest"]
     yield GaugeMetricFamily(
         "quittance_expiry_overdue_seconds",
-        "How long the request that waits longest is past the time of its expiry.",
+        "Seconds since the longest overdue request was due to expire.",
         value=_seconds_since(earliest, now),
     )
     yield from _discovery(now)
 
 
 def _discovery(now: datetime) -> Iterator[Metric]:
-    """Yield the number of requests that each chain is searched for, and how far the slowest merchant's search is."""
+    """Yield the number of watched requests and the search lag of the slowest merchant, by chain."""
     watches = GaugeMetricFamily(
         "quittance_discovery_watches",
-        "Requests whose unsubmitted payments the chain is searched for.",
+        "Requests for whose unsubmitted payments the chain is searched.",
         labels=("chain",),
     )
     for chain_id, count in DiscoveryCursor.objects.values_list("chain", "watches"):
         watches.add_metric((str(chain_id),), count)
     lag = GaugeMetricFamily(
         "quittance_discovery_lag_seconds",
-        "Seconds since the chain was last searched up to its head for the merchant that waits longest.",
+        "Seconds since the chain was last searched up to its head for the slowest merchant.",
         labels=("chain",),
     )
     searched = MerchantCursor.objects.values_list("chain").annotate(

@@ -1,8 +1,8 @@
-"""The sandbox of a staging deployment: each end that a payment can come to, at once and without a chain.
+"""The sandbox of a staging deployment: simulate each outcome of a payment at once and without a chain.
 
-The request and its payments go through the engine's own doors: a made-up look at the chain is judged and settled like a
-real one, so that history, consumed transfers and events are those of real life. What each outcome does in each state
-of the request (409 is `payment_request_not_active`; nothing is written then):
+A made-up chain check goes through the verification engine like a real one, so that history, consumed transfers and
+events are the same as in production. The effect of each outcome in each state of the request (409 is
+`payment_request_not_active`; nothing is written then):
 
     outcome          active               expired             cancelled, unpaid   completed, or cancelled and paid
     paid             completed            completed, late     stays, but is paid  409
@@ -15,10 +15,10 @@ of the request (409 is `payment_request_not_active`; nothing is written then):
     reorged          as `paid`, and that payment is undone in the first three states; in the last one the newest
                      simulated payment is undone, and it is 409 where there is none
 
-A real payment under way that holds the request open makes `expired` and `paid_late` 409 `payment_in_progress`.
+If a real open payment holds the request, `expired` and `paid_late` return 409 `payment_in_progress`.
 
-Simulated payments are marked in the database, and nothing that asks a chain ever takes one up. Their hashes begin with
-16 fixed bytes: no chain will ever have a transaction by such a hash, so that none is mistaken for money or in its way.
+Simulated payments are marked in the database and never looked up on a chain. Their hashes start with 16 fixed bytes, so
+that they can't collide with the hash of a real transaction.
 """
 
 import uuid
@@ -34,7 +34,7 @@ from django.utils import timezone
 from chains.client import Block, Head, Snapshot, TransactionFacts, Transfer
 from chains.fields import UINT256_MAX
 from config.api.errors import ApiError, ErrorCode
-from payments.evaluation.binding import Claims
+from payments.evaluation.binding import Evidence
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import Finality, Terms
 from payments.models import FailureCode, Payment, PaymentRequest
@@ -42,18 +42,18 @@ from payments.requests.lifecycle import expire_request, is_held, lock_request
 from payments.requests.transitions import move_payment, note_creation
 from payments.swaps import deliveries
 from payments.verification import outcomes
-from payments.verification.evidence import Case
+from payments.verification.attempts import finish_attempt
+from payments.verification.checks import ChainCheck
+from payments.verification.evidence import EvaluationInput
 from payments.verification.finality import flag_reorged
-from payments.verification.looks import Look
-from payments.verification.settlement import settle
 
 ACTOR = "sandbox"
 HASH_PREFIX = b"sandbox-payment-"
-_REFUNDED = "The bridge could not deliver, and sent the money back to the payer."
+_REFUNDED = "The bridge could not deliver and refunded the payer."
 
 
 class Outcome(StrEnum):
-    """What can be simulated."""
+    """The outcomes that can be simulated."""
 
     PAID = "paid"
     UNDERPAID = "underpaid"
@@ -67,26 +67,26 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A payment under verification, and the look that will decide it."""
+    """A payment under verification, and the chain check that decides it."""
 
     payment: Payment
-    look: Look
+    check: ChainCheck
     facts: TransactionFacts
 
 
 def is_open() -> bool:
-    """Whether this deployment has a sandbox: staging alone."""
+    """Whether this deployment has a sandbox. Only staging has one."""
     return bool(settings.ENVIRONMENT == "staging")
 
 
 def simulate(request_id: uuid.UUID, outcome: Outcome, *, by: str) -> PaymentRequest:
-    """Return the request after `outcome` has happened to it, all of it or nothing. `by` stands in the history.
+    """Simulate `outcome` in one transaction and return the request. `by` is written to the history.
 
-    Raises ApiError where it can't happen (see the table above), for a part of a single base unit, and
+    Raises ApiError if the outcome is not possible (see the table above), for a part of a single base unit, and
     `resource_missing` outside staging.
     """
     if not is_open():
-        raise ApiError(ErrorCode.RESOURCE_MISSING, "There is no sandbox in production.")
+        raise ApiError(ErrorCode.RESOURCE_MISSING, "The sandbox is available on staging only.")
     with transaction.atomic():
         request = lock_request(request_id)
         why = f"simulated as {outcome.value} by {by}"
@@ -111,7 +111,7 @@ def simulate(request_id: uuid.UUID, outcome: Outcome, *, by: str) -> PaymentRequ
 
 
 def _pay(request: PaymentRequest, amount: int, why: str) -> Payment:
-    """Have `amount` base units arrive, bound to the request as a wallet's transaction would be."""
+    """Simulate a transfer of `amount` base units, bound to the request like a wallet's transaction."""
     references = (bytes(request.reference),) if request.references else ()
     payer = _payer(request)
     transfer = Transfer(
@@ -123,11 +123,11 @@ def _pay(request: PaymentRequest, amount: int, why: str) -> Payment:
         references=references,
         made_by=payer,
     )
-    return _settle(request, _attempt(request, why, transfers=(transfer,)))
+    return _finish(request, _attempt(request, why, transfers=(transfer,)))
 
 
 def _payer(request: PaymentRequest) -> str:
-    """Return an address without a known owner, and not the recipient: a transfer to itself pays nothing."""
+    """Return an unused address that is not the recipient: a transfer to itself pays nothing."""
     return next(
         address for address in request.chain.family.sandbox_payers if address != request.recipient_address
     )
@@ -140,23 +140,23 @@ def _pay_late(request: PaymentRequest, why: str) -> None:
 
 
 def _fail(request: PaymentRequest, why: str) -> None:
-    _settle(request, _attempt(request, why, succeeded=False))
+    _finish(request, _attempt(request, why, succeeded=False))
 
 
 def _refund(request: PaymentRequest, why: str) -> None:
     attempt = _attempt(request, why, type=Payment.Type.SWAP, provider=ACTOR, provider_status="refunded")
     outcomes.fail(
         attempt.payment,
-        attempt.look.claim_id,
+        attempt.check.claim_id,
         FailureCode.SWAP_REFUNDED,
         _REFUNDED,
-        attempt.look.now,
+        attempt.check.now,
         facts=attempt.facts,
     )
 
 
 def _expire(request: PaymentRequest) -> None:
-    """End the request's time now, and expire it as the sweep would."""
+    """Move the request's expiry to now, and expire it as the sweep would."""
     now = timezone.now()
     if request.status != PaymentRequest.Status.ACTIVE:
         message = f"The payment request is {request.status}; only an active one can expire."
@@ -171,14 +171,14 @@ def _expire(request: PaymentRequest) -> None:
 
 
 def _undo(request: PaymentRequest, why: str) -> None:
-    """Flag a payment whose block has vanished: the one that pays the rest now or, with nothing left, the newest."""
+    """Flag a payment as reorged: a new one for the remaining amount or, if nothing remains, the newest."""
     if request.amount_remaining:
         payment: Payment | None = _pay(request, request.amount_remaining, why)
     else:
         credited = request.payments.filter(is_simulated=True, status=Payment.Status.COMPLETED, reorged=False)
         payment = credited.order_by("-created_at", "-id").first()
     if payment is None:
-        message = "Nothing remains to be paid, and no simulated payment is left that could be undone."
+        message = "Nothing remains to be paid, and there is no simulated payment to reverse."
         raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
     flag_reorged(payment)
 
@@ -193,16 +193,16 @@ def _remainder(request: PaymentRequest) -> int:
 def _part(request: PaymentRequest) -> int:
     remainder = _remainder(request)
     if remainder == 1:
-        message = "Only one base unit remains to be paid, and there is no less than that."
+        message = "Only one base unit remains to be paid, so it can't be underpaid."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "outcome")
     return remainder // 2
 
 
 def _surplus(request: PaymentRequest) -> int:
-    """Return a tenth of the amount, at least one base unit, and no more than the books can hold."""
+    """Return a tenth of the amount: at least one base unit, and at most what the amount columns can hold."""
     surplus = min(max(request.amount // 10, 1), UINT256_MAX - max(request.amount, request.amount_paid))
     if surplus == 0:
-        message = "The request holds the largest amount that there is; no more can be paid."
+        message = "The request already has the largest possible amount, so it can't be overpaid."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "outcome")
     return surplus
 
@@ -215,7 +215,7 @@ def _attempt(
     succeeded: bool = True,
     **columns: Any,
 ) -> _Attempt:
-    """Write a payment as if its hash had been submitted and claimed, with what a node would tell of it now."""
+    """Create a payment as if its hash had been submitted and leased, with the facts that a node would return."""
     now, claim_id = timezone.now(), uuid.uuid4()
     payment = Payment.objects.create(
         request=request,
@@ -236,7 +236,7 @@ def _attempt(
         claim_id=claim_id,
     )
     finality = Finality.parse(request.chain.confirmations)
-    # Block 0 holds nobody's payment. It is as deep as the chain asks for, and final.
+    # Block 0 holds no real payment. It is as deep as the chain requires, and final.
     head = Head(latest=(finality.confirmations or 1) - 1, safe=0, finalized=0)
     facts = TransactionFacts(
         hash=payment.transaction_hash,
@@ -246,20 +246,20 @@ def _attempt(
         succeeded=succeeded,
         transfers=transfers,
     )
-    return _Attempt(payment, Look(claim_id, Snapshot(head, {facts.hash: facts}), finality, now), facts)
+    return _Attempt(payment, ChainCheck(claim_id, Snapshot(head, {facts.hash: facts}), finality, now), facts)
 
 
-def _settle(request: PaymentRequest, attempt: _Attempt) -> Payment:
-    """Have the engine judge what the look shows. No simulated payment may be left open: nobody would take it up."""
-    case = Case(_terms(request, attempt.facts.sender, attempt.look.now))
-    settle(attempt.payment, case, attempt.look, swaps=deliveries)
+def _finish(request: PaymentRequest, attempt: _Attempt) -> Payment:
+    """Let the engine evaluate the chain check. No simulated payment may stay open: no worker would pick it up."""
+    evaluation_input = EvaluationInput(_terms(request, attempt.facts.sender, attempt.check.now))
+    finish_attempt(attempt.payment, evaluation_input, attempt.check, swaps=deliveries)
     if attempt.payment.is_open:
-        raise RuntimeError(f"{attempt.payment.id} was simulated, and not decided")
+        raise RuntimeError(f"{attempt.payment.id} was simulated but not decided")
     return attempt.payment
 
 
 def _terms(request: PaymentRequest, payer: str, now: datetime) -> Terms:
-    """Return what the request asks for. Without references the payer has proved the wallet, as a customer would."""
+    """Return the request's terms. Without references, the payer's proof binds the transfer."""
     return Terms(
         chain_id=request.chain_id,
         token=request.token.contract_address,
@@ -267,7 +267,7 @@ def _terms(request: PaymentRequest, payer: str, now: datetime) -> Terms:
         decimals=request.token.decimals,
         recipient=request.recipient_address,
         created_at=request.created_at,
-        claims=Claims(reference=bytes(request.reference), proofs=(Proof(payer, now, now, now),)),
+        evidence=Evidence(reference=bytes(request.reference), proofs=(Proof(payer, now, now, now),)),
         known_tokens={},
         asked_at=now,
     )

@@ -1,4 +1,4 @@
-"""What Celery nudges. Each task is safe to run twice, late or never: the database says what is due."""
+"""The periodic Celery tasks. Running one twice, late or not at all is safe: the database decides what is due."""
 
 from functools import cache
 
@@ -15,31 +15,31 @@ from payments.verification import engine, finality
 
 @cache
 def _poller() -> SwapPoller:
-    """Return this process's poller, made in the process that uses them (threads do not survive a fork)."""
+    """Return this process's poller, created on first use because threads don't survive a fork."""
     return SwapPoller()
 
 
 @shared_task
 def verify_due() -> int:
-    """Look at the due payments."""
+    """Verify the due payments."""
     return engine.verify_due(swaps=deliveries)
 
 
 @shared_task
 def follow_swaps() -> int:
-    """Begin to ask the routing providers about the swaps that are due."""
+    """Start polling the routing providers for due swaps."""
     return _poller().nudge()
 
 
 @shared_task
 def check_finality() -> int:
-    """Look once more at completed payments."""
+    """Check the finality of completed and failed payments."""
     return finality.check_finality()
 
 
 @shared_task
 def discover_due() -> int:
-    """Search for payments that nobody submitted."""
+    """Search for payments whose hash was never submitted."""
     return search.discover_due()
 
 
@@ -51,11 +51,11 @@ def expire_due() -> int:
 
 @shared_task
 def keep_token_lists() -> None:
-    """Begin to ask the routing providers for token lists that will soon be old."""
+    """Start refreshing token lists that will soon expire."""
     token_list.keep_fresh()
 
 
 @shared_task
 def keep_figures() -> int:
-    """Bring the daily figures up to what changed."""
-    return daily.keep_up()
+    """Update the daily statistics of days that changed."""
+    return daily.update_statistics()

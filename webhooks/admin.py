@@ -1,6 +1,6 @@
-"""Endpoints, events and deliveries: what was told to whom, what came back, and sending it again.
+"""The admin of endpoints, events and deliveries, with an action to send deliveries again.
 
-Secrets are not shown: merchants read theirs by the API.
+Secrets are not shown: merchants read theirs through the API.
 """
 
 import json
@@ -37,7 +37,7 @@ _DELIVERY = "del_"
 
 
 class Trouble(Dropdown):
-    """Endpoints that need a person."""
+    """A filter for endpoints that need attention."""
 
     title = "attention"
     parameter_name = "trouble"
@@ -47,12 +47,12 @@ class Trouble(Dropdown):
         return [("yes", "Disabled by us, or failing for a day")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Endpoint]) -> QuerySet[Endpoint]:  # noqa: ARG002 - the interface
-        """Return the chosen ones."""
+        """Return the filtered rows."""
         return in_trouble(queryset, timezone.now()) if self.value() == "yes" else queryset
 
 
 class GivenUp(Dropdown):
-    """Deliveries that are not tried again by themselves."""
+    """A filter for deliveries that are no longer retried."""
 
     title = "attention"
     parameter_name = "attention"
@@ -62,13 +62,13 @@ class GivenUp(Dropdown):
         return [("given_up", "Given up within a week")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:  # noqa: ARG002 - the interface
-        """Return the chosen ones."""
+        """Return the filtered rows."""
         return given_up(queryset, timezone.now()) if self.value() == "given_up" else queryset
 
 
 @admin.register(Endpoint)
 class EndpointAdmin(Records):
-    """Where each merchant's events go, and whether they arrive."""
+    """Each merchant's endpoint and its health."""
 
     change_form_template = "admin/webhooks/endpoint/change_form.html"
     list_display = ("owner", "state", "place", "failing", "changed")
@@ -79,11 +79,11 @@ class EndpointAdmin(Records):
     fields = readonly_fields = ("types", "former_secret", "created_at", "updated_at")
 
     def found(self, rows: QuerySet[Endpoint], text: str) -> QuerySet[Endpoint]:
-        """Return those of a merchant or at an address: one for each merchant, so that reading them is cheap."""
+        """Search by merchant and URL. Scanning is cheap because each merchant has one endpoint."""
         return rows.filter(Q(merchant__name__icontains=text) | Q(url__icontains=text))
 
     def beside(self, request: HttpRequest, endpoint: Endpoint | None) -> dict[str, Any]:
-        """Say first whether it works."""
+        """Add the endpoint's health and facts."""
         if endpoint is None:
             return super().beside(request, endpoint)
         waiting = Delivery.objects.filter(merchant=endpoint.merchant_id, status=Delivery.Status.PENDING)
@@ -103,43 +103,43 @@ class EndpointAdmin(Records):
 
     @admin.display(description="Event types")
     def types(self, endpoint: Endpoint) -> str:
-        """Return the types of events."""
+        """Return the event types."""
         return ", ".join(endpoint.event_types)
 
     @admin.display(description="Previous secret valid until")
     def former_secret(self, endpoint: Endpoint) -> str:
-        """Return until when the secret before the last rotation signs as well."""
+        """Return until when the previous secret also signs."""
         return _both(endpoint.previous_secret_expires_at)
 
     @admin.display(description="Merchant", ordering="merchant__name")
     def owner(self, endpoint: Endpoint) -> str:
-        """Return whose it is."""
+        """Return the merchant."""
         return str(endpoint.merchant)
 
     @admin.display(description="State")
     def state(self, endpoint: Endpoint) -> str:
-        """Return whether it works."""
+        """Return the state as a badge."""
         return portal.badge(state_of(endpoint), ENDPOINT_COLOURS)
 
     @admin.display(description="URL")
     def place(self, endpoint: Endpoint) -> str:
-        """Return where the events go, and why they do not."""
+        """Return the URL, and why it is disabled."""
         return two_lines(endpoint.url or NOTHING, endpoint.disabled_reason)
 
     @admin.display(description=in_zone("Failing since"), ordering="failing_since")
     def failing(self, endpoint: Endpoint) -> str:
-        """Return since when nothing has arrived."""
+        """Return since when every attempt has failed."""
         return when(endpoint.failing_since)
 
     @admin.display(description=in_zone("Changed"), ordering="updated_at")
     def changed(self, endpoint: Endpoint) -> str:
-        """Return when it was set."""
+        """Return when it was last changed."""
         return when(endpoint.updated_at)
 
 
 @admin.register(Event)
 class EventAdmin(Records):
-    """What happened, as merchants are told."""
+    """The events that merchants receive."""
 
     change_form_template = "admin/webhooks/event/change_form.html"
     list_display = ("code", "kind", "owner", "happened")
@@ -149,24 +149,24 @@ class EventAdmin(Records):
     search_help_text = "Event id"
     fields = ("id", "dedupe_key")
 
-    def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - those who know what events tell of say more
+    def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - overridden in payments
         """Return the beginnings of the `dedupe_key` of events about what `text` names."""
         return ()
 
     def found(self, rows: QuerySet[Event], text: str) -> QuerySet[Event]:
-        """Return the events that `text` names, or that tell of it."""
+        """Return the events with this id, or about the object that `text` names."""
         named = [rows.filter(dedupe_key__startswith=key) for key in self.about(text)]
         if text.startswith(_EVENT):
             named.append(rows.filter(pk__startswith=text))
         return found_by(rows, named)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
-        """Leave the bodies out of the list."""
+        """Defer the bodies, which the list does not show."""
         events: QuerySet[Event] = super().get_queryset(request)
         return events.defer("body")
 
     def beside(self, request: HttpRequest, event: Event | None) -> dict[str, Any]:
-        """Show the body, and to whom it went."""
+        """Add the body and the deliveries."""
         if event is None:
             return super().beside(request, event)
         deliveries = event.deliveries.select_related("merchant").order_by("-created_at", "-id")
@@ -192,22 +192,22 @@ class EventAdmin(Records):
 
     @admin.display(description="Event")
     def code(self, event: Event) -> str:
-        """Return the id."""
+        """Return the event id."""
         return format_html('<span class="q-code">{}</span>', event.pk)
 
     @admin.display(description="Type")
     def kind(self, event: Event) -> str:
-        """Return the type as merchants know it."""
+        """Return the event type."""
         return event.type
 
     @admin.display(description="Merchant")
     def owner(self, event: Event) -> str:
-        """Return whose it is."""
+        """Return the merchant."""
         return str(event.merchant)
 
     @admin.display(description=in_zone("Happened"), ordering="created")
     def happened(self, event: Event) -> str:
-        """Return when it happened."""
+        """Return the time of the event."""
         return when(event.created)
 
 
@@ -217,38 +217,38 @@ class Resend(Action):
     name, icon, permission = "resend", "forward_to_inbox", "webhooks.resend_delivery"
 
     def label(self, row: Delivery) -> str:
-        """Return what the button says."""
+        """Return the label of the button."""
         return "Send now" if row.status == Delivery.Status.PENDING else "Send again"
 
     def is_offered(self, row: Delivery) -> bool:
-        """A test is not repeated; another one is made."""
+        """Return False for test events, which can't be sent again."""
         return not row.is_test
 
     def explanation(self, row: Delivery) -> str:
-        """Return what it means."""
+        """Return the explanation for the confirmation page."""
         return (
             f"Sends the same body to {_destination(row)} now, with a new signature, in up to eight attempts. "
             f"The merchant recognises the event by its ID {row.public_event_id} and ignores duplicates."
         )
 
     def lock(self, row: Delivery) -> Delivery:
-        """Hold the delivery."""
+        """Return the delivery, locked."""
         return Delivery.objects.select_for_update(of=("self",)).select_related("merchant").get(pk=row.pk)
 
     def seen(self, row: Delivery) -> str:
-        """Its status, how often it was tried, and when it was last sent again."""
+        """Return a fingerprint of the delivery's state."""
         return seen_of(row)
 
     def perform(self, row: Delivery, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
-        """Send it."""
-        came_from = row.status
+        """Send the delivery again."""
+        from_status = row.status
         again = redeliver(row, actor)
-        return f"Sent again ({came_from} → {again.status}).", f"{row.pk} is being sent."
+        return f"Sent again ({from_status} → {again.status}).", f"{row.pk} is being sent."
 
 
 @admin.register(Delivery)
 class DeliveryAdmin(WithActions, Records):
-    """Each event's way to its merchant, attempt by attempt."""
+    """The deliveries with their attempts."""
 
     change_form_template = "admin/webhooks/delivery/change_form.html"
     confirmed_actions = (Resend(),)
@@ -268,7 +268,7 @@ class DeliveryAdmin(WithActions, Records):
     fields = ("id", "public_event_id", "finished_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
-        """Bring along what came back last."""
+        """Annotate the last response."""
         deliveries: QuerySet[Delivery] = super().get_queryset(request)
         last = Attempt.objects.filter(delivery=OuterRef("pk")).order_by("-number")
         return deliveries.annotate(
@@ -276,16 +276,16 @@ class DeliveryAdmin(WithActions, Records):
             last_error=Subquery(last.values("error")[:1]),
         )
 
-    def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - those who know what events tell of say more
+    def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - overridden in payments
         """Return the beginnings of the `dedupe_key` of events about what `text` names."""
         return ()
 
     def found(self, rows: QuerySet[Delivery], text: str) -> QuerySet[Delivery]:
-        """Return the deliveries that `text` names, themselves or by their event."""
+        """Return the deliveries with this id, this event id, or of events about the object that `text` names."""
         events: list[str] = []
         for key in self.about(text):
-            told = Event.objects.filter(dedupe_key__startswith=key)
-            events.extend(told.values_list("pk", flat=True)[:FOUND_AT_MOST])
+            about = Event.objects.filter(dedupe_key__startswith=key)
+            events.extend(about.values_list("pk", flat=True)[:FOUND_AT_MOST])
         named = [rows.filter(event__in=events)] if events else []
         if text.startswith(_EVENT):
             named.append(rows.filter(public_event_id=text))
@@ -294,12 +294,12 @@ class DeliveryAdmin(WithActions, Records):
         return found_by(rows, named)
 
     def has_resend_permission(self, request: HttpRequest) -> bool:
-        """Return whether this member of staff may send deliveries again."""
+        """Return whether the user may send deliveries again."""
         return request.user.has_perm(Resend.permission)
 
     @admin.action(description="Send again", permissions=["resend"])
     def resend_selected(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> HttpResponse | None:
-        """Ask, then send each of them that has not changed since."""
+        """Ask for confirmation, then send the deliveries that have not changed since."""
         chosen = list(queryset.filter(is_test=False)[: MOST_AT_ONCE + 1])
         if not chosen or len(chosen) > MOST_AT_ONCE:
             messages.error(
@@ -327,7 +327,7 @@ class DeliveryAdmin(WithActions, Records):
         return page
 
     def beside(self, request: HttpRequest, delivery: Delivery | None) -> dict[str, Any]:
-        """Show how it stands, each attempt, and the body."""
+        """Add the status, the attempts and the body."""
         if delivery is None:
             return super().beside(request, delivery)
         return {
@@ -357,12 +357,12 @@ class DeliveryAdmin(WithActions, Records):
 
     @admin.display(description="Delivery")
     def code(self, delivery: Delivery) -> str:
-        """Return what it tells, and its id."""
+        """Return the event type and the delivery id."""
         return two_lines(delivery.type, delivery.pk)
 
     @admin.display(description="Status", ordering="status")
     def state(self, delivery: Delivery) -> str:
-        """Return how it stands."""
+        """Return the status as badges."""
         labels = [portal.badge(delivery.status, DELIVERY_COLOURS)]
         if delivery.is_test:
             labels.append(portal.badge("test", {}))
@@ -372,30 +372,30 @@ class DeliveryAdmin(WithActions, Records):
 
     @admin.display(description="Last response")
     def last_answer(self, delivery: Delivery) -> str:
-        """Return what came back last, and how often it was tried."""
+        """Return the last response and the number of attempts."""
         if delivery.attempts == 0:
             return NOTHING
-        said = answer_of(getattr(delivery, "last_status", None), getattr(delivery, "last_error", ""))
-        return two_lines(said, f"{delivery.attempts} attempt{'' if delivery.attempts == 1 else 's'}")
+        response = answer_of(getattr(delivery, "last_status", None), getattr(delivery, "last_error", ""))
+        return two_lines(response, f"{delivery.attempts} attempt{'' if delivery.attempts == 1 else 's'}")
 
     @admin.display(description="Merchant")
     def owner(self, delivery: Delivery) -> str:
-        """Return whose it is."""
+        """Return the merchant."""
         return str(delivery.merchant)
 
     @admin.display(description=in_zone("Next attempt"))
     def due(self, delivery: Delivery) -> str:
-        """Return when it is tried next."""
+        """Return when the next attempt is due."""
         return when(delivery.due_at)
 
     @admin.display(description=in_zone("Created"), ordering="created_at")
     def created(self, delivery: Delivery) -> str:
-        """Return when it was made."""
+        """Return when the delivery was created."""
         return when(delivery.created_at)
 
 
 def readable(body: bytes) -> str:
-    """Return a JSON body with line breaks, its integers exact; what is no JSON as it stands."""
+    """Return a JSON body indented, with exact integers; return other bodies unchanged."""
     text = body.decode(errors="replace")
     try:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
@@ -411,7 +411,7 @@ def _destination(delivery: Delivery) -> str:
 
 
 def _line(attempt: Attempt) -> dict[str, object]:
-    """Return one attempt for the log."""
+    """Return the template context of one attempt."""
     good = is_success(attempt.status_code, attempt.error)
     word = str(attempt.status_code) if attempt.status_code else "no response"
     return {

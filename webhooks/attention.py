@@ -1,4 +1,4 @@
-"""What about webhooks needs a person, and will not mend by itself. Each function narrows a queryset."""
+"""Find endpoints and deliveries that need attention."""
 
 from datetime import datetime, timedelta
 
@@ -12,23 +12,23 @@ MOST = 1000
 
 
 def in_trouble(endpoints: QuerySet[Endpoint], now: datetime) -> QuerySet[Endpoint]:
-    """Return the endpoints that the service disabled, or where nothing has succeeded for a day."""
+    """Return the endpoints that the service disabled, or that have failed for a day."""
     disabled = Q(is_enabled=False, disabled_reason__isnull=False)
     failing = Q(is_enabled=True, failing_since__lte=now - FAILING_FOR)
     return endpoints.filter(disabled | failing, url__isnull=False)
 
 
 def given_up(deliveries: QuerySet[Delivery], now: datetime) -> QuerySet[Delivery]:
-    """Return the deliveries of the last week whose last attempt failed, the newest thousand at most; tests left out."""
+    """Return the deliveries that failed for good within a week, without test events; at most MOST, newest first."""
     return deliveries.filter(pk__in=_newest_given_up(deliveries, now))
 
 
 def count_given_up(deliveries: QuerySet[Delivery], now: datetime) -> int:
-    """Return how many of `deliveries` were given up within the last week, MOST at most."""
+    """Return how many of `deliveries` failed for good within a week; at most MOST."""
     return len(_newest_given_up(deliveries, now))
 
 
 def _newest_given_up(deliveries: QuerySet[Delivery], now: datetime) -> list[str]:
-    """Read by the index that holds failed ones alone, in its order (see `payments.attention`)."""
+    """Return the ids in the order of the partial index on failed deliveries (see `payments.attention`)."""
     failed = deliveries.filter(status=Delivery.Status.FAILED, finished_at__gte=now - RECENT, is_test=False)
     return list(failed.order_by("-finished_at").values_list("pk", flat=True)[:MOST])

@@ -1,6 +1,7 @@
-"""The outbox: an event is written in the transaction of the change that it tells of (contract 9).
+"""The outbox: events are written in the transaction of the change that they describe.
 
-A merchant's events are written one after the other: whoever has seen one has seen, or can list after it, every other.
+The events of one merchant are committed in the order of their times, so that a client that polls for newer events never
+misses one.
 """
 
 import json
@@ -15,7 +16,7 @@ from webhooks.endpoints.configuration import ensure_secret
 from webhooks.event_types import DEFAULT_EVENT_TYPES, EventType
 from webhooks.models import Delivery, Endpoint, Event
 
-_ORDER_LOCK = 0x6576  # names these locks among PostgreSQL's advisory ones
+_ORDER_LOCK = 0x6576  # the namespace of these advisory locks
 
 
 def record_event(
@@ -26,19 +27,18 @@ def record_event(
     data: dict[str, Any],
     webhook_url: str | None = None,
 ) -> Event | None:
-    """Write the event and its delivery inside the caller's transaction; None if it is written already.
+    """Write an event and its delivery inside the caller's transaction; return None if it already exists.
 
-    `dedupe_key` (up to 200 characters) names the occurrence: the same merchant, type and key never make a
-    second event. `data` becomes `data.object`, its integers exact. `webhook_url` is the payment request's
-    own, checked when it was set; without one the event goes to the merchant's endpoint, if that is enabled
-    and wants the type. The periodic sweep sends it within about a second of the commit: nothing here touches
-    the network or the broker.
+    `dedupe_key` (up to 200 characters) identifies the occurrence: there is one event per merchant, type and key. `data`
+    becomes `data.object`, with exact integers. `webhook_url` is the payment request's own URL, checked when it was set.
+    Without one, the event goes to the merchant's endpoint if that is enabled and subscribed to the type. The periodic
+    sweep sends it within about a second of the commit; nothing here uses the network or the broker.
 
-    From here to the commit no other event of the merchant can be written, so this belongs at the end of the
-    transaction, after its other locks.
+    Until the commit no other event of the merchant can be written, so call this at the end of the transaction, after
+    taking other locks.
     """
     if not connection.in_atomic_block:
-        raise RuntimeError("record_event belongs in the transaction of the change that it tells of")
+        raise RuntimeError("record_event must be called in the transaction of the change that it describes")
     created = _next_moment(merchant)
     event = Event(merchant=merchant, type=EventType(type).value, created=created, dedupe_key=dedupe_key)
     event.body = envelope(event.id, event.type, created, data)
@@ -65,14 +65,14 @@ def record_event(
 
 
 def _next_moment(merchant: Merchant) -> datetime:
-    """Return the time for an event of `merchant`: later than any that it has, by the database's clock.
+    """Return the time for a new event of `merchant`: the database's clock, but later than all its events.
 
-    The lock is held until the commit, so that events are committed in the order of their times. Without it a slow
-    transaction's event would appear behind a newer one that a poller of `/api/events` has passed already.
+    The lock is held until the commit, so that events are committed in the order of their times. Without it, the event
+    of a slow transaction could appear behind a newer one that a client polling `/api/events` has already passed.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_ORDER_LOCK, str(merchant.pk)])
-        # A statement of its own: it sees what was committed while the lock was waited for.
+        # A separate statement, which sees what was committed while waiting for the lock.
         cursor.execute(
             "SELECT greatest(clock_timestamp(), max(created) + interval '1 microsecond')"
             " FROM webhooks_event WHERE merchant_id = %s",
@@ -83,13 +83,13 @@ def _next_moment(merchant: Merchant) -> datetime:
 
 
 def envelope(event_id: str, type_: str, created: datetime, data: dict[str, Any]) -> bytes:
-    """Return the body of spec 2.7: compact UTF-8 JSON, its integers written out in full."""
+    """Return the event object as compact UTF-8 JSON, with integers in full."""
     content = {"id": event_id, "type": type_, "created": int(created.timestamp()), "data": {"object": data}}
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _is_wanted(merchant: Merchant, type_: str, webhook_url: str | None) -> bool:
-    """Whether anybody is told. A request's own URL always gets the default types, the others if named."""
+    """Whether the event is delivered. A request's own URL always gets the default types, others if subscribed."""
     endpoint = Endpoint.objects.filter(merchant=merchant).first()
     named = endpoint is not None and type_ in endpoint.event_types
     if webhook_url:

@@ -1,4 +1,4 @@
-"""What operators watch of webhooks: what is due, for how long, and which endpoints fail (contract 10)."""
+"""Metrics of webhooks: due and overdue deliveries, and failing and disabled endpoints."""
 
 from collections.abc import Iterator
 
@@ -10,19 +10,17 @@ from webhooks.models import Delivery, Endpoint
 
 
 def collect() -> Iterator[Metric]:
-    """Yield the gauges. What waits for a merchant to switch its endpoint on again is held, and not overdue."""
+    """Yield the gauges. Deliveries on hold for a disabled endpoint don't count as due."""
     now = timezone.now()
     reachable = ~Q(url_override="") | Q(
         merchant__webhook_endpoint__is_enabled=True, merchant__webhook_endpoint__url__isnull=False
     )
     due = Delivery.objects.filter(reachable, status=Delivery.Status.PENDING, due_at__lte=now)
     state = due.aggregate(count=Count("pk"), oldest=Min("due_at"))
-    yield GaugeMetricFamily(
-        "quittance_deliveries_due", "Deliveries whose time has come.", value=state["count"]
-    )
+    yield GaugeMetricFamily("quittance_deliveries_due", "Deliveries that are due.", value=state["count"])
     yield GaugeMetricFamily(
         "quittance_deliveries_overdue_seconds",
-        "How long the delivery that waits longest is past its time.",
+        "Seconds since the longest overdue delivery was due.",
         value=(now - state["oldest"]).total_seconds() if state["oldest"] else 0,
     )
     endpoints = Endpoint.objects.aggregate(
@@ -30,8 +28,8 @@ def collect() -> Iterator[Metric]:
         disabled=Count("pk", filter=Q(disabled_reason__isnull=False)),
     )
     yield GaugeMetricFamily(
-        "quittance_endpoints_failing", "Endpoints whose last attempts failed.", value=endpoints["failing"]
+        "quittance_endpoints_failing", "Endpoints whose last attempt failed.", value=endpoints["failing"]
     )
     yield GaugeMetricFamily(
-        "quittance_endpoints_disabled", "Endpoints switched off by the service.", value=endpoints["disabled"]
+        "quittance_endpoints_disabled", "Endpoints disabled by the service.", value=endpoints["disabled"]
     )

@@ -1,4 +1,4 @@
-"""What merchants are told: their endpoint, the events, their deliveries, each attempt (contract 9)."""
+"""Endpoints, events, deliveries and attempts."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -11,11 +11,11 @@ from webhooks.event_types import DEFAULT_EVENT_TYPES, EventType
 
 
 class Endpoint(models.Model):
-    """Where a merchant's events go, and the secret that signs them, which survives the removal of the URL.
+    """A merchant's webhook URL and signing secrets. The secrets are kept when the URL is removed.
 
-    The secrets are stored encrypted (see `secrets_at_rest`); `older_secrets` holds those that were replaced twice in
-    their 24 hours, each as `{"secret", "expires_at"}`. `enabled_events` null means the default three types. While
-    `failing_since` is set nothing has succeeded since then, and `warned_at` says when the merchant was mailed of it.
+    Secrets are stored encrypted (see `secrets_at_rest`). `older_secrets` are those that were replaced twice within 24
+    hours, each as `{"secret", "expires_at"}`. `enabled_events` is null for the three default types. No attempt has
+    succeeded since `failing_since`; `warned_at` is when the merchant got an e-mail about it.
     """
 
     merchant = models.OneToOneField(Merchant, on_delete=models.PROTECT, related_name="webhook_endpoint")
@@ -48,12 +48,12 @@ class Endpoint(models.Model):
 
     @property
     def event_types(self) -> list[str]:
-        """The types that this endpoint is sent."""
+        """The event types that are sent to this endpoint."""
         return [*DEFAULT_EVENT_TYPES] if self.enabled_events is None else self.enabled_events
 
     @property
     def is_reachable(self) -> bool:
-        """Whether events made now are to be delivered, and waiting ones sent."""
+        """Whether new events get deliveries, and pending deliveries are sent."""
         return self.is_enabled and self.url is not None
 
 
@@ -66,9 +66,9 @@ def _delivery_id() -> str:
 
 
 class Event(models.Model):
-    """One thing that happened: `body` is the envelope of spec 2.7, made once and sent as these bytes.
+    """One event. `body` is the event object, encoded once and sent byte for byte.
 
-    `dedupe_key` is the caller's name for the occurrence, so that no occurrence makes two events.
+    `dedupe_key` identifies the occurrence, so that it creates only one event.
     """
 
     id = models.CharField(primary_key=True, max_length=28, default=_event_id, editable=False)
@@ -89,7 +89,7 @@ class Event(models.Model):
             models.Index(
                 F("merchant"), F("type"), F("created").desc(), F("id").desc(), name="event_newest_of_type"
             ),
-            # Keys begin with what the event tells of (LIKE 'pay_…%').
+            # Keys start with the id of the event's object (LIKE 'pay_…%').
             models.Index(fields=("dedupe_key",), opclasses=("varchar_pattern_ops",), name="event_tells_of"),
         ]
 
@@ -98,12 +98,12 @@ class Event(models.Model):
 
 
 class Delivery(models.Model):
-    """The sending of one body to one place, tried until it is delivered or given up.
+    """The delivery of one body to one URL, retried until it succeeds or the last attempt fails.
 
-    Due work is the column `due_at`; whoever works on a row holds it until `lease_until` under a `claim_id`. A
-    test has no event, and keeps its own body. `url_override` is a payment request's own webhook URL; without
-    one a delivery goes to the endpoint's URL of the moment. `attempts` counts all that were ever made,
-    `earlier_attempts` those of the series before the present one (see `redelivery`).
+    `due_at` is when the next attempt is due. A worker holds the row until `lease_until` under its `claim_id`. A test
+    event has no `event` row but its own body. `url_override` is a payment request's own webhook URL; without one, the
+    delivery goes to the endpoint's current URL. `attempts` counts all attempts, `earlier_attempts` those before the
+    current series (see `redelivery`).
     """
 
     class Status(models.TextChoices):
@@ -191,12 +191,12 @@ class Delivery(models.Model):
 
     @property
     def body(self) -> bytes:
-        """The frozen bytes to send."""
+        """The bytes to send."""
         return bytes(self.own_body if self.event is None else self.event.body)  # type: ignore[arg-type]
 
 
 class Attempt(models.Model):
-    """One try: written when it starts, so that one whose worker died is seen, and completed when it ends."""
+    """One attempt, stored when it starts so that a lost one is visible, and completed when it ends."""
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, db_index=False)
     number = models.PositiveSmallIntegerField()

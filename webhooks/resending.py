@@ -1,4 +1,4 @@
-"""Sending several chosen deliveries again from the admin: asked first, each once, and each written down."""
+"""Send several deliveries again from the admin, after a confirmation, with a log entry for each."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ MOST_AT_ONCE = 200
 
 
 class ResendForm(forms.Form):
-    """The chosen deliveries and how each was seen, carried through the page that asks."""
+    """The chosen deliveries with a fingerprint of each, carried through the confirmation page."""
 
     action = forms.CharField(widget=forms.HiddenInput)
     confirmed = forms.CharField(widget=forms.HiddenInput)
@@ -40,13 +40,13 @@ class ResendForm(forms.Form):
 
 
 def seen_of(delivery: Delivery) -> str:
-    """Return a short text that differs once the delivery was tried or sent again."""
+    """Return a fingerprint that changes when the delivery is attempted or sent again."""
     again = delivery.redelivered_at.isoformat() if delivery.redelivered_at else "never"
     return f"{delivery.status} {delivery.attempts} {again}"
 
 
 def resend_each(page: Any, request: HttpRequest, chosen: Sequence[Delivery]) -> None:
-    """Send those again that are as they were seen; tell how many, and why not the others."""
+    """Send the deliveries again that have not changed since the confirmation page, and report the result."""
     seen = set(request.POST.getlist("seen"))
     sent, changed, refused = 0, 0, set()
     for row in chosen:
@@ -64,6 +64,6 @@ def resend_each(page: Any, request: HttpRequest, chosen: Sequence[Delivery]) -> 
     if sent:
         messages.success(request, f"{sent} deliver{'y is' if sent == 1 else 'ies are'} being sent.")
     if changed:
-        messages.warning(request, f"{changed} had changed since you were asked, and were left alone.")
+        messages.warning(request, f"{changed} changed in the meantime and were not sent again.")
     for reason in sorted(refused):
         messages.error(request, reason)

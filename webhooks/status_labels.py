@@ -1,4 +1,4 @@
-"""How an endpoint or a delivery stands, in a word for lists and a sentence for its page."""
+"""The status of endpoints and deliveries, as a word for lists and a sentence for their pages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,8 +11,8 @@ ENDPOINT_COLOURS = {"working": "success", "failing": "warning", "disabled": "dan
 
 
 @dataclass(frozen=True)
-class Standing:
-    """The sentence, and how grave it is: success, info, warning or danger."""
+class StatusText:
+    """A sentence about the status, and its tone: success, info, warning or danger."""
 
     sentence: str
     tone: str
@@ -27,53 +27,53 @@ def state_of(endpoint: Endpoint) -> str:
     return "failing" if endpoint.failing_since else "working"
 
 
-def of_endpoint(endpoint: Endpoint, now: datetime) -> Standing:
-    """Return what its state means."""
+def of_endpoint(endpoint: Endpoint, now: datetime) -> StatusText:
+    """Return the status of an endpoint."""
     match state_of(endpoint):
         case "no url":
-            return Standing("No URL is set. Events are stored but not sent.", "info")
+            return StatusText("No URL is set. Events are stored but not sent.", "info")
         case "disabled":
             sentence = (
                 f"Disabled by the service: {endpoint.disabled_reason} "
                 "Pending deliveries wait until you enable it."
             )
-            return Standing(sentence, "danger")
+            return StatusText(sentence, "danger")
         case "off":
             sentence = "Disabled by the merchant. Pending deliveries wait; new events create no deliveries."
-            return Standing(sentence, "warning")
+            return StatusText(sentence, "warning")
         case "failing":
             since = endpoint.failing_since or now
             sentence = (
                 f"Every attempt has failed since {exact(since)} ({ago(since, now)}). "
                 "After five days the endpoint is disabled."
             )
-            return Standing(sentence, "warning")
-    return Standing("Deliveries succeed.", "success")
+            return StatusText(sentence, "warning")
+    return StatusText("Deliveries succeed.", "success")
 
 
-def of_delivery(delivery: Delivery, now: datetime) -> Standing:
-    """Return where the delivery stands."""
+def of_delivery(delivery: Delivery, now: datetime) -> StatusText:
+    """Return the status of a delivery."""
     tried = f"{delivery.attempts} attempt{'' if delivery.attempts == 1 else 's'}"
     if delivery.status == Delivery.Status.DELIVERED:
-        return Standing(f"Delivered, after {tried}.", "success")
+        return StatusText(f"Delivered, after {tried}.", "success")
     if delivery.status == Delivery.Status.FAILED and delivery.is_test:
-        return Standing(
+        return StatusText(
             "The test event was not delivered. Test events are sent once; see the error below.", "danger"
         )
     if delivery.status == Delivery.Status.FAILED:
-        return Standing(f"Given up after {tried}. You can send it again.", "danger")
+        return StatusText(f"Given up after {tried}. You can send it again.", "danger")
     if _is_held(delivery):
-        return Standing(
+        return StatusText(
             "On hold: the endpoint is disabled or has no URL. It is sent when that changes.", "warning"
         )
     if delivery.lease_until and delivery.lease_until > now:
-        return Standing("An attempt is in progress.", "info")
+        return StatusText("An attempt is in progress.", "info")
     due = (
         "is due"
         if delivery.due_at is None or delivery.due_at <= now
         else f"is due {ago(delivery.due_at, now)}"
     )
-    return Standing(
+    return StatusText(
         f"{tried} so far; the next {due}." if delivery.attempts else f"The first attempt {due}.", "info"
     )
 
@@ -86,10 +86,10 @@ def _is_held(delivery: Delivery) -> bool:
 
 
 def is_success(status_code: int | None, error: str) -> bool:
-    """Return whether an attempt with this answer was taken."""
+    """Whether an attempt with this response succeeded."""
     return status_code is not None and 200 <= status_code < 300 and not error
 
 
 def answer_of(status_code: int | None, error: str | None) -> str:
-    """Return what came back, in a word or two."""
-    return str(status_code) if status_code else (error or "under way")
+    """Return the response in short: its status, the error, or that the attempt is in progress."""
+    return str(status_code) if status_code else (error or "in progress")

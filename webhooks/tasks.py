@@ -1,4 +1,4 @@
-"""Celery tasks. What is due is in the database."""
+"""The periodic Celery tasks. The database decides what is due."""
 
 from functools import cache
 
@@ -26,7 +26,7 @@ def deliver_due() -> int:
 @shared_task
 def tell_merchants() -> int:
     """E-mail merchants whose endpoint is failing or was disabled."""
-    return health.tell_merchants()
+    return health.notify_merchants()
 
 
 @shared_task

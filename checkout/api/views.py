@@ -31,7 +31,7 @@ from config.api.schema.operations import operation
 from config.api.serializers import required_timestamp
 from payments.api.objects import PaymentObject, submitted_payment
 from payments.models.route import PaymentType
-from payments.proofs.storing import take_proof
+from payments.proofs.storing import store_proof
 from payments.routes.routes import NoRoute, build_transaction, find_routes, require_binding
 from payments.submission.hashes import submit_hash
 
@@ -203,7 +203,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         route = find_route(body["route_id"], of=payment_request)
         wallet_address = wallet_of(route.chain, body["wallet_address"])
         count_expensive(request)
-        proof = take_proof(route, wallet_address=wallet_address, signature=body["signature"])
+        proof = store_proof(route, wallet_address=wallet_address, signature=body["signature"])
         return Response(
             PayerProofObject(
                 route_id=route.id,
@@ -254,6 +254,6 @@ class CheckoutViewSet(viewsets.ViewSet):
             route_id=body.get("route_id"),
             actor="checkout",
             submitter=client_digest(request),
-            before_extra_look=lambda: count_expensive(request),
+            before_extra_lookup=lambda: count_expensive(request),
         )
         return Response(submitted_payment(payment), status=201 if is_new else 200)

@@ -37,7 +37,7 @@ class WalletViewSet(viewsets.ViewSet):
         summary="Look at a wallet's main balances",
         description=(
             "What a wallet has of the requested token, and of the coin and the stablecoins of each chain. A chain that "
-            "does not answer within a few seconds is named in `unavailable`, and the balances of the others are returned."
+            "does not answer within a few seconds is named in `unavailable`, and the others' balances are returned."
         ),
         path={"id": "The payment request's `id` or its `shortcode`."},
         body=WalletSerializer,

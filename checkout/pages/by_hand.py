@@ -39,8 +39,8 @@ def by_hand_page(request: HttpRequest, shortcode: str) -> HttpResponse:
     return show_by_hand(request, found)
 
 
-# No cookie is read here, so another site's form has nothing to act with: anyone who knows the request's address may submit
-# any hash for it, as by the public endpoint, and a hash alone pays nothing.
+# No cookie is read here, so another site's form has nothing to act with: anyone who knows the request's address may
+# submit any hash for it, as by the public endpoint, and a hash alone pays nothing.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
@@ -70,7 +70,7 @@ def take_typed_hash(request: HttpRequest, found: PaymentRequest) -> None:
         transaction_hash=transaction_hash,
         actor="checkout",
         submitter=client_digest(request),
-        before_extra_look=lambda: count_expensive(request),
+        before_extra_lookup=lambda: count_expensive(request),
     )
 
 

@@ -28,8 +28,8 @@ from config.api.errors import ApiError, ErrorCode
 from config.api.limits.public_limits import count_expensive
 from config.api.serializers import timestamp
 from payments.models import PayerProof, Payment, PaymentRequest, Route
-from payments.proofs.storing import take_proof
-from payments.routes.proof_offers import offer_proof, standing_proof
+from payments.proofs.storing import store_proof
+from payments.routes.proof_offers import current_proof, offer_proof
 
 _PAGE = "checkout/by_hand_proof.html"
 
@@ -68,7 +68,7 @@ def proof_page(request: HttpRequest, shortcode: str, route_id: str) -> HttpRespo
         return missing(request)
     if request.method == "POST":
         return _take_signature(request, found, route)
-    proof = standing_proof(route)
+    proof = current_proof(route)
     context = page_context(found)
     if proof is not None and _is_being_checked(found, proof):
         return lead_to(request, "pay", found.shortcode)
@@ -95,7 +95,7 @@ def take_hash_after_proof(request: HttpRequest, shortcode: str, route_id: str) -
     try:
         take_typed_hash(request, found)
     except ApiError as error:
-        refused, proof, context = refused_hash(request, error), standing_proof(route), page_context(found)
+        refused, proof, context = refused_hash(request, error), current_proof(route), page_context(found)
         if proof is None or not _may_send(context):
             return show_by_hand(request, found, refused, error)
         return _shown(request, found, route, {**context, **_sending(found, proof), **refused}, error)
@@ -123,7 +123,7 @@ def _take_signature(request: HttpRequest, found: PaymentRequest, route: Route) -
     try:
         signature = _signature(route, given)
         count_expensive(request)
-        take_proof(route, wallet_address=route.wallet_address, signature=signature)
+        store_proof(route, wallet_address=route.wallet_address, signature=signature)
     except ApiError as error:
         if error.problems[0].code == ErrorCode.ROUTE_EXPIRED:
             over = {"is_proof_over": True, **_kept(route.wallet_address)}

@@ -72,8 +72,8 @@ def essential(request: PaymentRequest, wallet: Wallet) -> Found:
 def discover(wallet: Wallet) -> Found:
     """Return every token of the catalogue and of the providers' lists that the wallet has some of, by value.
 
-    A token that is switched off in the catalogue is left out, whichever list has it. A token that only a list has is looked up by
-    its address, and becomes a token without a row where the wallet has some: lists are long.
+    A token that is switched off in the catalogue is left out, whichever list has it. A token that only
+    a list has is looked up by its address, and becomes a token without a row where the wallet has some: lists are long.
     """
     prices, rows = _Prices(wallet.chains), _rows(wallet)
     chains = {chain.pk: chain for chain in wallet.chains}

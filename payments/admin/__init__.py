@@ -1,4 +1,4 @@
-"""Requests, payments and what became of them: found, understood on one page, and helped where a person has to."""
+"""The admin of requests, payments and their history."""
 
 from payments.admin.history import ConsumedTransferAdmin, TransitionAdmin
 from payments.admin.payments import PaymentAdmin

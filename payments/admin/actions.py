@@ -1,4 +1,4 @@
-"""What staff may do to requests and payments; each is the service that the API calls."""
+"""The actions of staff on requests and payments. Each calls the same service as the API."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from payments.models.payment import MAX_RETRIES
 from payments.requests.lifecycle import cancel_request, lock_request
 from payments.submission.hashes import retry_payment
 from payments.submission.merchant_acceptance import accept_payment, is_acceptable
-from payments.submission.rechecking import Recheck, look_now
+from payments.submission.rechecking import Recheck, check_now
 
 
 class Cancel(Action):
@@ -19,15 +19,15 @@ class Cancel(Action):
     is_dangerous = True
 
     def label(self, row: PaymentRequest) -> str:  # noqa: ARG002 - the action interface
-        """Return what the button says."""
+        """Return the label of the button."""
         return "Cancel the request"
 
     def is_offered(self, row: PaymentRequest) -> bool:
-        """Only an active one can be cancelled."""
+        """Return True for an active request."""
         return row.status == PaymentRequest.Status.ACTIVE
 
     def explanation(self, row: PaymentRequest) -> str:
-        """Return what it means."""
+        """Return the explanation for the confirmation page."""
         paid = (
             f" {in_token(row.amount_paid, row.token)} is already paid and stays credited."
             if row.amount_paid
@@ -39,67 +39,67 @@ class Cancel(Action):
         )
 
     def lock(self, row: PaymentRequest) -> PaymentRequest:
-        """Hold the request."""
+        """Return the request, locked."""
         return lock_request(row.pk)
 
     def seen(self, row: PaymentRequest) -> str:
-        """Its status and what was paid."""
+        """Return a fingerprint of the request's state."""
         return f"{row.status} {row.amount_paid}"
 
     def perform(self, row: PaymentRequest, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
-        """Cancel it."""
-        came_from = row.status
+        """Cancel the request."""
+        from_status = row.status
         cancelled = cancel_request(row.pk, actor=actor)
-        return f"Cancelled ({came_from} → {cancelled.status}).", f"{row} is cancelled."
+        return f"Cancelled ({from_status} → {cancelled.status}).", f"{row} is cancelled."
 
 
 class PaymentAction(Action):
-    """What is done to a payment, under its request's lock."""
+    """An action on a payment under the lock of its request."""
 
     def lock(self, row: Payment) -> Payment:
-        """Hold the request, as everything does that changes a payment."""
+        """Lock the request and return the payment."""
         lock_request(row.request_id)
         return Payment.objects.select_related(
             "request__token", "request__merchant", "request__chain", "chain"
         ).get(pk=row.pk)
 
     def seen(self, row: Payment) -> str:
-        """Its status and how often it was re-opened."""
+        """Return a fingerprint of the payment's state."""
         return f"{row.status} {row.retries} {row.failure_code} {row.accepted_by}"
 
 
 class Retry(PaymentAction):
-    """Have a failed payment looked at again."""
+    """Retry a failed payment."""
 
     name, icon, permission = "retry", "autorenew", "payments.retry_payment"
 
     def label(self, row: Payment) -> str:  # noqa: ARG002 - the action interface
-        """Return what the button says."""
+        """Return the label of the button."""
         return "Check again"
 
     def is_offered(self, row: Payment) -> bool:
-        """Where another look may turn it."""
+        """Return True if another check may reverse the failure."""
         return row.is_retryable and row.retries_left > 0
 
     def explanation(self, row: Payment) -> str:
-        """Return what it means."""
+        """Return the explanation for the confirmation page."""
         return (
             "The transaction is verified again on its chain (for a swap also with its provider and on the chain of "
             f"the delivery). {row.retries_left} of {MAX_RETRIES} retries are left."
         )
 
     def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
-        """Retry it."""
-        was = row.failure_code
+        """Retry the payment."""
+        failure = row.failure_code
         retried = retry_payment(row, actor=actor)
-        return f"Retried (failed: {was} → {retried.status}).", f"{row} is being verified again."
+        return f"Retried (failed: {failure} → {retried.status}).", f"{row} is being verified again."
 
 
-class LookNow(PaymentAction):
-    """Have an open payment looked at now, or a completed one asked for its finality again."""
+class CheckNow(PaymentAction):
+    """Check an open payment now, or the finality of a completed one."""
 
     name, icon, permission = "look", "search", "payments.retry_payment"
-    _SAID = {
+    _MESSAGES = {
         Recheck.BROUGHT_FORWARD: "is checked within two seconds",
         Recheck.DUE_ALREADY: "is already due for a check",
         Recheck.REOPENED: "is being verified again",
@@ -107,15 +107,15 @@ class LookNow(PaymentAction):
     }
 
     def label(self, row: Payment) -> str:
-        """Return what the button says."""
+        """Return the label of the button."""
         return "Check finality" if row.status == Payment.Status.COMPLETED else "Check now"
 
     def is_offered(self, row: Payment) -> bool:
-        """What failed is retried instead; of what the sandbox made, no chain knows."""
+        """Return False for failed payments, which are retried instead, and for simulated ones."""
         return row.status != Payment.Status.FAILED and not row.is_simulated
 
     def explanation(self, row: Payment) -> str:
-        """Return what it means."""
+        """Return the explanation for the confirmation page."""
         if row.status == Payment.Status.COMPLETED:
             return (
                 "Checks whether this payment's block is still part of the chain. If it is not, the payment is flagged "
@@ -124,35 +124,35 @@ class LookNow(PaymentAction):
         return "Checks the chain now instead of at the next scheduled time. This uses none of the payment's attempts."
 
     def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:  # noqa: ARG002 - the action interface
-        """Have it looked at."""
-        led_to = look_now(row, actor=actor)
-        return f"Check requested ({row.status}): {led_to.value}.", f"{row} {self._SAID[led_to]}."
+        """Request the check."""
+        recheck = check_now(row, actor=actor)
+        return f"Check requested ({row.status}): {recheck.value}.", f"{row} {self._MESSAGES[recheck]}."
 
 
 class Accept(PaymentAction):
-    """Take an unbound transaction as payment."""
+    """Accept an unbound transaction as payment."""
 
     name, icon, permission = "accept", "check", "payments.accept_payment"
     form = ReasonForm
 
     def label(self, row: Payment) -> str:  # noqa: ARG002 - the action interface
-        """Return what the button says."""
+        """Return the label of the button."""
         return "Accept as payment"
 
     def is_offered(self, row: Payment) -> bool:
-        """Where nothing but the binding is missing."""
+        """Return True if only the binding is missing."""
         return is_acceptable(row) and not row.is_simulated
 
     def explanation(self, row: Payment) -> str:
-        """Return what it means."""
-        known = f"{in_token(row.amount, row.token)} arrived, from {row.from_address}. " if row.amount else ""
+        """Return the explanation for the confirmation page."""
+        arrived = f"{in_token(row.amount, row.token)} arrived from {row.from_address}. " if row.amount else ""
         return (
-            f"{known}Nothing ties this transaction to the request. Accept it only if you know that this customer sent "
-            "it. Everything else is still verified, and the transfer is credited once."
+            f"{arrived}Nothing ties this transaction to the request. Accept it only if you know that this customer "
+            "sent it. Everything else is still verified, and the transfer is credited once."
         )
 
     def perform(self, row: Payment, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
-        """Accept it."""
+        """Accept the payment."""
         reason, failure = answer["reason"], row.failure_code
         accepted = accept_payment(row, reason=reason, actor=actor)
         return (

@@ -1,6 +1,6 @@
-"""The admin's first page: the figures, and what needs attention. All of it is read from small tables or by an index.
+"""The admin's dashboard: daily statistics, chain health, and what needs attention.
 
-No node is asked while it is made, and no table counted: figures are the daily ones, with the time up to which they go.
+Everything is read from small tables or by index. No node is called, and no large table is counted.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from webhooks.models import Delivery, Endpoint
 
 PERIODS = (7, 30, 90)
 USUAL_PERIOD = 30
-_SEES_FIGURES = ("payments.view_paymentrequest", "payments.view_payment")
+_STATISTICS_PERMISSIONS = ("payments.view_paymentrequest", "payments.view_payment")
 # The worst first.
 _HEALTH_COLOURS = {
     Health.DOWN: "danger",
@@ -41,7 +41,7 @@ _HEALTH_COLOURS = {
 
 @dataclass(frozen=True)
 class Concern:
-    """Something that needs attention: how many there are, and the list that shows them."""
+    """Something that needs attention, with the number of rows and the list that shows them."""
 
     title: str
     explanation: str
@@ -52,12 +52,12 @@ class Concern:
 
     @property
     def count(self) -> str:
-        """The number as it is shown."""
+        """The formatted number."""
         return f"{MOST:,}+" if self.number >= MOST else f"{self.number:,}"
 
 
 def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Add to the index page's context what this member of staff may see, of their own merchant where they have one."""
+    """Add what the user may see to the index page's context, limited to their own merchant if they have one."""
     context["title"] = "Dashboard"
     try:
         merchant = merchant_of(request.user)
@@ -68,31 +68,31 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     context["merchant"] = merchant
     context["concerns"] = concerns(user, merchant, now)
     context["chains"] = chains(now) if user.has_perm("chains.view_chain") else []
-    if not user.has_perms(_SEES_FIGURES):
+    if not user.has_perms(_STATISTICS_PERMISSIONS):
         return context
     period = Period(now.date(), _days(request))
     context["first_steps"] = first_steps(user, merchant)
     context["periods"] = [{"days": days, "is_chosen": days == period.days} for days in PERIODS]
     if context["first_steps"] is None:
-        context |= plots.figures(merchant, period, with_webhooks=user.has_perm("webhooks.view_delivery"))
+        context |= plots.statistics(merchant, period, with_webhooks=user.has_perm("webhooks.view_delivery"))
         context["known_until"] = queries.known_until()
     return context
 
 
 def concerns(user: User | AnonymousUser, merchant: Merchant | None, now: datetime) -> list[Concern]:
-    """Return what needs attention and this user may see, the most urgent first; nothing where all is well."""
+    """Return what needs attention and the user may see, the most urgent first."""
     payments = _of(merchant, Payment.objects.all(), "request__merchant")
     requests = _of(merchant, PaymentRequest.objects.all(), "merchant")
-    found = []
+    items = []
     if user.has_perm("payments.view_payment"):
-        found += [_about_payments(matter, payments, now) for matter in _PAYMENT_MATTERS]
+        items += [_about_payments(matter, payments, now) for matter in _PAYMENT_MATTERS]
     if user.has_perm("payments.view_paymentrequest"):
-        found += [_about_requests(matter, requests, now) for matter in _REQUEST_MATTERS]
+        items += [_about_requests(matter, requests, now) for matter in _REQUEST_MATTERS]
     if user.has_perm("webhooks.view_endpoint"):
-        found += _about_webhooks(user, merchant, now)
+        items += _about_webhooks(user, merchant, now)
     if merchant is None and user.has_perm("chains.view_chain"):
-        found.append(_about_chains(now))
-    return sorted((each for each in found if each.number), key=lambda concern: not concern.is_urgent)
+        items.append(_about_chains(now))
+    return sorted((each for each in items if each.number), key=lambda concern: not concern.is_urgent)
 
 
 _PAYMENT_MATTERS = {
@@ -145,7 +145,7 @@ def _about_requests(matter: Matter, requests: QuerySet[PaymentRequest], now: dat
 
 def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: datetime) -> list[Concern]:
     endpoints = webhook_attention.in_trouble(_of(merchant, Endpoint.objects.all(), "merchant"), now)
-    found = [
+    items = [
         Concern(
             "Endpoints that receive nothing",
             "Disabled by the service, or failing for more than a day.",
@@ -157,7 +157,7 @@ def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: 
     ]
     if user.has_perm("webhooks.view_delivery"):
         deliveries = _of(merchant, Delivery.objects.all(), "merchant")
-        found.append(
+        items.append(
             Concern(
                 "Deliveries given up",
                 "Every attempt failed, within the last week. You can send them again.",
@@ -166,11 +166,11 @@ def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: 
                 _list("webhooks_delivery", "given_up"),
             )
         )
-    return found
+    return items
 
 
 def _about_chains(now: datetime) -> Concern:
-    number = sum(health in NEEDS_A_PERSON for _, health in _judged(now))
+    number = sum(health in NEEDS_A_PERSON for _, health in _health_of_chains(now))
     return Concern(
         "Chains in trouble",
         "Too few nodes respond, or there is no new block. Payments on these chains wait.",
@@ -182,9 +182,9 @@ def _about_chains(now: datetime) -> Concern:
 
 
 def chains(now: datetime) -> list[dict[str, Any]]:
-    """Return how each active chain did when a worker last looked, the worst first."""
+    """Return the health of each active chain at the last check, the worst first."""
     shown = []
-    for chain, health in _judged(now):
+    for chain, health in _health_of_chains(now):
         status = getattr(chain, "last_status", None)
         nodes = status.nodes if status else []
         shown.append(
@@ -206,13 +206,13 @@ def chains(now: datetime) -> list[dict[str, Any]]:
     return sorted(shown, key=lambda each: (each["order"], each["name"]))
 
 
-def _judged(now: datetime) -> list[tuple[Chain, Health]]:
+def _health_of_chains(now: datetime) -> list[tuple[Chain, Health]]:
     active = Chain.objects.filter(is_active=True).select_related("last_status")
     return [(chain, evaluate(chain, getattr(chain, "last_status", None), now)) for chain in active]
 
 
 def first_steps(user: User | AnonymousUser, merchant: Merchant | None) -> list[dict[str, Any]] | None:
-    """Return what is to be done before the first request, each with whether it is; None once there is a request."""
+    """Return the set-up steps before the first request and whether each is done; None once there is a request."""
     if _of(merchant, PaymentRequest.objects.all(), "merchant").exists():
         return None
     steps: list[dict[str, Any]] = []

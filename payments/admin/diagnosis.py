@@ -1,4 +1,4 @@
-"""One sentence for the reader of the page: the state, and what to do about it. Pure."""
+"""Summarise the state of a request or payment in a sentence that says what to do. Pure functions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ Status = PaymentRequest.Status
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The sentence, and how grave it is: success, info, warning or danger."""
+    """A sentence, and its tone: success, info, warning or danger."""
 
     sentence: str
     tone: str
 
 
 def of_request(request: PaymentRequest, payments: Sequence[Payment], now: datetime) -> Diagnosis:
-    """Return the state of `request` with its `payments`."""
+    """Return the diagnosis of `request` with its `payments`."""
     if any(payment.reorged for payment in payments):
         return Diagnosis(
             "A chain reorganisation removed a payment's block after it was credited. Check the payment before you "
@@ -47,7 +47,7 @@ def of_request(request: PaymentRequest, payments: Sequence[Payment], now: dateti
 
 
 def _is_one_swap(payments: Sequence[Payment]) -> bool:
-    """Whether a single swap has paid: they are made so that a little more arrives rather than less."""
+    """Whether a single swap paid the request: swaps usually deliver slightly more than requested."""
     completed = [payment for payment in payments if payment.status == Payment.Status.COMPLETED]
     return [payment.type for payment in completed] == [Payment.Type.SWAP]
 
@@ -75,7 +75,7 @@ def _unpaid(request: PaymentRequest, payments: Sequence[Payment], now: datetime)
 
 
 def of_payment(payment: Payment, now: datetime) -> Diagnosis:
-    """Return the state of `payment`."""
+    """Return the diagnosis of `payment`."""
     if payment.reorged:
         return Diagnosis(
             "A chain reorganisation removed its block after it was credited. The credit is not reversed: "

@@ -1,7 +1,7 @@
-"""The filtered list as a CSV file, streamed: one page of rows in memory at a time, the first bytes at once.
+"""Stream the filtered list as a CSV file, with one page of rows in memory at a time.
 
-Rows come newest first by keyset paging, so that a file of a million rows holds no transaction open and no cursor. A
-spreadsheet takes no cell for a formula (OWASP, "CSV Injection"); amounts are exact decimal text.
+Keyset paging, newest first, needs no open transaction or cursor even for a million rows. Cells are escaped so that
+spreadsheets don't read them as formulas (OWASP, "CSV Injection"). Amounts are exact decimal text.
 """
 
 import csv
@@ -34,20 +34,20 @@ else:
 logger = logging.getLogger(__name__)
 
 PAGE = 1000
-_BYTE_ORDER_MARK = "\ufeff"  # without it, Excel reads UTF-8 as something else
+_BYTE_ORDER_MARK = "\ufeff"  # without it, Excel does not recognise UTF-8
 _STARTS_A_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its name in the first line, and the text of a row's cell."""
+    """One column: its name, and the function that returns a row's cell."""
 
     name: str
     cell: Callable[[Any], object]
 
 
 def safe(value: object) -> str:
-    """Return a cell's text; one that a spreadsheet would take for a formula begins with an apostrophe instead."""
+    """Return a cell's text, prefixed with an apostrophe if a spreadsheet would read it as a formula."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -59,12 +59,12 @@ def safe(value: object) -> str:
 
 
 def decimal(raw: int | None, token: Token | None) -> str:
-    """Return base units as decimal text with all their digits, or nothing."""
+    """Return base units as exact decimal text, or an empty string."""
     return "" if raw is None or token is None else format_amount(raw, token.decimals)
 
 
 def lines(columns: Sequence[Column], rows: Iterator[Any]) -> Iterator[str]:
-    """Yield the file's text: the mark and the names first, then a piece for every so many rows."""
+    """Yield the file in chunks: the byte order mark and the header first, then PAGE rows each."""
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     writer.writerow([column.name for column in columns])
@@ -85,7 +85,7 @@ def _emptied(buffer: io.StringIO) -> str:
 
 
 class CsvExport(_AdminClass):
-    """For lists that can be had as a file: the same rows as the list shows with its search and filters, all of them."""
+    """Add a CSV export to a list, with all rows that match its search and filters."""
 
     export_name: ClassVar[str]
     export_columns: ClassVar[tuple[Column, ...]]
@@ -93,7 +93,7 @@ class CsvExport(_AdminClass):
     change_list_template = "admin/exporting_change_list.html"
 
     def after(self, rows: QuerySet[Any], last: Any) -> QuerySet[Any]:
-        """Return those of `rows` that come after `last` in the file's order."""
+        """Return the rows after `last` in the file's order."""
         raise NotImplementedError
 
     def newest_first(self, rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -101,7 +101,7 @@ class CsvExport(_AdminClass):
         raise NotImplementedError
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the file's address."""
+        """Add the URL of the export."""
         meta = self.model._meta
         name = f"{meta.app_label}_{meta.model_name}_export"
         return [
@@ -110,7 +110,7 @@ class CsvExport(_AdminClass):
         ]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Offer the file beside the list."""
+        """Add the link to the export."""
         meta = self.model._meta
         address = reverse(f"admin:{meta.app_label}_{meta.model_name}_export")
         query = request.GET.urlencode()
@@ -118,7 +118,7 @@ class CsvExport(_AdminClass):
         return super().changelist_view(request, context)
 
     def export_view(self, request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
-        """Answer with the file."""
+        """Return the file."""
         portal.demand(self.has_view_permission(request))
         meta = self.model._meta
         try:
@@ -134,7 +134,7 @@ class CsvExport(_AdminClass):
         stamp = f"{timezone.now():%Y%m%d-%H%M%S}"
         answer["Content-Disposition"] = f'attachment; filename="{self.export_name}-{stamp}.csv"'
         answer["Cache-Control"] = "no-store"
-        answer["X-Accel-Buffering"] = "no"  # nginx would gather what is to arrive at once
+        answer["X-Accel-Buffering"] = "no"  # nginx must not buffer the stream
         return answer
 
     def _rows(self, rows: QuerySet[Any]) -> Iterator[Any]:
@@ -145,7 +145,7 @@ class CsvExport(_AdminClass):
 
 
 def _note(request: HttpRequest, model: type[Any], query: str) -> LogEntry:
-    """Write down who exports what before the first byte leaves: in the security log, and where rows are counted."""
+    """Record the export in the security log before the first byte is sent; return the entry for the row count."""
     what = str(model._meta.verbose_name_plural)
     audit.note(request, AuditEntry.What.EXPORTED, subject=what, detail=query or "all")
     return LogEntry.objects.create(
@@ -159,7 +159,7 @@ def _note(request: HttpRequest, model: type[Any], query: str) -> LogEntry:
 
 
 def _counted(rows: Iterator[Any], noted: LogEntry) -> Iterator[Any]:
-    """Pass the rows on; at the end, or where the reader breaks off, write down how many left the house."""
+    """Yield the rows; at the end, or if the client disconnects, record how many were sent."""
     count = 0
     try:
         for row in rows:

@@ -12,7 +12,7 @@ from payments.models import Payment, PaymentRequest
 
 
 class _Attention(filters.Dropdown):
-    """What needs a person, by the matter."""
+    """A filter by what needs attention."""
 
     title = "attention"
     parameter_name = "attention"
@@ -23,21 +23,21 @@ class _Attention(filters.Dropdown):
 
     @property
     def matter(self) -> Matter | None:
-        """The chosen one."""
+        """The chosen matter."""
         return next((matter for matter in Matter if matter.value == self.value()), None)
 
 
 class RequestAttention(_Attention):
-    """What needs a person about a request."""
+    """A filter for requests that need attention."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:  # noqa: ARG002 - the interface
-        """Return the chosen ones."""
+        """Return the filtered rows."""
         return queryset if self.matter is None else requests_with(queryset, self.matter)
 
 
 class PaymentAttention(_Attention):
-    """What needs a person about a payment."""
+    """A filter for payments that need attention."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Payment]) -> QuerySet[Payment]:  # noqa: ARG002 - the interface
-        """Return the chosen ones."""
+        """Return the filtered rows."""
         return queryset if self.matter is None else payments_with(queryset, self.matter)

@@ -1,4 +1,4 @@
-"""The transfers that were credited, and the history of every status."""
+"""The admin of credited transfers and of status changes."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -14,7 +14,7 @@ from payments.models import ConsumedTransfer, Transition
 
 @admin.register(ConsumedTransfer)
 class ConsumedTransferAdmin(Records):
-    """Transfers that were credited: each counts once in the whole system."""
+    """Credited transfers. Each counts once in the whole system."""
 
     merchant_path = "payment__request__merchant"
     list_display = ("transaction", "place", "credited", "paid", "created")
@@ -29,18 +29,18 @@ class ConsumedTransferAdmin(Records):
 
     @admin.display(description="Transaction")
     def transaction(self, transfer: ConsumedTransfer) -> str:
-        """Return the transaction's ends, and its chain."""
+        """Return the shortened transaction hash, and its chain."""
         url = outside(transfer.chain.explorer_url, f"tx/{transfer.transaction_hash}")
         return two_lines(clipped(transfer.transaction_hash, url), transfer.chain)
 
     @admin.display(description="Part of the transaction")
     def place(self, transfer: ConsumedTransfer) -> str:
-        """Return the slot."""
+        """Return the transfer's position in the transaction."""
         return clipped(transfer.slot, first=16, last=6)
 
     @admin.display(description="Credited")
     def credited(self, transfer: ConsumedTransfer) -> str:
-        """Return the amount, in the requested token."""
+        """Return the amount in the requested token."""
         return in_token(transfer.amount, transfer.payment.request.token)
 
     @admin.display(description="To the payment")
@@ -56,7 +56,7 @@ class ConsumedTransferAdmin(Records):
 
 @admin.register(Transition)
 class TransitionAdmin(Records):
-    """Every change of every status."""
+    """The status changes of requests and payments."""
 
     merchant_path = "request__merchant"
     list_display = ("created", "change", "order", "paid", "who", "reason")
@@ -76,7 +76,7 @@ class TransitionAdmin(Records):
 
     @admin.display(description="Change")
     def change(self, transition: Transition) -> str:
-        """Return from what to what."""
+        """Return the old and the new status."""
         return str(transition)
 
     @admin.display(description="Request")
@@ -86,12 +86,12 @@ class TransitionAdmin(Records):
 
     @admin.display(description="Payment")
     def paid(self, transition: Transition) -> str:
-        """Return a link to the payment, where it was one that changed."""
+        """Return a link to the payment if its status changed."""
         if transition.payment is None:
             return NOTHING
         return portal.link(portal.change_url(transition.payment), ends(transition.payment.pk, 9, 4))
 
     @admin.display(description="By")
     def who(self, transition: Transition) -> str:
-        """Return who or what caused it."""
+        """Return the actor."""
         return named(transition.actor)

@@ -14,7 +14,7 @@ from config.admin.cells import NOTHING, ago, clipped, copyable, exact, in_zone, 
 from config.admin.filters import Autocompleted, Choices, Days, Related
 from merchants.staff.records import Records
 from payments.admin import diagnosis
-from payments.admin.actions import Accept, LookNow, Retry
+from payments.admin.actions import Accept, CheckNow, Retry
 from payments.admin.export import Column, CsvExport, decimal
 from payments.admin.filters import PaymentAttention
 from payments.admin.records import (
@@ -26,7 +26,7 @@ from payments.admin.records import (
     transaction_url,
 )
 from payments.admin.search import matching_payments
-from payments.admin.timeline import named, story_of_payment
+from payments.admin.timeline import named, timeline_of_payment
 from payments.models import Payment
 from payments.providers.registry import provider_name
 
@@ -83,7 +83,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
 
     merchant_path = "request__merchant"
     change_form_template = "admin/payments/payment/change_form.html"
-    confirmed_actions = (Retry(), LookNow(), Accept())
+    confirmed_actions = (Retry(), CheckNow(), Accept())
     export_name = "payments"
     export_columns = COLUMNS
     export_related = ("request__merchant", "request__token", "request__chain", "chain", "token")
@@ -121,7 +121,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: Payment | None = None) -> Any:
-        """Leave out fields without a value, and sections without fields."""
+        """Hide fields without a value and sections without fields."""
         sections: Any = super().get_fieldsets(request, obj)
         filled = [
             (title, {"fields": tuple(name for name in section["fields"] if getattr(obj, name, None))})
@@ -134,16 +134,16 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         return matching_payments(rows, text)
 
     def newest_first(self, rows: QuerySet[Payment]) -> QuerySet[Payment]:
-        """Their ids are random; the time of their submission is not."""
+        """Order by submission time, because ids are random."""
         return rows.order_by("-created_at", "-pk")
 
     def after(self, rows: QuerySet[Payment], last: Payment) -> QuerySet[Payment]:
-        """Return the older ones."""
+        """Return the older payments."""
         same_moment = Q(created_at=last.created_at, pk__gte=last.pk)
         return rows.filter(created_at__lte=last.created_at).exclude(same_moment)
 
     def beside(self, request: HttpRequest, payment: Payment | None) -> dict[str, Any]:
-        """Show where it stands and its story."""
+        """Add the diagnosis, the facts and the timeline."""
         if payment is None:
             return super().beside(request, payment)
         with_webhooks = request.user.has_perm("webhooks.view_delivery")
@@ -154,7 +154,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
             "badges": self.state(payment),
             "diagnosis": diagnosis.of_payment(payment, timezone.now()),
             "facts": present(self._facts(payment)),
-            "story": story_of_payment(payment, with_webhooks=with_webhooks),
+            "story": timeline_of_payment(payment, with_webhooks=with_webhooks),
         }
 
     def _facts(self, payment: Payment) -> list[tuple[str, object]]:
@@ -193,11 +193,11 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         return facts
 
     def _swap_facts(self, payment: Payment) -> list[tuple[str, object]]:
-        """Return who brings a swap and what they say, and where it was delivered or is said to have been."""
+        """Return a swap's provider, its status, and the reported or verified delivery."""
         if payment.type != Payment.Type.SWAP:
             return []
-        said = payment.provider_status or "not checked yet"
-        at_provider = portal.link(payment.provider_url, said) if payment.provider_url else said
+        status = payment.provider_status or "not checked yet"
+        at_provider = portal.link(payment.provider_url, status) if payment.provider_url else status
         facts: list[tuple[str, object]] = [
             ("Swapped by", provider_name(payment.provider)),
             ("Provider status", at_provider),
@@ -219,7 +219,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
         return facts
 
     def delivery_depth(self, payment: Payment) -> str:
-        """Return how deep a swap's delivery lies, of how deep it has to."""
+        """Return the confirmations of a swap's delivery, and how many it needs."""
         rule = payment.request.chain.confirmations
         if payment.destination_confirmations is None:
             return "not seen yet"
@@ -229,17 +229,17 @@ class PaymentAdmin(WithActions, CsvExport, Records):
 
     @admin.display(description="Payment")
     def code(self, payment: Payment) -> str:
-        """Return the id's ends."""
+        """Return the shortened id."""
         return clipped(payment.pk, first=9, last=4)
 
     @admin.display(description="Status", ordering="status")
     def state(self, payment: Payment) -> str:
-        """Return its status, and why it failed."""
+        """Return the status and the failure code."""
         return two_lines(payment_badges(payment), payment.failure_code.replace("_", " "))
 
     @admin.display(description="Received")
     def received(self, payment: Payment) -> str:
-        """Return what counts, in the requested token; of a failed payment, what arrived all the same."""
+        """Return the credited amount in the requested token or, for a failed payment, what arrived."""
         if payment.amount_received is None and payment.amount is not None:
             seen = f"{in_token(payment.amount, payment.token or payment.request.token)} seen"
             return format_html('<span class="q-amount q-quiet">{}</span>', seen)
@@ -248,20 +248,20 @@ class PaymentAdmin(WithActions, CsvExport, Records):
 
     @admin.display(description="Request")
     def order(self, payment: Payment) -> str:
-        """Return a link to the request that it pays, and whose that is."""
+        """Return a link to the request, and its merchant."""
         order = payment.request
         return two_lines(portal.link(portal.change_url(order), order.shortcode), order.merchant)
 
     @admin.display(description="Transaction")
     def transaction(self, payment: Payment) -> str:
-        """Return the transaction's ends, as a link to the explorer, its chain, and how deep its block lies."""
+        """Return the shortened hash with a link to the explorer, its chain and its confirmations."""
         depth = self.depth(payment)
         where = f"{payment.chain} → {payment.request.chain}" if payment.crosses_chains else str(payment.chain)
         return two_lines(transaction_cell(payment), f"{where} · {depth}" if depth != NOTHING else where)
 
     @admin.display(description="Confirmations")
     def depth(self, payment: Payment) -> str:
-        """Return how deep its block lies, of how deep it has to."""
+        """Return the confirmations, and how many are needed."""
         if payment.block_number is None or payment.status == Payment.Status.FAILED:
             return NOTHING
         if payment.confirmations_required is None:
@@ -270,7 +270,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
                 if payment.is_open
                 else payment.chain.confirmations
             )
-        # More are not counted on once there are enough.
+        # Confirmations are no longer updated once there are enough.
         needed = payment.confirmations_required
         return f"{min(payment.confirmations, needed)} of {needed}"
 

@@ -1,6 +1,6 @@
-"""The dashboard's figures as cards, plots and a table. What is stated is exact; what is drawn, as exact as a screen.
+"""The dashboard's statistics as cards, plots and a table.
 
-Plots take amounts as decimal texts and state them as such: no amount passes through a float on its way to words.
+Plots get amounts as decimal text and show them unchanged: no displayed amount passes through a float.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from payments.stats import queries
 from payments.stats.queries import Period, TokenVolume, Totals
 
 MOST_VOLUME_PLOTS = 6
-SOARED = 10  # from where on a growth is told in times, not in per cent
+SOARED = 10  # from this factor on, growth is shown as a multiple instead of per cent
 _SHORT_FRACTION = 4
 _SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
 
 
-def figures(merchant: Merchant | None, period: Period, *, with_webhooks: bool) -> dict[str, Any]:
-    """Return the template's variables for this period: cards, the data of the plots, volumes and the days' table."""
+def statistics(merchant: Merchant | None, period: Period, *, with_webhooks: bool) -> dict[str, Any]:
+    """Return the template variables for this period: cards, plots, volumes and the table of days."""
     now, before = queries.totals(merchant, period), queries.totals(merchant, period.before)
     days = queries.by_day(merchant, period)
     volumes = queries.volumes(merchant, period)
@@ -31,13 +31,13 @@ def figures(merchant: Merchant | None, period: Period, *, with_webhooks: bool) -
         "more_volumes": [_volume_card(volume) for volume in volumes[MOST_VOLUME_PLOTS:]],
         "with_webhooks": with_webhooks,
         "table": [
-            _line(day, figures) for day, figures in reversed(list(zip(period.dates, days, strict=True)))
+            _line(day, statistics) for day, statistics in reversed(list(zip(period.dates, days, strict=True)))
         ],
     }
 
 
 def cards(now: Totals, before: Totals, days: int, *, with_webhooks: bool) -> list[dict[str, str]]:
-    """Return the figures that stand at the top."""
+    """Return the cards at the top."""
     shown = [
         {
             "title": "Payment requests",
@@ -74,7 +74,7 @@ def cards(now: Totals, before: Totals, days: int, *, with_webhooks: bool) -> lis
 def plots(
     dates: Sequence[date], days: Sequence[Totals], volumes: Sequence[TokenVolume], *, with_webhooks: bool
 ) -> dict[str, Any]:
-    """Return what the page's script draws: the days, and for each plot its kind and series."""
+    """Return the data for the page's script: the days, and the kind and series of each plot."""
     drawn: dict[str, Any] = {
         "requests": {
             "kind": "stack",
@@ -117,7 +117,7 @@ def plots(
 
 
 def percentage(part: int, whole: int) -> str:
-    """Return the share in per cent with one decimal, or a dash of nothing: `62.4 %`. Never 100 unless it is all."""
+    """Return the share rounded down to one decimal (`62.4 %`), or a dash if `whole` is 0."""
     if whole == 0:
         return "—"
     if part in (0, whole):
@@ -126,7 +126,7 @@ def percentage(part: int, whole: int) -> str:
 
 
 def duration(milliseconds: float | None) -> str:
-    """Return a time in one or two units, as people say it: `42 s`, `3 min 20 s`, `1 h 5 min`."""
+    """Return a duration in one or two units: `42 s`, `3 min 20 s`, `1 h 5 min`."""
     if milliseconds is None:
         return "—"
     ms = int(milliseconds)
@@ -142,7 +142,7 @@ def duration(milliseconds: float | None) -> str:
 
 
 def short_amount(raw: int, decimals: int) -> str:
-    """Return base units as people read sums: thousands apart, up to four fraction digits, the rest cut off."""
+    """Return an amount with thousands separators and up to four decimal places, truncated."""
     whole, _, fraction = format_amount(raw, decimals).partition(".")
     kept = fraction[:_SHORT_FRACTION].rstrip("0")
     shown = f"{int(whole):,}"
@@ -191,14 +191,14 @@ def _volume_plot(volume: TokenVolume) -> dict[str, Any]:
     }
 
 
-def _line(day: date, figures: Totals) -> tuple[str, ...]:
+def _line(day: date, statistics: Totals) -> tuple[str, ...]:
     return (
         f"{day:%a %-d %b}",
-        f"{figures.created:,}",
-        f"{figures.paid:,}",
-        percentage(*figures.conversion),
-        duration(figures.median_ms),
-        duration(figures.slowest_ms),
-        f"{figures.delivered:,}",
-        f"{figures.given_up:,}",
+        f"{statistics.created:,}",
+        f"{statistics.paid:,}",
+        percentage(*statistics.conversion),
+        duration(statistics.median_ms),
+        duration(statistics.slowest_ms),
+        f"{statistics.delivered:,}",
+        f"{statistics.given_up:,}",
     )

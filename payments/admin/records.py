@@ -1,4 +1,4 @@
-"""What the pages of requests, payments and their records share."""
+"""Formatting shared by the admin pages of requests, payments and their records."""
 
 from collections.abc import Iterable
 
@@ -15,14 +15,14 @@ PAYMENT_COLOURS = {"pending": "info", "processing": "info", "completed": "succes
 
 
 def in_token(raw: int | None, token: Token | None) -> str:
-    """Return base units as people write them, with the symbol: `10.50 USDC`."""
+    """Return an amount with its symbol: `10.50 USDC`."""
     return (
         NOTHING if raw is None or token is None else f"{display_amount(raw, token.decimals)} {token.symbol}"
     )
 
 
 def payment_badges(payment: Payment) -> str:
-    """Return the status as a label, and those of a reversed and of a simulated payment."""
+    """Return badges for the status, and for reversed and simulated payments."""
     labels = [portal.badge(payment.status, PAYMENT_COLOURS)]
     if payment.reorged:
         labels.append(portal.badge("reorged", {"reorged": "danger"}))
@@ -32,32 +32,32 @@ def payment_badges(payment: Payment) -> str:
 
 
 def transaction_url(payment: Payment) -> str:
-    """Return the transaction's page on the chain's explorer, where the catalogue names one and it is on the chain."""
+    """Return the transaction's URL on the chain's explorer; empty for simulated payments or without an explorer."""
     if payment.is_simulated:
         return ""
     return outside(payment.chain.explorer_url, f"tx/{payment.transaction_hash}")
 
 
 def delivery_url(payment: Payment) -> str:
-    """Return the page of a swap's delivery on the explorer of its chain, where the catalogue names one."""
+    """Return the URL of a swap's delivery on the explorer of its chain; empty without an explorer."""
     if not payment.has_delivery:
         return ""
     return outside(payment.request.chain.explorer_url, f"tx/{payment.destination_transaction_hash}")
 
 
 def address_link(chain: Chain, address: str) -> str:
-    """Return an address, as a link to the chain's explorer where the catalogue names one."""
+    """Return an address with a link to the chain's explorer, if there is one."""
     url = outside(chain.explorer_url, f"address/{address}")
     return portal.link(url, address) if url and address else address or NOTHING
 
 
 def transaction_cell(payment: Payment) -> str:
-    """Return the transaction's ends, as a link to the explorer."""
+    """Return the shortened hash with a link to the explorer."""
     return clipped(payment.transaction_hash, transaction_url(payment))
 
 
 def together(labels: Iterable[str]) -> str:
-    """Return labels side by side."""
+    """Return the badges in one element."""
     return format_html(
         '<span class="q-badges">{}</span>', format_html_join("", "{}", ((each,) for each in labels))
     )

@@ -1,4 +1,4 @@
-"""Payment requests: what merchants asked for, and how much of it came."""
+"""The admin of payment requests."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from payments.admin.records import (
     transaction_cell,
 )
 from payments.admin.search import matching_requests
-from payments.admin.timeline import story_of
+from payments.admin.timeline import timeline_of_request
 from payments.api.links import payment_url
 from payments.models import Payment, PaymentRequest
 
@@ -59,7 +59,7 @@ COLUMNS = (
 
 @admin.register(PaymentRequest)
 class PaymentRequestAdmin(WithActions, CsvExport, Records):
-    """What merchants asked for, and how much of it came."""
+    """Payment requests with their payments."""
 
     change_form_template = "admin/payments/paymentrequest/change_form.html"
     confirmed_actions = (Cancel(),)
@@ -92,22 +92,22 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         return matching_requests(rows, text)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PaymentRequest]:
-        """Add whether a payment of theirs was reversed, or simulated."""
+        """Annotate whether a payment was reversed or simulated."""
         orders: QuerySet[PaymentRequest] = super().get_queryset(request)
         undone = Payment.objects.filter(request=OuterRef("pk"), reorged=True)
         simulated = Payment.objects.filter(request=OuterRef("pk"), is_simulated=True)
         return orders.annotate(is_undone=Exists(undone), is_test=Exists(simulated))
 
     def newest_first(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
-        """Ids are in the order of time."""
+        """Order by id, which is in order of time."""
         return rows.order_by("-pk")
 
     def after(self, rows: QuerySet[PaymentRequest], last: PaymentRequest) -> QuerySet[PaymentRequest]:
-        """Return the older ones."""
+        """Return the older requests."""
         return rows.filter(pk__lt=last.pk)
 
     def beside(self, request: HttpRequest, order: PaymentRequest | None) -> dict[str, Any]:
-        """Show where it stands, its payments and its story."""
+        """Add the diagnosis, the facts, the payments and the timeline."""
         if order is None:
             return super().beside(request, order)
         payments = list(
@@ -123,7 +123,9 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
             "diagnosis": diagnosis.of_request(order, payments, timezone.now()),
             "facts": present(self._facts(order)),
             "payments": [_line(payment) for payment in payments],
-            "story": story_of(order, payments, with_webhooks=request.user.has_perm("webhooks.view_delivery")),
+            "story": timeline_of_request(
+                order, payments, with_webhooks=request.user.has_perm("webhooks.view_delivery")
+            ),
         }
 
     def _facts(self, order: PaymentRequest) -> list[tuple[str, object]]:
@@ -152,17 +154,17 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
 
     @admin.display(description="Request", ordering="pk")
     def code(self, order: PaymentRequest) -> str:
-        """Return the shortcode, and the merchant's own number under it."""
+        """Return the shortcode and the merchant's order number."""
         return two_lines(format_html('<span class="q-code">{}</span>', order.shortcode), order.external_id)
 
     @admin.display(description="Status")
     def state(self, order: PaymentRequest) -> str:
-        """Return its status and what is odd about it."""
+        """Return the badges."""
         return _badges(order)
 
     @admin.display(description="Amount")
     def asked(self, order: PaymentRequest) -> str:
-        """Return what is asked for, and what came where that is neither nothing nor all."""
+        """Return the requested amount and, if it differs, what was paid."""
         partly = order.amount_paid not in (0, order.amount)
         return two_lines(
             format_html('<span class="q-amount">{}</span>', in_token(order.amount, order.token)),
@@ -186,27 +188,27 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
 
     @admin.display(description="Reference on the chain")
     def reference_hex(self, order: PaymentRequest) -> str:
-        """Return the bytes that bind a transaction to it."""
+        """Return the reference in hex."""
         return f"0x{bytes(order.reference).hex()}"
 
 
 def _badges(order: PaymentRequest) -> str:
-    """Return the status and what is odd about it, as labels."""
-    odd = [
+    """Return badges for the status and for irregular payments."""
+    irregular = [
         ("overpaid", order.amount_overpaid > 0),
         ("part paid", 0 < order.amount_paid < order.amount),
         ("late", order.paid_late),
         ("reorged", getattr(order, "is_undone", False)),
     ]
     labels = [portal.badge(order.status, REQUEST_COLOURS)]
-    labels += [portal.badge(word, {word: "warning"}) for word, holds in odd if holds]
+    labels += [portal.badge(word, {word: "warning"}) for word, applies in irregular if applies]
     if getattr(order, "is_test", False):
         labels.append(portal.badge("test", {"test": "warning"}))
     return together(labels)
 
 
 def _line(payment: Payment) -> dict[str, object]:
-    """Return one payment for the table on its request's page."""
+    """Return the template context of one payment."""
     return {
         "url": portal.change_url(payment),
         "id": payment.pk,

@@ -1,8 +1,8 @@
-"""What a text in the search box may mean, and the rows it names: each look-up by an index, none by a scan.
+"""Find the rows that a search text names, always by index.
 
-An operator pastes what is at hand: an id, an order number, a transaction hash or an address in any spelling, the link
-of a checkout page or of an explorer. Several small questions are asked, one for each thing that the text may be; one
-question with OR between tables would read them whole.
+The text may be an id, an order number, a transaction hash or an address in any spelling, or the link of a checkout or
+explorer page. There is one small query for each possible meaning, because a single query with OR across tables would
+scan them.
 """
 
 import re
@@ -22,24 +22,24 @@ _PAYMENT_ID = re.compile(r"pay_[1-9A-Za-z]{0,24}")
 
 
 def hashes(text: str) -> list[str]:
-    """Return the canonical transaction hashes that `text` may spell, at most one for each family of chains."""
-    found = []
+    """Return the canonical transaction hashes that `text` may be, at most one for each chain family."""
+    spellings = []
     for family in families().values():
         try:
-            found.append(family.normalise_transaction_hash(text))
+            spellings.append(family.normalise_transaction_hash(text))
         except HashError:
             continue
-    return found
+    return spellings
 
 
 def address(text: str) -> str:
-    """Return the canonical address that `text` spells, in whatever case, or nothing."""
+    """Return the canonical form of an address in any case, or an empty string."""
     spelled = (family.find_address(text) for family in families().values())
     return next((address for address in spelled if address), "")
 
 
 def request_id(text: str) -> uuid.UUID | None:
-    """Return the request's id that `text` is, with or without hyphens and in any case, if it is one."""
+    """Return `text` as a request id, with or without hyphens, or None."""
     try:
         return uuid.UUID(text)
     except ValueError:
@@ -47,7 +47,7 @@ def request_id(text: str) -> uuid.UUID | None:
 
 
 def request_ids_beginning(text: str) -> tuple[uuid.UUID, uuid.UUID] | None:
-    """Return the first and the last request id that begins with `text`, or None if `text` is no such beginning."""
+    """Return the first and the last request id with the prefix `text`, or None if it is no such prefix."""
     if not _REQUEST_ID_START.fullmatch(text):
         return None
     digits = text.replace("-", "")
@@ -55,7 +55,7 @@ def request_ids_beginning(text: str) -> tuple[uuid.UUID, uuid.UUID] | None:
 
 
 def matching_requests(rows: QuerySet[PaymentRequest], text: str) -> QuerySet[PaymentRequest]:
-    """Return those of `rows` that `text` names: shortcode, order number, their beginning, id, transaction or wallet."""
+    """Return the rows with this id, shortcode or order number (or prefix), transaction or wallet."""
     return found_by(rows, (rows.filter(condition) for condition in _requests_named(text)))
 
 
@@ -84,14 +84,14 @@ def _paid_by(payments: QuerySet[Payment]) -> Q:
 
 
 def _delivered_by(spellings: list[str]) -> QuerySet[Payment]:
-    """Return the swaps that were delivered so. The index holds what has a delivery alone."""
+    """Return the swaps with these deliveries. The partial index requires the second condition."""
     return Payment.objects.filter(destination_transaction_hash__in=spellings).exclude(
         destination_transaction_hash=""
     )
 
 
 def matching_payments(rows: QuerySet[Payment], text: str) -> QuerySet[Payment]:
-    """Return those of `rows` that `text` names: their id, transaction, either wallet, or their request."""
+    """Return the rows with this id, transaction, sender, recipient or request."""
     return found_by(rows, (rows.filter(condition) for condition in _payments_named(text)))
 
 
@@ -116,17 +116,17 @@ def _payments_named(text: str) -> Iterator[Q]:
 
 
 def matching_transfers(rows: QuerySet[ConsumedTransfer], text: str) -> QuerySet[ConsumedTransfer]:
-    """Return those of `rows` that `text` names: their transaction or their payment."""
-    # Their index begins with the chain; there are few of those.
-    everywhere = list(Chain.objects.values_list("pk", flat=True))
+    """Return the rows of this transaction or payment."""
+    # The index starts with the chain, and there are only a few chains.
+    chain_ids = list(Chain.objects.values_list("pk", flat=True))
     named = [rows.filter(payment=text)]
     if spellings := hashes(text):
-        named.append(rows.filter(chain__in=everywhere, transaction_hash__in=spellings))
+        named.append(rows.filter(chain__in=chain_ids, transaction_hash__in=spellings))
     return found_by(rows, iter(named))
 
 
 def matching_transitions(rows: QuerySet[Transition], text: str) -> QuerySet[Transition]:
-    """Return those of `rows` that `text` names: by their request or their payment."""
+    """Return the rows of this request or payment."""
     named = [
         rows.filter(payment=text),
         rows.filter(request__shortcode=text),

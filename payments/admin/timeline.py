@@ -1,7 +1,6 @@
-"""The story of a request or a payment in one order: every change and who caused it, money, events and their deliveries.
+"""The timeline of a request or a payment: status changes, credits, proofs, staff actions, events and deliveries.
 
-Read for one request at a time, by indexes: what stands in the history, what was credited, what the payers proved, what
-staff did by hand, which events tell of it, and each attempt to deliver them.
+It is read for one request at a time, by index.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,7 @@ _SAME_ACT = timedelta(seconds=2)
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that happened. `payment_id` is empty where it concerns the request as a whole."""
+    """One entry of the timeline. `payment_id` is empty if the entry concerns the request as a whole."""
 
     at: datetime
     icon: str
@@ -37,21 +36,21 @@ class Entry:
     payment_id: str = ""
 
 
-def story_of(
+def timeline_of_request(
     request: PaymentRequest, payments: Sequence[Payment], *, with_webhooks: bool = True
 ) -> list[Entry]:
-    """Return what happened to `request` and all its `payments`, the oldest first, at most 500 entries."""
+    """Return the timeline of `request` and its `payments`, oldest first, at most 500 entries."""
     by_id = {payment.pk: payment for payment in payments}
     changes = list(_changes(request, by_id))
     entries = [*changes, *_credits(request, by_id), *_proofs(request), *_by_hand(request, by_id, changes)]
     if with_webhooks:
-        entries += _told(request, by_id)
+        entries += _events(request, by_id)
     return sorted(entries, key=lambda entry: entry.at)[:SHOWN_AT_MOST]
 
 
-def story_of_payment(payment: Payment, *, with_webhooks: bool = True) -> list[Entry]:
-    """Return what happened to `payment` and to its request as a whole, the oldest first."""
-    entries = story_of(payment.request, [payment], with_webhooks=with_webhooks)
+def timeline_of_payment(payment: Payment, *, with_webhooks: bool = True) -> list[Entry]:
+    """Return the timeline of `payment` and of its request as a whole, oldest first."""
+    entries = timeline_of_request(payment.request, [payment], with_webhooks=with_webhooks)
     return [entry for entry in entries if entry.payment_id in ("", payment.pk)]
 
 
@@ -98,7 +97,7 @@ def _proofs(request: PaymentRequest) -> Iterator[Entry]:
 def _by_hand(
     request: PaymentRequest, payments: dict[str, Payment], changes: Sequence[Entry]
 ) -> Iterator[Entry]:
-    """Yield what staff did that changed no status; what did change one stands among the changes already."""
+    """Yield the staff actions that are not already listed as a status change."""
     types = ContentType.objects.get_for_models(PaymentRequest, Payment)
     about = Q(content_type=types[PaymentRequest], object_id=str(request.pk))
     about |= Q(content_type=types[Payment], object_id__in=list(payments))
@@ -110,8 +109,8 @@ def _by_hand(
         yield Entry(row.action_time, "front_hand", row.get_change_message(), "", "", actor, **subject)
 
 
-def _told(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
-    """Yield the events about the request, known by their keys (see payments.requests.events), and their deliveries."""
+def _events(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[Entry]:
+    """Yield the events about the request, found by their keys (see payments.requests.events), and their deliveries."""
     keys = Q(dedupe_key=str(request.pk))
     for payment_id in payments:
         keys |= Q(dedupe_key__startswith=payment_id)
@@ -177,7 +176,7 @@ def _with_short_ids(reason: str) -> str:
 
 
 def named(actor: str) -> str:
-    """Return who or what did it, for people."""
+    """Return the display name of an actor."""
     if actor in _ACTORS:
         return _ACTORS[actor]
     kind, _, name = actor.partition(" ")

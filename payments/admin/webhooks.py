@@ -1,4 +1,4 @@
-"""The pages of webhooks, searched by payment as well: what an event tells of is known here, not there."""
+"""Extend the webhook admin with searches by payment and request, which `webhooks` does not know."""
 
 from collections.abc import Iterable
 
@@ -14,8 +14,8 @@ _FEW = 50
 _HELP = "a payment's id or transaction, or a request's shortcode, order number or id"
 
 
-def told_of(text: str) -> Iterable[str]:
-    """Return the keys under which events tell of what `text` names (see payments.requests.events)."""
+def event_keys(text: str) -> Iterable[str]:
+    """Return the dedupe keys of events about the object that `text` names (see payments.requests.events)."""
     named = Q(external_id=text) | Q(shortcode=text)
     if (own_id := request_id(text)) is not None:
         named |= Q(pk=own_id)
@@ -26,11 +26,11 @@ def told_of(text: str) -> Iterable[str]:
         else Payment.objects.filter(pk=text)
     )
     requests = {*PaymentRequest.objects.filter(named).values_list("pk", flat=True)[:_FEW]}
-    found = {*payments.values_list("pk", "request")[:_FEW]}
+    pairs = {*payments.values_list("pk", "request")[:_FEW]}
     if requests:
-        found |= {*Payment.objects.filter(request__in=requests).values_list("pk", "request")[:_FEW]}
-    requests |= {request for _, request in found}
-    return [*(str(key) for key in requests), *(payment for payment, _ in found)]
+        pairs |= {*Payment.objects.filter(request__in=requests).values_list("pk", "request")[:_FEW]}
+    requests |= {request for _, request in pairs}
+    return [*(str(key) for key in requests), *(payment for payment, _ in pairs)]
 
 
 admin.site.unregister((Event, Delivery))
@@ -38,21 +38,21 @@ admin.site.unregister((Event, Delivery))
 
 @admin.register(Event)
 class EventOfPaymentAdmin(EventAdmin):
-    """Events, found by what they tell of."""
+    """Events, searchable by their payment or request."""
 
     search_help_text = f"Event id, {_HELP}"
 
     def about(self, text: str) -> Iterable[str]:
         """Return the keys of events about a payment or request."""
-        return told_of(text)
+        return event_keys(text)
 
 
 @admin.register(Delivery)
 class DeliveryOfPaymentAdmin(DeliveryAdmin):
-    """Deliveries, found by what they tell of."""
+    """Deliveries, searchable by the payment or request of their event."""
 
     search_help_text = f"Delivery id, event id, {_HELP}"
 
     def about(self, text: str) -> Iterable[str]:
         """Return the keys of events about a payment or request."""
-        return told_of(text)
+        return event_keys(text)

@@ -1,7 +1,7 @@
-"""How a chain's search is shared out between merchants, and what a finished search means for a cursor. Pure functions.
+"""Plan which merchants share a search of a chain, and how a finished search moves their cursors. Pure functions.
 
-A cursor moves past a block only when every request of its merchant was searched for over it. A request that is first
-watched later can't have been paid by then: its reference was not known to anyone.
+A cursor moves past a block only when all watched requests of its merchant were searched for in it. A request that is
+first watched later can't have been paid in that block, because its reference was not published yet.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ SPREAD = 20
 
 @dataclass(frozen=True)
 class Position:
-    """The searched part of a `MerchantCursor`, whose docstring says what each field means."""
+    """The position of a `MerchantCursor`; see there for the fields."""
 
     next_block: int | None
     searched_at: datetime | None
@@ -29,7 +29,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Place:
-    """A merchant's place in a pass over the chain: how many watches it has, and from which block to search."""
+    """A merchant's entry in a pass: its position, its number of watches, and the first block to search."""
 
     merchant_id: UUID
     position: Position
@@ -38,16 +38,16 @@ class Place:
     is_alone: bool = False
 
     def shares(self, limits: SearchLimits) -> bool:
-        """Whether one search takes all of the merchant's watches, with room for others."""
+        """Whether one search fits all of the merchant's watches with room for others."""
         return not self.is_alone and self.position.after is None and self.watches < limits.watches
 
 
 @dataclass(frozen=True)
 class Range:
-    """The end of the range that a merchant's watches are searched over, and the head when its first part was searched.
+    """The end of the searched range, and the head when its first part was searched.
 
-    `began_at` is when `until` was the head, None if the range ends earlier. The newest `look_back` blocks below `head`
-    may still change, or not be indexed yet.
+    `began_at` is when `until` was the head; None if the range ends earlier. The newest `look_back` blocks below `head`
+    may still change or may not be indexed yet.
     """
 
     until: int
@@ -57,9 +57,9 @@ class Range:
 
 
 def next_group(queue: Sequence[Place], limits: SearchLimits, at_once: int | None) -> list[Place]:
-    """Return the places that share the next search: the first in the queue, and those that fit beside it.
+    """Return the places that share the next search: the first in the queue, and those that fit with it.
 
-    At most `at_once` of them, where given. Ranges have to coincide, or nearly.
+    Their ranges must start near each other. `at_once` limits their number.
     """
     first = queue[0]
     if not first.shares(limits):
@@ -77,9 +77,9 @@ def next_group(queue: Sequence[Place], limits: SearchLimits, at_once: int | None
 
 
 def advance(place: Place, searched: Range, reach: int, last: UUID | None) -> Place | None:
-    """Return the place after a search from its start to the block before `reach`, or None if that gained nothing.
+    """Return the place after a search from its start to the block before `reach`, or None without progress.
 
-    `last` is the request up to which the merchant's watches were searched for, None for all of them.
+    `last` is the last request that was searched for; None if all were.
     """
     reach = max(place.start, min(reach, searched.until + 1))
     is_whole = reach == searched.until + 1
@@ -88,13 +88,13 @@ def advance(place: Place, searched: Range, reach: int, last: UUID | None) -> Pla
     began_at = searched.began_at if is_whole else None
     before = place.position
     if last is not None:
-        # The other watches are searched over the same blocks before the cursor moves.
+        # The remaining watches are searched for in the same blocks before the cursor moves.
         position = replace(
             before, until_block=reach - 1, after=last, pass_head=searched.head, pass_began_at=began_at
         )
         return replace(place, position=position)
-    settled = min(reach, searched.head + 1 - searched.look_back)
-    position = Position(max(before.next_block or 0, settled), began_at or before.searched_at)
+    stable_until = min(reach, searched.head + 1 - searched.look_back)
+    position = Position(max(before.next_block or 0, stable_until), began_at or before.searched_at)
     return replace(place, position=position, start=reach)
 
 

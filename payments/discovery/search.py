@@ -1,8 +1,8 @@
-"""Find payments whose page was closed before the hash was submitted.
+"""Find payments whose checkout was closed before the hash was submitted.
 
-Each chain is searched in short passes. A pass has a bounded number of searches, which the merchants take in turns, so
-that a merchant with very many requests delays only itself; merchants whose ranges coincide share a search. How far the
-chain was searched is kept for each merchant (`MerchantCursor`).
+Each chain is searched in short passes with a limited number of searches. Merchants take turns, so that a merchant with
+very many requests delays only itself. Merchants whose ranges start near each other share a search. A `MerchantCursor`
+stores how far the chain was searched for each merchant.
 """
 
 import logging
@@ -34,27 +34,27 @@ LONGEST_PAUSE_AFTER_FAILURE = timedelta(seconds=60)
 def discover_due(
     *, client: Callable[[Chain], ChainClient] = get_client, now: Callable[[], datetime] = timezone.now
 ) -> int:
-    """Search each chain whose time has come; return how many payments were found."""
-    found = 0
+    """Search each chain that is due; return how many payments were found."""
+    count = 0
     for chain in _chains_to_search(now()):
         lease = _claim(chain, now())
         if lease is None:
             continue
         try:
             with leases.kept(lease):
-                found += _search(chain, lease, client, now)
+                count += _search(chain, lease, client, now)
         except SoftTimeLimitExceeded:
             raise
         except LeaseLost:
-            logger.warning("another worker goes on with the search on chain %s", chain.pk)
+            logger.warning("another worker continues the search on chain %s", chain.pk)
         except Exception:
-            # One chain's trouble must not keep the others waiting; the lease brings it back.
+            # A failure on one chain must not delay the others. It is due again when its lease expires.
             logger.exception("the search on chain %s stopped", chain.pk)
-    return found
+    return count
 
 
 def expect_by_link(request: PaymentRequest) -> None:
-    """Search for the request's reference from now on: its payment link is about to be shown."""
+    """Start searching for the request's reference, because its payment link is about to be shown."""
     unseen = PaymentRequest.objects.filter(pk=request.pk, link_shown_at__isnull=True)
     if request.link_shown_at is None:
         unseen.update(link_shown_at=timezone.now())
@@ -74,7 +74,7 @@ def _free(now: datetime) -> Q:
 
 
 def _claim(chain: Chain, now: datetime) -> Lease | None:
-    """Return the lease of the chain's search, None unless it was due and free."""
+    """Lease the chain's search; return None unless it was due and free."""
     asked_at, claim_id = time.monotonic(), uuid.uuid4()
     DiscoveryCursor.objects.get_or_create(chain=chain, defaults={"due_at": now})
     free = DiscoveryCursor.objects.filter(_free(now), chain=chain)
@@ -86,9 +86,9 @@ def _claim(chain: Chain, now: datetime) -> Lease | None:
 def _search(
     chain: Chain, lease: Lease, client: Callable[[Chain], ChainClient], now: Callable[[], datetime]
 ) -> int:
-    """Make one pass over the chain and release it; return how many payments were found."""
+    """Run one pass over the chain and release the lease; return how many payments were found."""
     pause = max(SHORTEST_PAUSE, timedelta(milliseconds=chain.block_time_ms))
-    found, error = 0, None
+    count, error = 0, None
     try:
         search = Pass.begin(chain, lease, client(chain), now)
         search.run()
@@ -96,7 +96,7 @@ def _search(
         error = failure
         pause = _pause_after(failure)
     else:
-        found, error = search.found, search.error
+        count, error = search.payments_found, search.error
         if error is not None and search.has_failed:
             pause = _pause_after(error)
         elif search.has_more:
@@ -106,7 +106,7 @@ def _search(
     DiscoveryCursor.objects.filter(chain=chain, claim_id=lease.claim_id).update(
         due_at=now() + pause, claim_id=None, lease_until=None
     )
-    return found
+    return count
 
 
 def _pause_after(error: ChainError) -> timedelta:

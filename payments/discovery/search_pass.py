@@ -1,4 +1,4 @@
-"""One pass over a chain: a bounded number of searches, which the merchants take in turns."""
+"""One pass over a chain: a limited number of searches, in which merchants take turns."""
 
 import logging
 from collections import defaultdict, deque
@@ -21,24 +21,24 @@ from payments.discovery.starts import restarted, start_of
 from payments.discovery.watches import Watched, Watching, by_merchant, watched, watched_of
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
 from payments.models.payment import RETRYABLE_FAILURES
-from payments.submission.hashes import record_found
+from payments.submission.hashes import record_discovered
 
 logger = logging.getLogger(__name__)
 
 TIME_FOR_A_PASS = timedelta(seconds=10)
 MOST_FAILURES_IN_A_ROW = 5
 LATE = timedelta(seconds=60)
-# At least so many blocks below the head are searched again: they are reorganised, and nodes' indexes run behind.
+# At least this many blocks below the head are searched again: they may be reorganised, and node indexes lag behind.
 FEWEST_SEARCHED_AGAIN = 20
 
 
 class LeaseLost(Exception):
-    """Another worker searches the chain now, or may."""
+    """The lease expired, so another worker may search the chain."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """Those of a merchant's watched requests that one search takes; `is_last` if there are no more."""
+    """The watched requests of one merchant in one search; `is_last` if there are no more."""
 
     place: Place
     requests: Sequence[Watched]
@@ -47,7 +47,7 @@ class Page:
 
 @dataclass
 class Pass:
-    """A pass under way: the head when it began, and the merchants in the order of their turns."""
+    """A running pass, with the head when it began and the queue of merchants."""
 
     chain: Chain
     lease: Lease
@@ -58,7 +58,7 @@ class Pass:
     limits: SearchLimits
     queue: deque[Place]
     merchants_at_once: int | None
-    found: int = 0
+    payments_found: int = 0
     searches: int = 0
     reached: int | None = None
     error: ChainError | None = None
@@ -66,7 +66,7 @@ class Pass:
 
     @classmethod
     def begin(cls, chain: Chain, lease: Lease, client: ChainClient, now: Callable[[], datetime]) -> "Pass":
-        """Return a pass in which every merchant with watched requests has a place. Raises ChainError without a head."""
+        """Create a pass over all merchants with watched requests. Raises ChainError if no node returns the head."""
         began_at, head = now(), client.head()
         # Read after the head: a request that is not watched yet can't be paid in a block up to the head.
         cursor, merchants = _cursors(chain, began_at)
@@ -78,7 +78,7 @@ class Pass:
                 position, watching.oldest, client, head=head, block_time=block_time, now=began_at
             )
             place = Place(own.merchant_id, restarted(position, start), watching.watches, start, own.is_alone)
-            # A cursor is beyond the head where the last head came from a node that is further on.
+            # A cursor is beyond the head if an earlier head came from a node that was ahead.
             if start <= head + 1:
                 queue.append(place)
         limits = client.search_limits()
@@ -86,7 +86,7 @@ class Pass:
 
     @property
     def has_more(self) -> bool:
-        """Whether the pass ended before every merchant was searched for up to the head."""
+        """Whether the pass ended before the search reached the head for every merchant."""
         return bool(self.queue)
 
     @property
@@ -95,9 +95,9 @@ class Pass:
         return self.error is not None and self.searches == 0
 
     def run(self) -> None:
-        """Search for the merchants in turns, as far as the pass's budget goes. Raises no ChainError: see `error`.
+        """Search for the queued merchants until the budget is used up. ChainErrors are stored in `error`.
 
-        Raises LeaseLost as soon as another worker may search the chain.
+        Raises LeaseLost as soon as the lease has expired.
         """
         merchants = len(self.queue)
         failures = 0
@@ -117,7 +117,7 @@ class Pass:
         self._finish(merchants)
 
     def _take_group(self) -> list[Place]:
-        """Take the places of the next search off the queue, and note their turn before anything can go wrong."""
+        """Remove the places of the next search from the queue, and store their turn before the search can fail."""
         group = next_group(self.queue, self.limits, self.merchants_at_once)
         ids = {place.merchant_id for place in group}
         self.queue = deque(place for place in self.queue if place.merchant_id not in ids)
@@ -127,7 +127,7 @@ class Pass:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Write inside the block only what the lease covers. Raises LeaseLost."""
+        """Open a transaction that holds the lease. Raises LeaseLost if it has expired."""
         with transaction.atomic():
             held = DiscoveryCursor.objects.filter(chain=self.chain, claim_id=self.lease.claim_id)
             if held.select_for_update(no_key=True).first() is None or not self.lease.holds(self.chain.pk):
@@ -135,7 +135,7 @@ class Pass:
             yield
 
     def _search(self, group: Sequence[Place]) -> None:
-        """Search for the group's watches, record what was found, and then move the cursors."""
+        """Search for the group's watches, record the payments found, then move the cursors."""
         pages = self._pages(group)
         requests = [request for page in pages for request in page.requests]
         searched = self._range(group[0].position)
@@ -145,7 +145,7 @@ class Pass:
             since = min(place.start for place in group) if by_block else None
             watches = [request.watch for request in requests]
             discovery = self.client.discover(watches, since_block=since, until_block=searched.until)
-            self.found += _record(self.chain, requests, discovery.found)
+            self.payments_found += _record(self.chain, requests, discovery.found)
             if by_block:
                 reach = min(discovery.next_block, searched.until + 1)
             elif 0 < discovery.next_block < looked_up:
@@ -154,7 +154,7 @@ class Pass:
         self._move(pages, searched, reach, looked_up)
 
     def _range(self, position: Position) -> Range:
-        """Return the range of a merchant's pass under way, or else the one up to the head."""
+        """Return the range of the merchant's unfinished pass, else the range up to the head."""
         look_back = _searched_again(self.chain)
         if position.until_block is None:
             return Range(self.head, self.head, self.began_at, look_back)
@@ -174,7 +174,7 @@ class Pass:
         return [Page(place, of_merchant[place.merchant_id], is_last=True) for place in group]
 
     def _move(self, pages: Iterable[Page], searched: Range, reach: int, looked_up: int) -> None:
-        """Move the cursors of pages of which the first `looked_up` requests were searched for."""
+        """Move the cursors after a search for the first `looked_up` requests of the pages."""
         moves: dict[Position, list[UUID]] = defaultdict(list)
         for page in pages:
             done = min(len(page.requests), looked_up)
@@ -188,7 +188,7 @@ class Pass:
             if place is None:
                 continue
             if place.position.after is None and searched.head < self.head:
-                # The newest blocks of a range that an earlier pass began were not settled then: search them again.
+                # An earlier pass began this range, when its newest blocks could still change: search them again.
                 place = replace(place, start=min(place.start, place.position.next_block or 0))
             moves[place.position].append(place.merchant_id)
             if not is_finished(place, self.head):
@@ -198,7 +198,7 @@ class Pass:
                 self._cursors_of(merchant_ids).update(**asdict(position))
 
     def _note_failure(self, group: Sequence[Place], error: ChainError) -> None:
-        """Have the group searched in smaller parts: one merchant's search must not fail the others'."""
+        """Split the group, so that one merchant's search does not make the others fail."""
         self.error = error
         if len(group) == 1:
             self.failed_alone.append(group[0].merchant_id)
@@ -228,9 +228,9 @@ class Pass:
         cursor = DiscoveryCursor.objects.filter(chain=self.chain)
         cursor.update(merchants_at_once=at_once if at_once is not None and at_once < merchants else None)
         if self.reached is not None:
-            # Every merchant that has something watched has a cursor of its own by now.
-            settled = max(min(self.reached, self.head + 1 - _searched_again(self.chain)), 0)
-            cursor.update(next_block=Greatest("next_block", Value(settled)))
+            # By now every merchant with watched requests has its own cursor.
+            stable_until = max(min(self.reached, self.head + 1 - _searched_again(self.chain)), 0)
+            cursor.update(next_block=Greatest("next_block", Value(stable_until)))
             if self.reached > self.head:
                 cursor.update(searched_at=Greatest("searched_at", Value(self.began_at)))
         if self.searches and self.failed_alone:
@@ -241,10 +241,10 @@ class Pass:
 
 
 def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[MerchantCursor, Watching]]]:
-    """Return the chain's cursor and those of the merchants with anything watched, the longest without a turn first.
+    """Return the chain's cursor and the cursors of merchants with watched requests, least recent turn first.
 
-    Merchants that are new get a cursor at the chain's own place, and those with nothing watched lose theirs. The
-    chain's row is locked meanwhile, so that a slow worker can't remove what another has just made.
+    New merchants get a cursor at the chain's position; cursors of merchants without watched requests are deleted. The
+    chain's row is locked, so that a slow worker can't delete a cursor that another has just created.
     """
     with transaction.atomic():
         cursor = DiscoveryCursor.objects.select_for_update().get(chain=chain)
@@ -255,7 +255,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
         watching = by_merchant(watched(chain, now))
         own = MerchantCursor.objects.filter(chain=chain)
         own.exclude(merchant_id__in=list(watching)).delete()
-        known = set(own.values_list("merchant_id", flat=True))
+        existing = set(own.values_list("merchant_id", flat=True))
         MerchantCursor.objects.bulk_create(
             MerchantCursor(
                 chain=chain,
@@ -264,7 +264,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
                 searched_at=cursor.searched_at,
                 created_at=now,
             )
-            for merchant_id in watching.keys() - known
+            for merchant_id in watching.keys() - existing
         )
         cursor.watches = sum(merchant.watches for merchant in watching.values())
         cursor.save(update_fields=["watches"])
@@ -273,7 +273,7 @@ def _cursors(chain: Chain, now: datetime) -> tuple[DiscoveryCursor, list[tuple[M
 
 
 def _searched_again(chain: Chain) -> int:
-    """Return how many blocks below the head are searched again: as many as a node may be behind, at least."""
+    """Return how many blocks below the head are searched again: at least as many as a node may lag behind."""
     return max(FEWEST_SEARCHED_AGAIN, head_allowance(chain))
 
 
@@ -288,21 +288,21 @@ def _position(cursor: MerchantCursor) -> Position:
     )
 
 
-def _record(chain: Chain, requests: Iterable[Watched], found: Sequence[tuple[bytes, str]]) -> int:
-    """Record the payments that are not known yet, and return how many."""
-    if not found:
+def _record(chain: Chain, requests: Iterable[Watched], matches: Sequence[tuple[bytes, str]]) -> int:
+    """Record the new payments among those found and return how many there were."""
+    if not matches:
         return 0
     ids = {request.watch.reference: request.request_id for request in requests}
     payments = Payment.objects.filter(
-        chain=chain, transaction_hash__in=[transaction_hash for _, transaction_hash in found]
+        chain=chain, transaction_hash__in=[transaction_hash for _, transaction_hash in matches]
     ).exclude(status=Payment.Status.FAILED, failure_code__in=RETRYABLE_FAILURES)
-    known = set(payments.values_list("request_id", "transaction_hash"))
+    existing = set(payments.values_list("request_id", "transaction_hash"))
     new = [
         (ids[reference], transaction_hash)
-        for reference, transaction_hash in found
-        if reference in ids and (ids[reference], transaction_hash) not in known
+        for reference, transaction_hash in matches
+        if reference in ids and (ids[reference], transaction_hash) not in existing
     ]
     rows = PaymentRequest.objects.in_bulk([request_id for request_id, _ in new])
     for request_id, transaction_hash in new:
-        record_found(rows[request_id], chain=chain, transaction_hash=transaction_hash)
+        record_discovered(rows[request_id], chain=chain, transaction_hash=transaction_hash)
     return len(new)

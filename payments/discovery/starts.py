@@ -1,4 +1,4 @@
-"""From which block a merchant's search goes on: its cursor, or when its oldest reference was given out."""
+"""Find the block from which a merchant's search continues."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -7,10 +7,10 @@ from chains.client import ChainClient, ChainError
 from payments.discovery.plan import Position
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 
-# So many blocks, and those that are searched again, are searched sooner than the block of a time is found.
+# Up to this many blocks are searched faster than the block at a given time is looked up.
 NEAR = 100
 FINE, COARSE = timedelta(minutes=1), timedelta(hours=1)
-# How much faster than the catalogue says blocks may come, where no node has the blocks' times.
+# The assumed factor by which blocks come faster than the catalogue says, if no node can look up block times.
 MARGIN = 2
 
 
@@ -23,9 +23,9 @@ def start_of(
     block_time: timedelta,
     now: datetime,
 ) -> int:
-    """Return the first block to search for a merchant whose watched references were given out from `oldest` on.
+    """Return the first block to search for a merchant whose first watched reference was published at `oldest`.
 
-    It is after `head` if there is nothing new. Raises no ChainError: the cursor is always a right place to go on.
+    It is after `head` if there is nothing new. If no node answers, the search continues at the cursor.
     """
     next_block, limits = position.next_block, client.search_limits()
     if not limits.by_block:
@@ -36,16 +36,16 @@ def start_of(
         if was_searched or head - next_block <= NEAR:
             return next_block
     try:
-        # Rounded, so that many merchants share the answer.
+        # Rounded, so that many merchants share a cached response.
         first = client.block_at(_rounded_down(given_out, now))
     except ChainError:
-        # Nodes need not keep old blocks.
+        # Nodes may have pruned old blocks.
         first = head - MARGIN * ((now - given_out) // block_time) if next_block is None else 0
     return max(next_block or 0, min(first, head), 0)
 
 
 def restarted(position: Position, start: int) -> Position:
-    """Return the position with its pass given up if there is nothing left to search of the pass's blocks."""
+    """Return the position without its unfinished pass if no blocks of that pass are left to search."""
     if position.until_block is None or start <= position.until_block + 1:
         return position
     return replace(position, until_block=None, after=None, pass_head=None, pass_began_at=None)

@@ -1,7 +1,7 @@
-"""Which payment requests a chain is searched for: those that a transaction built by the service may still pay.
+"""Select the payment requests for which a chain is searched.
 
-Only transactions that the service built carry a reference, and those that a wallet made from a payment link. So only
-requests with a built route or a shown link are watched, while they are active and for a day after.
+Only transactions that the service built, or that a wallet made from a payment link, carry a reference. So requests with
+a built route or a shown link are watched while they are active and for a day afterwards.
 """
 
 from collections.abc import Collection
@@ -22,7 +22,7 @@ AFTERWARDS = timedelta(days=1)
 
 
 class Watched(NamedTuple):
-    """A request to search for: what its payment looks like."""
+    """A watched request, with the properties that identify its payment."""
 
     request_id: UUID
     merchant_id: UUID
@@ -31,9 +31,9 @@ class Watched(NamedTuple):
 
 @dataclass(frozen=True)
 class Watching:
-    """How many requests of one merchant are watched on a chain, and when the first of their references was given out.
+    """The number of watched requests of one merchant on a chain, and when the first of their references was published.
 
-    Before that no transaction can have carried one, however long ago the requests were created.
+    No earlier transaction can carry one of these references, even if the requests were created before.
     """
 
     merchant_id: UUID
@@ -44,8 +44,8 @@ class Watching:
 def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
     """Return the requests on the chain to search for.
 
-    The day after a request's end counts back from when its merchant's blocks were last searched, so that after an
-    outage the payments made during it are still found.
+    The day after a request's end is measured from the last search for its merchant, so that payments made during an
+    outage are still found afterwards.
     """
     cursor = DiscoveryCursor.objects.filter(chain=chain).first()
     default = (cursor and cursor.searched_at) or now
@@ -53,10 +53,10 @@ def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
     earliest = own.aggregate(at=Min("searched_at"))["at"] or default
     of_merchant = Subquery(own.filter(merchant=OuterRef("merchant")).values("searched_at"))
     searched_at = Least(Coalesce(of_merchant, Value(default)), Value(now))
-    # The first condition is a constant, for the index; the second is exact.
+    # The first condition is constant so that it can use the index; the second is exact.
     since = min(earliest, default, now) - AFTERWARDS
     ended = Q(ended_at__gt=since) & Q(ended_at__gt=searched_at - Value(AFTERWARDS))
-    # A swap's transaction carries its provider's id, and no reference.
+    # A swap's transaction carries its provider's id instead of a reference.
     built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
     handed_out = Q(link_shown_at__isnull=False) | Exists(built)
     return PaymentRequest.objects.alias(ended_at=ENDED_AT).filter(
@@ -65,8 +65,8 @@ def watched(chain: Chain, now: datetime) -> QuerySet[PaymentRequest]:
 
 
 def by_merchant(requests: QuerySet[PaymentRequest]) -> dict[UUID, Watching]:
-    """Return what is watched of each merchant with anything watched."""
-    # A route's `built_at` moves on when it is built again; its creation is before each of them.
+    """Return the watch summary of each merchant with watched requests."""
+    # `built_at` changes when a route is built again; `created_at` is never later.
     built = Route.objects.filter(request=OuterRef("pk"), built_at__isnull=False, type=Payment.Type.DIRECT)
     offered_at = Subquery(built.order_by("created_at").values("created_at")[:1])
     rows = requests.order_by().annotate(given_out_at=Least("link_shown_at", offered_at))
@@ -83,11 +83,11 @@ def watched_of(
     after: UUID | None,
     most: int | None,
 ) -> list[Watched]:
-    """Return the merchants' watched requests by id, those `after` an id and `most` of them where given."""
+    """Return the merchants' watched requests ordered by id, at most `most` of them `after` the given id."""
     rows = requests.filter(merchant_id__in=merchant_ids).order_by("pk")
     if after is not None:
         rows = rows.filter(pk__gt=after)
-    # There may be very many of them, so no objects are made.
+    # Tuples instead of model instances, because there may be very many rows.
     columns = rows.values_list(
         "pk", "merchant_id", "reference", "token__contract_address", "recipient_address"
     )

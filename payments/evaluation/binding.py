@@ -1,8 +1,8 @@
-"""Which transfers belong to a request: by its reference, a payer's proof, a routing provider's id, or the merchant's
-acceptance.
+"""Decide which transfers belong to a request.
 
-Pure. A merchant's wallet is public and shared by its requests, so a transfer to it proves nothing by itself. What is
-not proved to belong to a request is not credited to it.
+A transfer is bound by the request's reference, a payer's proof, a routing provider's id, or the merchant's acceptance.
+A merchant's wallet is public and shared by its requests, so a transfer to it proves nothing by itself: what is not
+bound to a request is not credited to it. Pure functions.
 """
 
 from collections import Counter
@@ -21,12 +21,11 @@ _ZERO_ADDRESS = "0x0000000000000000000000000000000000000000"
 
 @dataclass(frozen=True)
 class Delivery:
-    """The evaluated transaction is what a routing provider reports as its delivery.
+    """The evaluated transaction is reported as a delivery by a routing provider.
 
-    `reported` is the reported amount in base units, if the provider names one. `taken` maps the slots that were
-    credited before to their amounts, with the account that received each (Solana). `is_own`: it is the customer's own
-    transaction, into which anyone can bring a stranger's money; then only what lies within the call that carries the
-    swap's id counts.
+    `reported` is the reported amount in base units, if the provider names one. `taken` are the transfers of the
+    transaction that were credited before. `is_own`: the delivery is the customer's own transaction. Anyone can add
+    another payer's money to such a transaction, so only transfers within the call that carries the swap's id count.
     """
 
     reported: int | None
@@ -41,11 +40,11 @@ class Taken:
     credits: tuple[tuple[str, str, int], ...] = ()
 
     def includes(self, transfer: Transfer) -> bool:
-        """Whether the transfer was credited. Solana's oldest credits name `mint:owner` instead of an instruction."""
+        """Whether the transfer was credited. The oldest rows on Solana have the slot `mint:owner`."""
         return transfer.slot in self._slots or f"{transfer.token}:{transfer.recipient}" in self._slots
 
     def of_account(self, account: str) -> int:
-        """Return how many base units of what this account gained were credited."""
+        """Return how many base units of this account's gain were credited."""
         return sum(amount for _, at, amount in self.credits if at == account)
 
     @cached_property
@@ -54,17 +53,19 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Claims:
-    """What a request may claim a transfer by.
+class Evidence:
+    """What can bind a transfer to a request, or to other requests.
 
+    - `reference` is the request's own reference.
     - `proofs` are those of every request for the same token and recipient, so that each transfer has one owner.
     - `foreign` are other requests' references: a transfer that carries one belongs to that request.
-    - `elsewhere` counts the amounts that providers report to have delivered by this transaction for other requests.
+    - `elsewhere` are the amounts that providers report as delivered by this transaction for other requests.
     - `is_accepted`: the merchant accepted the transaction.
-    - `names_ours`, `names_others`: whose quotes the transaction names. `our_calls` and `others_calls` are the places
-      among its mentions of the calls that carry this request's id, and other requests'. `routers` are the pinned
-      contracts of this request's quote's provider.
-    - `delivery`: the transaction is evaluated as a reported delivery, and as nothing else.
+    - `names_ours`, `names_others`: the transaction names a quote of this request, or of another one.
+    - `our_calls`, `others_calls` are the indexes, among its mentions, of the calls that carry the id of this request's
+      quote, and of other requests' quotes.
+    - `routers` are the pinned contracts of the provider of this request's quote.
+    - `delivery`: the transaction is evaluated as a reported delivery.
     """
 
     reference: bytes | None
@@ -80,14 +81,15 @@ class Claims:
     delivery: Delivery | None = None
 
     def is_proved_by(self, transfer: Transfer, block: Block, *, ours: bool) -> bool:
-        """Whether a proof of this request (or, without `ours`, of another one) owns the transfer."""
+        """Whether the transfer belongs to a proof of this request or, without `ours`, of another one."""
         owner = owner_of(transfer, self.proofs, block)
         return owner is not None and owner.is_ours == ours
 
     def is_others(self, transfer: Transfer, block: Block) -> bool:
         """Whether another request claims the transfer by its reference or by a proof.
 
-        A proof covers nothing of another request's swap, and this may be our own: see `_may_be_others_swap`.
+        A proof does not cover transfers of another request's swap (see `_may_be_others_swap`), so other requests'
+        proofs do not cover those of this request's swap.
         """
         if self.foreign.intersection(transfer.references):
             return True
@@ -98,7 +100,7 @@ class Claims:
 
 @dataclass(frozen=True)
 class Bound:
-    """The transfers that belong to a request, each with the amount to credit, and what bound the first of them."""
+    """The transfers that belong to a request, each with the amount to credit, and what binds the first of them."""
 
     transfers: tuple[Transfer, ...]
     by: Payment.BoundBy
@@ -111,12 +113,12 @@ class Bound:
 
 @dataclass(frozen=True)
 class Unbound:
-    """Nothing that arrived can be credited to the request; why, for programs and for people."""
+    """Nothing that arrived can be credited to the request, with the reason."""
 
     code: FailureCode
     message: str
     may_be_delivery: bool = False
-    """Whether the request's own swap may have delivered it. Its provider knows."""
+    """Whether the request's own swap may have delivered it: its provider has to be asked."""
 
 
 UNBOUND = Unbound(
@@ -138,86 +140,88 @@ AMBIGUOUS_SWAP = Unbound(
 )
 AMBIGUOUS_DELIVERY = Unbound(
     FailureCode.TRANSACTION_AMBIGUOUS,
-    "A routing provider reports this transfer as the delivery of one request's swap, and another request claims it by "
+    "A routing provider reports this transfer as the delivery of one request's swap, but another request claims it by "
     "its reference or by a payer's proof.",
 )
 _FOREIGN_DELIVERY = Unbound(
-    FailureCode.TRANSACTION_NOT_BOUND, "What it brought to the recipient belongs to another payment."
+    FailureCode.TRANSACTION_NOT_BOUND, "The money that reached the recipient belongs to another payment."
 )
 _TAKEN_DELIVERY = Unbound(
-    FailureCode.TRANSACTION_ALREADY_USED, "What it brought to the recipient has already been credited."
+    FailureCode.TRANSACTION_ALREADY_USED, "The money that reached the recipient has already been credited."
 )
-_CAME_OTHERWISE = Unbound(
+_NOT_FROM_CONTRACT = Unbound(
     FailureCode.TRANSACTION_NOT_BOUND,
-    "What it brought to the recipient did not come from the swap's contract, so it can't be matched to this request.",
+    "The money that reached the recipient did not come from the swap's contract, so it can't be matched to this "
+    "request.",
     may_be_delivery=True,
 )
 _NOT_REPORTED = Unbound(
-    FailureCode.TRANSACTION_NOT_BOUND, "What it brought to the recipient is not what the provider reports."
+    FailureCode.TRANSACTION_NOT_BOUND,
+    "The amount that reached the recipient is not what the provider reports.",
 )
-_OUTSIDE_THE_SWAP = Unbound(
+_OUTSIDE_SWAP = Unbound(
     FailureCode.NOT_VERIFIABLE,
-    "What it brought to the recipient can't be shown to have come from the swap itself. The merchant can accept the "
-    "payment.",
+    "No node of this network can show that the money came from the swap itself. The merchant can accept the payment.",
 )
 _SEVERAL_DELIVERIES = Unbound(
     FailureCode.TRANSACTION_AMBIGUOUS,
-    "It brought several amounts to the recipient, none of them what the provider reports.",
+    "The transaction paid the recipient several amounts, and none is what the provider reports.",
 )
 
 
 def bind(
-    arrived: Sequence[Transfer], claims: Claims, block: Block, *, is_complete: bool = True
+    arrived: Sequence[Transfer], evidence: Evidence, block: Block, *, is_complete: bool = True
 ) -> Bound | Unbound:
-    """Return those of the transfers that `claims` bind to the request. A reference beats a proof, both beat a quote.
+    """Return the transfers that belong to the request: by its reference, else by a proof, else by a quote.
 
-    `block` is the first one in which our nodes saw the transaction. Where the evidence is not complete, money that
-    nothing binds is not verifiable, since the binding may be in what could not be read.
+    `block` is the first one in which our nodes saw the transaction. If the transaction could not be read completely,
+    unbound money is not verifiable, because the binding may be in the missing part.
     """
     delivered: Bound | Unbound | None = None
-    if claims.delivery is not None:
-        delivered = _delivered(arrived, claims, claims.delivery, block, is_complete=is_complete)
-        if not claims.delivery.is_own:
+    if evidence.delivery is not None:
+        delivered = _delivered(arrived, evidence, evidence.delivery, block, is_complete=is_complete)
+        if not evidence.delivery.is_own:
             return delivered
-    referenced, others = _parted(
-        arrived, lambda t: claims.reference is not None and claims.reference in t.references
+    referenced, others = _partition(
+        arrived, lambda t: evidence.reference is not None and evidence.reference in t.references
     )
-    # Anyone can put such a transfer beside a clear one: it is left out, and spoils nothing else.
-    clear = [t for t in referenced if claims.is_accepted or not claims.foreign.intersection(t.references)]
-    unclaimed = [t for t in others if not claims.is_others(t, block)]
-    proved, unproved = _parted(
-        unclaimed, lambda t: not _may_be_others_swap(t, claims) and claims.is_proved_by(t, block, ours=True)
+    # Anyone can add a transfer with several references to the transaction: only that transfer is left out.
+    clear = [t for t in referenced if evidence.is_accepted or not evidence.foreign.intersection(t.references)]
+    unclaimed = [t for t in others if not evidence.is_others(t, block)]
+    proved, unproved = _partition(
+        unclaimed,
+        lambda t: not _may_be_others_swap(t, evidence) and evidence.is_proved_by(t, block, ours=True),
     )
-    swapped, left = _parted(unproved, lambda t: _is_swapped(t, claims))
+    swapped, left = _partition(unproved, lambda t: _is_swapped(t, evidence))
     claimed = [limited for t in (*clear, *proved) if (limited := _claimed(t)).amount > 0]
-    # A delivery is what nothing else claims; only where no such transfer is left it may be a claimed one.
+    # A delivery is a transfer without a reference or proof; only if none is left may it be a claimed one.
     own = delivered.transfers if isinstance(delivered, Bound) else ()
     rest = left if delivered is None else _without([*swapped, *left], own)
-    is_contested = claimed and not claims.is_accepted and _is_contested([*clear, *proved], rest, claims)
-    if delivered is not None and claims.delivery is not None:
-        # Anyone can bring both into one transaction: a customer's signed operation, and a call that carries the id of
-        # a swap for the same request. The one must not take the other's place.
-        fresh = [t for t in claimed if not is_contested and not claims.delivery.taken.includes(t)]
-        credited = _within_gains([*fresh, *own]) if fresh else []
+    is_contested = claimed and not evidence.is_accepted and _is_contested([*clear, *proved], rest, evidence)
+    if delivered is not None and evidence.delivery is not None:
+        # Anyone can combine both in one transaction: a customer's signed operation, and a call that carries the id of
+        # a swap for the same request. Both are credited.
+        fresh = [t for t in claimed if not is_contested and not evidence.delivery.taken.includes(t)]
+        credited = _limit_to_gains([*fresh, *own]) if fresh else []
         by = BoundBy.REFERENCE if clear else BoundBy.PAYER
         return Bound(tuple(credited), by) if credited else delivered
     if is_contested:
         return AMBIGUOUS_DELIVERY
-    if credited := _within_gains([*claimed, *swapped]):
+    if credited := _limit_to_gains([*claimed, *swapped]):
         by = BoundBy.REFERENCE if clear else BoundBy.PAYER if proved else BoundBy.PROVIDER
         return Bound(tuple(credited), by)
     if len(clear) < len(referenced):
         return _AMBIGUOUS
-    if claims.is_accepted and (accepted := _within_gains(unclaimed)):
+    if evidence.is_accepted and (accepted := _limit_to_gains(unclaimed)):
         return Bound(tuple(accepted), BoundBy.MANUAL)
-    if claims.names_ours and unclaimed:
-        return AMBIGUOUS_SWAP if claims.names_others else _CAME_OTHERWISE
+    if evidence.names_ours and unclaimed:
+        return AMBIGUOUS_SWAP if evidence.names_others else _NOT_FROM_CONTRACT
     return UNBOUND if is_complete else UNVERIFIABLE
 
 
-def _is_contested(claimed: Sequence[Transfer], left: Sequence[Transfer], claims: Claims) -> bool:
+def _is_contested(claimed: Sequence[Transfer], left: Sequence[Transfer], evidence: Evidence) -> bool:
     """Whether a provider may report one of the claimed transfers as the delivery of another request's swap."""
-    contested = Counter(claims.elsewhere) - Counter(t.amount for t in left)
+    contested = Counter(evidence.elsewhere) - Counter(t.amount for t in left)
     return any(t.amount in contested for t in claimed)
 
 
@@ -226,38 +230,41 @@ def _without(transfers: Iterable[Transfer], others: Iterable[Transfer]) -> list[
     return [transfer for transfer in transfers if transfer.slot not in slots]
 
 
-def _parted(
+def _partition(
     transfers: Iterable[Transfer], has: Callable[[Transfer], bool]
 ) -> tuple[list[Transfer], list[Transfer]]:
-    """Return the transfers that have it, and those that have not."""
+    """Return the transfers that match the predicate, and the others."""
     parts: tuple[list[Transfer], list[Transfer]] = ([], [])
     for transfer in transfers:
         parts[0 if has(transfer) else 1].append(transfer)
     return parts
 
 
-def _is_swapped(transfer: Transfer, claims: Claims) -> bool:
-    """Whether the request's swap on one chain made the transfer in its own transaction.
+def _is_swapped(transfer: Transfer, evidence: Evidence) -> bool:
+    """Whether the request's single-chain swap made the transfer in its own transaction.
 
-    The pinned contract itself sent it, in a call that carries this request's id, and no call to a pinned contract in
-    between serves anything else: a thief's swap can complete a stranger's delivery within itself.
+    The pinned contract itself sent it, and the innermost call to a pinned contract carries this request's id alone: an
+    attacker's swap can complete another customer's delivery in a nested call.
     """
-    is_located = bool(claims.others_calls) or not claims.names_others
+    is_located = bool(evidence.others_calls) or not evidence.names_others
     innermost = max(transfer.within, default=None)
-    is_ours_alone = claims.names_ours and is_located and innermost in claims.our_calls - claims.others_calls
-    return is_ours_alone and transfer.sender in claims.routers
+    is_ours_alone = (
+        evidence.names_ours and is_located and innermost in evidence.our_calls - evidence.others_calls
+    )
+    return is_ours_alone and transfer.sender in evidence.routers
 
 
-def _may_be_others_swap(transfer: Transfer, claims: Claims) -> bool:
-    """Whether another request's swap may have made the transfer: a call that carries that one's id encloses it.
+def _may_be_others_swap(transfer: Transfer, evidence: Evidence) -> bool:
+    """Whether another request's swap may have made the transfer, because a call that carries its id encloses it.
 
-    A call beside it made nothing of it: anyone can put one into a transaction that relays a signed operation. Where
-    that call is not known, since logs alone name the swap, any transfer may be the swap's, but for one that an account
-    made itself (EVM): a swap pays out of its contracts. On Solana a wallet's transfer may be the last step of its swap.
+    A call that does not enclose the transfer does not count: anyone can add one to a transaction that relays a signed
+    operation. If only logs name the swap, its call is unknown and any transfer may belong to it. The exception is a
+    transfer made by an account itself on an EVM chain, where swaps pay out of contracts. On Solana a wallet's transfer
+    may be the last step of its swap.
     """
-    if claims.names_others and not claims.others_calls:
+    if evidence.names_others and not evidence.others_calls:
         return transfer.gain is not None or not transfer.made_by
-    return bool(claims.others_calls.intersection(transfer.within))
+    return bool(evidence.others_calls.intersection(transfer.within))
 
 
 def _claimed(transfer: Transfer) -> Transfer:
@@ -267,8 +274,8 @@ def _claimed(transfer: Transfer) -> Transfer:
     return replace(transfer, amount=max(min(transfer.amount, transfer.claimable), 0))
 
 
-def _within_gains(transfers: Iterable[Transfer]) -> list[Transfer]:
-    """Return the transfers, cut so that those to one account add up to no more than the account gained (Solana)."""
+def _limit_to_gains(transfers: Iterable[Transfer]) -> list[Transfer]:
+    """Return the transfers, reduced so that those to one account sum to at most the account's gain (Solana)."""
     spent: Counter[str] = Counter()
     credited = []
     for transfer in transfers:
@@ -282,54 +289,54 @@ def _within_gains(transfers: Iterable[Transfer]) -> list[Transfer]:
 
 
 def _delivered(
-    arrived: Sequence[Transfer], claims: Claims, delivery: Delivery, block: Block, *, is_complete: bool
+    arrived: Sequence[Transfer], evidence: Evidence, delivery: Delivery, block: Block, *, is_complete: bool
 ) -> Bound | Unbound:
-    """Return the one transfer that is the delivery: the one of the reported amount, else the only one that there is."""
-    claimed, own = _parted(arrived, lambda t: _is_claimed(t, claims, block))
-    used, free = _parted(own, delivery.taken.includes)
-    inside = [t for t in free if not delivery.is_own or _is_inside_the_swap(t, claims)]
+    """Return the transfer that is the delivery: the one with the reported amount, else the only candidate."""
+    claimed, own = _partition(arrived, lambda t: _is_claimed(t, evidence, block))
+    used, free = _partition(own, delivery.taken.includes)
+    inside = [t for t in free if not delivery.is_own or _is_inside_swap(t, evidence)]
     for transfer in inside:
         if transfer.amount == delivery.reported:
-            return _up_to_what_is_left(transfer, arrived, claims, delivery, block)
+            return _limited_delivery(transfer, arrived, evidence, delivery, block)
     reported = [t for t in (*claimed, *used) if t.amount == delivery.reported]
     if any(map(delivery.taken.includes, reported)) or (own and not free):
-        # What else is there may be this customer's, whose reference no node can show.
-        return _OUTSIDE_THE_SWAP if delivery.is_own and free and not is_complete else _TAKEN_DELIVERY
+        # The other transfers may be this customer's, with a reference that no node can show.
+        return _OUTSIDE_SWAP if delivery.is_own and free and not is_complete else _TAKEN_DELIVERY
     if reported:
         return AMBIGUOUS_DELIVERY
     if not free:
         return _FOREIGN_DELIVERY
     if not inside:
-        return _NOT_REPORTED if is_complete else _OUTSIDE_THE_SWAP
+        return _NOT_REPORTED if is_complete else _OUTSIDE_SWAP
     if len(inside if delivery.is_own else own) > 1:
         return _SEVERAL_DELIVERIES
-    return _up_to_what_is_left(inside[0], arrived, claims, delivery, block)
+    return _limited_delivery(inside[0], arrived, evidence, delivery, block)
 
 
-def _is_claimed(transfer: Transfer, claims: Claims, block: Block) -> bool:
-    """Whether any request claims the transfer by a reference or a proof: then it is no delivery."""
-    is_own_reference = claims.reference is not None and claims.reference in transfer.references
-    is_own_proof = claims.is_proved_by(transfer, block, ours=True)
-    return is_own_reference or is_own_proof or claims.is_others(transfer, block)
+def _is_claimed(transfer: Transfer, evidence: Evidence, block: Block) -> bool:
+    """Whether the transfer belongs to any request by a reference or a proof, and so is no delivery."""
+    is_own_reference = evidence.reference is not None and evidence.reference in transfer.references
+    is_own_proof = evidence.is_proved_by(transfer, block, ours=True)
+    return is_own_reference or is_own_proof or evidence.is_others(transfer, block)
 
 
-def _is_inside_the_swap(transfer: Transfer, claims: Claims) -> bool:
-    """Whether the transfer was made within a call that carries the swap's id and no other's, and is not a mint.
+def _is_inside_swap(transfer: Transfer, evidence: Evidence) -> bool:
+    """Whether a call that carries only this swap's id encloses the transfer, and the transfer is not a mint.
 
-    A bridge mints what it delivers, and anyone can complete that delivery, also within their own swap.
+    A bridge may mint what it delivers, and anyone can complete such a delivery within their own swap.
     """
     is_mint = transfer.sender in ("", _ZERO_ADDRESS)
-    is_others = bool(claims.others_calls.intersection(transfer.within))
-    return not is_mint and not is_others and bool(claims.our_calls.intersection(transfer.within))
+    is_others = bool(evidence.others_calls.intersection(transfer.within))
+    return not is_mint and not is_others and bool(evidence.our_calls.intersection(transfer.within))
 
 
-def _up_to_what_is_left(
-    transfer: Transfer, arrived: Sequence[Transfer], claims: Claims, delivery: Delivery, block: Block
+def _limited_delivery(
+    transfer: Transfer, arrived: Sequence[Transfer], evidence: Evidence, delivery: Delivery, block: Block
 ) -> Bound | Unbound:
-    """Return the delivery; where strangers' money can lie beside it, cut to what is reported and to what is left.
+    """Return the delivery, limited to the part that can't belong to other payments.
 
-    That is the customer's own transaction and, on Solana, any: there the account's gain less what other payments name.
-    A delivery of its own that is the only transfer to the recipient counts in full, whatever amount is reported.
+    In the customer's own transaction and on Solana it is limited to the reported amount. On Solana it is also limited
+    to the account's gain less what was credited and what other payments claim. Any other delivery counts in full.
     """
     amount = transfer.amount
     if delivery.reported is not None and (delivery.is_own or transfer.gain is not None):
@@ -339,7 +346,7 @@ def _up_to_what_is_left(
             _claimed(t).amount
             for t in arrived
             if t.account == transfer.account
-            and _is_claimed(t, claims, block)
+            and _is_claimed(t, evidence, block)
             and not delivery.taken.includes(t)
         )
         left = transfer.gain - named - delivery.taken.of_account(transfer.account)

@@ -1,9 +1,9 @@
-"""Which quote a transaction names (contract 7): pure functions over what pinned contracts were told and have logged.
+"""Find the quotes that a transaction names in the calls and logs of pinned contracts. Pure functions.
 
-A provider's id is 32 bytes that the server itself obtained for one route. It counts anywhere in a call that the payer
-signed to a pinned contract, and as a whole word of such a contract's log. Some calls carry its first 8 bytes alone:
-they count as a word of their own in a log, and in a call where the chain's family says (`CallRules`): directly after an
-EVM call's selector, anywhere in a Solana instruction.
+A quote id is 32 bytes that the server obtained from the provider for one route. It counts anywhere in a call to a
+pinned contract, and as a whole word in such a contract's log. Some calls carry only the first 8 bytes: these count as a
+word padded with zeros in a log, directly after the selector of an EVM call, and anywhere in a Solana instruction
+(`CallRules`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,19 +24,20 @@ _AFTER_PREFIX = bytes(_WORD - PREFIX_BYTES)
 
 
 class Naming(Enum):
-    """Whose quote a transaction names, seen from one request."""
+    """Whose quotes a transaction names, relative to one request."""
 
-    NOBODYS = "nobody's"
+    NONE = "none"
     OURS = "ours"
-    ANOTHERS = "another's"
+    OTHERS = "others"
     SEVERAL = "several requests'"
 
 
 @dataclass(frozen=True)
 class BuiltQuote:
-    """A quote whose transaction was handed out; `made_at` is when the provider made it.
+    """A quote whose transaction was returned to the customer; `made_at` is when the provider made it.
 
-    `contracts` are those that the catalogue pins for this provider: one can't choose ids that another's calls hold.
+    `contracts` are those that the catalogue pins for this provider. Calls to other providers' contracts don't count, so
+    a provider can't claim them by choosing an id that they contain.
     """
 
     pk: int
@@ -48,11 +49,11 @@ class BuiltQuote:
 
 @dataclass(frozen=True)
 class Named:
-    """What a transaction names, seen from one request; `quote` is that request's own, if it is named.
+    """The quotes that a transaction names, relative to one request; `quote` is that request's own, if named.
 
-    `calls` are the places, among the transaction's mentions, of the calls that carry the id of that quote, and
-    `others_calls` of those that carry other requests' ids, where a stranger may have added them (`payer_signs_all`).
-    Logs name a quote as well, but nothing happens within them.
+    `calls` are the indexes, among the transaction's mentions, of the calls that carry the id of that quote.
+    `others_calls` are those of calls that carry other requests' ids, unless the payer signs all calls of a transaction
+    (`payer_signs_all`). Logs can name a quote too, but no transfer happens within a log.
     """
 
     naming: Naming
@@ -61,12 +62,12 @@ class Named:
     others_calls: frozenset[int] = frozenset()
 
 
-NOTHING_NAMED = Named(Naming.NOBODYS)
+NOTHING_NAMED = Named(Naming.NONE)
 
 
 @dataclass(frozen=True)
 class NamedQuote:
-    """A quote that a transaction names, and the places among its mentions of the calls that carry the quote's id."""
+    """A quote that a transaction names, and the indexes, among its mentions, of the calls that carry its id."""
 
     quote: BuiltQuote
     calls: frozenset[int]
@@ -75,18 +76,18 @@ class NamedQuote:
 def quotes_named(
     facts: TransactionFacts, quotes: Iterable[BuiltQuote], *, rules: CallRules
 ) -> tuple[NamedQuote, ...]:
-    """Return those of the built `quotes` of this chain that the transaction names, of any request.
+    """Return the built `quotes` that the transaction names, of any request.
 
-    A transaction older than a quote can't have been made of it. This is done once for each transaction, however many
-    payments name it: who makes it decides how much it says, and an id that occurs nowhere is passed over in one search.
+    A transaction older than a quote can't have been built from it. The sender controls how much data there is to
+    search, so this runs once per transaction, and one search over all data skips each id that does not occur.
     """
     if not facts.mentions:
         return ()
-    said = b"".join(mention.data for mention in facts.mentions)
+    all_data = b"".join(mention.data for mention in facts.mentions)
     named = []
     for quote in quotes:
         is_old = facts.block is not None and facts.block.time < quote.made_at - CLOCK_ALLOWANCE
-        if is_old or quote.bound_by[:PREFIX_BYTES] not in said:
+        if is_old or quote.bound_by[:PREFIX_BYTES] not in all_data:
             continue
         places = [
             place for place, mention in enumerate(facts.mentions) if _names(mention, quote, rules=rules)
@@ -96,10 +97,10 @@ def quotes_named(
     return tuple(named)
 
 
-def seen_from(request_id: UUID, named: Sequence[NamedQuote], *, rules: CallRules) -> Named:
-    """Return whose quotes a transaction names, seen from the request.
+def naming_for(request_id: UUID, named: Sequence[NamedQuote], *, rules: CallRules) -> Named:
+    """Return whose quotes a transaction names, relative to the request.
 
-    Where it names several of the request's own, the one that was made last counts.
+    If it names several quotes of the request, the newest counts.
     """
     if not named:
         return NOTHING_NAMED
@@ -107,7 +108,7 @@ def seen_from(request_id: UUID, named: Sequence[NamedQuote], *, rules: CallRules
     others = [one for one in named if one.quote.request_id != request_id]
     others_calls = frozenset().union(*(one.calls for one in others if not rules.payer_signs_all))
     if not own:
-        return Named(Naming.ANOTHERS, others_calls=others_calls)
+        return Named(Naming.OTHERS, others_calls=others_calls)
     last = max(own, key=lambda one: (one.quote.made_at, one.quote.pk))
     return Named(Naming.SEVERAL if others else Naming.OURS, last.quote, last.calls, others_calls)
 
@@ -117,7 +118,7 @@ def _names(mention: Mention, quote: BuiltQuote, *, rules: CallRules) -> bool:
 
 
 def names(mention: Mention, bound_by: bytes, *, rules: CallRules) -> bool:
-    """Whether one call or log names the quote with this id, by the whole of it or by its first 8 bytes."""
+    """Whether a call or log contains this quote id or, where allowed, its first 8 bytes."""
     if len(bound_by) != ID_BYTES or not any(bound_by[:PREFIX_BYTES]):
         return False
     prefix = bound_by[:PREFIX_BYTES]
@@ -131,9 +132,9 @@ def names(mention: Mention, bound_by: bytes, *, rules: CallRules) -> bool:
 
 
 def possible_ids(mentions: Sequence[Mention], *, rules: CallRules) -> tuple[set[bytes], set[bytes]]:
-    """Return the ids and the beginnings of ids that may stand in what was said, to look for their owners by.
+    """Return the possible ids and id prefixes in these calls and logs, to query quotes by.
 
-    Ids are looked for where calls put them: at each fourth byte, as arguments within arguments lie, and at the end.
+    In calls, ids are expected at every fourth byte, where nested arguments lie, and at the end.
     """
     ids: set[bytes] = set()
     prefixes: set[bytes] = set()
@@ -153,7 +154,7 @@ def possible_ids(mentions: Sequence[Mention], *, rules: CallRules) -> tuple[set[
 
 
 def _packed(data: bytes, selector_bytes: int) -> bytes:
-    """Return the bytes where packed calls have the beginning of the id: directly after the selector."""
+    """Return the 8 bytes directly after the selector, where packed calls carry the start of an id."""
     return data[selector_bytes : selector_bytes + PREFIX_BYTES]
 
 

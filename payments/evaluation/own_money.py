@@ -1,8 +1,8 @@
-"""Whether what arrived may be the recipient's own money, or the price of something that it gave away. Pure.
+"""Detect transfers that may be the recipient's own money, or the price of something it gave away. Pure functions.
 
-A recipient with code can lend, exchange and pass on what it has, all within one transaction, at anyone's word. Who may
-claim a transfer is decided elsewhere; here is decided whether the recipient can have gained by it. What can't be
-decided is left to the merchant.
+A recipient that is a contract can lend, exchange and forward its funds within one transaction that anyone can send.
+`binding` decides to which request a transfer belongs; this module decides whether the recipient gained by it. What
+can't be decided is left to the merchant.
 """
 
 from collections.abc import Collection, Iterator, Sequence, Set
@@ -10,15 +10,15 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from chains.client import Transfer
 
 LENT = (
-    "The recipient sent money out in the same transaction before this arrived, so it may be its own. The merchant can "
-    "accept the payment."
+    "The recipient sent money out in the same transaction before this arrived, so it may be the recipient's own money. "
+    "The merchant can accept the payment."
 )
 RETURNED = (
-    "The recipient passed money on in the same transaction, and it may have gone back to where it came from. The "
-    "merchant can accept the payment."
+    "The recipient forwarded money in the same transaction, and it may have returned to the payer. The merchant can "
+    "accept the payment."
 )
 EXCHANGED = (
-    "The recipient gave something else away in the same transaction, so this may be what it got for it. The merchant "
+    "The recipient sent another token in the same transaction, so this may be the price of an exchange. The merchant "
     "can accept the payment."
 )
 
@@ -30,27 +30,27 @@ def lent_before(
     recipient: str,
     payers: Collection[str],
 ) -> Set[str]:
-    """Return the slots of what arrived that may be money that the recipient had sent to others than the `payers`.
+    """Return the slots of arrived transfers that may return money that the recipient sent out before.
 
-    `transfers` are all of the transaction in order, `arrived` those that reached the recipient, less what went back to
-    the payers themselves. What arrives may be the recipient's own until as much has come back as was sent. Coin that it
-    sent on within the very call that had brought it is passed on, not lent, once that call is over. On Solana the
-    account's own gain is the limit.
+    `transfers` are all transfers of the transaction in order. `arrived` are those that reached the recipient, less what
+    went back to the `payers`. After the recipient has sent money to an account that is no payer, arrivals count as its
+    own until the same amount has come back. Native coin that it forwards within the call that brought it is not lent
+    once that call is over. Transfers on Solana are skipped: there the account's gain is the limit.
     """
     kept = {transfer.slot: transfer.amount for transfer in arrived}
     brought: dict[str, int] = {}  # by the call, what is left of it
     passing: set[str] = set()
     lent: set[str] = set()
     owed = 0
-    for transfer in _moves_of(token, transfers):
+    for transfer in _movements(token, transfers):
         if transfer.recipient == recipient:
-            is_lent = owed > 0 or not passing.isdisjoint(_around(transfer))
+            is_lent = owed > 0 or not passing.isdisjoint(_enclosing_calls(transfer))
             if is_lent and transfer.slot in kept:
                 lent.add(transfer.slot)
                 owed = max(owed - kept[transfer.slot], 0)
-            brought[_call(transfer)] = transfer.amount
+            brought[_call_path(transfer)] = transfer.amount
         elif transfer.sender == recipient and transfer.recipient not in payers:
-            call = next((c for c in _around(transfer) if brought.get(c, 0) >= transfer.amount), None)
+            call = next((c for c in _enclosing_calls(transfer) if brought.get(c, 0) >= transfer.amount), None)
             if call is None:
                 owed += transfer.amount
             else:
@@ -66,11 +66,11 @@ def went_back(
     recipient: str,
     payers: Collection[str],
 ) -> bool:
-    """Whether what the recipient passed on reached a payer by other accounts, or one that the payer's money came from.
+    """Whether money that the recipient forwarded reached a payer, or an account that funded the payer.
 
-    Money that is minted for one transaction comes from the zero address, and is burned there again.
+    This includes the zero address, from which tokens may be minted and to which they are burned in one transaction.
     """
-    moved = _moves_of(token, transfers)
+    moved = _movements(token, transfers)
     reached: set[str] = set()
     for transfer in moved:
         is_passed_on = transfer.sender == recipient and transfer.recipient not in payers
@@ -88,10 +88,10 @@ def went_back(
 def was_exchanged(
     transfers: Sequence[Transfer], token: str, recipient: str, known_tokens: Collection[str], signer: str
 ) -> bool:
-    """Whether the recipient gave away anything but this token in the same transaction.
+    """Whether the recipient sent any other token in the same transaction.
 
-    Anyone can have a token of their own say so: outside of a transaction that the recipient itself signed, only tokens
-    of the catalogue and native coin are believed.
+    Anyone can deploy a token that logs false transfers. Unless the recipient signed the transaction, only native coin
+    and tokens of the catalogue count.
     """
     return any(
         t.sender == recipient != t.recipient
@@ -103,19 +103,19 @@ def was_exchanged(
     )
 
 
-def _moves_of(token: str, transfers: Sequence[Transfer]) -> list[Transfer]:
+def _movements(token: str, transfers: Sequence[Transfer]) -> list[Transfer]:
     return [
         t for t in transfers if t.token == token and t.gain is None and t.amount and t.sender != t.recipient
     ]
 
 
-def _call(transfer: Transfer) -> str:
-    """Return the path of the call that moved native coin; the transaction's own value moved with the first."""
+def _call_path(transfer: Transfer) -> str:
+    """Return the path of the call that moved native coin; the transaction's own value moves with the first call."""
     return "0" if transfer.slot == "value" else transfer.slot
 
 
-def _around(transfer: Transfer) -> Iterator[str]:
-    """Yield the paths of the calls around the one that moved native coin, from the inside out. A log has none."""
+def _enclosing_calls(transfer: Transfer) -> Iterator[str]:
+    """Yield the paths of the calls that enclose this one, from the inside out. A log has none."""
     path = transfer.slot
     while "." in path:
         path = path.rpartition(".")[0]

@@ -1,4 +1,4 @@
-"""Which request a payer's transfer belongs to, when the payer gave proofs for several. Pure."""
+"""Decide to which request a payer's transfer belongs if the payer gave proofs for several. Pure functions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from datetime import datetime, timedelta
 
 from chains.client import Block, Transfer
 
-# Block times are the miners' own clocks, in whole seconds; what was sent this moment may seem a little older.
+# Block times are set by block producers in whole seconds, so a new transaction may look slightly older than it is.
 CLOCK_ALLOWANCE = timedelta(seconds=30)
 
 
 @dataclass(frozen=True)
 class Proof:
-    """An address proved that it would pay a request: what it sends within this time belongs to that request.
+    """A wallet's proof that it will pay a request: transfers it makes within this time belong to that request.
 
-    `given_at` is when the proof was verified and `head` the newest block of the chain at that moment, if known.
-    `is_ours`: it was given for the request under evaluation.
+    `given_at` is when the proof was verified and `head` the chain's newest block at that time, if known. `is_ours`: it
+    was given for the request under evaluation.
     """
 
     address: str
@@ -28,22 +28,23 @@ class Proof:
     def covers(self, transfer: Transfer, mined_at: datetime) -> bool:
         """Whether the address itself made the transfer within that time.
 
-        What a contract moved on its behalf does not count: that is how a relayer's account fills strangers' swaps.
+        Transfers that a contract makes on its behalf don't count: a relayer's account fills other customers' swaps
+        that way.
         """
         is_in_time = self.not_before - CLOCK_ALLOWANCE <= mined_at <= self.not_after
         return is_in_time and transfer.made_by == self.address != ""
 
     def was_given_before(self, block: Block) -> bool:
-        """Whether it was given before this block. Heights decide; clocks only where the height is not known."""
+        """Whether the proof was given before this block, by height or, if the height is not known, by time."""
         if self.head is not None:
             return self.head < block.number
         return self.given_at <= block.time
 
 
 def owner_of(transfer: Transfer, proofs: Iterable[Proof], block: Block) -> Proof | None:
-    """Return the proof that a transfer in `block` belongs to: the newest given before the block, else the first later.
+    """Return the proof that a transfer in `block` belongs to: the newest given before the block, else the next one.
 
-    A later proof changes nothing for a transfer that an earlier one covers.
+    A later proof never takes over a transfer that an earlier one covers.
     """
     if not transfer.made_by:
         return None

@@ -1,8 +1,7 @@
-"""Was this request paid by this transaction? A pure function over the chain's facts: no database, no network, no clock.
+"""Evaluate whether a transaction pays a request. Pure functions of the chain's facts: no database, network or clock.
 
-The answers are of four kinds. `Paid` and `Refused` are final, at the required depth only, since a reorganisation can
-turn either round; `NotFound` and `NotYet` are not. (The fourth kind, no usable answer, never gets here: clients raise
-it as a ChainError.)
+`Paid` and `Refused` are final. Both need the required depth, because a reorganisation can reverse either. `NotFound`
+and `NotYet` are not final. If no node gave a usable response, clients raise a ChainError instead.
 """
 
 from collections import Counter, defaultdict
@@ -12,27 +11,27 @@ from datetime import datetime
 
 from chains.amounts import display_amount
 from chains.client import Block, Head, TransactionFacts, Transfer
-from payments.evaluation.binding import AMBIGUOUS_SWAP, UNBOUND, Bound, BoundBy, Claims, bind
+from payments.evaluation.binding import AMBIGUOUS_SWAP, UNBOUND, Bound, BoundBy, Evidence, bind
 from payments.evaluation.own_money import EXCHANGED, LENT, RETURNED, lent_before, was_exchanged, went_back
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
 from payments.models.payment import FailureCode
 
-_AHEAD = 2**62  # above every block's number
+_UNMINED_NUMBER = 2**62  # above every block's number
 _COMMITMENTS = ("confirmed", "finalized")
 
 
-WRONG_CHAIN = "The transaction is on another network than the one asked for."
+WRONG_CHAIN = "The transaction is not on the requested network."
 NOT_OUR_SWAP = (
-    "The transaction is on another network than the one asked for, and is none of the swaps that were offered for this "
-    "request, so it can't be matched to this request."
+    "The transaction is not on the requested network, and it is not a swap that was offered for this request, so it "
+    "can't be matched to this request."
 )
 _UNREADABLE = (
-    "The transaction is too large for this network's nodes to show, so it can't be verified for now."
+    "The transaction is too large for this network's nodes to return, so it can't be verified at the moment."
 )
 _ARRIVED_UNMATCHED = frozenset(
     {FailureCode.TRANSACTION_NOT_BOUND, FailureCode.TRANSACTION_AMBIGUOUS, FailureCode.NOT_VERIFIABLE}
 )
-_NOTHING_CAME = frozenset(
+_NOTHING_ARRIVED = frozenset(
     {
         FailureCode.WRONG_TOKEN,
         FailureCode.WRONG_RECIPIENT,
@@ -44,10 +43,11 @@ _NOTHING_CAME = frozenset(
 
 @dataclass(frozen=True)
 class Terms:
-    """What a request asks for, and what binds a transfer to it. `known_tokens` names the catalogue's, for messages.
+    """What a request asks for, and the evidence that can bind a transfer to it.
 
-    `created_at` is when the request was made; of a swap's delivery, the time before which it can't have been made.
-    `asked_at` is the time of the evaluation: a transaction in no block yet is mined after it.
+    `known_tokens` are the symbols of the catalogue's tokens by address. `created_at` is when the request was created
+    or, for a swap's delivery, the earliest time at which it can have been made. `asked_at` is the time of the
+    evaluation: an unmined transaction will be mined after it.
     `first_block` is the first block in which our nodes saw the transaction: its time and height count for expiry and
     proofs even if a reorganisation moves the transaction to a later one.
     """
@@ -58,7 +58,7 @@ class Terms:
     decimals: int
     recipient: str
     created_at: datetime
-    claims: Claims
+    evidence: Evidence
     known_tokens: Mapping[str, str]
     asked_at: datetime
     first_block: tuple[int, datetime] | None = None
@@ -66,18 +66,18 @@ class Terms:
 
 @dataclass(frozen=True)
 class Finality:
-    """How deep a block has to lie: under `confirmations` blocks, itself counted, or under the head of a `tag`."""
+    """The required depth of a block: a number of `confirmations`, itself counted, or a `tag` of the network."""
 
     confirmations: int | None = None
     tag: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> "Finality":
-        """Return the rule that a chain's `confirmations` writes: a number, `safe`, `confirmed` or `finalized`."""
+        """Parse a chain's `confirmations` setting: a number, `safe`, `confirmed` or `finalized`."""
         return cls(confirmations=int(text)) if text.isdigit() else cls(tag=text)
 
     def is_reached(self, facts: TransactionFacts, head: Head) -> bool:
-        """Whether the mined transaction lies deep enough; a tag that the node does not know is never reached."""
+        """Whether the mined transaction is deep enough; a tag that the node does not know is never reached."""
         if facts.block is None:
             return False
         if self.confirmations is not None:
@@ -90,7 +90,7 @@ class Finality:
 
 @dataclass(frozen=True)
 class Paid:
-    """Bound, successful, deep enough: these transfers count."""
+    """The transaction succeeded and is deep enough, and these transfers belong to the request."""
 
     bound: Bound
     block: Block
@@ -99,9 +99,10 @@ class Paid:
 
 @dataclass(frozen=True)
 class Refused:
-    """A no, in a block that is deep enough. `arrived` is what reached the recipient all the same: it can be accepted.
+    """The transaction does not pay the request.
 
-    With `may_be_delivery` it is none yet where the request's own swap began with the transaction.
+    `arrived` is the amount that still reached the recipient; the merchant can accept it. `may_be_delivery`: if the
+    transaction started a swap of the request, its provider has to be asked first.
     """
 
     code: FailureCode
@@ -112,15 +113,15 @@ class Refused:
 
 @dataclass(frozen=True)
 class NotFound:
-    """Healthy nodes do not know the transaction."""
+    """Healthy nodes don't know the transaction."""
 
 
 @dataclass(frozen=True)
 class NotYet:
-    """It is there, but can't be counted yet.
+    """The nodes know the transaction, but it can't be counted yet.
 
-    `bound` is what will count once it is deep enough; without a `block`, what its own bytes promise (for a swap, no
-    transfers, bound by its provider's id). `likely` is the no that it will get instead.
+    `bound` is what will count once it is deep enough. Without a `block`, it is what the unmined transaction will
+    transfer; for a swap it has no transfers. `likely` is the refusal to expect instead.
     """
 
     detail: str
@@ -131,8 +132,8 @@ class NotYet:
 
 
 @dataclass(frozen=True)
-class Departed:
-    """A swap of the request has begun with this transaction. What it delivers is not in it: its provider is asked."""
+class SwapStarted:
+    """The transaction started a swap of the request. Its provider has to be asked for the delivery."""
 
     block: Block
     confirmations: int
@@ -144,7 +145,7 @@ Verdict = Paid | Refused | NotFound | NotYet
 def evaluate(
     terms: Terms, chain_id: int, facts: TransactionFacts | None, head: Head, finality: Finality
 ) -> Verdict:
-    """Return whether the transaction `facts` on `chain_id` pays a request with these `terms`, seen from `head`."""
+    """Evaluate whether the transaction `facts` on `chain_id` pays a request with these `terms`, relative to `head`."""
     if chain_id != terms.chain_id:
         return Refused(FailureCode.WRONG_CHAIN, WRONG_CHAIN)
     if facts is None:
@@ -160,77 +161,76 @@ def evaluate(
     return Paid(decided, facts.block, confirmations)
 
 
-def evaluate_departure(
+def evaluate_swap_start(
     terms: Terms, facts: TransactionFacts | None, head: Head, finality: Finality
-) -> Departed | Verdict:
-    """Return whether a swap of the request has begun with the transaction `facts`, on whatever chain it is.
+) -> SwapStarted | Verdict:
+    """Evaluate whether the transaction `facts` started a swap of the request, on any chain.
 
-    Nothing is credited by it, so its own depth does not matter: the delivery has to be deep, wherever it is made. That
-    it is no swap of the request is final at the required depth only.
+    A swap start credits nothing, so it needs no depth: the delivery does. A refusal needs the required depth.
     """
     if facts is None:
         return NotFound()
     if facts.block is None:
         return _unmined(terms, facts)
-    refused = _refused_outright(terms, facts, facts.block) or _refused_departure(terms.claims)
+    refused = _refused_outright(terms, facts, facts.block) or _refused_swap_start(terms.evidence)
     confirmations = depth(facts.block, head)
     if refused is None:
-        return Departed(facts.block, confirmations)
+        return SwapStarted(facts.block, confirmations)
     is_deep = finality.is_reached(facts, head)
     return refused if is_deep else _likely(refused, facts.block, finality, confirmations)
 
 
-def departed_here(
+def evaluate_possible_swap_start(
     terms: Terms, verdict: Verdict, facts: TransactionFacts | None, head: Head, finality: Finality
-) -> Departed | Verdict:
-    """Return what `verdict` means for a transaction on the requested chain, which may be a swap's beginning as well.
+) -> SwapStarted | Verdict:
+    """Return the final verdict on a transaction on the requested chain, which may also have started a swap.
 
-    A swap on one chain usually delivers in its own transaction, out of its own contract. Where nothing came that way,
-    its provider may deliver by another transaction; what came otherwise is the swap's if its provider reports it.
+    A single-chain swap usually delivers in its own transaction from its own contract. If it did not, its provider may
+    deliver by another transaction, or report another transfer of this one as the delivery.
     """
-    claims = terms.claims
+    evidence = terms.evidence
     refused = verdict.likely if isinstance(verdict, NotYet) else verdict
-    is_open = isinstance(refused, Refused) and (refused.code in _NOTHING_CAME or refused.may_be_delivery)
-    if not (is_open and claims.names_ours and claims.delivery is None):
+    is_open = isinstance(refused, Refused) and (refused.code in _NOTHING_ARRIVED or refused.may_be_delivery)
+    if not (is_open and evidence.names_ours and evidence.delivery is None):
         return verdict
-    return evaluate_departure(terms, facts, head, finality)
+    return evaluate_swap_start(terms, facts, head, finality)
 
 
 def _unmined(terms: Terms, facts: TransactionFacts) -> NotYet:
-    """Return what the bytes of a transaction in no block promise: that they bind it to the request, or nothing."""
-    claims, bound = terms.claims, None
-    if claims.delivery is None:
-        block = _first_block(terms, Block(_AHEAD, "", terms.asked_at))
-        promised = bind(_arrived(terms, facts.intended, facts.sender), claims, block)
+    """Return the verdict on an unmined transaction, bound by its own bytes or by nothing."""
+    evidence, bound = terms.evidence, None
+    if evidence.delivery is None:
+        block = _first_block(terms, Block(_UNMINED_NUMBER, "", terms.asked_at))
+        promised = bind(_arrived(terms, facts.intended, facts.sender), evidence, block)
         bound = promised if isinstance(promised, Bound) else None
-        if bound is None and claims.names_ours and not claims.names_others:
+        if bound is None and evidence.names_ours and not evidence.names_others:
             bound = Bound((), BoundBy.PROVIDER)
-    return NotYet("Seen by the network, not in a block yet.", bound=bound)
+    return NotYet("Seen by the network; not in a block yet.", bound=bound)
 
 
 def _likely(refused: Refused, block: Block, finality: Finality, confirmations: int) -> NotYet:
-    """Return a no whose block may still be reorganised away."""
+    """Return a refusal whose block may still be reorganised away."""
     detail = f"{refused.message} {_waiting(finality, confirmations)}"
     return NotYet(detail, block, confirmations, likely=refused)
 
 
 def _decide(terms: Terms, facts: TransactionFacts, block: Block) -> Bound | Refused:
-    """Return what a mined transaction comes to once its block is deep enough."""
+    """Return the result for a mined transaction once its block is deep enough."""
     refused = _refused_outright(terms, facts, block)
     if refused is not None:
         return refused
     arrived = _arrived(terms, facts.transfers, facts.sender)
     if not arrived:
         return _nothing_arrived(terms, facts)
-    bound = bind(arrived, terms.claims, _first_block(terms, block), is_complete=facts.is_complete)
+    bound = bind(arrived, terms.evidence, _first_block(terms, block), is_complete=facts.is_complete)
     if isinstance(bound, Bound):
-        return _without_own_money(terms, facts, block, arrived, bound)
+        return _exclude_own_money(terms, facts, block, arrived, bound)
     amount = sum(t.amount for t in arrived) if bound.code in _ARRIVED_UNMATCHED else None
     return Refused(bound.code, bound.message, amount, bound.may_be_delivery)
 
 
 def _refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Refused | None:
-    """Return why a mined transaction can't count, before its money is looked at."""
+    """Return why a mined transaction can't count, whatever it transferred."""
     if not facts.is_readable:
         return Refused(FailureCode.NOT_VERIFIABLE, _UNREADABLE)
     if not facts.succeeded:
@@ -238,23 +238,21 @@ def _refused_outright(terms: Terms, facts: TransactionFacts, block: Block) -> Re
             FailureCode.TRANSACTION_REVERTED, "The transaction failed on the chain, so nothing was paid."
         )
     if _first_block(terms, block).time < terms.created_at - CLOCK_ALLOWANCE:
-        older_than = (
-            "payment request" if terms.claims.delivery is None else "swap that it is reported to deliver"
-        )
+        older_than = "payment request" if terms.evidence.delivery is None else "swap that it should deliver"
         return Refused(FailureCode.TRANSACTION_TOO_OLD, f"The transaction is older than the {older_than}.")
     return None
 
 
-def _refused_departure(claims: Claims) -> Refused | None:
-    if not claims.names_ours:
+def _refused_swap_start(evidence: Evidence) -> Refused | None:
+    if not evidence.names_ours:
         return Refused(UNBOUND.code, NOT_OUR_SWAP)
-    if claims.names_others:
+    if evidence.names_others:
         return Refused(AMBIGUOUS_SWAP.code, AMBIGUOUS_SWAP.message)
     return None
 
 
 def _first_block(terms: Terms, block: Block) -> Block:
-    """Return the block by whose height and time a transaction counts: the first that our nodes saw."""
+    """Return the block whose height and time count for the transaction: the first in which our nodes saw it."""
     if terms.first_block is None or terms.first_block[1] > block.time:
         return block
     number, time = terms.first_block
@@ -262,10 +260,10 @@ def _first_block(terms: Terms, block: Block) -> Block:
 
 
 def _arrived(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[Transfer]:
-    """Return what reached the recipient, less what the recipient sent back to its payer in the same transaction.
+    """Return the transfers to the recipient, less what it returned to their payers in the same transaction.
 
-    On Solana every credit is held to the account's own gain as well. The gain alone would let a payer who gets the
-    money back be credited with what another payer's delivery brought.
+    On Solana, credits are limited to the account's gain as well. The gain alone is not enough: a payer who gets the
+    money back could be credited with another payer's delivery.
     """
     moved = [t for t in transfers if t.token == terms.token and t.amount > 0 and t.sender != t.recipient]
     arrived = [t for t in moved if t.recipient == terms.recipient]
@@ -273,22 +271,22 @@ def _arrived(terms: Terms, transfers: Sequence[Transfer], signer: str) -> list[T
     for back in moved:
         if back.sender == terms.recipient:
             returned[back.recipient] += back.amount
-    return _less(arrived, returned, signer) if returned else arrived
+    return _deduct_returned(arrived, returned, signer) if returned else arrived
 
 
-def _without_own_money(
+def _exclude_own_money(
     terms: Terms, facts: TransactionFacts, block: Block, arrived: Sequence[Transfer], bound: Bound
 ) -> Bound | Refused:
-    """Return `bound` without what may be the recipient's own money. What the merchant accepted is not asked."""
-    claims, refused = terms.claims, Refused(FailureCode.NOT_VERIFIABLE, LENT, bound.amount)
-    if claims.is_accepted or (claims.delivery is not None and not claims.delivery.is_own):
+    """Return `bound` without what may be the recipient's own money, unless the merchant accepted the payment."""
+    evidence, refused = terms.evidence, Refused(FailureCode.NOT_VERIFIABLE, LENT, bound.amount)
+    if evidence.is_accepted or (evidence.delivery is not None and not evidence.delivery.is_own):
         return bound
     payers = {facts.sender, *(t.sender for t in arrived), *(t.made_by for t in arrived)}
     lent = lent_before(facts.transfers, arrived, terms.token, terms.recipient, payers)
     if not lent.isdisjoint(t.slot for t in bound.transfers):
-        # What anyone puts beside a payment that came before, or after all was back, spoils nothing.
+        # Loans that others add to the transaction don't affect payments before the loan or after its return.
         rest = [t for t in arrived if t.slot not in lent]
-        without = bind(rest, claims, _first_block(terms, block), is_complete=facts.is_complete)
+        without = bind(rest, evidence, _first_block(terms, block), is_complete=facts.is_complete)
         if not isinstance(without, Bound):
             return refused
         bound = without
@@ -302,11 +300,11 @@ def _without_own_money(
     return bound
 
 
-def _less(arrived: Sequence[Transfer], returned: Mapping[str, int], signer: str) -> list[Transfer]:
-    """Return `arrived` less what came back to each payer: from what that account paid, then from all that it signed.
+def _deduct_returned(arrived: Sequence[Transfer], returned: Mapping[str, int], signer: str) -> list[Transfer]:
+    """Return `arrived` less what was returned to each payer.
 
-    What can be claimed comes first. A transfer that the account did not make itself may serve another payer's order.
-    The cost grows with the transfers alone: who makes the transaction decides how many there are.
+    The returned amount is deducted from the transfers that the payer made, with references first, then from the others
+    that it paid or signed. The sender controls the number of transfers, so the cost must not be quadratic.
     """
     by_payer: dict[str, list[Transfer]] = defaultdict(list)
     for transfer in arrived:
@@ -326,36 +324,38 @@ def _less(arrived: Sequence[Transfer], returned: Mapping[str, int], signer: str)
 
 
 def depth(block: Block, head: Head) -> int:
-    """Return how many blocks confirm `block`, itself counted; 0 where the head runs behind it."""
+    """Return how many blocks confirm `block`, itself counted; 0 if the head is behind it."""
     return max(head.latest - block.number + 1, 0)
 
 
 def _nothing_arrived(terms: Terms, facts: TransactionFacts) -> Refused:
-    """Say what went elsewhere or came as something else, where that can be told."""
+    """Return why nothing arrived: another token, another recipient, or no such transfer."""
     # On Solana tokens move in inner instructions too; an EVM token's logs are complete without a trace.
     may_be_hidden = terms.token == "" or facts.commitment is not None
     if may_be_hidden and not facts.is_complete:
         message = (
-            "The money may have moved inside a contract's call, and no node of this network can show those."
+            "The money may have moved inside a contract call, and no node of this network can show those."
         )
         return Refused(FailureCode.NOT_VERIFIABLE, message)
     reached = (t for t in facts.transfers if t.recipient == terms.recipient and t.amount > 0)
     other = next((t for t in reached if t.token != terms.token), None)
     if other is not None:
         paid_with = terms.known_tokens.get(other.token, "another token")
-        return Refused(FailureCode.WRONG_TOKEN, f"It paid {paid_with} instead of {terms.symbol}.")
+        return Refused(
+            FailureCode.WRONG_TOKEN, f"The transaction paid {paid_with} instead of {terms.symbol}."
+        )
     left = (t for t in facts.transfers if t.token == terms.token and t.amount > 0)
     elsewhere = next((t for t in left if t.recipient != terms.recipient != t.sender), None)
     if elsewhere is not None:
         amount = display_amount(elsewhere.amount, terms.decimals)
-        message = f"It sent {amount} {terms.symbol} to {elsewhere.recipient}, not to {terms.recipient}."
+        message = f"The transaction sent {amount} {terms.symbol} to {elsewhere.recipient}, not to {terms.recipient}."
         return Refused(FailureCode.WRONG_RECIPIENT, message)
     return Refused(FailureCode.WRONG_AMOUNT, f"No {terms.symbol} reached the recipient in this transaction.")
 
 
 def _waiting(finality: Finality, confirmations: int) -> str:
     if finality.confirmations is None:
-        return f"In a block; waiting for the network to call it {finality.tag}."
+        return f"In a block; waiting for the network to mark it as {finality.tag}."
     return f"In a block; {confirmations} of {finality.confirmations} confirmations."
 
 

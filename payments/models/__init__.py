@@ -1,4 +1,4 @@
-"""The records of section 2 of the specification, and what keeps them honest."""
+"""The payment models with their constraints and indexes."""
 
 from payments.models.discovery import DiscoveryCursor, MerchantCursor
 from payments.models.payment import FailureCode, Payment

@@ -1,4 +1,4 @@
-"""How far the chains were searched for payments whose hash was never submitted."""
+"""The progress of the search for payments whose hash was never submitted."""
 
 from django.db import models
 from django.utils import timezone
@@ -8,11 +8,11 @@ from merchants.models import Merchant
 
 
 class DiscoveryCursor(models.Model):
-    """A chain's search: when it is due, its lease, and where merchants without a cursor of their own begin.
+    """The search on one chain: when it is due, its lease, and where merchants without their own cursor start.
 
-    A merchant without a `MerchantCursor` had nothing to search for in the blocks before `next_block` (null: not known)
-    and in those mined before `searched_at`. `merchants_at_once` limits how many merchants share one search
-    after a failure (null: no limit). `watches` is how many requests the last pass searched for.
+    A merchant without a `MerchantCursor` had nothing to search for in the blocks before `next_block` (null: unknown) or
+    in those mined before `searched_at`. `merchants_at_once` limits how many merchants share one search after a failure
+    (null: no limit). `watches` is the number of requests in the last pass.
     """
 
     chain = models.OneToOneField(Chain, on_delete=models.CASCADE, primary_key=True, related_name="+")
@@ -29,16 +29,15 @@ class DiscoveryCursor(models.Model):
 
 
 class MerchantCursor(models.Model):
-    """How far a chain was searched for one merchant. There is a row only while the merchant has watched requests.
+    """How far a chain was searched for one merchant. The row exists only while the merchant has watched requests.
 
-    Every block before `next_block` was searched for all of the merchant's requests that were watched then, when it had
-    enough blocks above it not to change any more; every block mined before `searched_at` was searched once. `turn_at`
-    is when a search was last tried; `is_alone` keeps a merchant whose search fails while others succeed out of shared
-    searches.
+    Every block before `next_block` was searched for all requests watched at the time, when it was deep enough not to
+    change. Every block mined before `searched_at` was searched at least once. `turn_at` is when a search was last
+    tried. `is_alone` excludes a merchant from shared searches because its own search fails while others succeed.
 
-    A merchant with more requests than one search takes is searched for in several, by request id. Meanwhile `after` is
-    the last id searched for, `until_block` the end of the range, and `pass_head` the head when that began, at
-    `pass_began_at` (null if the range was cut short since).
+    If a merchant has more requests than one search takes, several searches cover them in the order of their ids.
+    Between these, `after` is the last id searched for, `until_block` the end of the range, and `pass_head` the head
+    when the first of them began at `pass_began_at` (null if the range was shortened since).
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.CASCADE, related_name="+")

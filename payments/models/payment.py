@@ -1,4 +1,4 @@
-"""The payment: one transaction that somebody says pays a request (spec 2.5, contract 6)."""
+"""The payment: one transaction that is submitted or found for a request."""
 
 from django.db import models
 from django.db.models import Q
@@ -12,12 +12,12 @@ from payments.models.route import PaymentType, Route
 
 
 def new_payment_id() -> str:
-    """Return a fresh `pay_` id."""
+    """Return a new `pay_` id."""
     return prefixed_id("pay_")
 
 
 class FailureCode(models.TextChoices):
-    """Why a payment failed (contract 2)."""
+    """Why a payment failed. The values are part of the public API."""
 
     TRANSACTION_REVERTED = "transaction_reverted"
     WRONG_CHAIN = "wrong_chain"
@@ -37,8 +37,8 @@ class FailureCode(models.TextChoices):
     SWAP_FAILED = "swap_failed"
 
 
-# Failures that another look may turn: nothing was found, nothing could be asked, or a routing provider's report is all
-# there is. Any other failure can be turned only by a reorganisation, until its block is final.
+# Failures that another check may reverse: the transaction was missing, the nodes could not be read, or only a routing
+# provider reported the failure. Any other failure can be reversed only by a reorganisation, until its block is final.
 RETRYABLE_FAILURES = frozenset(
     {
         FailureCode.TRANSACTION_NOT_FOUND,
@@ -50,7 +50,7 @@ RETRYABLE_FAILURES = frozenset(
         FailureCode.SWAP_FAILED,
     }
 )
-# Money that reached the merchant and that nothing binds to the request: the merchant can accept it.
+# Money reached the merchant, but nothing binds it to the request: the merchant can accept it.
 ACCEPTABLE_FAILURES = frozenset(
     {
         FailureCode.TRANSACTION_NOT_BOUND,
@@ -62,31 +62,40 @@ MAX_RETRIES = 3
 
 
 class Payment(models.Model):
-    """One attempt. `status` is written by `payments.requests.transitions` alone.
+    """One transaction for one request. Only `payments.requests.transitions` writes `status`.
 
-    While it is open (`pending` or `processing`), `next_check_at` is when it is looked at next; a worker that looks
-    holds it by `claim_id` until `lease_until`, and writes its result only while the claim is still its own.
-    `attempts` counts the looks that found nothing, `retries` the times it was re-opened after failing.
-    `is_in_flight`: its transaction is in a block and bound to the request. `finality_check_at`: when a completed or
-    failed one is looked at once more, because a reorganisation can still turn it; null once its block is final.
-    `carries_others`: its transaction may pay other requests too. `accepted_by`: who took
-    an unbound transaction as payment. `is_simulated`: the sandbox made it, and no chain is ever asked about it.
+    Verification:
 
-    `submitter` is a keyed digest of the client address that submitted it, never the address itself. `seen_at`: when a
-    node first knew the transaction. `is_bound_unmined`: its own bytes bind it to the request, and it is in no block
-    yet; `held_from` is when that was first so, and stays. `first_block_time` and `first_block_number`: the first block
-    in which our nodes saw it, which stay when a reorganisation moves it to another. `effect`: a digest of what it asks
-    for, by which a speed-up is recognised; `replaced_hashes` are the hashes that it replaced. `likely_failure`: what it
-    will fail as once its block is deep enough; until then it holds nothing and counts toward no cap.
+    - `next_check_at`: when an open payment (`pending` or `processing`) is checked next.
+    - `claim_id`, `lease_until`: the worker that checks it. Results are written only while the claim id is unchanged.
+    - `attempts` counts the checks that did not find the transaction, `retries` how often the payment was reopened.
+    - `finality_check_at`: when a completed or failed payment is checked again, because a reorganisation can still
+      reverse it; null once its block is final.
+    - `likely_failure`: the failure to expect once the block is deep enough. Until then the payment does not hold its
+      request open and counts toward no cap.
 
-    A swap is bound by its `quote`. Once its transaction is mined it `is_bridging`: its provider is asked what became of
-    it (`bridge_looks` times so far). When that names a delivery, `destination_transaction_hash` is looked up on the
-    request's chain, of which the other `destination_` columns tell, and `reported_amount` is what the provider says
-    that it brought. `chain`, `transaction_hash` and the block's columns are always those of the customer's transaction.
+    Its transaction:
+
+    - `seen_at`: when a node first knew it.
+    - `is_in_flight`: it is in a block and bound to the request.
+    - `is_bound_unmined`: its own bytes bind it to the request, but it is in no block yet. `held_from` is when that was
+      first the case; it is never cleared.
+    - `first_block_time`, `first_block_number`: the first block in which our nodes saw it. A reorganisation does not
+      change them.
+    - `effect`: a digest of what it does, which a speed-up leaves unchanged. `replaced_hashes`: earlier hashes.
+    - `carries_others`: it may pay other requests too.
+
+    Its origin: `submitter` is a keyed digest of the client address, never the address itself. `accepted_by` accepted
+    an unbound transaction as payment. `is_simulated`: the sandbox made it, and it is never looked up on a chain.
+
+    A swap is bound by its `quote`. Once its transaction is mined, it `is_bridging`: the provider's status is polled,
+    `bridge_looks` times so far. When the provider reports a delivery, `destination_transaction_hash` is looked up on
+    the request's chain; the other `destination_` columns are those of its block, and `reported_amount` is the reported
+    amount. `chain`, `transaction_hash` and the block columns are always those of the customer's transaction.
     """
 
     class Status(models.TextChoices):
-        """The states of spec 3.2."""
+        """The states of a payment; `payments.requests.transitions` has the allowed moves."""
 
         PENDING = "pending"
         PROCESSING = "processing"
@@ -96,7 +105,7 @@ class Payment(models.Model):
     Type = PaymentType
 
     class BoundBy(models.TextChoices):
-        """What tied the transaction to the request (contract 7)."""
+        """What bound the transaction to the request."""
 
         REFERENCE = "reference"
         PAYER = "payer"
@@ -249,68 +258,68 @@ class Payment(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is still being verified."""
+        """Whether the payment is still being verified."""
         return self.status in self.OPEN
 
     @property
     def is_seen(self) -> bool:
-        """Whether a node has known its transaction."""
+        """Whether a node has seen the transaction."""
         return self.seen_at is not None or self.block_number is not None or self.is_simulated
 
     @property
     def is_bound(self) -> bool:
-        """Whether its transaction is known to pay the request: credited, mined and bound, or bound by its own bytes."""
+        """Whether the transaction is known to pay the request: credited, mined and bound, or bound by its own bytes."""
         return self.status == self.Status.COMPLETED or (
             self.is_open and (self.is_in_flight or self.is_bound_unmined)
         )
 
     @property
     def crosses_chains(self) -> bool:
-        """Whether its transaction stands on another chain than the one that the request asks for."""
+        """Whether the customer's transaction is on another chain than the requested one."""
         return self.chain_id != self.request.chain_id
 
     @property
     def has_delivery(self) -> bool:
-        """Whether what counts came, or is said to have come, by another transaction: the provider's."""
+        """Whether a routing provider has reported a delivery, whose transfers count instead of the payment's own."""
         return self.destination_transaction_hash != ""
 
     @property
     def counted_chain(self) -> Chain:
-        """The chain on which its money counts once it is there."""
+        """The chain of the transaction whose transfers count."""
         return self.request.chain if self.has_delivery else self.chain
 
     @property
     def counted_hash(self) -> str:
-        """The transaction whose transfers count: its own, or its delivery."""
+        """The hash of the transaction whose transfers count: the payment's own, or its delivery."""
         return self.destination_transaction_hash or self.transaction_hash
 
     @property
     def names_itself(self) -> bool:
-        """Whether the transaction that is said to deliver is the customer's own, as of a swap on one chain."""
+        """Whether the reported delivery is the customer's own transaction, as in a single-chain swap."""
         return not self.crosses_chains and self.destination_transaction_hash == self.transaction_hash
 
     @property
     def delivered_by(self) -> str | None:
-        """The transaction that delivered or, until that is verified, that a swap's provider names."""
+        """The hash of the verified delivery or, until then, of the one that the provider reports."""
         is_completed = self.status == self.Status.COMPLETED
         return (self.counted_hash if is_completed else self.destination_transaction_hash) or None
 
     @property
     def expected_amount(self) -> int:
-        """What may be counted on, in base units of the requested token, while it is in flight."""
+        """The amount to expect while the payment is in flight, in base units of the requested token."""
         if self.quote is not None:
             return self.quote.amount_out_min
         return self.amount or 0
 
     @property
     def is_retryable(self) -> bool:
-        """Whether another look may turn its failure: by its kind, or because its block is not final yet."""
+        """Whether another check may reverse the failure: by its code, or because its block is not final yet."""
         is_open_question = self.failure_code in RETRYABLE_FAILURES or self.finality_check_at is not None
         return self.status == self.Status.FAILED and not self.is_simulated and is_open_question
 
     @property
     def retries_left(self) -> int:
-        """How often a failed payment may still be retried; 0 where that can't help."""
+        """How often a failed payment may still be retried; 0 if a retry can't change the result."""
         if self.failure_code and not self.is_retryable:
             return 0
         return max(MAX_RETRIES - self.retries, 0)

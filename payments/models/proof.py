@@ -1,4 +1,4 @@
-"""What binds where no reference fits: the payer's signature."""
+"""Payers' signatures, which bind transfers that can't carry a reference."""
 
 from django.db import models
 from django.utils import timezone
@@ -9,11 +9,12 @@ from payments.models.route import Route
 
 
 class PayerProof(models.Model):
-    """A wallet's signature under a message that names the request.
+    """A wallet's signature of a message that names the request.
 
-    What `address` itself sends to `recipient_address` between the two times belongs to the request. Of several proofs
-    for the same chain, token and recipient the newest given before the transfer's block counts, else the first later
-    one. `head_block` is the chain's newest block when the proof was verified; null for proofs from before it was kept.
+    Transfers that `address` itself makes to `recipient_address` between `not_before` and `not_after` belong to the
+    request. If there are several proofs for the same chain, token and recipient, the newest one given before the
+    transfer's block counts, else the next one. `head_block` is the chain's newest block when the proof was verified;
+    it is null for proofs from before the column was added.
     """
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.CASCADE, related_name="payer_proofs")

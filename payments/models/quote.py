@@ -1,4 +1,4 @@
-"""The executable quotes behind swap routes: what a provider offered, and the id that ties a transaction to it."""
+"""The executable quotes behind swap routes, with the ids that bind transactions to them."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,12 +9,12 @@ from payments.models.route import Route
 
 
 class Quote(models.Model):
-    """One accepted offer of a provider for one route; a route that is built later again gets another.
+    """One accepted offer of a provider for one route. A route that is built again later gets a new quote.
 
-    `bound_by` (32 bytes) stands in the call data and belongs to one quote of the whole system: that is what binds a
-    transaction to the request (contract 7). Amounts are base units: `amount_in` of the route's token, the others of the
-    requested one. `action` and `tracking` never leave the server but as the transaction that the customer signs.
-    `built_at`: when that was handed out. A quote that never was binds nothing.
+    `bound_by` is a unique id of 32 bytes in the call data, which binds a transaction to the request. Amounts are base
+    units: `amount_in` of the route's token, the others of the requested one. `action` is returned only as the unsigned
+    transaction, and `tracking` never leaves the server. `built_at` is when the transaction was returned to the
+    customer; a quote that was never built binds nothing.
     """
 
     route = models.ForeignKey(Route, on_delete=models.CASCADE, related_name="quotes")

@@ -1,4 +1,4 @@
-"""What is written beside requests and payments: transfers consumed, and the history of every change."""
+"""Consumed transfers, and the history of status changes."""
 
 from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
@@ -12,11 +12,12 @@ from payments.models.request import PaymentRequest
 
 
 class ConsumedTransfer(models.Model):
-    """A transfer that was credited. Its place on the chain is unique here: that is what makes it count once.
+    """A transfer that was credited. The unique constraint on its position makes it count once.
 
-    Written in the transaction that credits, and never changed. `slot` is the transfer's place in the transaction.
-    `account` (Solana) is the token account that received it: all credits of one transaction to one account are at most
-    what it gained. Solana's rows from before slots were instruction paths have `mint:owner` as slot and no account.
+    Rows are inserted in the transaction that credits the payment, and never changed. `slot` is the transfer's position
+    in the chain transaction. `account` (Solana) is the token account that received it: the credits of one chain
+    transaction to one account never exceed its gain. Rows from before slots were instruction paths have the slot
+    `mint:owner` and no account.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
@@ -45,7 +46,7 @@ class ConsumedTransfer(models.Model):
 
 
 class Transition(models.Model):
-    """One change of a request's or (where `payment` is set) a payment's status: when, what, by whom, why."""
+    """One status change of a request or, if `payment` is set, of a payment."""
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="transitions")
     payment = models.ForeignKey(

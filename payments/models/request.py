@@ -1,4 +1,4 @@
-"""The payment request: what a merchant asked for, and how much of it came (spec 2.4, contract 5)."""
+"""The payment request: what a merchant asked for, and how much of it was paid."""
 
 import secrets
 from datetime import datetime
@@ -15,9 +15,9 @@ from merchants.models import Merchant
 
 REFERENCE_BYTES = 16
 ENDED_AT = Greatest("completed_at", "expired_at", "cancelled_at")
-"""When a request last reached an end; null while it never did."""
+"""When a request was last completed, expired or cancelled; null if it never was."""
 
-# The API lists a merchant's requests newest first, all of them or those with one value of one of these.
+# The API lists a merchant's requests newest first, optionally filtered by one of these columns.
 _LISTED_BY = {
     "listed": (),
     "by_external_id": ("external_id",),
@@ -28,22 +28,22 @@ _LISTED_BY = {
 
 
 def new_reference() -> bytes:
-    """Return 16 random bytes: the reference that binds a transaction to one request (contract 7)."""
+    """Return 16 random bytes, the reference that binds a transaction to one request."""
     return secrets.token_bytes(REFERENCE_BYTES)
 
 
 class PaymentRequest(models.Model):
-    """One amount of one token on one chain to one wallet. All amounts are in base units of `token`.
+    """A request to pay one amount of one token on one chain to one wallet. Amounts are base units of `token`.
 
-    `status`, `amount_paid` and the times of the changes are written by `payments.requests.transitions` alone.
-    `expiry_check_at` is when the expiry sweep looks next; a payment in flight moves it beyond `expires_at`.
-    `unbound_failure_sent`: `payment.failed` went out for a publicly submitted transaction that nothing binds, which
-    happens once per request. `link_shown_at` is when a payment link with its reference was first shown: since then a
-    wallet may use it.
+    Only `payments.requests.transitions` writes `status` and its timestamps, and only
+    `payments.verification.outcomes` writes `amount_paid`. `expiry_check_at` is when the expiry sweep checks the request
+    next; a payment in flight moves it beyond `expires_at`. `unbound_failure_sent`: `payment.failed` was sent for a
+    publicly submitted transaction that nothing binds, which happens once per request. `link_shown_at` is when a payment
+    link with the reference was first shown, so that a wallet may have used it.
     """
 
     class Status(models.TextChoices):
-        """The states of spec 3.1."""
+        """The states of a request; `payments.requests.transitions` has the allowed moves."""
 
         ACTIVE = "active"
         COMPLETED = "completed"
@@ -120,7 +120,7 @@ class PaymentRequest(models.Model):
                 fields=("-completed_at",), condition=Q(paid_late=True), name="payment_request_paid_late"
             ),
             models.Index(fields=("recipient_address", "-id"), name="payment_request_recipient"),
-            # For every merchant's at once, and for beginnings (LIKE 'order-1%').
+            # For searches over all merchants and by prefix (LIKE 'order-1%').
             models.Index(
                 fields=("external_id",),
                 opclasses=("varchar_pattern_ops",),
@@ -134,19 +134,19 @@ class PaymentRequest(models.Model):
 
     @property
     def amount_remaining(self) -> int:
-        """What is still to be paid."""
+        """The amount that remains to be paid."""
         return max(self.amount - self.amount_paid, 0)
 
     @property
     def amount_overpaid(self) -> int:
-        """What came beyond the amount asked for."""
+        """The amount paid beyond the requested amount."""
         return max(self.amount_paid - self.amount, 0)
 
     @property
     def is_available(self) -> bool:
-        """Whether its token and chain are active: while they are not, no new way to pay it is offered."""
+        """Whether the token and chain are active; if not, no new routes are offered."""
         return self.chain.is_active and self.token.is_active
 
     def is_past_expiry(self, now: datetime) -> bool:
-        """Whether the time to pay is over, whether or not the sweep has come by."""
+        """Whether the request's time is over, even if the expiry sweep has not run yet."""
         return now >= self.expires_at

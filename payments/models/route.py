@@ -1,4 +1,4 @@
-"""The routes that customers are offered (spec 1, contract 8)."""
+"""The routes that are offered to customers."""
 
 from django.db import models
 from django.utils import timezone
@@ -10,23 +10,23 @@ from payments.models.request import PaymentRequest
 
 
 class PaymentType(models.TextChoices):
-    """How the money travels (spec 1)."""
+    """Whether the requested token is sent directly or a swap delivers it."""
 
     DIRECT = "direct"
     SWAP = "swap"
 
 
 def new_route_id() -> str:
-    """Return a fresh `rt_` id; knowing it is what lets a customer have the transaction built."""
+    """Return a new `rt_` id. It is a capability: its holder can build the route's transaction."""
     return prefixed_id("rt_")
 
 
 class Route(models.Model):
-    """One offered way to pay what remains of a request, from one wallet.
+    """One offered way to pay the remaining amount of a request from one wallet.
 
-    `amount` is what leaves the wallet, in base units of `token`; `amount_due` what has to arrive, in those of the
-    requested token (null on a direct route, where both are one). `provider` is empty on a direct route; on a swap
-    `details` hold what the customer is shown of it (fees, gas, duration, tools, tags), and `quotes` what is signed.
+    `amount` is what leaves the wallet, in base units of `token`. `amount_due` is what has to arrive, in base units of
+    the requested token (null on a direct route, where both are equal). `provider` is empty on a direct route. On a swap
+    route `details` hold what the customer is shown (fees, gas, duration, tools, tags), and `quotes` what is signed.
     """
 
     id = models.CharField(max_length=27, primary_key=True, default=new_route_id, editable=False)

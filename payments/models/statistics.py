@@ -1,4 +1,4 @@
-"""Figures by the day, kept so that nobody has to count millions of rows to look at them."""
+"""Daily statistics, stored so that the dashboard does not count millions of rows."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -9,11 +9,11 @@ from merchants.models import Merchant
 
 
 class DailyFigures(models.Model):
-    """One day (UTC) of one merchant or, where `merchant` is null, of all merchants together.
+    """The statistics of one day (UTC) for one merchant or, if `merchant` is null, for all merchants.
 
-    `requests_paid` and `requests_open` tell of the requests created on that day, as they stand now: they change later.
-    `confirmation_times` counts the payments completed on that day by how long it took (see `payments.stats.histogram`).
-    Deliveries stand on the day on which they ended; tests are left out.
+    `requests_paid` and `requests_open` count the requests created on that day by their current status.
+    `confirmation_times` is a histogram of the payments completed on that day (see `payments.stats.histogram`).
+    Deliveries count on the day on which they finished; test deliveries are excluded.
     """
 
     day = models.DateField()
@@ -36,9 +36,9 @@ class DailyFigures(models.Model):
 
 
 class DailyVolume(models.Model):
-    """What was verified of one token on one day (UTC), at one merchant or, where `merchant` is null, at all.
+    """The verified volume of one token on one day (UTC) for one merchant or, if `merchant` is null, for all merchants.
 
-    `amount` is in base units. It may grow beyond what one amount can be, hence the wide column.
+    `amount` is in base units. The column is wide because a sum can exceed the largest single amount.
     """
 
     day = models.DateField()
@@ -60,9 +60,9 @@ class DailyVolume(models.Model):
 
 
 class FiguresProgress(models.Model):
-    """One row: what the figures take account of. Whoever works on the figures holds its lock.
+    """A single row with the progress of the daily statistics, locked by the process that updates them.
 
-    Every change until `seen_until` is in them, and every day from `filled_from` on.
+    The statistics include every change up to `seen_until` and every day since `filled_from`.
     """
 
     id = models.SmallIntegerField(primary_key=True, default=1)

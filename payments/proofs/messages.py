@@ -1,4 +1,4 @@
-"""The text a wallet signs to prove that it will pay: EIP-4361 on EVM, Sign-In-With-Solana on Solana. Pure."""
+"""Build the text that a wallet signs to prove that it will pay: EIP-4361 on EVM, Sign-In-With-Solana on Solana."""
 
 import unicodedata
 from datetime import UTC, datetime
@@ -9,9 +9,9 @@ from payments.models import PaymentRequest, Route
 
 
 def proof_message(route: Route, checkout_url: str, issued_at: datetime) -> str:
-    """Return the message: it names the checkout's domain, the merchant, the request, and exactly what will be paid.
+    """Return the message with the checkout's domain, the merchant, the request and the exact amount.
 
-    The nonce is the route's own random part, so that no message serves twice.
+    The nonce is the random part of the route's id, so that every message is unique.
     """
     request = route.request
     domain, family = urlsplit(checkout_url).netloc, route.chain.family
@@ -41,7 +41,7 @@ def _statement(request: PaymentRequest, amount: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return `text` in the characters that EIP-4361 lets stand in a statement: printable ASCII on one line."""
+    """Return `text` reduced to the characters that EIP-4361 allows in a statement: printable ASCII on one line."""
     ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return (
         "".join(c for c in ascii_text if c.isalnum() or c in " -._~:/?#[]@!$&'()*+,;=").strip()

@@ -1,4 +1,4 @@
-"""Storing a payer's proof: its signature is verified, and payments that nothing bound before are verified again."""
+"""Verify and store a payer's proof, and reopen payments that it may bind."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -15,54 +15,53 @@ from payments.requests.lifecycle import lock_request
 from payments.submission.hashes import MAX_PUBLIC_PAYMENTS
 from payments.verification.reopening import reopen
 
-# A transfer counts if it is mined between the route's building and this long after.
+# A transfer counts if it is mined within this time after the route was built.
 WINDOW = timedelta(minutes=60)
 NODE_RETRY_SECONDS = 5
-# Money that may have arrived, and that a proof may bind.
+# Failures in which money may have arrived that a proof can bind.
 REOPENED_BY_PROOF = (FailureCode.TRANSACTION_NOT_BOUND, FailureCode.NOT_VERIFIABLE)
 
 
-def take_proof(
+def store_proof(
     route: Route,
     *,
     wallet_address: str,
     signature: str,
     client: Callable[[Chain], ChainClient] = get_client,
 ) -> PayerProof:
-    """Return the proof, stored, that `wallet_address` signed the message of `route`.
+    """Verify and store the proof that `wallet_address` signed the message of `route`.
 
-    The same again is the proof that was given first. The payments of the request that failed because nothing bound them
-    are verified again, this wallet's first, up to 30; any other when its hash is submitted again. That uses no retry.
-    What an earlier proof covers stays with that proof.
-    Raises ApiError: the route has expired or was not built for a proof, the signature is not this wallet's, no node
-    answers.
+    Repeating it returns the proof that was stored first. Up to 30 payments of the request that failed as unbound are
+    verified again without using a retry, this wallet's first; others are when their hash is submitted again. Transfers
+    that an earlier proof covers stay with that proof.
+
+    Raises ApiError if the route has expired or was not built for a proof, if the signature is not this wallet's, or if
+    no node answers.
     """
     now = timezone.now()
     if now >= route.expires_at or not route.proof_message or route.built_at is None:
-        raise ApiError(ErrorCode.ROUTE_EXPIRED, "This route is no longer valid; ask for routes again.")
+        raise ApiError(ErrorCode.ROUTE_EXPIRED, "This route is no longer valid. Request routes again.")
     if wallet_address != route.wallet_address:
-        message = "The route was built for another wallet; ask for routes again from this one."
+        message = "The route was built for another wallet. Request routes for this wallet."
         raise ApiError(ErrorCode.SIGNATURE_INVALID, message, "wallet_address")
-    # What a contract says of its signatures may change, and its node may be down: neither takes a proof back.
+    # A contract may stop accepting its signature, and nodes may be down: neither invalidates a stored proof.
     if (same := PayerProof.objects.filter(route=route, signature=signature).first()) is not None:
         return same
     try:
-        asked = client(route.chain)
-        is_signed = asked.is_signed_by(wallet_address, route.proof_message, signature)
+        chain_client = client(route.chain)
+        is_signed = chain_client.is_signed_by(wallet_address, route.proof_message, signature)
     except ChainError as error:
-        message = (
-            f"{route.chain.name} can't be asked about this wallet at the moment; try again in a few seconds."
-        )
+        message = f"{route.chain.name} can't be reached to verify this signature. Try again in a few seconds."
         raise ApiError(ErrorCode.NODE_UNAVAILABLE, message, retry_after=NODE_RETRY_SECONDS) from error
     if not is_signed:
-        message = "This is not that wallet's signature under the message; have it signed again."
+        message = "The signature does not match this wallet and message. Sign the message again."
         raise ApiError(ErrorCode.SIGNATURE_INVALID, message, "signature")
-    head = _head(asked)
+    head = _head(chain_client)
     with transaction.atomic():
         request = lock_request(route.request_id)
-        given = PayerProof.objects.filter(route=route).first()
-        if given is not None:
-            return given
+        existing = PayerProof.objects.filter(route=route).first()
+        if existing is not None:
+            return existing
         proof = PayerProof.objects.create(
             request=request,
             route=route,
@@ -79,7 +78,7 @@ def take_proof(
         )
         for payment in _unbound(request, wallet_address)[:MAX_PUBLIC_PAYMENTS]:
             reopen(payment, actor="checkout", reason="the payer proved the wallet")
-        # A look under way does not know this proof: its claim is taken away, so that its verdict is not written.
+        # A running check does not know this proof: clearing the claim id keeps its verdict from being stored.
         Payment.objects.filter(request=request, status__in=Payment.OPEN).update(
             claim_id=None, lease_until=None, next_check_at=now
         )
@@ -87,7 +86,7 @@ def take_proof(
 
 
 def _head(client: ChainClient) -> int | None:
-    """Return the chain's newest block, after which a transfer counts as made later; None where no node tells."""
+    """Return the number of the chain's newest block, or None if no node answers."""
     try:
         return client.look_up([], with_finality=False).head.latest
     except ChainError:
@@ -95,7 +94,7 @@ def _head(client: ChainClient) -> int | None:
 
 
 def _unbound(request: PaymentRequest, wallet_address: str) -> list[Payment]:
-    """Return what failed because nothing bound it: first what this wallet sent, then the newest."""
+    """Return the payments that failed as unbound, those sent by this wallet first, then the newest."""
     failed = Payment.objects.filter(
         request=request,
         chain=request.chain,

@@ -1,5 +1,6 @@
-"""Routing providers take the token that the customer has and deliver the one that the merchant asked for.
+"""Clients of routing providers, which take the customer's token and deliver the requested one.
 
-Each is a folder here: `provider.toml` has its name and settings, and `make` in its package returns its client. `base`
-is the interface, `offer_checks` checks what they offer, `asking` asks them in order. Nothing here changes state.
+Each provider is a folder: `provider.toml` has its name and settings, and `make` in its package returns its client.
+`base` is the interface, `offer_checks` checks offers, and `asking` requests quotes from the providers in order. Nothing
+here changes payments.
 """

@@ -1,4 +1,4 @@
-"""Keeping a provider's action in a JSON column, and reading it back: bytes as hex, nothing lost."""
+"""Serialise a provider's action for a JSON column, and read it back."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from chains.client import Action, EvmCall, SolanaInstruction, SolanaInstructions
 
 
 def to_json(action: Action) -> dict[str, Any]:
-    """Return what the database keeps of `action`; wei as a string, since JSON's numbers may lose digits."""
+    """Return `action` as JSON: bytes as hex, and wei as a string because JSON numbers may lose digits."""
     match action:
         case EvmCall():
             return {
@@ -34,7 +34,7 @@ def to_json(action: Action) -> dict[str, Any]:
 
 
 def from_json(kept: dict[str, Any]) -> Action:
-    """Return the action that `to_json` kept."""
+    """Return the action that `to_json` serialised."""
     match kept["kind"]:
         case "evm":
             return EvmCall(kept["to"], bytes.fromhex(kept["data"]), int(kept["value"]), kept["gas"])
@@ -52,4 +52,4 @@ def from_json(kept: dict[str, Any]) -> Action:
                 ),
                 tuple(kept["lookup_tables"]),
             )
-    raise ValueError(f"no action is kept as {kept['kind']!r}")
+    raise ValueError(f"unknown kind of action: {kept['kind']!r}")

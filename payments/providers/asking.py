@@ -1,9 +1,8 @@
-"""Turning to the routing providers in order: who is asked what, and which answers a customer gets to choose from.
+"""Request quotes from the routing providers in order, and select the offers that a customer chooses from.
 
-One click of a customer costs at most two quotes, however many providers there are (their quotas are small). The first
-provider is asked for its cheapest way and, if that is sound, for its fastest. The next provider is asked only where the
-one before it has no way, no sound one, or does not answer; where there is no next one, an answer that got lost at once
-is asked for again.
+Quotas are small, so one search costs at most two quotes, whatever the number of providers. The first provider is asked
+for its cheapest route and, if that is acceptable, for its fastest. The next provider is asked only if the one before
+has no acceptable route or does not answer. If there is no other provider, a quick failure is retried once.
 """
 
 import logging
@@ -27,13 +26,13 @@ from payments.providers.offer_checks import OfferRefused
 logger = logging.getLogger(__name__)
 
 MOST_QUOTES = 2
-# A way that takes so much longer than the fastest is not the one to recommend, though it be cheaper.
+# A cheaper route that is this much slower than the fastest is not recommended.
 _FAR_SLOWER_FACTOR = 5
 _FAR_SLOWER_SECONDS = 600
 _QUICK_SECONDS = 2.0
 _SLOW_SECONDS = 6.0
-# Which reason says most, first: what a customer can do something about comes before what nobody can.
-_TELLING = (
+# The reasons by priority: those that the customer can act on come first.
+_REASONS_BY_PRIORITY = (
     NoOfferCode.AMOUNT_TOO_LOW,
     NoOfferCode.AMOUNT_TOO_HIGH,
     NoOfferCode.FEES_TOO_HIGH,
@@ -47,7 +46,7 @@ Accept = Callable[[Offer, Wanted], None]
 
 @dataclass(frozen=True)
 class Choice:
-    """An accepted offer, with the question that it answers (to ask again when it has aged) and what is said for it.
+    """An accepted offer with the request that it answers, which is repeated when the quote is too old.
 
     `tags` are among `recommended`, `cheapest` and `fastest`.
     """
@@ -58,11 +57,12 @@ class Choice:
 
 
 def ask(wanted: Wanted, *, providers: Sequence[RoutingProvider], accept: Accept) -> tuple[Choice, ...]:
-    """Return one accepted offer or two, the recommended one first, for at most MOST_QUOTES quotes.
+    """Return one or two accepted offers, the recommended one first, for at most MOST_QUOTES quotes.
 
-    `accept` raises OfferRefused for an offer that must not be shown, which then counts as none. Raises NoOffer with the
-    most telling reason where some provider answered, ShareSpent where none was asked because the client has had its
-    share of every quota, and ProviderDown where none answered.
+    `accept` raises OfferRefused for an offer that must not be shown; it is then ignored.
+
+    Raises NoOffer with the most useful reason if a provider answered, ShareSpent if no provider was called because the
+    client has used up its share of every quota, and ProviderDown if none answered.
     """
     failures: list[NoOffer | ProviderDown] = []
     began = time.monotonic()
@@ -77,7 +77,7 @@ def ask(wanted: Wanted, *, providers: Sequence[RoutingProvider], accept: Accept)
             if is_alone and _is_worth_repeating(failure, time.monotonic() - began):
                 turns.append(provider)
             continue
-        # Nobody waits for a choice longer than it takes to have one way at all.
+        # After a slow first quote, the customer does not wait for a second one.
         is_slow = time.monotonic() - began > _SLOW_SECONDS
         quotes_left = 0 if is_slow else MOST_QUOTES - 1 - len(failures)
         return _tagged([cheapest, *_faster(provider, wanted, accept, quotes_left)])
@@ -85,30 +85,30 @@ def ask(wanted: Wanted, *, providers: Sequence[RoutingProvider], accept: Accept)
 
 
 def _is_worth_repeating(failure: NoOffer | ProviderDown, seconds: float) -> bool:
-    """Whether a failure came at once and may be over by now: no answer, and no word of when there will be one."""
+    """Whether the provider failed quickly without naming a time to retry, so that a retry may succeed."""
     is_lost = isinstance(failure, ProviderDown) and failure.retry_after is None
     return is_lost and seconds < _QUICK_SECONDS
 
 
 def _quote(provider: RoutingProvider, wanted: Wanted, accept: Accept) -> Choice:
-    """Return the provider's offer, accepted. Raises NoOffer, for a refused one as well, and ProviderDown."""
+    """Request an offer and check it. Raises ProviderDown, and NoOffer also for a refused offer."""
     try:
         offer = provider.quote(wanted)
         accept(offer, wanted)
     except OfferRefused as refused:
-        logger.warning("%s offered what must not be shown: %s", provider.key, refused)
+        logger.warning("%s made an offer that failed our checks: %s", provider.key, refused)
         raise NoOffer(NoOfferCode.ROUTE_REFUSED) from refused
-    except NoOffer as none:
-        logger.info("%s has no offer from chain %d: %s", provider.key, wanted.source.chain_id, none.code)
+    except NoOffer as no_offer:
+        logger.info("%s has no offer from chain %d: %s", provider.key, wanted.source.chain_id, no_offer.code)
         raise
     except ProviderDown as down:
-        logger.warning("%s gave no usable answer to a quote: %s", provider.key, down)
+        logger.warning("%s gave no usable response to a quote: %s", provider.key, down)
         raise
     return Choice(offer, wanted)
 
 
 def _faster(provider: RoutingProvider, wanted: Wanted, accept: Accept, quotes_left: int) -> list[Choice]:
-    """Return the fastest offer of a provider that distinguishes it; whatever is wrong with it, the cheapest stands."""
+    """Return the fastest offer of a provider that distinguishes it, or nothing if it fails."""
     if quotes_left < 1 or not getattr(provider, "has_orders", True):
         return []
     try:
@@ -118,10 +118,10 @@ def _faster(provider: RoutingProvider, wanted: Wanted, accept: Accept, quotes_le
 
 
 def _tagged(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    """Return the choices that differ, with tags, the recommended one first."""
+    """Return the distinct choices with their tags, the recommended one first."""
     differing: list[Choice] = []
     for choice in choices:
-        if not any(_is_same_way(choice.offer, other.offer) for other in differing):
+        if not any(_is_same_route(choice.offer, other.offer) for other in differing):
             differing.append(choice)
     cheapest = _cheapest(differing)
     fastest = min(differing, key=lambda choice: _seconds(choice.offer))
@@ -129,23 +129,23 @@ def _tagged(choices: Sequence[Choice]) -> tuple[Choice, ...]:
     ordered = [recommended, *(choice for choice in differing if choice is not recommended)]
     named = {"recommended": recommended, "cheapest": cheapest, "fastest": fastest}
     tagged = (
-        replace(choice, tags=tuple(tag for tag, bearer in named.items() if bearer is choice))
+        replace(choice, tags=tuple(tag for tag, tagged_choice in named.items() if tagged_choice is choice))
         for choice in ordered
     )
-    # One that is neither cheaper nor faster than the other is no choice.
+    # An offer that is neither cheaper nor faster than the other is dropped.
     return tuple(choice for choice in tagged if choice.tags)
 
 
 def _cheapest(choices: Sequence[Choice]) -> Choice:
-    """Return the cheapest: by everything that it costs where that is known of all, else by what it takes."""
-    prices = [_whole_price(choice.offer) for choice in choices]
-    known = [price for price in prices if price is not None]
-    if len(known) < len(choices):
+    """Return the cheapest choice: by total cost in dollars if known for all, else by the amount to pay."""
+    prices = [_total_cost(choice.offer) for choice in choices]
+    known_prices = [price for price in prices if price is not None]
+    if len(known_prices) < len(choices):
         return min(choices, key=lambda choice: choice.offer.amount_in)
-    return choices[known.index(min(known))]
+    return choices[known_prices.index(min(known_prices))]
 
 
-def _is_same_way(one: Offer, other: Offer) -> bool:
+def _is_same_route(one: Offer, other: Offer) -> bool:
     return (one.provider, one.amount_in, one.amount_out_min, one.tools) == (
         other.provider,
         other.amount_in,
@@ -154,12 +154,12 @@ def _is_same_way(one: Offer, other: Offer) -> bool:
     )
 
 
-def _whole_price(offer: Offer) -> Decimal | None:
-    """Return what a way costs in US dollars with all that is paid on top, as the provider says; for comparison."""
+def _total_cost(offer: Offer) -> Decimal | None:
+    """Return the total cost of a route in US dollars with all extra fees, as reported by the provider."""
     on_top = [*(fee for fee in offer.fees if not fee.included), *offer.gas]
     parts = [offer.usd_in, *(fee.usd for fee in on_top)]
-    known = [part for part in parts if part is not None]
-    return sum(known, Decimal(0)) if len(known) == len(parts) else None
+    known_prices = [part for part in parts if part is not None]
+    return sum(known_prices, Decimal(0)) if len(known_prices) == len(parts) else None
 
 
 def _seconds(offer: Offer) -> float:
@@ -167,7 +167,7 @@ def _seconds(offer: Offer) -> float:
 
 
 def _is_far_slower(offer: Offer, fastest: Offer) -> bool:
-    """Whether nobody would wait for it; where a duration is not known, it is not taken for slow."""
+    """Whether the offer is far slower than the fastest; an unknown duration does not count as slow."""
     if offer.duration_seconds is None or fastest.duration_seconds is None:
         return False
     longer = offer.duration_seconds - fastest.duration_seconds
@@ -178,11 +178,11 @@ def _is_far_slower(offer: Offer, fastest: Offer) -> bool:
 
 
 def _outcome(failures: Sequence[NoOffer | ProviderDown]) -> NoOffer | ProviderDown:
-    """Return what to raise where nobody made an acceptable offer: an answer, if there was one, says more than none."""
+    """Return the exception for a search without an acceptable offer; an answer takes precedence over an outage."""
     codes = {failure.code for failure in failures if isinstance(failure, NoOffer)}
-    told = next((code for code in _TELLING if code in codes), None)
-    if told is not None:
-        return NoOffer(told)
+    reason = next((code for code in _REASONS_BY_PRIORITY if code in codes), None)
+    if reason is not None:
+        return NoOffer(reason)
     waits = [
         failure.retry_after
         for failure in failures
@@ -192,5 +192,5 @@ def _outcome(failures: Sequence[NoOffer | ProviderDown]) -> NoOffer | ProviderDo
         return NoOffer(NoOfferCode.NO_ROUTE)  # this deployment has no provider
     wait = min(waits, default=None)
     if all(isinstance(failure, ShareSpent) for failure in failures):
-        return ShareSpent("this client has had its share of every provider's quota", retry_after=wait)
-    return ProviderDown("no routing provider gave a usable answer", retry_after=wait)
+        return ShareSpent("this client has used up its share of every provider's quota", retry_after=wait)
+    return ProviderDown("no routing provider gave a usable response", retry_after=wait)

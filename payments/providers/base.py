@@ -1,8 +1,8 @@
-"""The narrow interface between the service and a routing provider, and the one form of the answers.
+"""The interface of routing providers, and the types of their responses.
 
-A provider offers to take one token and to deliver at least so much of another, tracks what became of it, and lists the
-tokens that it knows. Nothing that it says is believed: `payments.providers.offer_checks` checks offers before a
-customer sees them, and a delivery counts once our own node has shown it.
+A provider offers to take one token and to deliver a minimum amount of another, reports the status of swaps, and lists
+the tokens that it supports. Nothing is trusted: `payments.providers.offer_checks` checks offers before a customer sees
+them, and a delivery counts only when our own node confirms it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from chains.client import Action
 
 
 class ProviderDown(Exception):
-    """No usable answer: down, late, over its quota, malformed. `retry_after` is in seconds, where it named a time."""
+    """The provider gave no usable response: down, late, over quota or malformed. `retry_after` is in seconds."""
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -23,11 +23,11 @@ class ProviderDown(Exception):
 
 
 class ShareSpent(ProviderDown):
-    """The provider was not asked, since this client has used up its share of the quota; others still get quotes."""
+    """The provider was not called because this client has used up its share of the quota."""
 
 
 class NoOffer(Exception):
-    """The provider has no way; an answer, not an error. `code` is one of the reasons of `NoOfferCode`."""
+    """The provider has no route, for the reason `code`. This is a result, not an error."""
 
     def __init__(self, code: "NoOfferCode") -> None:
         super().__init__(code.value)
@@ -35,18 +35,18 @@ class NoOffer(Exception):
 
 
 class NoOfferCode(StrEnum):
-    """Why there is no way to pay with a token; the public `reason.code` of POST …/routes (contract 8)."""
+    """Why there is no route from a token. The values are the public `reason.code` of POST …/routes."""
 
     NO_ROUTE = "no_route"
     AMOUNT_TOO_LOW = "amount_too_low"
     AMOUNT_TOO_HIGH = "amount_too_high"
     NO_LIQUIDITY = "no_liquidity"
     FEES_TOO_HIGH = "fees_too_high"
-    ROUTE_REFUSED = "route_refused"  # an offer came, and our own checks refused it
+    ROUTE_REFUSED = "route_refused"  # our own checks refused the offer
 
 
 class Order(StrEnum):
-    """What a customer may want most of a route."""
+    """The preference for a route."""
 
     CHEAPEST = "cheapest"
     FASTEST = "fastest"
@@ -54,7 +54,7 @@ class Order(StrEnum):
 
 @dataclass(frozen=True)
 class Side:
-    """A token on a chain, by our catalogue's chain id; the empty `token` is the native coin. `account` holds it."""
+    """One side of a swap: the catalogue's chain id, the token (empty for native coin), and the account."""
 
     chain_id: int
     token: str
@@ -63,10 +63,10 @@ class Side:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked of a provider: from the payer's `source`, at least `amount` base units at the `target`.
+    """A quote request: from the payer's `source`, deliver at least `amount` base units at the `target`.
 
-    `slippage` is a fraction (0.005 is half a per cent). `asked_by` names the client whose share of the provider's quota
-    pays for the quote (its address, an IPv6 one by its /64); providers never get it.
+    `slippage` is a fraction (0.005 is half a per cent). `asked_by` identifies the client whose share of the provider's
+    quota is used (its IP address, for IPv6 its /64 network). It is never sent to providers.
     """
 
     source: Side
@@ -79,7 +79,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Fee:
-    """A fee of a route: base units of a token, in US dollars where told; not `included` is paid on top."""
+    """A fee of a route in base units and, if known, US dollars. One that is not `included` is paid on top."""
 
     name: str
     symbol: str
@@ -93,7 +93,7 @@ class Fee:
 
 @dataclass(frozen=True)
 class Tool:
-    """A bridge or an exchange that a route goes through."""
+    """A bridge or exchange that a route uses."""
 
     key: str
     name: str
@@ -101,12 +101,12 @@ class Tool:
 
 @dataclass(frozen=True)
 class Offer:
-    """One executable quote, as the provider put it: every field is a claim until it was judged.
+    """One executable quote as the provider returned it. No field is trusted before `offer_checks` has passed.
 
-    `source`, `target`, the amounts and `action` are read from the answer, never copied from the question. `bound_by` is
-    the id (32 bytes) that stands in the action's data and that the provider tracks it by. `spender` is who an ERC-20
-    approval must name, None where none is needed. `action_chain_id` is the chain that the action says it is for.
-    `tracking` is what `status` needs, JSON, opaque to everybody else.
+    `source`, `target`, the amounts and `action` are read from the response, never copied from the request. `bound_by`
+    is the 32-byte id in the action's data, by which the provider tracks the swap. `spender` is the account to approve,
+    None if no approval is needed. `action_chain_id` is the chain that the action names. `tracking` is opaque JSON for
+    `RoutingProvider.status`.
     """
 
     provider: str
@@ -131,7 +131,7 @@ class Offer:
 
 
 class SwapState(StrEnum):
-    """What a provider says has become of a swap; each but the last five is no end."""
+    """The state of a swap as its provider reports it. The last five are final."""
 
     UNKNOWN = "unknown"
     AWAITING_SOURCE = "awaiting_source"
@@ -140,15 +140,15 @@ class SwapState(StrEnum):
     DELIVERED = "delivered"
     DELIVERED_OTHER_TOKEN = "delivered_other_token"  # noqa: S105 - a state
     REFUNDED = "refunded"
-    NEEDS_CLAIM = "needs_claim"  # the customer has to claim the refund where it is kept
+    NEEDS_CLAIM = "needs_claim"  # the customer has to claim the refund from the provider
     FAILED = "failed"
 
 
 @dataclass(frozen=True)
 class SwapStatus:
-    """A provider's word on one swap. `raw` is its own status (`DONE/COMPLETED`), kept for people.
+    """A provider's status of one swap. `raw` is its own wording (`DONE/COMPLETED`), stored for display.
 
-    The destination fields are told once something was delivered; a claim each. `explorer_url` shows the swap.
+    The destination fields are set once something was delivered, and are not trusted. `explorer_url` shows the swap.
     """
 
     state: SwapState
@@ -164,7 +164,7 @@ class SwapStatus:
 
 @dataclass(frozen=True)
 class ListedToken:
-    """A token that a provider knows; `usd` is its price, for people alone and never for what is owed."""
+    """A token of a provider's list. `usd` is its price for display, never used to compute what is owed."""
 
     chain_id: int
     token: str
@@ -176,21 +176,21 @@ class ListedToken:
 
 
 class RoutingProvider(Protocol):
-    """One routing provider. Every method raises ProviderDown when no usable answer came.
+    """One routing provider. Every method raises ProviderDown without a usable response.
 
-    One that answers alike whatever is wanted most has `has_orders = False`, so that it is not asked twice.
+    A provider that ignores `Wanted.order` sets `has_orders = False`, so that only one quote is requested.
     """
 
     key: str
 
     def quote(self, wanted: Wanted) -> Offer:
-        """Return one executable offer made for this payer and this question alone. Raises NoOffer."""
+        """Return one executable offer for this request. Raises NoOffer."""
         ...
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
-        """Return what became of the swap begun by the transaction `source_hash`; not found is UNKNOWN, never FAILED."""
+        """Return the status of the swap started by `source_hash`. A swap that is not found is UNKNOWN, never FAILED."""
         ...
 
     def tokens(self, chain_ids: Sequence[int]) -> list[ListedToken]:
-        """Return the tokens that it can start from on these chains, with prices; what makes no sense is left out."""
+        """Return the source tokens on these chains with prices. Malformed entries are skipped."""
         ...

@@ -1,7 +1,7 @@
-"""What a routing provider may be asked: never more than its quota, and not while it is known to be down.
+"""Limit calls to routing providers: to their quotas, and by a circuit breaker while they are down.
 
-Quotas belong to the deployment, so quotes are counted in Redis, where all processes count together, and no client gets
-more than a tenth of what the others have left. Whether a provider answers each process finds out for itself.
+Quotas belong to the deployment, so quotes are counted in Redis for all processes together. One client gets at most a
+tenth of what the others have left. Each process has its own circuit breakers.
 """
 
 import threading
@@ -15,30 +15,32 @@ from config.backoff import doubled
 from payments.providers.base import ProviderDown, ShareSpent
 
 FAILURES_IN_A_ROW = 3
-FIRST_REST_SECONDS = 2.0
-LONGEST_REST_SECONDS = 60.0
+FIRST_COOLDOWN_SECONDS = 2.0
+LONGEST_COOLDOWN_SECONDS = 60.0
 
 
 def spend_quote(provider: str, client: str = "") -> None:
-    """Count one quote call to `provider` against ROUTING_QUOTE_LIMIT and against the share of it that `client` has.
+    """Count one quote call to `provider` against ROUTING_QUOTE_LIMIT and against the share of `client`.
 
-    Raises ProviderDown where the quota is spent and ShareSpent where only this client's share is; such a call was not
-    counted. Without Redis each process counts alone. An empty `client` has no share, only the quota.
+    An empty `client` counts against the quota only. Without Redis each process counts alone.
+
+    Raises ProviderDown if the quota is used up, and ShareSpent if only this client's share is. Such a call is not
+    counted.
     """
     spent = spend(f"routing-{provider}", client, settings.ROUTING_QUOTE_LIMITS.get(provider))
     if spent is None:
         return
     if spent.by_client:
         raise ShareSpent(
-            f"this client has had its share of {provider}'s quota", retry_after=spent.retry_after
+            f"this client has used up its share of {provider}'s quota", retry_after=spent.retry_after
         )
-    raise ProviderDown(f"{provider}'s quota of quotes is spent", retry_after=spent.retry_after)
+    raise ProviderDown(f"{provider}'s quote quota is used up", retry_after=spent.retry_after)
 
 
 class Circuit:
-    """Spares callers the wait for what does not answer: after several failures in a row it rests, longer each time.
+    """A circuit breaker: after several failures in a row, calls fail at once for a cooldown that doubles each time.
 
-    When a rest ends, one caller tries while the others are still turned away. Safe to share between threads.
+    When a cooldown ends, one caller tries again while the others still fail at once. Safe to share between threads.
     """
 
     def __init__(self, name: str, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -46,32 +48,32 @@ class Circuit:
         self._clock = clock
         self._lock = threading.Lock()
         self._failures = 0
-        self._rests_until = 0.0
+        self._cooldown_until = 0.0
 
     def enter(self) -> None:
-        """Raise ProviderDown while it rests."""
+        """Raise ProviderDown during a cooldown."""
         with self._lock:
             now = self._clock()
-            if now < self._rests_until:
-                left = self._rests_until - now
-                raise ProviderDown(f"{self._name} rests after it failed", retry_after=left)
-            if self._rests_until:
-                self._rests_until = now + self._rest()
+            if now < self._cooldown_until:
+                left = self._cooldown_until - now
+                raise ProviderDown(f"{self._name} is in a cooldown after failures", retry_after=left)
+            if self._cooldown_until:
+                self._cooldown_until = now + self._cooldown()
 
     def answered(self) -> None:
-        """Note an answer, whatever it said."""
+        """Record a response of any status."""
         with self._lock:
             self._failures = 0
-            self._rests_until = 0.0
+            self._cooldown_until = 0.0
 
-    def failed(self, *, left_alone: float | None = None) -> None:
-        """Note that no usable answer came. `left_alone` is for how many seconds it asked not to be called."""
+    def failed(self, *, retry_after: float | None = None) -> None:
+        """Record a failure. `retry_after` is the number of seconds for which the provider asked not to be called."""
         with self._lock:
             self._failures += 1
-            if left_alone is not None:
-                self._rests_until = self._clock() + min(left_alone, LONGEST_REST_SECONDS)
+            if retry_after is not None:
+                self._cooldown_until = self._clock() + min(retry_after, LONGEST_COOLDOWN_SECONDS)
             elif self._failures >= FAILURES_IN_A_ROW:
-                self._rests_until = self._clock() + self._rest()
+                self._cooldown_until = self._clock() + self._cooldown()
 
-    def _rest(self) -> float:
-        return doubled(FIRST_REST_SECONDS, LONGEST_REST_SECONDS, self._failures - FAILURES_IN_A_ROW)
+    def _cooldown(self) -> float:
+        return doubled(FIRST_COOLDOWN_SECONDS, LONGEST_COOLDOWN_SECONDS, self._failures - FAILURES_IN_A_ROW)

@@ -1,8 +1,8 @@
-"""Reading what a provider's call would do, where its shape is known: pure functions over its bytes.
+"""Decode the call data of providers' contracts where the function is known. Pure functions.
 
-Known are LI.FI's bridge calls (all of them begin with `BridgeData`), its same-chain swaps, and Relay's depository.
-Sources: lifinance/contracts (`ILiFi.BridgeData`, `LibSwap.SwapData`, `GenericSwapFacet`, `GenericSwapFacetV3`), and the
-calls that Relay's own quotes hold.
+Known are LI.FI's bridge calls (all of them start with `BridgeData`), its same-chain swaps, and Relay's depository.
+Sources: lifinance/contracts (`ILiFi.BridgeData`, `LibSwap.SwapData`, `GenericSwapFacet`, `GenericSwapFacetV3`), and
+recorded quotes of Relay.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,13 @@ from eth_utils.address import to_checksum_address
 
 _WORD = 32
 _NATIVE = "0x0000000000000000000000000000000000000000"
-# What LI.FI writes for a receiver whose account does not fit 20 bytes; the real one stands in the bridge's own
-# data.
+# LI.FI's placeholder for a receiver whose address does not fit 20 bytes; the real one is in the bridge's own data.
 NOT_EVM = "0x11f111f111f111F111f111f111F111f111f111F1"
 
 _BRIDGE_DATA = "(bytes32,string,string,address,address,address,uint256,uint256,bool,bool)"
 _SWAP_DATA = "(address,address,address,address,uint256,bytes,bool)"
 _SWAP_HEAD = ("bytes32", "string", "string", "address", "uint256")
-# Swaps on one chain: which of them take a list of swaps. The name says what goes in and what comes out.
+# The selectors of same-chain swaps, with the type of their swap argument: one swap or a list.
 _SWAPS = {
     bytes.fromhex("4630a0d8"): f"{_SWAP_DATA}[]",  # swapTokensGeneric
     bytes.fromhex("4666fc80"): _SWAP_DATA,  # swapTokensSingleV3ERC20ToERC20
@@ -37,14 +36,14 @@ _DECODING_FAILED = (DecodingError, UnicodeDecodeError, OverflowError, ValueError
 
 
 class Unreadable(ValueError):
-    """A call that begins as a known shape and does not go on as one."""
+    """The call data starts like a known call but can't be decoded."""
 
 
 @dataclass(frozen=True)
 class BridgeCall:
-    """LI.FI's `BridgeData`: `asset` and `min_amount` are those of the bridge's own leg, on the source chain.
+    """LI.FI's `BridgeData`. `asset` and `min_amount` describe what enters the bridge on the source chain.
 
-    `min_amount` is not what arrives. `receiver` is NOT_EVM for a receiver on another kind of chain.
+    `min_amount` is not the delivered amount. `receiver` is NOT_EVM for a receiver on a chain of another family.
     """
 
     transaction_id: bytes
@@ -57,7 +56,7 @@ class BridgeCall:
 
 @dataclass(frozen=True)
 class SwapCall:
-    """A swap on one chain, which itself enforces that `receiver` gets `min_amount_out` of `token_out`."""
+    """A same-chain swap. The contract enforces that `receiver` gets at least `min_amount_out` of `token_out`."""
 
     transaction_id: bytes
     receiver: str
@@ -69,7 +68,7 @@ class SwapCall:
 
 @dataclass(frozen=True)
 class DepositCall:
-    """A deposit into Relay's depository for one order; who is paid by that order stands in no call."""
+    """A deposit into Relay's depository for one order. The call does not contain the order's recipient."""
 
     order_id: bytes
     depositor: str
@@ -82,10 +81,10 @@ KnownCall = BridgeCall | SwapCall | DepositCall
 
 
 def read_call(data: bytes, transaction_id: bytes) -> KnownCall | None:
-    """Return what `data` would do, or None if its shape is not known. Raises Unreadable.
+    """Decode call data; return None if the function is not known. Raises Unreadable.
 
-    A bridge's call is known by its form and not by its name, of which there is one for each bridge: its first argument
-    is a structure that begins with the id of the quote.
+    Each bridge has its own function, so bridge calls are recognised by their first argument, a structure that starts
+    with the quote's id.
     """
     selector, arguments = data[:4], data[4:]
     try:
@@ -96,12 +95,12 @@ def read_call(data: bytes, transaction_id: bytes) -> KnownCall | None:
         if _begins_with_bridge_data(arguments, transaction_id):
             return _bridge(arguments)
     except _DECODING_FAILED as error:
-        raise Unreadable("the call does not go on as it begins") from error
+        raise Unreadable("the call data can't be decoded") from error
     return None
 
 
 def carries_id(data: bytes, transaction_id: bytes) -> bool:
-    """Whether the call names the quote: by its whole id or, in LI.FI's packed calls, by the first 8 bytes of it."""
+    """Whether the call carries the quote's id or, in LI.FI's packed calls, its first 8 bytes."""
     return transaction_id in data[4:] or data[4:12] == transaction_id[:8]
 
 
@@ -150,5 +149,5 @@ def _deposit(selector: bytes, arguments: bytes) -> DepositCall:
 
 
 def token_of(address: str) -> str:
-    """Return a contract's address with its checksum; empty for the zero address, which stands for the native coin."""
+    """Return a token's checksummed address, or an empty string for the zero address (native coin)."""
     return "" if address.lower() == _NATIVE else to_checksum_address(address)

@@ -1,8 +1,8 @@
-"""JSON over HTTP to routing providers, which are not believed to behave.
+"""A JSON HTTP client for routing providers, which are not trusted.
 
-An answer that is late, too large, redirected, not JSON or not plain JSON is no answer (ProviderDown). Numbers are read
-exactly: whole ones as int, fractions as Decimal, never as float. Keys travel in headers alone; what is logged is the
-path without its query, which holds the customer's address.
+A response that is late, too large, a redirect or not strict JSON raises ProviderDown. Numbers are exact: integers are
+int, fractions are Decimal, never float. API keys are sent only in headers. Logs contain the path without the
+query, which holds the customer's address.
 """
 
 import decimal
@@ -28,7 +28,7 @@ from payments.providers.base import ProviderDown
 from payments.providers.budget import Circuit
 
 logger = logging.getLogger(__name__)
-# It warns of malformed headers with the whole address, in which the customer's stands.
+# Its warnings about malformed headers contain the full URL with the customer's address.
 logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
 CONNECT_SECONDS = 3.05
@@ -46,14 +46,14 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a provider answered with 2xx or 4xx. `body` is its JSON; None where a 4xx came with something else."""
+    """A response with a 2xx or 4xx status. `body` is its JSON, or None for a 4xx without JSON."""
 
     status: int
     body: Any
 
 
-class _FailedBehindIt(ProviderDown):
-    """The provider answers, and says that what it depends on did not (HTTP 424)."""
+class _DependencyFailed(ProviderDown):
+    """The provider responds, but one of its dependencies failed (HTTP 424)."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ class _Received:
 
 
 class JsonApi:
-    """One provider's API. Threads may share it.
+    """The API of one provider. Threads may share it.
 
-    Calls to one path that fail several times in a row let that path rest (`Circuit`), so that a dead provider costs no
-    customer its time-out again and again. Paths hold no ids.
+    Each path has a circuit breaker (`Circuit`), so that not every call waits for the time-out of a dead provider. Paths
+    must not contain ids.
     """
 
     def __init__(
@@ -88,8 +88,7 @@ class JsonApi:
             self._session.mount(scheme, HTTPAdapter(pool_maxsize=AT_ONCE))
         self._session.headers.update({"Accept": "application/json", "User-Agent": "Quittance/1"})
         self._session.headers.update(headers or {})
-        # A call can't be interrupted while a name is looked up or headers trickle in: one that outlives its caller's
-        # patience ends in one of these threads.
+        # DNS lookups and slow headers can't be interrupted, so a call that exceeds its time limit ends in a thread.
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix=f"routing-{provider}")
         self._circuits: dict[str, Circuit] = {}
 
@@ -101,7 +100,7 @@ class JsonApi:
         seconds: float = WHOLE_ANSWER_SECONDS,
         most_bytes: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        """GET `path` and return the answer within `seconds`. Raises ProviderDown."""
+        """GET `path` and return the response within `seconds`. Raises ProviderDown."""
         return self._call("GET", path, {"params": dict(query)}, seconds, most_bytes)
 
     def post(
@@ -112,7 +111,7 @@ class JsonApi:
         seconds: float = WHOLE_ANSWER_SECONDS,
         most_bytes: int = MAX_ANSWER_BYTES,
     ) -> Answer:
-        """POST `body` as JSON to `path` and return the answer within `seconds`. Raises ProviderDown."""
+        """POST `body` as JSON to `path` and return the response within `seconds`. Raises ProviderDown."""
         return self._call("POST", path, {"json": dict(body)}, seconds, most_bytes)
 
     def _call(
@@ -123,11 +122,11 @@ class JsonApi:
         try:
             answer = self._answer(method, path, content, seconds, most_bytes)
         except ProviderDown as error:
-            if isinstance(error, _FailedBehindIt):
+            if isinstance(error, _DependencyFailed):
                 circuit.answered()
             else:
-                circuit.failed(left_alone=error.retry_after)
-            logger.warning("%s gave no usable answer: %s", self._provider, error)
+                circuit.failed(retry_after=error.retry_after)
+            logger.warning("%s gave no usable response: %s", self._provider, error)
             raise
         circuit.answered()
         return answer
@@ -143,14 +142,14 @@ class JsonApi:
             job.cancel()
             raise ProviderDown(f"{path} took longer than {seconds:.0f} s") from None
         self._note(path, received, began)
-        return _judged(path, received)
+        return _checked_answer(path, received)
 
     def _exchange(
         self, method: str, path: str, content: Mapping[str, Any], ends_at: float, most_bytes: int
     ) -> _Received:
         left = ends_at - time.monotonic()
         if left <= 0:
-            raise ProviderDown(f"{path} was not asked: too many calls at once")
+            raise ProviderDown(f"{path} was not called: too many concurrent calls")
         try:
             with self._session.request(
                 method,
@@ -163,11 +162,11 @@ class JsonApi:
                 body = _read(path, response, ends_at, most_bytes)
                 return _Received(response.status_code, response.headers, body)
         except (requests.RequestException, HTTPError, UnicodeError) as error:
-            # The exception's text holds the whole address, so only its kind is told.
+            # The exception's text contains the full URL, so only its type is logged.
             raise ProviderDown(f"{path} could not be reached ({type(error).__name__})") from None
 
     def _note(self, path: str, received: _Received, began: float) -> None:
-        """Log what the provider's support asks for."""
+        """Log the request id for the provider's support."""
         request_id = received.headers.get(self._request_id_header, "")
         logger.info(
             "%s answered %d to %s in %d ms, request %s",
@@ -189,15 +188,15 @@ def _read(path: str, response: requests.Response, ends_at: float, most_bytes: in
         raise ProviderDown(f"{path} took too long") from None
 
 
-def _judged(path: str, received: _Received) -> Answer:
+def _checked_answer(path: str, received: _Received) -> Answer:
     status = received.status
     if status == _TOO_MANY_REQUESTS:
-        # Elsewhere the latter only tells when the window that is being counted ends.
+        # On other statuses `ratelimit-reset` is only the end of the current window.
         wait = _advised_wait(received.headers, "retry-after", "ratelimit-reset")
         wait = _WAIT_WITHOUT_ADVICE_SECONDS if wait is None else wait
         raise ProviderDown(f"{path} is over its rate limit (HTTP 429)", retry_after=wait)
     if status == _FAILED_DEPENDENCY:
-        raise _FailedBehindIt(f"{path} answered HTTP {status}")
+        raise _DependencyFailed(f"{path} answered HTTP {status}")
     if status >= 500:
         wait = _advised_wait(received.headers, "retry-after")
         raise ProviderDown(f"{path} answered HTTP {status}", retry_after=wait)
@@ -212,16 +211,16 @@ def _judged(path: str, received: _Received) -> Answer:
 
 
 def _advised_wait(headers: Mapping[str, str], *names: str) -> float | None:
-    """Return for how many seconds we are asked to wait, within reason; None where none of these headers says."""
+    """Return the seconds to wait from the first of these headers that has them, limited; None without any."""
     for name in names:
-        said = headers.get(name, "").strip()
-        if _SECONDS.fullmatch(said):
-            return min(max(float(said), 1.0), LONGEST_WAIT_SECONDS)
+        value = headers.get(name, "").strip()
+        if _SECONDS.fullmatch(value):
+            return min(max(float(value), 1.0), LONGEST_WAIT_SECONDS)
     return None
 
 
 def parse(path: str, body: bytes) -> Any:
-    """Return the JSON in `body`, fractions as Decimal. Raises ProviderDown for what only a lenient parser takes."""
+    """Parse strict JSON, with fractions as Decimal. Raises ProviderDown."""
     try:
         text = body.decode("utf-8")
         if is_deeper_than(MAX_NESTING, text):
@@ -230,7 +229,7 @@ def parse(path: str, body: bytes) -> Any:
             text, parse_float=_fraction, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys
         )
     except ValueError:
-        # Its text may hold a piece of the answer.
+        # The exception's text may contain a part of the response.
         raise ProviderDown(f"{path} did not answer plain JSON") from None
 
 
@@ -238,7 +237,7 @@ def _fraction(text: str) -> Decimal:
     try:
         return Decimal(text)
     except decimal.InvalidOperation as error:
-        raise ValueError("a number beyond all measure") from error
+        raise ValueError("a number is out of range") from error
 
 
 def _refuse_constant(name: str) -> Any:
@@ -248,5 +247,5 @@ def _refuse_constant(name: str) -> Any:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("an object has a duplicate key")
     return result

@@ -1,7 +1,7 @@
-"""Reading what providers write: each value by its type and range, in the one form that the rest of the service uses.
+"""Validate and normalise values in providers' JSON.
 
-`None` and a missing member are alike. Anything else that is not what it should be makes the whole answer unusable
-(ProviderDown): a guess could cost money. No message repeats what was sent.
+`None` and a missing member are equivalent. Any other value of a wrong type or range makes the whole response unusable
+(ProviderDown), because a guess could cost money. No error message contains the value.
 """
 
 import math
@@ -34,8 +34,8 @@ _HTTPS = re.compile(
 
 
 def malformed(what: str) -> ProviderDown:
-    """Return the error for an answer that holds no usable `what`."""
-    return ProviderDown(f"the answer's {what} makes no sense")
+    """Return the error for a response without a valid `what`."""
+    return ProviderDown(f"the response has no valid {what}")
 
 
 def members(value: Any, what: str) -> Mapping[str, Any]:
@@ -46,7 +46,7 @@ def members(value: Any, what: str) -> Mapping[str, Any]:
 
 
 def items(value: Any, what: str, *, most: int) -> list[Any]:
-    """Return a JSON array of at most `most` items; none at all is an empty one."""
+    """Return a JSON array of at most `most` items; None is an empty one."""
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > most:
@@ -55,7 +55,7 @@ def items(value: Any, what: str, *, most: int) -> list[Any]:
 
 
 def text(value: Any, what: str, *, most: int = 500) -> str:
-    """Return a text that is not empty and has at most `most` characters, none of them a control."""
+    """Return a non-empty string of at most `most` characters without control characters."""
     if not isinstance(value, str) or not 0 < len(value) <= most:
         raise malformed(what)
     if not _is_plain(value) and has_unsafe_characters(value):
@@ -64,14 +64,14 @@ def text(value: Any, what: str, *, most: int = 500) -> str:
 
 
 def word(value: Any, what: str, *, most: int = LONGEST_WORD) -> str:
-    """Return an identifier: plain letters, digits and little else."""
+    """Return an identifier: ASCII letters, digits and a few separators."""
     if not isinstance(value, str) or len(value) > most or not _WORD.fullmatch(value):
         raise malformed(what)
     return value
 
 
 def shown(value: Any, *, most: int) -> str:
-    """Return what may be shown of a text: one line without controls, `most` characters of it; never refuses."""
+    """Return a string that is safe to show: one line without control characters, truncated. Never raises."""
     if not isinstance(value, str):
         return ""
     kept = value[: 4 * most]
@@ -82,12 +82,12 @@ def shown(value: Any, *, most: int) -> str:
 
 
 def _is_plain(value: str) -> bool:
-    """Whether all of it is visible ASCII or blanks, as nearly everything is: the many tokens of a list are read so."""
+    """Whether the string is printable ASCII. This is a fast path for long token lists."""
     return value.isascii() and value.isprintable()
 
 
 def flag(value: Any, what: str) -> bool:
-    """Return a JSON true or false; none at all is false."""
+    """Return a JSON boolean; None is false."""
     if value is None:
         return False
     if not isinstance(value, bool):
@@ -105,7 +105,7 @@ def amount(value: Any, what: str) -> int:
 
 
 def quantity(value: Any, what: str) -> int:
-    """Return an integer from 0x hex, leading zeros or not, or as `amount` does."""
+    """Return an integer from 0x hex, or from a form that `amount` accepts."""
     if isinstance(value, str) and _HEX_QUANTITY.fullmatch(value):
         return _uint256(int(value, 16), what)
     return amount(value, what)
@@ -118,7 +118,7 @@ def _uint256(number: int, what: str) -> int:
 
 
 def data_bytes(value: Any, what: str, *, most: int) -> bytes:
-    """Return the bytes of a 0x hex text, `most` at most."""
+    """Return the bytes of a 0x hex string, at most `most` of them."""
     if not isinstance(value, str) or len(value) > 2 + 2 * most or not _HEX_DATA.fullmatch(value):
         raise malformed(what)
     return bytes.fromhex(value[2:])
@@ -126,10 +126,10 @@ def data_bytes(value: Any, what: str, *, most: int) -> bytes:
 
 def bytes32(value: Any, what: str) -> bytes:
     """Return exactly 32 bytes from 0x hex."""
-    found = data_bytes(value, what, most=32)
-    if len(found) != 32:
+    data = data_bytes(value, what, most=32)
+    if len(data) != 32:
         raise malformed(what)
-    return found
+    return data
 
 
 def whole(value: Any, what: str, *, most: int) -> int:
@@ -140,15 +140,15 @@ def whole(value: Any, what: str, *, most: int) -> int:
 
 
 def chain_id(value: Any, what: str = "chain id") -> int:
-    """Return a chain id that can stand in the catalogue."""
-    found = whole(value, what, most=LARGEST_CHAIN_ID)
-    if not found:
+    """Return a chain id that the catalogue's column can hold."""
+    number = whole(value, what, most=LARGEST_CHAIN_ID)
+    if not number:
         raise malformed(what)
-    return found
+    return number
 
 
 def seconds(value: Any, what: str, *, most: int) -> int | None:
-    """Return a duration in whole seconds, rounded up and cut at `most`; None where none is told."""
+    """Return a duration in whole seconds, rounded up and at most `most`; None if missing."""
     if value is None:
         return None
     if not isinstance(value, int | Decimal) or isinstance(value, bool) or not value >= 0:
@@ -158,7 +158,7 @@ def seconds(value: Any, what: str, *, most: int) -> int | None:
 
 
 def dollars(value: Any, what: str) -> Decimal | None:
-    """Return an amount of US dollars from a decimal string or a JSON number; None where none is told."""
+    """Return an amount of US dollars from a decimal string or a JSON number; None if missing."""
     if value is None or value == "":
         return None
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
@@ -171,12 +171,12 @@ def dollars(value: Any, what: str) -> Decimal | None:
 
 
 def signs(account: str, action: type) -> bool:
-    """Return whether the wallet with this canonical address signs such actions (`chains.client.Action`)."""
+    """Whether the wallet with this canonical address can sign such actions (`chains.client.Action`)."""
     return any(action in family.actions for family in families_by_looks(account))
 
 
 def account(value: Any, what: str) -> str:
-    """Return an account's address in its canonical form: EIP-55 checksum, or base58."""
+    """Return an account's address in canonical form: EIP-55 checksum, or base58."""
     spelled = text(value, what, most=64)
     try:
         return read_address(spelled)[1]
@@ -185,20 +185,20 @@ def account(value: Any, what: str) -> str:
 
 
 def token(value: Any, what: str) -> str:
-    """Return a token's address in its canonical form, empty for the native coin in any of its spellings."""
+    """Return a token's address in canonical form; empty for native coin in any spelling."""
     spelled = text(value, what, most=64)
     return "" if is_native(spelled) else account(spelled, what)
 
 
 def is_native(spelled: str) -> bool:
-    """Return whether this is how providers write the native coin of some chain."""
+    """Whether this is a spelling of native coin."""
     if spelled.lower() == _SECOND_EVM_NATIVE:
         return True
     return any(spelled in (each.native_alias, each.native_alias.lower()) for each in families().values())
 
 
 def native_coin(of_account: str) -> str:
-    """Return how providers spell the native coin of the chain that this account is on."""
+    """Return the providers' spelling of native coin on the chain of this account."""
     alias = read_address(of_account)[0].native_alias
     if not alias:
         raise malformed("native coin")
@@ -206,7 +206,7 @@ def native_coin(of_account: str) -> str:
 
 
 def transaction_hash(value: Any, what: str) -> str:
-    """Return a transaction's hash in its canonical form: lower-case 0x hex, or base58."""
+    """Return a transaction hash in canonical form: lower-case 0x hex, or base58."""
     spelled = text(value, what, most=100)
     for family in families_by_looks(spelled):
         with suppress(HashError):
@@ -215,7 +215,7 @@ def transaction_hash(value: Any, what: str) -> str:
 
 
 def web_address(value: Any, *, most: int = 500) -> str | None:
-    """Return an https address as it may stand in a link, or None; never refuses."""
+    """Return an https URL that is safe to link to, else None. Never raises."""
     if not isinstance(value, str) or len(value) > most or not _HTTPS.fullmatch(value):
         return None
     return value

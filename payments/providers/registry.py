@@ -1,6 +1,6 @@
-"""The routing providers that have a folder here, and the order in which this deployment asks them.
+"""The configured routing providers, in the order in which they are called.
 
-`config.environment.providers` reads their settings. Nothing else names a provider.
+`config.environment.providers` reads their settings. No other module names a provider.
 """
 
 from functools import lru_cache
@@ -12,27 +12,27 @@ from payments.providers.base import RoutingProvider
 
 
 def get_provider(key: str) -> RoutingProvider:
-    """Return the provider `key`, whether new routes are asked of it or not. Raises KeyError for an unknown one."""
-    return _made(key, tuple(getattr(settings, name) for name in settings.ROUTING_PROVIDER_SETTINGS[key]))
+    """Return the provider `key`, even if it is not used for new routes. Raises KeyError for an unknown one."""
+    return _client(key, tuple(getattr(settings, name) for name in settings.ROUTING_PROVIDER_SETTINGS[key]))
 
 
 def provider_name(key: str) -> str:
-    """Return the provider's name for people, or its key if its folder is gone."""
+    """Return the provider's display name, or its key if its folder was removed."""
     return str(settings.ROUTING_PROVIDER_NAMES.get(key, key))
 
 
 def providers_in_order() -> list[RoutingProvider]:
-    """Return the providers that this deployment asks, the first to be asked first."""
+    """Return the providers that this deployment uses for new routes, in order."""
     return [get_provider(key) for key in settings.ROUTING_PROVIDERS]
 
 
 def forget() -> None:
-    """Create each provider again at its next use; this process forgets how well it answered."""
-    _made.cache_clear()
+    """Discard the cached clients and their circuit breakers; they are created again at the next use."""
+    _client.cache_clear()
 
 
-# One of each is kept, with its connections and what it has learned. A changed setting makes a new one.
+# One client per provider is cached with its connections and circuit breakers. Changed settings create a new one.
 @lru_cache(maxsize=8)
-def _made(key: str, values: tuple[str, ...]) -> RoutingProvider:
+def _client(key: str, values: tuple[str, ...]) -> RoutingProvider:
     provider: RoutingProvider = import_module(f"{__package__}.{key}").make(*values)
     return provider

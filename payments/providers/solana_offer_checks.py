@@ -1,7 +1,7 @@
-"""May this Solana transaction of a provider's be signed? Pure checks over its instructions.
+"""Check whether a provider's Solana transaction may be signed. Pure functions over its instructions.
 
-It has to be the payer's alone to sign, call a program that the catalogue pins and tell it the quote's id, and take from
-the payer by its own words no more than was offered. What the pinned programs do within is tried by our own node when
+The payer has to be the only signer, the transaction has to call a pinned program with the quote's id, and its
+instructions may debit at most what was offered. The effects inside pinned programs are simulated by our own node when
 the transaction is built (`chains.families.solana.vetting.balance_changes`).
 """
 
@@ -28,14 +28,14 @@ _ID_PREFIX_BYTES = 8
 
 
 def problem_of(action: SolanaAction, offer: Offer, extra_native: int, routers: Collection[str]) -> str | None:
-    """Return why the action must not be signed, or None. `extra_native` lamports are to be paid on top."""
+    """Return why the action must not be signed, or None. `extra_native` lamports may be paid on top."""
     payer = offer.source.account
     try:
         message = _message(action, payer)
     except ValueError:
         return "its transaction is malformed"
     if message.fee_payer != payer or message.missing != (payer,):
-        return "its transaction is not the payer's alone to sign"
+        return "the payer is not the only signer of its transaction"
     if rests_on_nonce(message):
         return "its transaction could be sent at any later time"
     pinned = _calls_of(message, routers)
@@ -47,7 +47,7 @@ def problem_of(action: SolanaAction, offer: Offer, extra_native: int, routers: C
 
 
 def names_receiver(action: SolanaAction, receiver: str, payer: str, routers: Collection[str]) -> bool:
-    """Return whether a call of a pinned program is told the receiver, in its data or among its accounts."""
+    """Whether a call of a pinned program contains the receiver in its data or accounts."""
     named = bytes.fromhex(receiver[2:]) if is_address(receiver) else bytes(Pubkey.from_string(receiver))
     calls = _calls_of(_message(action, payer), routers)
     return any(named in call.data or call.names(receiver) for call in calls)
@@ -63,13 +63,13 @@ def _calls_of(message: SolanaMessage, routers: Collection[str]) -> list[MessageI
     return [call for call in message.instructions if call.program in routers]
 
 
-def _excess(found: list[Taking], offer: Offer, extra_native: int, routers: Collection[str]) -> str | None:
-    """Return what is taken beyond the offer, or None; pinned programs may be handed the wallet's signature."""
+def _excess(debits: list[Taking], offer: Offer, extra_native: int, routers: Collection[str]) -> str | None:
+    """Return what is debited beyond the offer, or None. Pinned programs may use the wallet's signature."""
     is_native = offer.source.token == ""
     own_coins, tokens = (offer.amount_in, 0) if is_native else (0, offer.amount_in)
     native = own_coins + extra_native + RENT_ALLOWANCE
-    wrapped = own_coins + extra_native  # what is wrapped first, and so stands among the lamports as well
-    for taking in found:
+    wrapped = own_coins + extra_native  # wrapped SOL is also counted among the lamports
+    for taking in debits:
         is_own_token = taking.mint in (None, offer.source.token)
         match taking.kind:
             case TakingKind.UNKNOWN if taking.program in routers:

@@ -1,9 +1,9 @@
-"""The tokens that routing providers know, with their prices: kept at hand, since asking for them takes seconds.
+"""Cached token lists of the routing providers, with prices.
 
-The lists lie in the cache, where all processes share them, and unpacked in each process's memory. One that is older
-than FRESH_SECONDS is asked for anew behind the caller's back, by one process at a time, and serves until that has
-worked or it is a day old. Nothing here raises: where no list can be had there are no tokens and no prices, and the log
-says why. Prices are for people's eyes and never decide what is owed.
+The lists are shared by all processes in the cache, and kept decoded in each process's memory. A list older than
+FRESH_SECONDS is refreshed in the background by one process at a time, and served until then, for at most a day. Nothing
+here raises: without a list there are no tokens and prices, and the log has the reason. Prices are for display and never
+decide what is owed.
 """
 
 import json
@@ -30,44 +30,44 @@ logger = logging.getLogger(__name__)
 
 FRESH_SECONDS = 600.0
 KEPT_SECONDS = 24 * 3600
-PATIENCE_SECONDS = 3.0
-ANOTHER_TRY_SECONDS = 30.0
+MAX_WAIT_SECONDS = 3.0
+RETRY_SECONDS = 30.0
 MOST_TOKENS = 5000
 _CACHE_PAUSE_SECONDS = 5.0
 _CENT = Decimal("0.01")
 
 Place = tuple[str, int]
-"""Whose list, and of which chain."""
+"""The key of a list: provider and chain id."""
 
 
 def keep_fresh() -> None:
-    """Begin to ask for lists that will soon be old, so that no customer finds them so. Returns at once."""
+    """Start refreshing lists that will soon expire, so that no customer waits for it. Returns at once."""
     chain_ids = frozenset(Chain.objects.filter(is_active=True).values_list("pk", flat=True))
     if chain_ids:
-        _shelf.begin_to_renew(providers_in_order(), chain_ids)
+        _token_lists.renew(providers_in_order(), chain_ids)
 
 
 def listed_tokens(chain_ids: Sequence[int]) -> list[ListedToken]:
-    """Return what the providers list on these chains, each token once: the first provider's word counts.
+    """Return the providers' tokens on these chains without duplicates; the first provider's entry wins.
 
-    Answers from what is at hand; only where there is nothing yet it waits, PATIENCE_SECONDS at the most.
+    Cached lists are returned at once. If there is none yet, this waits for at most MAX_WAIT_SECONDS.
     """
     return [token for listed in _merged(chain_ids).values() for token in listed.values()]
 
 
 def listed_token(chain_id: int, token: str) -> ListedToken | None:
-    """Return one token's entry ("" the native coin), None where no list has it."""
+    """Return the entry of a token ("" for native coin), or None if no list has it."""
     return _merged([chain_id])[chain_id].get(token)
 
 
 def price(chain_id: int, token: str) -> Decimal | None:
-    """Return what one whole token is worth in US dollars, None where that is not known."""
+    """Return the price of one token in US dollars, or None if unknown."""
     listed = listed_token(chain_id, token)
     return listed.usd if listed else None
 
 
 def usd_value(chain_id: int, token: str, amount: int, decimals: int) -> Decimal | None:
-    """Return what `amount` base units of a token with so many decimals are worth, in dollars and whole cents."""
+    """Return the value of `amount` base units in US dollars, rounded to cents; None if the price is unknown."""
     usd = price(chain_id, token)
     if usd is None:
         return None
@@ -76,9 +76,9 @@ def usd_value(chain_id: int, token: str, amount: int, decimals: int) -> Decimal 
 
 
 def _merged(chain_ids: Sequence[int]) -> dict[int, Mapping[str, ListedToken]]:
-    """Return each chain's tokens by address: the first provider's, then what the others know beyond it."""
+    """Return each chain's tokens by address; later providers add tokens and missing prices."""
     providers = providers_in_order()
-    held = _shelf.lists(providers, frozenset(chain_ids))
+    held = _token_lists.lists(providers, frozenset(chain_ids))
     merged: dict[int, Mapping[str, ListedToken]] = {}
     for chain_id in chain_ids:
         lists = [held.get((provider.key, chain_id), {}) for provider in providers]
@@ -99,7 +99,7 @@ def _joined(lists: Sequence[Mapping[str, ListedToken]]) -> Mapping[str, ListedTo
 
 @dataclass(frozen=True)
 class _Kept:
-    """One list as this process holds it; `made_at` (Unix time) tells whether the cache has a newer one."""
+    """One decoded list in this process. `made_at` (Unix time) is compared with the cached list."""
 
     made_at: float
     tokens: Mapping[str, ListedToken]
@@ -111,8 +111,8 @@ class _Refresh:
     waited_for_until: float
 
 
-class _Shelf:
-    """The lists in this process's memory, in step with the cache; threads share it."""
+class _TokenLists:
+    """The decoded lists of this process, kept in sync with the cache. Threads share it."""
 
     def __init__(self) -> None:
         self._kept: dict[Place, _Kept] = {}
@@ -124,22 +124,22 @@ class _Shelf:
     def lists(
         self, providers: Sequence[RoutingProvider], chain_ids: frozenset[int]
     ) -> dict[Place, Mapping[str, ListedToken]]:
-        """Return what each provider lists on each chain, as far as it is at hand."""
+        """Return each provider's available lists for these chains."""
         places = [(provider.key, chain_id) for provider in providers for chain_id in chain_ids]
-        held = self._at_hand(places)
+        held = self._cached(places)
         for provider in providers:
             age = self._age_of_oldest(held, provider, chain_ids)
             if age >= FRESH_SECONDS:
                 refresh = self._refresh(provider, chain_ids)
-                # Whoever has an older list is served from it at once.
+                # An old list is served at once; only a missing one is waited for.
                 if refresh and age == float("inf"):
                     _wait(refresh)
-                    held |= self._at_hand(places)
+                    held |= self._cached(places)
         return {place: kept.tokens for place, kept in held.items()}
 
-    def begin_to_renew(self, providers: Sequence[RoutingProvider], chain_ids: frozenset[int]) -> None:
-        """Have each provider asked whose lists have done half of their time."""
-        held = self._at_hand([(provider.key, chain_id) for provider in providers for chain_id in chain_ids])
+    def renew(self, providers: Sequence[RoutingProvider], chain_ids: frozenset[int]) -> None:
+        """Refresh the lists of each provider that are past half of their lifetime."""
+        held = self._cached([(provider.key, chain_id) for provider in providers for chain_id in chain_ids])
         for provider in providers:
             if self._age_of_oldest(held, provider, chain_ids) >= FRESH_SECONDS / 2:
                 self._refresh(provider, chain_ids)
@@ -153,45 +153,45 @@ class _Shelf:
     def _age(self, kept: _Kept | None) -> float:
         return float("inf") if kept is None else max(time.time() - kept.made_at, 0.0)
 
-    def _at_hand(self, places: Collection[Place]) -> dict[Place, _Kept]:
-        """Return what the cache has of these lists, unpacked once; without the cache what this process remembers."""
+    def _cached(self, places: Collection[Place]) -> dict[Place, _Kept]:
+        """Return the cached lists, each decoded once; without the cache, those in memory."""
         made = _cache.times(places)
         if made is not None:
             self._kept |= _cache.lists([place for place, at in made.items() if not self._has(place, at)])
-        found = {
+        cached = {
             place: self._kept[place] for place in (places if made is None else made) if place in self._kept
         }
-        return {place: kept for place, kept in found.items() if self._age(kept) < KEPT_SECONDS}
+        return {place: kept for place, kept in cached.items() if self._age(kept) < KEPT_SECONDS}
 
     def _has(self, place: Place, made_at: float) -> bool:
         return place in self._kept and self._kept[place].made_at == made_at
 
     def _refresh(self, provider: RoutingProvider, chain_ids: frozenset[int]) -> _Refresh | None:
-        """Have the provider's lists asked for, unless that was tried a moment ago; return the attempt under way."""
+        """Start a refresh of the provider's lists unless one was tried recently; return the running one."""
         with self._lock:
             running = self._running.get(provider.key)
             if running and not running.job.done():
                 return running
             now = time.monotonic()
             tried_at = self._tried_at.get(provider.key)
-            if tried_at is not None and now - tried_at < ANOTHER_TRY_SECONDS and not _cache.is_there():
+            if tried_at is not None and now - tried_at < RETRY_SECONDS and not _cache.is_there():
                 return None
             if not _cache.may_ask(provider.key):
                 return None
             self._tried_at[provider.key] = now
             chains = chain_ids | frozenset(Chain.objects.filter(is_active=True).values_list("pk", flat=True))
             job = self._threads.submit(self._ask, provider, chains)
-            self._running[provider.key] = _Refresh(job, now + PATIENCE_SECONDS)
+            self._running[provider.key] = _Refresh(job, now + MAX_WAIT_SECONDS)
             return self._running[provider.key]
 
     def _ask(self, provider: RoutingProvider, chain_ids: frozenset[int]) -> None:
         try:
             tokens = provider.tokens(sorted(chain_ids))
         except ProviderDown as error:
-            logger.warning("the token lists of %s could not be had: %s", provider.key, error)
+            logger.warning("the token lists of %s could not be fetched: %s", provider.key, error)
             return
         except Exception:
-            logger.exception("the token lists of %s could not be had", provider.key)
+            logger.exception("the token lists of %s could not be fetched", provider.key)
             return
         made_at = time.time()
         lists = {
@@ -212,62 +212,62 @@ def _first_ones(tokens: Iterable[ListedToken], chain_id: int) -> dict[str, Liste
 
 
 def _wait(refresh: _Refresh) -> None:
-    """Wait for the lists, but in all no longer than PATIENCE_SECONDS from when they were asked for."""
+    """Wait for the refresh until MAX_WAIT_SECONDS after it started."""
     with suppress(FutureTimeout):
         refresh.job.result(timeout=max(refresh.waited_for_until - time.monotonic(), 0.0))
 
 
 class _Cache:
-    """The lists in Redis. Where that does not answer it is left alone for a moment, and `None` says so."""
+    """The lists in Redis. After an error, Redis is not used for a short time, and the methods return None."""
 
     def __init__(self) -> None:
         self._asked_again_at = 0.0
 
     def is_there(self) -> bool:
-        """Whether Redis answered when it was last asked."""
+        """Whether Redis answered the last call."""
         return time.monotonic() >= self._asked_again_at
 
     def times(self, places: Collection[Place]) -> dict[Place, float] | None:
-        """Return when each of the lists that there are was made."""
-        found = self._ask(lambda: cache.get_many([_key(place, "at") for place in places]))
-        if found is None:
+        """Return when each of the cached lists was made."""
+        cached = self._ask(lambda: cache.get_many([_key(place, "at") for place in places]))
+        if cached is None:
             return None
-        return {place: found[_key(place, "at")] for place in places if _key(place, "at") in found}
+        return {place: cached[_key(place, "at")] for place in places if _key(place, "at") in cached}
 
     def lists(self, places: Collection[Place]) -> dict[Place, _Kept]:
-        """Return these lists, as far as they are there."""
+        """Return those of the lists that are cached."""
         if not places:
             return {}
-        found = self._ask(lambda: cache.get_many([_key(place, "tokens") for place in places])) or {}
+        cached = self._ask(lambda: cache.get_many([_key(place, "tokens") for place in places])) or {}
         return {
-            place: _unpacked(found[_key(place, "tokens")], place[1])
+            place: _unpacked(cached[_key(place, "tokens")], place[1])
             for place in places
-            if _key(place, "tokens") in found
+            if _key(place, "tokens") in cached
         }
 
     def keep(self, lists: Mapping[Place, _Kept]) -> None:
-        """Put these lists there, each with its time after it."""
+        """Store these lists, each before its time."""
         packed = {_key(place, "tokens"): _packed(kept) for place, kept in lists.items()}
         times = {_key(place, "at"): kept.made_at for place, kept in lists.items()}
         self._ask(lambda: cache.set_many(packed, KEPT_SECONDS))
         self._ask(lambda: cache.set_many(times, KEPT_SECONDS))
 
     def may_ask(self, provider: str) -> bool:
-        """Whether this process may ask the provider: none other is at it, nor has failed a moment ago."""
-        return self._ask(lambda: cache.add(_asking(provider), 1, ANOTHER_TRY_SECONDS)) is not False
+        """Whether this process may call the provider: no other one is doing so or failed recently."""
+        return self._ask(lambda: cache.add(_asking(provider), 1, RETRY_SECONDS)) is not False
 
     def may_ask_again(self, provider: str) -> None:
-        """Let the next who finds a list old ask at once."""
+        """Let the next process that finds an old list refresh it at once."""
         self._ask(lambda: cache.delete(_asking(provider)))
 
-    def _ask(self, question: Any) -> Any:
+    def _ask(self, operation: Any) -> Any:
         if not self.is_there():
             return None
         try:
-            return question()
+            return operation()
         except RedisError as error:
             self._asked_again_at = time.monotonic() + _CACHE_PAUSE_SECONDS
-            logger.warning("token lists are not shared: Redis does not answer (%s)", type(error).__name__)
+            logger.warning("token lists are not shared: Redis failed (%s)", type(error).__name__)
             return None
 
 
@@ -305,4 +305,4 @@ def _unpacked(packed: bytes, chain_id: int) -> _Kept:
 
 
 _cache = _Cache()
-_shelf = _Shelf()
+_token_lists = _TokenLists()

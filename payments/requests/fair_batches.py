@@ -1,6 +1,6 @@
-"""Taking a batch of due rows so that merchants take turns, when more is due than one batch takes.
+"""Select batches of due rows fairly: if more rows are due than fit, merchants take turns.
 
-In the order of time alone, a party with very many rows would keep everyone else's waiting behind its own.
+In order of time alone, a merchant with very many rows would delay all others.
 """
 
 from typing import Any
@@ -10,10 +10,10 @@ from django.db.models.functions import RowNumber
 
 
 def batch_of(due: QuerySet[Any], most: int, *, merchant: str, first: tuple[str, ...]) -> QuerySet[Any]:
-    """Return up to `most` of the `due` rows: where there are more, the same number for each merchant, if it has them.
+    """Return up to `most` of the `due` rows; if there are more, take equally many from each merchant where possible.
 
-    `merchant` is the path to the merchant, and a merchant's own rows go in the order of the columns `first`. `due` has
-    an order, which counts where all fit.
+    `merchant` is the lookup path of the merchant, and `first` the columns by which each merchant's rows are ordered.
+    `due` must be ordered; that order applies if all rows fit.
     """
     if not due[most : most + 1].exists():
         return due

@@ -1,4 +1,4 @@
-"""Creating, cancelling and expiring payment requests."""
+"""Create, cancel and expire payment requests."""
 
 import logging
 import uuid
@@ -24,18 +24,19 @@ logger = logging.getLogger(__name__)
 
 Status = PaymentRequest.Status
 
-# How long bound transactions in no block may hold a request open, counted from the first: a price is no free option.
+# How long bound unmined transactions hold a request open, counted from the first one. Longer would let a payer keep a
+# price for free and decide later.
 UNMINED_HOLD = timedelta(minutes=15)
 # The same for hashes that no node has seen.
 UNSEEN_HOLD = timedelta(minutes=2)
-# How soon a request is looked at again whose expiry a payment holds up.
+# How soon a request is checked again if a payment delays its expiry.
 HELD_EXPIRY_PAUSE = timedelta(seconds=5)
 EXPIRY_BATCH = 200
 
 
 @dataclass(frozen=True)
 class NewRequest:
-    """A validated order for a payment request. `amount` is in base units; `lifetime` counts from now."""
+    """The validated parameters of a new payment request. `amount` is in base units; `lifetime` starts now."""
 
     token: Token
     amount: int
@@ -51,7 +52,7 @@ class NewRequest:
 
 
 def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> PaymentRequest:
-    """Return the new, active request. Raises ApiError for a recipient that the merchant does not allow."""
+    """Create an active request. Raises ApiError if the merchant does not allow the recipient."""
     now = timezone.now()
     request = PaymentRequest(
         merchant=merchant,
@@ -71,7 +72,7 @@ def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> Paym
         expiry_check_at=now + order.lifetime,
     )
     with transaction.atomic():
-        # A recipient that is disallowed at this moment: either this request is there first, or it is refused.
+        # The lock orders this after or before a change of the allowed recipients.
         hold_list(merchant)
         problem = recipient_problem(merchant, request.chain.chain_type, request.recipient_address)
         if problem is not None:
@@ -84,10 +85,10 @@ def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> Paym
 
 
 def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
-    """Return the request, cancelled. Cancelling a cancelled one changes nothing.
+    """Cancel the request and return it. Cancelling a cancelled request changes nothing.
 
-    Raises ApiError: `payment_request_not_active` for a completed or expired one, `payment_in_progress` while a payment
-    is in flight.
+    Raises ApiError: `payment_request_not_active` for a completed or expired request, `payment_in_progress` while a
+    payment is in flight.
     """
     with transaction.atomic():
         request = lock_request(request_id)
@@ -105,7 +106,7 @@ def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
 
 
 def lock_request(request_id: uuid.UUID) -> PaymentRequest:
-    """Return the request, locked until the transaction ends. Changing it or its payments begins with this."""
+    """Return the request, locked until the transaction ends. Every change of it or its payments starts with this."""
     return _lockable().select_for_update(of=("self",), no_key=True).get(pk=request_id)
 
 
@@ -114,11 +115,11 @@ def _lockable() -> QuerySet[PaymentRequest]:
 
 
 def is_held(request: PaymentRequest, now: datetime) -> bool:
-    """Whether a payment under way keeps `request` from expiring or being cancelled.
+    """Whether an open payment keeps `request` from expiring or being cancelled.
 
-    A mined and bound transaction holds it until it is decided, and so does a swap that its provider knows of, for 24
-    hours at most. A transaction that a node has seen and whose own bytes bind it holds it for 15 minutes in all. A hash
-    that no node has seen holds it for 2 minutes in all, the time until a node knows what was just sent.
+    A mined and bound transaction holds it until it is decided, and so does a swap that its provider knows, for at most
+    24 hours. A transaction that a node has seen and that its own bytes bind holds it for 15 minutes in total. A hash
+    that no node has seen holds it for 2 minutes in total, the time until nodes know a transaction that was just sent.
     """
     payments = list(request.payments.all())
     open_payments = [payment for payment in payments if payment.is_open]
@@ -135,7 +136,7 @@ def is_held(request: PaymentRequest, now: datetime) -> bool:
 
 
 def _promised_until(request: PaymentRequest, payments: Iterable[Payment]) -> datetime:
-    """Return until when bound transactions in no block hold the request, counted from the first that there was."""
+    """Return until when bound unmined transactions hold the request, counted from the first one."""
     firsts = [payment.held_from for payment in payments if payment.held_from is not None]
     return _until(firsts, request, UNMINED_HOLD)
 
@@ -145,9 +146,9 @@ def _until(firsts: Iterable[datetime], request: PaymentRequest, hold: timedelta)
 
 
 def expire_due(now: datetime | None = None) -> int:
-    """Expire the requests whose time is over, with their event; return how many.
+    """Expire the requests whose time is over and return how many were expired.
 
-    Held ones are looked at again. Where more are due than one batch takes, merchants take turns.
+    Requests that a payment holds open are checked again later. If more are due than fit a batch, merchants take turns.
     """
     now = now or timezone.now()
     due = PaymentRequest.objects.filter(status=Status.ACTIVE, expiry_check_at__lte=now, expires_at__lte=now)
@@ -159,7 +160,7 @@ def expire_due(now: datetime | None = None) -> int:
 
 
 def _expired_alone(request_id: uuid.UUID, now: datetime) -> bool:
-    """Expire one request; its trouble, if it has any, must not keep the others from expiring."""
+    """Expire one request, so that a failure does not keep the others from expiring."""
     try:
         return _expire(request_id, now)
     except Exception:
@@ -169,7 +170,7 @@ def _expired_alone(request_id: uuid.UUID, now: datetime) -> bool:
 
 def _expire(request_id: uuid.UUID, now: datetime) -> bool:
     with transaction.atomic():
-        # A locked request is being paid, cancelled or expired by somebody else; the next sweep sees what came of it.
+        # A locked request is being paid, cancelled or expired elsewhere; the next sweep sees the result.
         free = _lockable().select_for_update(of=("self",), no_key=True, skip_locked=True)
         request = free.filter(pk=request_id, status=Status.ACTIVE).first()
         if request is None:
@@ -181,7 +182,10 @@ def _expire(request_id: uuid.UUID, now: datetime) -> bool:
 
 
 def expire_request(request: PaymentRequest, now: datetime, *, actor: str) -> bool:
-    """Expire the locked request, with its event; False unless it is active. The caller asks whether it is held."""
+    """Expire the locked request and record its event; return False unless it is active.
+
+    The caller checks `is_held`.
+    """
     if not move_request(request, Status.EXPIRED, actor=actor, expired_at=now):
         return False
     events.announce_expired(request)
@@ -189,10 +193,10 @@ def expire_request(request: PaymentRequest, now: datetime, *, actor: str) -> boo
 
 
 def covering_payment(request: PaymentRequest, now: datetime) -> Payment | None:
-    """Return an open payment of those that together would cover the rest, None where they don't.
+    """Return one of the open payments if together they would cover the remaining amount, else None.
 
-    Only bound ones count: mined or, for as long as they hold the request, seen by a node. Anyone can submit a hash
-    that no node knows, or a transaction that pays someone else.
+    Only bound payments count: mined or, as long as they hold the request, seen by a node. Anyone can submit a hash
+    that no node knows, or a transaction that pays another recipient.
     """
     payments = list(request.payments.select_related("quote"))
     is_promise_good = now < _promised_until(request, payments)

@@ -1,4 +1,4 @@
-"""What comes of asking for routes, and of having one built: shared by the direct and the swapping ways."""
+"""The results of requesting and building routes, shared by direct payments and swaps."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from payments.models import Payment
 
 @dataclass(frozen=True)
 class NoRoute:
-    """Why there is no way to pay with this token; an answer, not an error."""
+    """The reason why there is no route from a token. This is a result, not an error."""
 
     code: str
     message: str
@@ -16,7 +16,7 @@ class NoRoute:
 
 @dataclass(frozen=True)
 class Built:
-    """An unsigned transaction and what will bind it; with `payer`, `proof_message` is to be signed as well."""
+    """An unsigned transaction and what will bind it. With `payer`, the wallet also signs `proof_message`."""
 
     transaction: dict[str, Any] | str
     binding: Payment.BoundBy

@@ -1,4 +1,4 @@
-"""Leave for a route's router to take the customer's token: how much it has, and what has to be signed to give it."""
+"""Check the token allowance of a route's spender, and build the approvals that are missing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from chains.families import get_client
 from chains.families.evm.calls import encode_approval
 from chains.models import Chain
 from payments.models import Quote, Route
-from payments.routes.refusals import demand_payable, expired, no_node, refused, require_available
+from payments.routes.refusals import expired, no_node, refused, require_available, require_payable
 
 # A second approval can't be simulated before the first is mined; known tokens take a quarter of this.
 _UNSIMULATED_GAS = 200_000
@@ -21,10 +21,10 @@ Client = Callable[[Chain], ChainClient]
 
 @dataclass(frozen=True)
 class Approval:
-    """What a route's spender may take and has to be able to take, in base units of the route's token.
+    """The allowance that a route's spender has and needs, in base units of the route's token.
 
-    `transactions` are unsigned and to be sent in order; none where `is_required` is false. `spender` is None where
-    nobody needs leave: direct routes, native coin, Solana.
+    `transactions` are unsigned and have to be sent in order; there are none unless `is_required`. `spender` is None if
+    no approval is needed: for direct routes, native coin and Solana.
     """
 
     is_required: bool
@@ -35,12 +35,12 @@ class Approval:
 
 
 def check_approval(route: Route, *, client: Client = get_client) -> Approval:
-    """Return what the route's wallet still has to approve: exactly the route's amount, a reset first where needed.
+    """Return the approval that the route's wallet still has to sign, for exactly the route's amount.
 
-    Raises ApiError where the request is not payable, the route has expired, the wallet lacks gas or no node answers.
+    Raises ApiError if the request is not payable, the route has expired, the wallet lacks gas or no node answers.
     """
     now = timezone.now()
-    demand_payable(route.request, now, allow_parallel=True)
+    require_payable(route.request, now, allow_parallel=True)
     if now >= route.expires_at:
         raise expired()
     require_available(route)
@@ -68,7 +68,7 @@ def _approval(route: Route, quote: Quote, client: ChainClient) -> Approval:
         try:
             transactions = [approve(route.amount)]
         except TransferRefused as refusal:
-            # As Tether's on Ethereum, some tokens change no allowance but to and from zero.
+            # Some tokens, such as USDT on Ethereum, change an allowance only to or from zero.
             if allowance == 0 or refusal.refusal != Refusal.WOULD_FAIL:
                 raise
     if not transactions:
@@ -77,7 +77,7 @@ def _approval(route: Route, quote: Quote, client: ChainClient) -> Approval:
 
 
 def lacks_approval(route: Route, quote: Quote, client: ChainClient) -> bool:
-    """Whether the quote's spender may not take what the quote needs yet. Raises ChainError."""
+    """Whether the allowance of the quote's spender is too small. Raises ChainError."""
     if not quote.spender or route.token.is_native:
         return False
     token, owner = route.token.contract_address, route.wallet_address

@@ -1,4 +1,4 @@
-"""The direct way: the requested token, on its own chain, straight from the customer's wallet to the merchant's."""
+"""Direct routes: the requested token on its own chain, sent from the customer's wallet to the merchant's."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,13 +9,13 @@ from chains.client import ChainClient, Refusal, TransferRefused
 from payments.models import Payment, PaymentRequest, Route
 from payments.proofs.messages import proof_message
 from payments.routes.answers import Built
-from payments.routes.refusals import demand_recipient, expired
+from payments.routes.refusals import expired, require_valid_recipient
 
 LIFETIME = timedelta(minutes=15)
 
 
 def offer_direct(request: PaymentRequest, wallet_address: str, now: datetime) -> Route:
-    """Return the one direct route, with nobody asked."""
+    """Create the direct route. This calls no node or provider."""
     return Route.objects.create(
         request=request,
         wallet_address=wallet_address,
@@ -28,13 +28,13 @@ def offer_direct(request: PaymentRequest, wallet_address: str, now: datetime) ->
 
 
 def build_direct(route: Route, binding: str | None, client: ChainClient, now: datetime) -> Built:
-    """Return the transfer with the reference or, where that can't be, a plain one that a proof has to bind.
+    """Build the transfer with the reference or, if that is not possible, a plain one that a proof has to bind.
 
     Raises ApiError, TransferRefused and ChainError.
     """
     if route.amount != route.request.amount_remaining:
         raise expired()
-    demand_recipient(client, route.request)
+    require_valid_recipient(client, route.request)
     transaction, bound_by = _transfer(route, binding, client)
     needs_proof = bound_by == Payment.BoundBy.PAYER
     message = proof_message(route, settings.CHECKOUT_URL, now) if needs_proof else ""
@@ -60,12 +60,12 @@ def _transfer(
         try:
             return transfer(bytes(request.reference)), Payment.BoundBy.REFERENCE
         except TransferRefused as refused:
-            # Some contracts refuse bytes that they do not expect; without them the payment may well go through.
+            # Some contracts reject unexpected bytes; without them the payment may succeed.
             if binding == "reference" or refused.refusal != Refusal.WOULD_FAIL:
                 raise
     return transfer(None), Payment.BoundBy.PAYER
 
 
 def can_carry_reference(request: PaymentRequest) -> bool:
-    """Return whether the service's transaction for this request may hold bytes after its arguments."""
+    """Whether a transfer for this request may carry the reference after its arguments."""
     return request.references and request.token.trailing_data

@@ -1,4 +1,4 @@
-"""What a wallet may sign before it sends by hand, and what a signature can still do afterwards."""
+"""Offer messages that a wallet signs to bind a manual transfer, and find out whether signing still helps."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -15,29 +15,29 @@ from payments.models import PayerProof, Payment, PaymentRequest, Route
 from payments.proofs.messages import proof_message
 from payments.proofs.storing import REOPENED_BY_PROOF, WINDOW
 from payments.routes.direct import offer_direct
-from payments.routes.refusals import demand_payable, demand_recipient, no_node, refused
-from payments.verification.quote_evidence import standing_proofs
+from payments.routes.refusals import no_node, refused, require_payable, require_valid_recipient
+from payments.verification.quote_evidence import current_proofs
 
 
 def offer_proof(
     request: PaymentRequest, *, wallet_address: str, client: Callable[[Chain], ChainClient] = get_client
 ) -> Route:
-    """Return a new direct route with the message that this wallet signs before it sends what remains by hand.
+    """Create a direct route with the message that this wallet signs before it sends the remaining amount by hand.
 
-    No transaction is built: its fee may be fetched later, or be paid by others where the wallet is a contract. Raises
-    ApiError unless the request can be paid now, where the wallet has less than what remains, and where no node answers.
+    No transaction is built: the wallet may get its fee later or, if it is a contract, others may pay it. Raises
+    ApiError if the request can't be paid now, the wallet holds less than the remaining amount, or no node answers.
     """
-    demand_payable(request, timezone.now(), allow_parallel=False)
-    token, asked = request.token.contract_address, client(request.chain)
+    require_payable(request, timezone.now(), allow_parallel=False)
+    token, chain_client = request.token.contract_address, client(request.chain)
     try:
-        demand_recipient(asked, request)
-        held = asked.balances(wallet_address, [token]).get(token)
+        require_valid_recipient(chain_client, request)
+        balance = chain_client.balances(wallet_address, [token]).get(token)
     except ChainError as error:
         raise no_node(request.chain) from error
-    short = 0 if held is None else request.amount_remaining - held
-    if short > 0:
+    missing = 0 if balance is None else request.amount_remaining - balance
+    if missing > 0:
         wanted = Route(request=request, chain=request.chain, token=request.token)
-        raise refused(wanted, TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=short))
+        raise refused(wanted, TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=missing))
     now = timezone.now()
     route = offer_direct(request, wallet_address, now)
     route.built_at, route.proof_message = now, proof_message(route, settings.CHECKOUT_URL, now)
@@ -45,24 +45,24 @@ def offer_proof(
     return route
 
 
-def standing_proof(route: Route) -> PayerProof | None:
-    """Return the proof that was given for `route`, if what its wallet sends now counts by it: none is newer."""
-    return standing_proofs().filter(route=route, not_after__gt=timezone.now()).first()
+def current_proof(route: Route) -> PayerProof | None:
+    """Return the proof for `route` if it still binds new transfers of its wallet."""
+    return current_proofs().filter(route=route, not_after__gt=timezone.now()).first()
 
 
 class Remedy(StrEnum):
-    """What can be done about an unbound payment, beside that the merchant accepts it."""
+    """What the payer can do about an unbound payment. The merchant can always accept it."""
 
     SIGN = "sign"
-    """A message was made before the payment was sent, and can still be signed."""
+    """A message was created before the payment was sent and can still be signed."""
     NOT_COVERED = "not_covered"
-    """A proof was given for what was sent at this time, but not for what this payment is."""
+    """There is a proof for this time, but it does not cover this payment."""
     NONE = "none"
-    """No message was made in time; one made now would not count for it."""
+    """No message was created in time; a new one would not cover this payment."""
 
 
 def remedy_for(payment: Payment) -> tuple[Remedy, datetime | None]:
-    """Return what still helps the unbound payment and, of a message to sign, until when it can be."""
+    """Return the remedy for the unbound payment and, for a message to sign, its expiry."""
     code = payment.failure_code or payment.likely_failure
     if code not in REOPENED_BY_PROOF or payment.block_time is None:
         return Remedy.NONE, None

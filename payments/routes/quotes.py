@@ -1,4 +1,4 @@
-"""A provider's offer on its way to the customer: asked for, judged by our own rules, kept as a quote of its route."""
+"""Check providers' offers by our own rules, and store them as routes and quotes."""
 
 import logging
 from collections.abc import Iterable
@@ -27,9 +27,9 @@ _MOST_DOLLARS = 10**15
 
 
 def wanted_from(request: PaymentRequest, wallet_address: str, token: Token, *, asked_by: str = "") -> Wanted:
-    """Return what to ask a provider for: from this wallet's token exactly what remains, to the merchant's wallet.
+    """Return the quote request: from this wallet's token to exactly the remaining amount in the merchant's wallet.
 
-    `asked_by` is the client whose share of the provider's quota pays for it.
+    `asked_by` is the client whose share of the provider's quota is used.
     """
     return Wanted(
         source=Side(token.chain_id, token.contract_address, wallet_address),
@@ -40,7 +40,7 @@ def wanted_from(request: PaymentRequest, wallet_address: str, token: Token, *, a
 
 
 def evaluate(offer: Offer, wanted: Wanted) -> None:
-    """Raise OfferRefused unless the offer may be shown, by the catalogue's routers, our prices and the settings."""
+    """Raise OfferRefused unless the offer passes the checks against pinned routers, our prices and the settings."""
     chains = Chain.objects.in_bulk([wanted.source.chain_id, wanted.target.chain_id])
     source, target = chains[wanted.source.chain_id], chains[wanted.target.chain_id]
     tokens = {(side.chain_id, side.token) for side in (wanted.source, wanted.target)}
@@ -61,7 +61,7 @@ def _prices(tokens: Iterable[tuple[int, str]]) -> dict[tuple[int, str], Price]:
 
 
 def keep_route(request: PaymentRequest, token: Token, choice: Choice, asked_at: datetime) -> Route | None:
-    """Keep an accepted offer as a route with its first quote, both or neither; None where its id is known already."""
+    """Store an accepted offer as a route with its first quote; return None if its id is already used."""
     offer = choice.offer
     route = Route(
         request=request,
@@ -87,7 +87,10 @@ def keep_route(request: PaymentRequest, token: Token, choice: Choice, asked_at: 
 
 
 def keep_quote(route: Route, offer: Offer, asked_at: datetime) -> Quote | None:
-    """Keep an accepted offer as the route's newest quote; what its customer was shown stays. None as `keep_route`."""
+    """Store an accepted offer as the route's newest quote; return None if its id is already used.
+
+    The details that the customer was shown don't change.
+    """
     try:
         with transaction.atomic():
             quote = _save_quote(route, offer, asked_at)
@@ -115,7 +118,7 @@ def _save_quote(route: Route, offer: Offer, asked_at: datetime) -> Quote:
 
 
 def details_of(offer: Offer) -> dict[str, Any]:
-    """Return what people are shown of an offer, and what its transaction may take on top; amounts as strings."""
+    """Return the details of an offer to show, and its extra native amount. Amounts are strings."""
     return {
         "amount_out": str(offer.amount_out),
         "amount_out_min": str(offer.amount_out_min),
@@ -150,12 +153,12 @@ def contract_called(action: Action) -> str | None:
 
 
 def _dollars(value: Decimal | None) -> str | None:
-    """Return dollars as text that is never long; None for what is none, as no price has so many digits."""
+    """Return dollars with 4 decimal places, or None for a value that can't be a price."""
     if value is None or not value.is_finite() or abs(value) >= _MOST_DOLLARS:
         return None
     return f"{value:.4f}"
 
 
 def _clean(text: str) -> str:
-    """Return a provider's word as it may stand on a page."""
+    """Return a provider's text if it is safe to show, truncated."""
     return "" if has_unsafe_characters(text) else text[:_LONGEST_NAME]

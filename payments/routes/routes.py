@@ -1,4 +1,4 @@
-"""Ways to pay what remains of a request, and the unsigned transaction for the one that was chosen (contract 8)."""
+"""Find routes to pay the remaining amount of a request, and build the transaction of the chosen one."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from payments.models.route import PaymentType
 from payments.routes.answers import Built, NoRoute
 from payments.routes.direct import build_direct, can_carry_reference, offer_direct
 from payments.routes.no_route import no_wallet, not_available
-from payments.routes.refusals import demand_payable, expired, no_node, refused, require_available
+from payments.routes.refusals import expired, no_node, refused, require_available, require_payable
 from payments.routes.swaps import build_swap, offer_swaps
 
 __all__ = ["Built", "NoRoute", "build_transaction", "find_routes", "require_binding"]
@@ -29,15 +29,16 @@ def find_routes(
     allow_parallel: bool = False,
     asked_by: str = "",
 ) -> list[Route] | NoRoute:
-    """Return the routes from `token` in this wallet to exactly what remains to be paid.
+    """Return the routes from `token` in this wallet to exactly the remaining amount.
 
-    The same token on the same chain gives one direct route, with nobody asked; for any other the routing providers are
-    asked, of the share of their quotas that the client `asked_by` has. There is none while the requested token or its
-    chain is inactive. Raises ApiError unless the request is active,
-    while a payment under way would cover the rest (unless `allow_parallel`), and where no provider or node answers.
+    The requested token has one direct route. For any other token the routing providers are called, within the share of
+    their quotas that the client `asked_by` has. There are no routes while the requested token or its chain is inactive.
+
+    Raises ApiError if the request is not active, if an open payment covers the remaining amount (unless
+    `allow_parallel`), or if no provider or node answers.
     """
     now = timezone.now()
-    demand_payable(request, now, allow_parallel=allow_parallel)
+    require_payable(request, now, allow_parallel=allow_parallel)
     if not request.is_available:
         return not_available(request)
     family = token.chain.family
@@ -49,14 +50,12 @@ def find_routes(
 
 
 def require_binding(route: Route, binding: str | None) -> None:
-    """Raise ApiError where what is asked to bind the transaction can't bind one of `route`."""
+    """Raise ApiError if the requested `binding` is not possible for `route`."""
     if binding is not None and route.type == PaymentType.SWAP:
-        message = "A route of a provider is bound by the provider's own id; leave binding out."
+        message = "A provider's id binds the transaction of this route. Omit binding."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "binding")
     if binding == "reference" and not can_carry_reference(route.request):
-        message = (
-            "Transactions for this request can't carry a reference; leave binding out, or ask for payer."
-        )
+        message = "Transactions for this request can't carry a reference. Omit binding, or use payer."
         raise ApiError(ErrorCode.PARAMETER_INVALID, message, "binding")
 
 
@@ -68,17 +67,19 @@ def build_transaction(
     asked_by: str = "",
     client: Client = get_client,
 ) -> Built:
-    """Return the unsigned transaction for `route`, simulated first.
+    """Build and simulate the unsigned transaction for `route`.
 
-    A direct one carries the request's reference where that can be; else, or with `binding` "payer", the payer's
-    signature under the returned message binds it. A swap is bound by its provider's id. Raises ApiError: the request is
-    not payable, the route has expired or no longer fits what remains, `binding` can't bind it, the wallet lacks the
-    funds or the gas, the transaction would fail, or no node or provider answers. A new quote is of the share of its
+    A direct transfer carries the request's reference if possible. Otherwise, or with `binding` "payer", the payer's
+    signature of the returned message binds it. A swap is bound by its provider's id. A new quote uses the share of the
     provider's quota that the client `asked_by` has.
+
+    Raises ApiError if the request is not payable, the route has expired or no longer fits the remaining amount,
+    `binding` is not possible, the wallet lacks funds or gas, the transaction would fail, or no node or provider
+    answers.
     """
     require_binding(route, binding)
     now = timezone.now()
-    demand_payable(route.request, now, allow_parallel=allow_parallel)
+    require_payable(route.request, now, allow_parallel=allow_parallel)
     if now >= route.expires_at:
         raise expired()
     require_available(route)

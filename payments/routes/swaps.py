@@ -1,7 +1,7 @@
-"""Paying with another token: the routes that a routing provider carries, and the transaction of the chosen one.
+"""Offer swap routes of routing providers, and build the transaction of the chosen one.
 
-`payments.providers.offer_checks` checks each offer before it is shown, and again when it is renewed. No provider or
-node is asked inside a database transaction.
+`payments.providers.offer_checks` checks each offer before it is shown, and each renewed offer. No provider or node is
+called inside a database transaction.
 """
 
 import logging
@@ -25,13 +25,13 @@ from payments.routes.answers import Built, NoRoute
 from payments.routes.approvals import lacks_approval
 from payments.routes.no_route import no_provider, no_route
 from payments.routes.quotes import contract_called, evaluate, keep_quote, keep_route, wanted_from
-from payments.routes.refusals import demand_recipient, expired, no_node, routing_down, share_spent
+from payments.routes.refusals import expired, no_node, require_valid_recipient, routing_down, share_spent
 from payments.routes.tokens import keep_token
 
 logger = logging.getLogger(__name__)
 
 QUOTE_LIFETIME = timedelta(seconds=45)
-# What a route takes on top in native coin moves with every block; what the customer reviewed may grow by this much.
+# The extra native amount of a route changes with every block; it may exceed what the customer reviewed by this much.
 MOST_EXTRA_GROWTH_PERCENT = 10
 
 Client = Callable[[Chain], ChainClient]
@@ -45,16 +45,16 @@ def offer_swaps(
     asked_by: str = "",
     client: Client = get_client,
 ) -> list[Route] | NoRoute:
-    """Return the routes that providers offer from `token` to exactly what remains, best first, or why there is none.
+    """Return the providers' routes from `token` to exactly the remaining amount, best first, or why there is none.
 
-    Two quotes are asked for at most, of the share of the providers' quotas that `asked_by` has. Raises ApiError where
-    no provider, or no node that has to be asked, answers, and where that share is spent.
+    At most two quotes are requested, within the share of the providers' quotas that `asked_by` has. Raises ApiError if
+    no provider or node answers, or if that share is used up.
     """
-    asked = providers_in_order()
-    if not asked:
+    configured = providers_in_order()
+    if not configured:
         return no_provider(request)
-    # Without a pinned router an offer could only be refused; a quote that is asked for in vain costs quota.
-    providers = [provider for provider in asked if token.chain.routers.get(provider.key)]
+    # Without a pinned router every offer would be refused, so requesting a quote would waste quota.
+    providers = [provider for provider in configured if token.chain.routers.get(provider.key)]
     is_named = _is_named(token, token.chain) and _is_named(request.token, request.chain)
     if not providers or not is_named or not _can_be_proved(request, client):
         return no_route(request, NoOfferCode.NO_ROUTE)
@@ -62,8 +62,8 @@ def offer_swaps(
     asked_at = timezone.now()
     try:
         choices = asking.ask(wanted, providers=providers, accept=evaluate)
-    except NoOffer as none:
-        return no_route(request, none.code)
+    except NoOffer as no_offer:
+        return no_route(request, no_offer.code)
     except ShareSpent as spent:
         raise share_spent(request, spent.retry_after) from spent
     except ProviderDown as down:
@@ -74,28 +74,28 @@ def offer_swaps(
 
 
 def build_swap(route: Route, client: Client, *, asked_by: str = "") -> Built:
-    """Return the provider's transaction for `route`, simulated; a quote that has aged is requested and checked again.
+    """Build and simulate the provider's transaction for `route`. An old quote is requested and checked again.
 
-    The new quote is of the share of the provider's quota that `asked_by` has. Raises ApiError where the route no longer
-    fits what remains or the price has moved. Raises TransferRefused and ChainError of the chain that it starts on.
+    A new quote uses the share of the provider's quota that `asked_by` has. Raises ApiError if the route no longer fits
+    the remaining amount or if the price has moved, and TransferRefused and ChainError for the source chain.
     """
     request = route.request
     if route.amount_due != request.amount_remaining:
         raise expired()
     try:
-        demand_recipient(client(request.chain), request)
+        require_valid_recipient(client(request.chain), request)
     except ChainError as error:
         raise no_node(request.chain) from error
     quote = _fresh_quote(route, asked_by)
     transaction = _prepared(route, quote, client(route.chain))
-    # Provider and nodes took their time, in which the request may have been paid, or its token switched off.
+    # Meanwhile the request may have been paid, or its token may have been deactivated.
     unchanged = PaymentRequest.objects.filter(
         pk=request.pk, status=request.status, amount_paid=request.amount_paid
     )
     if not unchanged.filter(chain__is_active=True, token__is_active=True).exists():
         raise expired()
     now = timezone.now()
-    # Before the customer has it: what was handed out binds, whatever becomes of this answer.
+    # Stored before the response is sent: a returned transaction binds even if the client never gets the response.
     Quote.objects.filter(pk=quote.pk).update(built_at=now)
     Route.objects.filter(pk=route.pk).update(built_at=now)
     return Built(transaction, Payment.BoundBy.PROVIDER)
@@ -109,14 +109,14 @@ def _prepared(route: Route, quote: Quote, client: ChainClient) -> dict[str, Any]
         if refusal.refusal != Refusal.WOULD_FAIL or not lacks_approval(route, quote, client):
             raise
         message = (
-            f"This wallet has not allowed its {route.token.symbol} to be taken for this route yet: "
-            "sign the approval first, and wait until it is confirmed."
+            f"This wallet has not approved {route.token.symbol} to be spent for this route. "
+            "Sign the approval first and wait until it is confirmed."
         )
         raise ApiError(ErrorCode.TRANSACTION_WOULD_FAIL, message) from refusal
 
 
 def _spending(route: Route, quote: Quote, action: Action) -> Spending:
-    """Return what the quote's transaction may take from the wallet."""
+    """Return the limits on what the quote's transaction may spend."""
     extra = _most_extra(route)
     if isinstance(action, EvmCall):
         extra = action.value - (quote.amount_in if route.token.is_native else 0)
@@ -124,12 +124,12 @@ def _spending(route: Route, quote: Quote, action: Action) -> Spending:
 
 
 def _most_extra(route: Route) -> int:
-    """Return how much native coin the route may take on top, by what its customer was shown."""
+    """Return the largest extra native amount of the route, based on what the customer was shown."""
     return int(route.details["extra_native"]) * (100 + MOST_EXTRA_GROWTH_PERCENT) // 100
 
 
 def _fresh_quote(route: Route, asked_by: str) -> Quote:
-    """Return the route's newest quote, or a new one where that has aged. Raises ApiError where that costs more."""
+    """Return the route's newest quote, or a new one if that is too old. Raises ApiError if a new one costs more."""
     newest = route.quotes.first()
     if newest is None:
         raise expired()
@@ -138,9 +138,9 @@ def _fresh_quote(route: Route, asked_by: str) -> Quote:
     asked_at = timezone.now()
     offer = _asked_again(route, asked_by)
     if offer.amount_in > route.amount or extra_native(offer) > _most_extra(route):
-        raise expired("The price has moved since this route was offered; ask for routes again.")
+        raise expired("The price has moved since this route was offered. Request routes again.")
     if (offer.spender, contract_called(offer.action)) != (route.details["spender"], route.details["calls"]):
-        raise expired("This way has changed since it was offered; ask for routes again.")
+        raise expired("This route has changed since it was offered. Request routes again.")
     quote = keep_quote(route, offer, asked_at)
     if quote is None:
         raise expired()
@@ -148,16 +148,16 @@ def _fresh_quote(route: Route, asked_by: str) -> Quote:
 
 
 def _asked_again(route: Route, asked_by: str) -> Offer:
-    """Return the provider's new offer for the same route, accepted. Raises ApiError."""
+    """Request and check the provider's new offer for the same route. Raises ApiError."""
     request = route.request
     wanted = wanted_from(request, route.wallet_address, route.token, asked_by=asked_by)
     wanted = replace(wanted, order=Order(route.details["order"]))
     try:
         offer = get_provider(route.provider).quote(wanted)
         evaluate(offer, wanted)
-    except (NoOffer, OfferRefused, KeyError) as none:  # KeyError: a provider that there is no more
-        logger.info("%s does not offer route %s again: %s", route.provider, route.pk, none)
-        raise expired("This way is not offered any more; ask for routes again.") from none
+    except (NoOffer, OfferRefused, KeyError) as error:  # KeyError: the provider is no longer configured
+        logger.info("%s does not offer route %s again: %s", route.provider, route.pk, error)
+        raise expired("This route is no longer offered. Request routes again.") from error
     except ShareSpent as spent:
         raise share_spent(request, spent.retry_after) from spent
     except ProviderDown as down:
@@ -166,12 +166,12 @@ def _asked_again(route: Route, asked_by: str) -> Offer:
 
 
 def _is_named(token: Token, chain: Chain) -> bool:
-    """Whether providers have a name for the token: a native coin has one where its family gives it an alias."""
+    """Whether providers can identify the token: a native coin needs an alias of its chain family."""
     return not token.is_native or bool(chain.family.native_alias)
 
 
 def _can_be_proved(request: PaymentRequest, client: Client) -> bool:
-    """Whether our own nodes could show the delivery: native coin comes by inner calls, which have to be traced."""
+    """Whether our own nodes can verify the delivery: native coin arrives by inner calls, which need traces."""
     if not request.token.is_native:
         return True
     try:

@@ -1,8 +1,8 @@
-"""Tokens to pay with that no merchant can ask for: those that a provider lists and the catalogue does not.
+"""Tokens that customers can pay with but merchants can't request: listed by a provider, not in the catalogue.
 
-Such a token gets a row when its first route is kept, inactive and tagged `listed`: so routes and payments can name it,
-and no list, no payment request and no choice of the admin's does. Its decimals are what its own contract says, since
-amounts hang on them; its symbol and name are the list's, for people alone. `load_catalogue` may take the row over.
+Such a token gets a row when its first route is stored, inactive and tagged `listed`. Routes and payments can refer to
+it, but it appears in no list, payment request or admin choice. Its decimals come from its own contract, because amounts
+depend on them; its symbol and name come from the provider's list. `load_catalogue` may take over the row.
 """
 
 import unicodedata
@@ -23,21 +23,22 @@ Client = Callable[[Chain], ChainClient]
 
 
 def token_to_pay_with(chain: Chain, address: str, *, client: Client = get_client) -> Token:
-    """Return the token with this address (empty for the chain's own coin): the catalogue's, else a provider's.
+    """Return the token with this address (empty for native coin): the catalogue's, else a provider's.
 
-    One that has no row yet comes unsaved; `keep_token` gives it one. Raises ApiError where there is none, where it was
-    switched off in the catalogue, and where no node tells its decimals.
+    A token without a row is returned unsaved; `keep_token` saves it. Raises ApiError if there is no such token, if it
+    was deactivated in the catalogue, or if no node returns its decimals.
     """
-    unknown = ApiError(ErrorCode.TOKEN_UNKNOWN, f"{chain.name} has no such token here.", "token_address")
+    message = f"This token on {chain.name} is not supported."
+    unknown = ApiError(ErrorCode.TOKEN_UNKNOWN, message, "token_address")
     try:
         address = chain.family.normalise_address(address) if address else ""
     except AddressError as error:
         raise unknown from error
-    known = Token.objects.select_related("chain").filter(chain=chain, contract_address=address).first()
-    if known is not None:
-        if not known.is_payable:
+    existing = Token.objects.select_related("chain").filter(chain=chain, contract_address=address).first()
+    if existing is not None:
+        if not existing.is_payable:
             raise unknown
-        return known
+        return existing
     listed = token_list.listed_token(chain.pk, address)
     if listed is None:
         raise unknown
@@ -48,7 +49,7 @@ def token_to_pay_with(chain: Chain, address: str, *, client: Client = get_client
 
 
 def listed_as_token(chain: Chain, listed: ListedToken, decimals: int) -> Token:
-    """Return what a provider lists as a token that has no row."""
+    """Return an unsaved token for an entry of a provider's list."""
     symbol = _clean(listed.symbol)[:32] or listed.token[:8] or chain.native_symbol
     return Token(
         chain=chain,
@@ -62,7 +63,7 @@ def listed_as_token(chain: Chain, listed: ListedToken, decimals: int) -> Token:
 
 
 def keep_token(token: Token) -> Token:
-    """Return the token's row, made now if there is none; whoever makes it first, there is one."""
+    """Return the token's row, and create it if there is none. Safe to run concurrently."""
     if not token._state.adding:
         return token
     made = {name: getattr(token, name) for name in ("symbol", "name", "decimals", "is_active", "tags")}
@@ -86,7 +87,7 @@ def _decimals(chain: Chain, address: str, client: Client) -> int:
     if not address:
         return chain.family.native_decimals
     try:
-        (told,) = client(chain).token_metadata([address])
+        (metadata,) = client(chain).token_metadata([address])
     except ChainError as error:
         raise no_node(chain) from error
-    return told.decimals
+    return metadata.decimals

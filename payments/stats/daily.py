@@ -1,7 +1,7 @@
-"""Keeping the daily figures up to date, without simulated payments. One row's lock lets one process work at a time.
+"""Update the daily statistics, which exclude simulated payments. A row lock lets one process work at a time.
 
-A request's changes are found by its history, whichever day it was created on; payments and deliveries stand on the day
-on which they ended. A day is counted as a whole and written anew, so that doing it twice changes nothing.
+Changes of requests are found by their history; payments and deliveries count on the day on which they finished. A day
+is always recounted and replaced as a whole, so that repeating it changes nothing.
 """
 
 import time
@@ -32,23 +32,23 @@ from payments.models import DailyFigures, DailyVolume, FiguresProgress, Payment,
 from payments.stats.histogram import BOUNDS_MS
 from webhooks.models import Delivery
 
-# A change becomes visible at its commit, a little after the time that it carries.
+# A change becomes visible at its commit, slightly after its timestamp.
 OVERLAP = timedelta(minutes=5)
-# What is caught up with in one step, and for how long one run goes on beginning further ones.
+# How much one step catches up, and how long one run keeps starting further steps.
 STEP = timedelta(days=1)
 WORK_SECONDS = 15.0
 
-# Deliveries are removed after 30 days (contract 9): of a day before this, some may be gone already.
-DELIVERIES_ARE_WHOLE = timedelta(days=28)
+# Deliveries are deleted after 30 days, so those of an older day than this may be incomplete.
+DELIVERIES_COMPLETE = timedelta(days=28)
 
 _DAY = timedelta(days=1)
 Key = Any  # a merchant's id, or None for all of them
 
 
-def keep_up(*, now: Callable[[], datetime] = timezone.now) -> int:
-    """Count anew the days that changed, then some of the past that was never counted; return how many days.
+def update_statistics(*, now: Callable[[], datetime] = timezone.now) -> int:
+    """Recount the days that changed, then past days that were never counted; return how many days.
 
-    Returns 0 while somebody else is at it. All of a run is written, or nothing.
+    Return 0 if another process holds the lock. A run is one transaction.
     """
     began = now()
     deadline = time.monotonic() + WORK_SECONDS
@@ -74,7 +74,7 @@ def keep_up(*, now: Callable[[], datetime] = timezone.now) -> int:
 
 
 def rebuild(first: date, last: date) -> Iterator[date]:
-    """Count each of these days anew, the newest first, and yield it when it is written. Waits for whoever is at it."""
+    """Recount each of these days, newest first, and yield it once stored. Waits for the lock."""
     day = last
     while day >= first:
         with transaction.atomic():
@@ -92,10 +92,10 @@ def first_day() -> date | None:
 
 
 def changed_days(since: datetime, until: datetime) -> list[date]:
-    """Return the days whose figures something between the two times may have changed, in order."""
+    """Return, in order, the days whose statistics may have changed between the two times."""
     days = {since.astimezone(UTC).date() + step * _DAY for step in range((until - since).days + 2)}
     days = {day for day in days if day <= until.astimezone(UTC).date()}
-    # A first simulated payment takes its request out of the figures.
+    # The first simulated payment removes its request from the statistics.
     counts = Q(payment=None) | Q(payment__is_simulated=True)
     moved = Transition.objects.filter(counts, created_at__gte=since, created_at__lte=until).order_by()
     days.update(moved.values_list(TruncDate("request__created_at", tzinfo=UTC), flat=True).distinct())
@@ -103,19 +103,19 @@ def changed_days(since: datetime, until: datetime) -> list[date]:
 
 
 def write_day(day: date, *, today: date) -> None:
-    """Count one day and put that in the place of what stood there. Wants a transaction."""
-    figures, volumes = count_day(day)
-    if today - day >= DELIVERIES_ARE_WHOLE:
-        figures = _with_the_deliveries_of_old(day, figures)
+    """Recount one day and replace its rows. Call it inside a transaction."""
+    statistics, volumes = count_day(day)
+    if today - day >= DELIVERIES_COMPLETE:
+        statistics = _keep_earlier_deliveries(day, statistics)
     DailyFigures.objects.filter(day=day).delete()
     DailyVolume.objects.filter(day=day).delete()
-    DailyFigures.objects.bulk_create(figures, batch_size=2000)
+    DailyFigures.objects.bulk_create(statistics, batch_size=2000)
     DailyVolume.objects.bulk_create(volumes, batch_size=2000)
 
 
-def _with_the_deliveries_of_old(day: date, figures: list[DailyFigures]) -> list[DailyFigures]:
-    """Return the figures with the deliveries that were counted when all of them were still there."""
-    counted = {row.merchant_id: row for row in figures}
+def _keep_earlier_deliveries(day: date, statistics: list[DailyFigures]) -> list[DailyFigures]:
+    """Keep the earlier delivery counts of an old day, whose deliveries may have been deleted since."""
+    counted = {row.merchant_id: row for row in statistics}
     for before in DailyFigures.objects.filter(day=day):
         row = counted.setdefault(before.merchant_id, DailyFigures(day=day, merchant_id=before.merchant_id))
         row.deliveries_delivered = max(row.deliveries_delivered, before.deliveries_delivered)
@@ -124,21 +124,21 @@ def _with_the_deliveries_of_old(day: date, figures: list[DailyFigures]) -> list[
 
 
 def count_day(day: date) -> tuple[list[DailyFigures], list[DailyVolume]]:
-    """Return one day's figures, for each merchant with any and for all together; nothing is written."""
+    """Return the statistics of one day for each active merchant and for all merchants. Nothing is stored."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     end = start + _DAY
-    figures: dict[Key, dict[str, Any]] = defaultdict(dict)
+    statistics: dict[Key, dict[str, Any]] = defaultdict(dict)
     times: dict[Key, list[int]] = {}
     for merchant, counts in (*_requests(start, end), *_deliveries(start, end)):
         for key in (merchant, None):
             for name, count in counts.items():
-                figures[key][name] = figures[key].get(name, 0) + count
+                statistics[key][name] = statistics[key].get(name, 0) + count
     for merchant, step, count in _confirmation_times(start, end):
         for key in (merchant, None):
             times.setdefault(key, [0] * (len(BOUNDS_MS) + 1))[step] += count
     for key, counted in times.items():
-        figures[key]["confirmation_times"] = counted
-    rows = [DailyFigures(day=day, merchant_id=key, **values) for key, values in figures.items()]
+        statistics[key]["confirmation_times"] = counted
+    rows = [DailyFigures(day=day, merchant_id=key, **values) for key, values in statistics.items()]
     return rows, _volumes(day, start, end)
 
 
@@ -209,7 +209,7 @@ def _not_counted_yet(filled_from: date) -> Iterator[date]:
 
 
 def _locked_progress(now: datetime, *, wait: bool = False) -> FiguresProgress | None:
-    """Return the row, locked, or None if somebody else holds it. Made at the first run, with nothing but today."""
+    """Return the locked progress row, or None if another process holds it. The first run creates it for today."""
     today = now.astimezone(UTC).date()
     start = datetime(today.year, today.month, today.day, tzinfo=UTC)
     if wait:

@@ -1,7 +1,6 @@
-"""How long things took, counted in steps, so that days and merchants can be added up and percentiles still be told.
+"""Histograms of durations, which can be summed over days and merchants and still give percentiles.
 
-Percentiles of parts can't be added; counts can. Each step is a quarter longer than the one before, so that what is told
-is off by a seventh at most: enough to see whether payments take half a minute or half an hour.
+Each bucket is about a quarter longer than the one before, so a percentile is off by at most about a seventh.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,11 +13,11 @@ BOUNDS_MS: tuple[int, ...] = tuple(
     for step in range(_STEPS_PER_DOUBLING * 17)
     if 1000 * 2 ** (step / _STEPS_PER_DOUBLING) <= _LONGEST_MS
 )
-"""Where one step ends and the next begins, in milliseconds: one second up to a day."""
+"""The boundaries of the buckets in milliseconds, from one second to a day."""
 
 
 def total(counts: Iterable[Sequence[int]]) -> list[int]:
-    """Return the sum of these counts, step by step; shorter ones are as if they went on with zeros."""
+    """Return the sums of these histograms by bucket; shorter ones are padded with zeros."""
     added = [0] * (len(BOUNDS_MS) + 1)
     for each in counts:
         for step, count in enumerate(each):
@@ -27,9 +26,9 @@ def total(counts: Iterable[Sequence[int]]) -> list[int]:
 
 
 def percentile(counts: Sequence[int], part: int) -> int | None:
-    """Return the milliseconds within which `part` per cent ended, or None if nothing did.
+    """Return the percentile `part` in milliseconds, or None without data.
 
-    The middle of the step in which that one lies; its edge for the first step and the last.
+    The value is the middle of its bucket, or the boundary of the first and the last bucket.
     """
     number = sum(counts)
     if number == 0:

@@ -1,6 +1,6 @@
-"""What the daily figures say of a period: pure queries over small tables, for one merchant or, with None, for all.
+"""Query the daily statistics of a period for one merchant or, with None, for all merchants.
 
-Amounts are whole base units, and those of different tokens are never added.
+Amounts are base units. Those of different tokens are never summed.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ MEDIAN, SLOWEST = 50, 95
 
 @dataclass(frozen=True)
 class Period:
-    """Whole days (UTC), the last of them still running."""
+    """A number of whole days (UTC). The last one may not be over yet."""
 
     last: date
     days: int
@@ -35,13 +35,13 @@ class Period:
 
     @property
     def before(self) -> "Period":
-        """As many days just before."""
+        """The period of the same length just before."""
         return Period(self.first - timedelta(days=1), self.days)
 
 
 @dataclass(frozen=True)
 class Totals:
-    """A day's or a period's figures. Times in milliseconds, None where nothing was confirmed."""
+    """The statistics of a day or a period. Times are milliseconds, None if nothing was confirmed."""
 
     created: int = 0
     paid: int = 0
@@ -54,23 +54,23 @@ class Totals:
 
     @property
     def unpaid(self) -> int:
-        """How many of those created ended without being paid."""
+        """How many of the created requests ended unpaid."""
         return self.created - self.paid - self.still_open
 
     @property
     def conversion(self) -> tuple[int, int]:
-        """Paid ones, and those created: a share that is never rounded before it is shown."""
+        """The number of paid and of created requests."""
         return self.paid, self.created
 
     @property
     def success(self) -> tuple[int, int]:
-        """Deliveries that arrived, and those that ended."""
+        """The number of successful and of finished deliveries."""
         return self.delivered, self.delivered + self.given_up
 
 
 @dataclass(frozen=True)
 class TokenVolume:
-    """What was verified of one token: base units for each day of the period, and in all."""
+    """The verified volume of one token in base units: the total, and the amount of each day of the period."""
 
     token: Token
     payments: int
@@ -79,12 +79,12 @@ class TokenVolume:
 
 
 def totals(merchant: Merchant | None, period: Period) -> Totals:
-    """Return the figures of the whole period."""
+    """Return the statistics of the whole period."""
     return _added_up(_rows(merchant, period))
 
 
 def by_day(merchant: Merchant | None, period: Period) -> list[Totals]:
-    """Return the figures of each day, in order; a day on which nothing happened is all zeros."""
+    """Return the statistics of each day in order, with zeros for days without any."""
     rows: dict[date, list[DailyFigures]] = defaultdict(list)
     for row in _rows(merchant, period):
         rows[row.day].append(row)
@@ -92,18 +92,18 @@ def by_day(merchant: Merchant | None, period: Period) -> list[Totals]:
 
 
 def volumes(merchant: Merchant | None, period: Period) -> list[TokenVolume]:
-    """Return each token's volume, the one with the most payments first."""
+    """Return the volume of each token, the one with the most payments first."""
     rows = DailyVolume.objects.filter(merchant=merchant, day__range=(period.first, period.last))
     days: dict[int, dict[date, tuple[int, int]]] = defaultdict(dict)
     for token_id, day, payments, amount in rows.values_list("token", "day", "payments", "amount"):
         days[token_id][day] = payments, int(amount)
     tokens = Token.objects.select_related("chain").in_bulk(days)
-    found = [_volume(tokens[token_id], each, period.dates) for token_id, each in days.items()]
-    return sorted(found, key=lambda volume: (-volume.payments, volume.token.pk))
+    by_token = [_volume(tokens[token_id], each, period.dates) for token_id, each in days.items()]
+    return sorted(by_token, key=lambda volume: (-volume.payments, volume.token.pk))
 
 
 def known_until() -> datetime | None:
-    """Return the time up to which changes are in the figures, or None before they were first counted."""
+    """Return the time up to which changes are included, or None before the first count."""
     return FiguresProgress.objects.values_list("seen_until", flat=True).first()
 
 

@@ -1,6 +1,6 @@
-"""How many payments may be submitted publicly for one request, so that strangers can't flood the chain's nodes.
+"""Limits on public submissions for one request, which protect the chain's nodes from floods.
 
-The merchant is never capped, nor is what the service finds by itself, nor a transaction that is bound to the request.
+Submissions by the merchant, payments found by discovery, and transactions bound to the request are not limited.
 """
 
 from django.db.models import Q
@@ -9,13 +9,13 @@ from config.api.errors import ApiError, ErrorCode
 from payments.models import FailureCode, Payment, PaymentRequest
 from payments.submission.sightings import Sighting
 
-# Open at once for each client address.
+# Open payments per client address.
 MAX_OPEN_PAYMENTS = 5
-# Over the request's life, of those that a node has seen and that are not older than the request.
+# Over the request's lifetime: payments that a node has seen and that are not older than the request.
 MAX_PUBLIC_PAYMENTS = 30
-# Over the request's life, of those that their own bytes bind and that are not in a block: to make one costs nothing.
-MAX_PROMISES = 100
-# Rows over the request's life, whatever they are.
+# Over the request's lifetime: bound payments that are not mined. Making one costs nothing.
+MAX_UNMINED_PAYMENTS = 100
+# Over the request's lifetime: all publicly submitted payments.
 MAX_PUBLIC_ROWS = 200
 _RETRY_SECONDS = 30
 _NODE_RETRY_SECONDS = 5
@@ -24,7 +24,7 @@ _OPENED_PUBLICLY = Q(submitted_publicly=True) | Q(reopened_publicly=True)
 
 
 def has_room(request: PaymentRequest, submitter: str) -> bool:
-    """Whether this client may open one more payment of the locked request, whatever its transaction is."""
+    """Whether this client may open one more payment of the locked request, for any transaction."""
     return (
         _open(request, submitter) < MAX_OPEN_PAYMENTS
         and _counted(request) < MAX_PUBLIC_PAYMENTS
@@ -33,17 +33,17 @@ def has_room(request: PaymentRequest, submitter: str) -> bool:
 
 
 def may_reopen(request: PaymentRequest, submitter: str) -> bool:
-    """Whether this client may have one more payment of the locked request verified again."""
+    """Whether this client may reopen one more payment of the locked request."""
     return _open(request, submitter) < MAX_OPEN_PAYMENTS
 
 
-def demand_room(request: PaymentRequest, submitter: str, sighting: Sighting) -> None:
-    """Raise ApiError unless this client may open a payment of the locked request for the transaction that was seen.
+def require_room(request: PaymentRequest, submitter: str, sighting: Sighting) -> None:
+    """Raise ApiError unless this client may open a payment of the locked request for the looked-up transaction.
 
-    `too_many_open_payments` beyond 5 open ones of this client, `too_many_payments` beyond 30 or 200 over the request's
-    life; `node_unavailable` instead where no node could tell whether the transaction is bound.
+    The code is `too_many_open_payments` beyond 5 open payments of this client, `too_many_payments` beyond 30 or 200
+    over the request's lifetime, and `node_unavailable` if no node could show whether the transaction is bound.
     """
-    is_exempt = sighting.is_bound and (sighting.is_mined or _promises(request) < MAX_PROMISES)
+    is_exempt = sighting.is_bound and (sighting.is_mined or _unmined(request) < MAX_UNMINED_PAYMENTS)
     if is_exempt or (sighting.is_answered and has_room(request, submitter)):
         return
     if not sighting.is_answered:
@@ -55,10 +55,10 @@ def demand_room(request: PaymentRequest, submitter: str, sighting: Sighting) -> 
         raise _too_many(MAX_PUBLIC_ROWS)
     if sighting.is_older:
         return
-    # Nothing can be said of a hash that no node knows, so all of the client's open payments count against it.
+    # A hash that no node knows can't be evaluated, so all open payments of the client count against it.
     if _open(request, submitter, is_lenient=sighting.is_known) >= MAX_OPEN_PAYMENTS:
         message = (
-            f"{MAX_OPEN_PAYMENTS} payments of this request are being verified. Wait until one is finished."
+            f"{MAX_OPEN_PAYMENTS} payments for this request are being verified. Wait until one is finished."
         )
         raise ApiError(ErrorCode.TOO_MANY_OPEN_PAYMENTS, message, retry_after=_RETRY_SECONDS)
     if sighting.is_known and _counted(request) >= MAX_PUBLIC_PAYMENTS:
@@ -71,7 +71,7 @@ def _too_many(limit: int) -> ApiError:
 
 
 def _open(request: PaymentRequest, submitter: str, *, is_lenient: bool = False) -> int:
-    """Return how many open payments this client opened; if `is_lenient` without those that will likely fail."""
+    """Return how many open payments this client opened; with `is_lenient`, without those that will likely fail."""
     opened = Payment.objects.filter(
         _OPENED_PUBLICLY, request=request, submitter=submitter, status__in=Payment.OPEN
     )
@@ -79,15 +79,15 @@ def _open(request: PaymentRequest, submitter: str, *, is_lenient: bool = False) 
 
 
 def _counted(request: PaymentRequest) -> int:
-    """Return how many of the submitted transactions count for good: seen, not older, and not about to fail."""
+    """Return how many submitted payments count toward the cap: seen, not too old, and not likely to fail."""
     seen = Payment.objects.filter(
         request=request, submitted_publicly=True, seen_at__isnull=False, likely_failure=""
     )
     return seen.exclude(failure_code=FailureCode.TRANSACTION_TOO_OLD).count()
 
 
-def _promises(request: PaymentRequest) -> int:
-    """Return how many of the submitted transactions a node has seen, and none in a block."""
+def _unmined(request: PaymentRequest) -> int:
+    """Return how many submitted transactions a node has seen but are in no block."""
     unmined = Payment.objects.filter(request=request, submitted_publicly=True, block_number__isnull=True)
     return unmined.filter(seen_at__isnull=False).count()
 

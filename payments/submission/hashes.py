@@ -1,4 +1,4 @@
-"""Storing submitted transaction hashes, and re-opening failed payments."""
+"""Store submitted transaction hashes, and reopen failed payments."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,16 +15,16 @@ from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import note_creation
 from payments.submission.caps import MAX_OPEN_PAYMENTS as MAX_OPEN_PAYMENTS
 from payments.submission.caps import MAX_PUBLIC_PAYMENTS as MAX_PUBLIC_PAYMENTS
-from payments.submission.caps import demand_room, has_room, may_reopen
+from payments.submission.caps import has_room, may_reopen, require_room
 from payments.submission.sightings import Client, Sighting, sight
 from payments.verification.reopening import is_given_up, reopen
 from payments.verification.replacements import continued_by, continuing_columns, follow_submitted, replaceable
 
-SUBMITTED = "Submitted; looking for it on the network."
+SUBMITTED = "Submitted; checking the network."
 
 
 class _SightingNeeded(Exception):
-    """The chain has to be asked about the transaction before it can be stored or refused."""
+    """The transaction has to be looked up before it can be stored or refused."""
 
     def __init__(self, *, is_beyond_caps: bool) -> None:
         super().__init__()
@@ -40,18 +40,20 @@ def submit_hash(
     actor: str,
     submitter: str = "",
     client: Client = get_client,
-    before_extra_look: Callable[[], None] = lambda: None,
+    before_extra_lookup: Callable[[], None] = lambda: None,
 ) -> tuple[Payment, bool]:
-    """Return the payment for this canonical hash, and whether it is new. For public submissions.
+    """Submit a canonical hash publicly; return its payment and whether it is new.
 
-    The same hash again is the same payment, and so is one that a speed-up replaced; a retryable failure is re-opened by
-    that, once, and so is one that was not bound when it failed, if a wallet was proved since. A transaction that speeds
-    up a payment of the request continues that payment. A request may be paid after it expired or was cancelled: whether
-    the transaction is bound to it is for the verification to say.
+    Submitting a known or replaced hash again returns the same payment. This reopens a retryable failure once, and an
+    unbound payment after each new proof of a wallet. A transaction that speeds up a payment of the request continues
+    that payment. Expired and cancelled requests accept hashes too: verification decides what they pay.
 
-    `submitter` is the client's digest, by which open payments are counted. The chain is asked only where a cap is
-    reached or a payment may be sped up, outside any transaction; `before_extra_look` may refuse to ask beyond the caps.
-    Raises ApiError for a hash that another request was credited with, and beyond `payments.submission.caps`.
+    `submitter` is the client's digest, by which open payments are counted. The chain is read only if a cap is reached
+    or a payment may be sped up, outside any transaction. `before_extra_lookup` is called before a lookup beyond the
+    caps and may raise.
+
+    Raises ApiError for a hash that was credited to another request, and beyond the limits of
+    `payments.submission.caps`.
     """
     sighting: Sighting | None = None
     while True:
@@ -59,15 +61,15 @@ def submit_hash(
             return _store(request, chain, transaction_hash, route_id, actor, submitter, sighting)
         except _SightingNeeded as needed:
             if needed.is_beyond_caps:
-                before_extra_look()
+                before_extra_lookup()
             sighting = sight(request, chain, transaction_hash, timezone.now(), client=client)
 
 
 def sight_for_merchant(
     request: PaymentRequest, chain: Chain, transaction_hash: str, *, client: Client = get_client
 ) -> Sighting | None:
-    """Return what the chain knows of the transaction, if it may speed up a payment of the request."""
-    if _known(request, chain, transaction_hash) or not replaceable(request, chain).exists():
+    """Look the transaction up if it may speed up a payment of the request."""
+    if _existing_payment(request, chain, transaction_hash) or not replaceable(request, chain).exists():
         return None
     return sight(request, chain, transaction_hash, timezone.now(), client=client)
 
@@ -80,19 +82,21 @@ def submit_for_merchant(
     actor: str,
     sighting: Sighting | None = None,
 ) -> tuple[Payment, bool]:
-    """Return the payment for this canonical hash, and whether it is new. The merchant may always submit.
+    """Submit a canonical hash for the merchant, without limits; return its payment and whether it is new.
 
-    A known payment that can be retried is, by one of its retries. `sighting` is that of `sight_for_merchant`: nothing
-    is asked of the chain here. Raises ApiError `transaction_already_used`.
+    A known payment that can be retried uses one of its retries. `sighting` is the result of `sight_for_merchant`; the
+    chain is not read here. Raises ApiError `transaction_already_used`.
     """
     with transaction.atomic():
         locked = lock_request(request.pk)
-        known = _known(locked, chain, transaction_hash)
-        if known is not None:
-            if known.is_retryable and known.retries < MAX_RETRIES:
-                reopen(known, actor=actor, reason="submitted by the merchant", retries=known.retries + 1)
-            return known, False
-        _refuse_consumed(locked, chain, transaction_hash)
+        existing = _existing_payment(locked, chain, transaction_hash)
+        if existing is not None:
+            if existing.is_retryable and existing.retries < MAX_RETRIES:
+                reopen(
+                    existing, actor=actor, reason="submitted by the merchant", retries=existing.retries + 1
+                )
+            return existing, False
+        _require_unconsumed(locked, chain, transaction_hash)
         continued = _continued(locked, chain, sighting, actor)
         if continued is not None:
             return continued, False
@@ -110,11 +114,11 @@ def _store(
 ) -> tuple[Payment, bool]:
     with transaction.atomic():
         locked = lock_request(request.pk)
-        known = _known(locked, chain, transaction_hash)
-        if known is not None:
-            _reopen_by_submission(known, actor, submitter)
-            return known, False
-        _refuse_consumed(locked, chain, transaction_hash)
+        existing = _existing_payment(locked, chain, transaction_hash)
+        if existing is not None:
+            _reopen_by_submission(existing, actor, submitter)
+            return existing, False
+        _require_unconsumed(locked, chain, transaction_hash)
         if sighting is None:
             is_beyond_caps = not has_room(locked, submitter)
             if is_beyond_caps or replaceable(locked, chain).exists():
@@ -123,14 +127,14 @@ def _store(
             continued = _continued(locked, chain, sighting, actor)
             if continued is not None:
                 return continued, False
-            demand_room(locked, submitter, sighting)
+            require_room(locked, submitter, sighting)
         route = Route.objects.filter(pk=route_id, request=locked).first() if route_id else None
         columns = {"route": route, "submitter": submitter}
         return _create(locked, chain, transaction_hash, sighting, actor, **columns), True
 
 
-def _known(request: PaymentRequest, chain: Chain, transaction_hash: str) -> Payment | None:
-    """Return the request's payment that has this hash or had it before a speed-up, the latter first."""
+def _existing_payment(request: PaymentRequest, chain: Chain, transaction_hash: str) -> Payment | None:
+    """Return the request's payment that had this hash before a speed-up, else the one that has it now."""
     own = Payment.objects.filter(request=request, chain=chain)
     replaced = own.filter(replaced_hashes__contains=[transaction_hash]).first()
     return replaced or own.filter(transaction_hash=transaction_hash).first()
@@ -139,7 +143,7 @@ def _known(request: PaymentRequest, chain: Chain, transaction_hash: str) -> Paym
 def _continued(
     request: PaymentRequest, chain: Chain, sighting: Sighting | None, actor: str
 ) -> Payment | None:
-    """Return the payment of the locked request that the transaction speeds up, which now goes on with it."""
+    """Continue the payment of the locked request that the transaction speeds up, and return it."""
     facts = sighting.facts if sighting else None
     payment = continued_by(replaceable(request, chain), facts)
     if payment is None or facts is None:
@@ -176,14 +180,14 @@ def _create(
 
 
 def retry_payment(payment: Payment, *, actor: str) -> Payment:
-    """Return the failed payment, pending again with its attempts reset. Raises ApiError where that can't be.
+    """Reopen the failed payment with its attempts reset, and return it. Raises ApiError if it can't be retried.
 
-    The merchant's decision: no cap on public submissions counts.
+    This is for the merchant, so the limits on public submissions don't apply.
     """
     with transaction.atomic():
         lock_request(payment.request_id)
         payment = Payment.objects.select_related("request").get(pk=payment.pk)
-        demand_real(payment)
+        require_real(payment)
         if not payment.is_retryable:
             reason = payment.failure_message or f"it is {payment.status}"
             raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, f"This payment can't be retried: {reason}")
@@ -194,18 +198,18 @@ def retry_payment(payment: Payment, *, actor: str) -> Payment:
     return payment
 
 
-def demand_real(payment: Payment) -> None:
-    """Raise ApiError `payment_not_retryable` for a payment that the sandbox made: it is on no chain."""
+def require_real(payment: Payment) -> None:
+    """Raise ApiError `payment_not_retryable` for a payment of the sandbox, which is on no chain."""
     if payment.is_simulated:
-        message = "This payment was simulated in the sandbox. No chain can be asked about it."
+        message = "This payment was simulated in the sandbox, so it can't be checked on a chain."
         raise ApiError(ErrorCode.PAYMENT_NOT_RETRYABLE, message)
 
 
-def record_found(request: PaymentRequest, *, chain: Chain, transaction_hash: str) -> None:
-    """Store a payment that the service found by itself; the caps on submissions do not count it."""
+def record_discovered(request: PaymentRequest, *, chain: Chain, transaction_hash: str) -> None:
+    """Store a payment that discovery found; it does not count toward the limits on submissions."""
     with transaction.atomic():
         locked = lock_request(request.pk)
-        payment = _known(locked, chain, transaction_hash)
+        payment = _existing_payment(locked, chain, transaction_hash)
         if payment is None:
             payment = Payment.objects.create(
                 request=locked,
@@ -221,7 +225,7 @@ def record_found(request: PaymentRequest, *, chain: Chain, transaction_hash: str
 
 
 def _reopen_by_submission(payment: Payment, actor: str, submitter: str) -> None:
-    """Re-open a failed payment whose hash was submitted again: once or, after a new proof of the payer, once for it."""
+    """Reopen a failed payment whose hash was submitted again: once, and once more after each new proof of a wallet."""
     if payment.status != Payment.Status.FAILED or not may_reopen(payment.request, submitter):
         return
     may_once = payment.is_retryable and not payment.reopened_publicly and payment.retries < MAX_RETRIES
@@ -233,17 +237,17 @@ def _reopen_by_submission(payment: Payment, actor: str, submitter: str) -> None:
 
 
 def _was_proved_since(payment: Payment) -> bool:
-    """Whether a wallet was proved after the payment had failed because nothing bound it."""
+    """Whether a wallet was proved after the payment failed as unbound."""
     is_unbound = payment.failure_code in (FailureCode.TRANSACTION_NOT_BOUND, FailureCode.NOT_VERIFIABLE)
     if not is_unbound or payment.crosses_chains or payment.is_simulated:
         return False
     return payment.request.payer_proofs.filter(verified_at__gte=payment.failed_at).exists()
 
 
-def _refuse_consumed(request: PaymentRequest, chain: Chain, transaction_hash: str) -> None:
+def _require_unconsumed(request: PaymentRequest, chain: Chain, transaction_hash: str) -> None:
     consumed = ConsumedTransfer.objects.filter(chain=chain, transaction_hash=transaction_hash)
     elsewhere = consumed.exclude(payment__request=request)
-    # One transaction may pay several requests; then only the chain can tell what is left of it.
+    # One transaction may pay several requests; then verification decides what is left of it.
     if elsewhere.exists() and not elsewhere.filter(payment__carries_others=True).exists():
-        message = "This transaction has paid another request already."
+        message = "This transaction has already been used to pay another request."
         raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, message)

@@ -1,4 +1,4 @@
-"""Having a payment looked at now, because a person asks: what the chain says decides, as ever."""
+"""Check a payment now, on request of an operator."""
 
 from enum import Enum
 
@@ -10,11 +10,11 @@ from django.utils import timezone
 from config import leases
 from payments.models import Payment
 from payments.requests.lifecycle import lock_request
-from payments.submission.hashes import demand_real, retry_payment
+from payments.submission.hashes import require_real, retry_payment
 
 
 class Recheck(Enum):
-    """What asking for a look has led to."""
+    """What the request for a check did."""
 
     BROUGHT_FORWARD = "brought forward"
     DUE_ALREADY = "due already"
@@ -22,14 +22,14 @@ class Recheck(Enum):
     AT_FINALITY = "at finality"
 
 
-def look_now(payment: Payment, *, actor: str) -> Recheck:
-    """Have `payment` looked at as soon as a worker is free; return what that means in its present state.
+def check_now(payment: Payment, *, actor: str) -> Recheck:
+    """Make `payment` due for a check; return what that means in its current state.
 
-    An open one is due at once; a look out of turn uses none of its attempts. A failed one is retried, with all that
-    `retry_payment` refuses. A completed one is asked for its finality once more, which may flag it as `reorged` and
-    changes neither its status nor any money. Twice is no more than once. Raises ApiError for a simulated one.
+    An open payment becomes due at once without using an attempt. A failed one is retried; see `retry_payment` for the
+    errors. The finality of a completed one is checked again, which may flag it as `reorged` but never changes its
+    status or amounts. Calling this twice has no further effect. Raises ApiError for a simulated payment.
     """
-    demand_real(payment)
+    require_real(payment)
     with transaction.atomic():
         lock_request(payment.request_id)
         status = Payment.objects.values_list("status", flat=True).get(pk=payment.pk)
@@ -37,7 +37,7 @@ def look_now(payment: Payment, *, actor: str) -> Recheck:
             retry_payment(payment, actor=actor)
             return Recheck.REOPENED
         if status == Payment.Status.COMPLETED:
-            return _ask_for_finality(payment)
+            return _schedule_finality_check(payment)
         return _bring_forward(payment)
 
 
@@ -50,12 +50,12 @@ def _bring_forward(payment: Payment) -> Recheck:
     return Recheck.BROUGHT_FORWARD if moved else Recheck.DUE_ALREADY
 
 
-def _ask_for_finality(payment: Payment) -> Recheck:
+def _schedule_finality_check(payment: Payment) -> Recheck:
     now = timezone.now()
     completed = Payment.objects.filter(pk=payment.pk, status=Payment.Status.COMPLETED)
     if completed.filter(finality_check_at__lte=now).exists():
         return Recheck.DUE_ALREADY
-    # A search for finality that has ended begins anew; one under way keeps its count.
+    # A finished series of finality checks starts over; a running one keeps its count.
     completed.filter(finality_check_at__isnull=True).update(unanswered_looks=0)
     completed.update(finality_check_at=now)
     return Recheck.AT_FINALITY

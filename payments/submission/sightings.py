@@ -1,4 +1,4 @@
-"""Looking a transaction up before it is stored as a payment: what a node knows of it, and whether it is bound."""
+"""Look a transaction up before it is stored as a payment."""
 
 import logging
 import uuid
@@ -10,12 +10,12 @@ from chains.client import ChainClient, ChainError, TransactionFacts
 from chains.families import get_client
 from chains.models import Chain
 from payments.evaluation.proof_windows import CLOCK_ALLOWANCE
-from payments.evaluation.verdicts import Departed, Finality, NotYet, Paid
+from payments.evaluation.verdicts import Finality, NotYet, Paid, SwapStarted
 from payments.models import Payment, PaymentRequest
-from payments.verification.evidence import cases_of
-from payments.verification.looks import Look
+from payments.verification.attempts import verdict_of
+from payments.verification.checks import ChainCheck
+from payments.verification.evidence import collect_evidence
 from payments.verification.quote_evidence import pinned_contracts, quotes_of
-from payments.verification.settlement import verdict_of
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ Client = Callable[[Chain], ChainClient]
 
 @dataclass(frozen=True)
 class Sighting:
-    """What one look at a chain showed of a transaction. Without `is_answered` no node gave a usable answer.
+    """The result of looking up a transaction. `is_answered` is false if no node gave a usable response.
 
     `is_bound`: mined and bound to the request, however deep, or bound by its own bytes. `is_older`: mined before the
     request was created.
@@ -42,7 +42,7 @@ class Sighting:
 
     @property
     def is_mined(self) -> bool:
-        """Whether it is in a block."""
+        """Whether the transaction is in a block."""
         return self.facts is not None and self.facts.block is not None
 
 
@@ -57,7 +57,7 @@ def sight(
     *,
     client: Client = get_client,
 ) -> Sighting:
-    """Return what the nodes of `chain` know of the transaction, evaluated as a payment of `request`. Stores nothing."""
+    """Look up the transaction on `chain` and evaluate it as a payment of `request`. Nothing is stored."""
     payment = Payment(request=request, chain=chain, transaction_hash=transaction_hash)
     finality = Finality.parse(chain.confirmations)
     try:
@@ -72,10 +72,12 @@ def sight(
     facts = snapshot.transactions.get(transaction_hash)
     if facts is None:
         return Sighting()
-    case = cases_of([payment], chain, snapshot, quotes_of({request.pk}, chain))[payment.pk]
-    verdict = verdict_of(payment, case, Look(uuid.uuid4(), snapshot, finality, now))
+    evaluation_input = collect_evidence([payment], chain, snapshot, quotes_of({request.pk}, chain))[
+        payment.pk
+    ]
+    verdict = verdict_of(payment, evaluation_input, ChainCheck(uuid.uuid4(), snapshot, finality, now))
     is_waiting_bound = isinstance(verdict, NotYet) and verdict.bound is not None and verdict.likely is None
     is_older = facts.block is not None and facts.block.time < request.created_at - CLOCK_ALLOWANCE
     return Sighting(
-        facts, is_bound=isinstance(verdict, Paid | Departed) or is_waiting_bound, is_older=is_older
+        facts, is_bound=isinstance(verdict, Paid | SwapStarted) or is_waiting_bound, is_older=is_older
     )

@@ -1,1 +1,1 @@
-"""Paying with another token: what is offered, how it binds, what became of it. Providers are spoken to in `routing`."""
+"""Swaps in progress: poll the providers for their status, and verify the deliveries that they report."""

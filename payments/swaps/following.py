@@ -1,10 +1,10 @@
-"""Following swaps under way: their providers are asked what became of them, and where to look for the delivery.
+"""Poll routing providers for the status of swaps in progress.
 
-1. Claim: a provider's due swaps, some at a time, under a lease and a heartbeat as in `payments.verification.leasing`.
-2. Ask: outside any transaction, one swap after the other; each answer is read by `payments.swaps.status`, pure.
-3. Write: one transaction for each, guarded by the claim id.
+1. Lease: a batch of one provider's due swaps, with a heartbeat as in `payments.verification.leasing`.
+2. Poll: one swap after the other, outside any transaction. `payments.swaps.status` interprets each response, pure.
+3. Store: one transaction for each swap, guarded by the claim id.
 
-What a provider says credits nothing. A delivery that it names is looked up by `payments.verification.engine`, with the
+A provider's status credits nothing. `payments.verification.engine` looks up a reported delivery together with the
 other payments of that chain.
 """
 
@@ -33,33 +33,33 @@ from payments.swaps.status import (
     read_status,
 )
 from payments.verification import retry_policy
-from payments.verification.leasing import at_the_provider, claim, due_payments
+from payments.verification.leasing import claim, due_payments, waits_for_provider
 
 logger = logging.getLogger(__name__)
 
 BATCH = 20
-# No call begins after this long in one turn, well within the time for which a lease is renewed.
+# No call starts later than this in one turn, well within the time for which a lease is renewed.
 TURN_SECONDS = 25.0
-# A provider that gave no answer so many times in a row is not asked about the others of the turn, for a while.
-SILENCES = 2
-REST = timedelta(seconds=10)
+# After this many unanswered calls in a row, the other swaps of the turn are postponed.
+MAX_UNANSWERED = 2
+COOLDOWN = timedelta(seconds=10)
 
 Provider = Callable[[str], RoutingProvider]
 Clock = Callable[[], datetime]
 
 
 def follow_swaps(*, provider: Provider = get_provider, now: Clock = timezone.now) -> int:
-    """Ask each provider about its due swaps, one provider after the other; return how many were claimed."""
+    """Poll each provider for its due swaps, one provider after the other; return the number of swaps."""
     return sum(follow_provider(key, provider=provider, now=now) for key in providers_with_due_swaps(now()))
 
 
 def providers_with_due_swaps(now: datetime) -> list[str]:
-    """Return the keys of the providers that are to be asked about a swap now."""
+    """Return the keys of the providers with due swaps."""
     return sorted(set(_due(now).order_by().values_list("provider", flat=True)))
 
 
 def follow_provider(key: str, *, provider: Provider = get_provider, now: Clock = timezone.now) -> int:
-    """Ask one provider about some of its due swaps; return how many were claimed."""
+    """Poll one provider for a batch of its due swaps; return the number of swaps."""
     lease, payments = claim(_due(now()).filter(provider=key), BATCH)
     if payments:
         with leases.kept(lease):
@@ -68,42 +68,42 @@ def follow_provider(key: str, *, provider: Provider = get_provider, now: Clock =
 
 
 def _due(now: datetime) -> QuerySet[Payment]:
-    return due_payments(now).filter(at_the_provider())
+    return due_payments(now).filter(waits_for_provider())
 
 
 def _ask(key: str, payments: Sequence[Payment], lease: Lease, provider: Provider, now: Clock) -> None:
     claim_id = lease.claim_id
     until = time.monotonic() + TURN_SECONDS
-    silences = 0
+    unanswered = 0
     for payment in payments:
         if not lease.holds(payment.pk):
-            logger.warning("lost the lease of payment %s before its provider was asked", payment.pk)
+            logger.warning("lost the lease of payment %s before its provider was polled", payment.pk)
             continue
-        if silences >= SILENCES:
-            swap_outcomes.put_off(payment, claim_id, now() + REST)
+        if unanswered >= MAX_UNANSWERED:
+            swap_outcomes.put_off(payment, claim_id, now() + COOLDOWN)
             continue
         if time.monotonic() > until:
             swap_outcomes.put_off(payment, claim_id, now())
             continue
         try:
-            silences = 0 if _follow(key, payment, claim_id, provider, now) else silences + 1
+            unanswered = 0 if _follow(key, payment, claim_id, provider, now) else unanswered + 1
         except Exception:
-            # One swap's trouble must not keep the others waiting, nor last longer than a day.
+            # A failure of one swap must not delay the others. Postponing it lets it time out after a day.
             logger.exception("the swap of payment %s could not be followed", payment.pk)
-            pause = retry_policy.before_asking_again(payment.unanswered_looks, None)
-            next_look = now() + pause
-            swap_outcomes.keep_silent(payment, claim_id, provider_name(key), next_look=next_look, now=now())
+            pause = retry_policy.pause_after_no_answer(payment.unanswered_looks, None)
+            next_check = now() + pause
+            swap_outcomes.keep_silent(payment, claim_id, provider_name(key), next_check=next_check, now=now())
 
 
 def _follow(key: str, payment: Payment, claim_id: uuid.UUID, provider: Provider, now: Clock) -> bool:
-    """Ask about one swap and write what follows; return whether the provider gave a usable answer."""
+    """Poll the status of one swap and store the result; return whether the provider gave a usable response."""
     if payment.quote is None:
-        raise ValueError("a swap under way has a quote")
+        raise ValueError("a swap in progress has a quote")
     try:
         status = _provider(key, provider).status(payment.quote.tracking, payment.transaction_hash)
     except ProviderDown as error:
-        pause = retry_policy.before_asking_again(payment.unanswered_looks, error.retry_after)
-        swap_outcomes.keep_silent(payment, claim_id, provider_name(key), next_look=now() + pause, now=now())
+        pause = retry_policy.pause_after_no_answer(payment.unanswered_looks, error.retry_after)
+        swap_outcomes.keep_silent(payment, claim_id, provider_name(key), next_check=now() + pause, now=now())
         return False
     _write(payment, status, claim_id, now())
     return True
@@ -118,24 +118,24 @@ def _provider(key: str, provider: Provider) -> RoutingProvider:
 
 def _write(payment: Payment, status: SwapStatus, claim_id: uuid.UUID, now: datetime) -> None:
     journey = _journey(payment)
-    match word := read_status(status, journey):
+    match progress := read_status(status, journey):
         case UnderWay():
             pause = pause_seconds(payment.bridge_looks, status.retry_after)
             swap_outcomes.keep_following(
                 payment,
                 claim_id,
-                word,
+                progress,
                 status,
                 journey.provider,
-                next_look=now + timedelta(seconds=pause),
+                next_check=now + timedelta(seconds=pause),
                 now=now,
             )
         case Delivered():
-            swap_outcomes.look_for_delivery(payment, claim_id, word, status, journey.provider, now)
+            swap_outcomes.look_for_delivery(payment, claim_id, progress, status, journey.provider, now)
         case Unproved():
-            swap_outcomes.reject_delivery(payment, claim_id, word, now, status=status)
+            swap_outcomes.reject_delivery(payment, claim_id, progress, now, status=status)
         case Ended():
-            swap_outcomes.end(payment, claim_id, word, status, now)
+            swap_outcomes.end(payment, claim_id, progress, status, now)
 
 
 def _journey(payment: Payment) -> Journey:

@@ -25,7 +25,7 @@ class SwapPoller:
         self._busy: set[str] = set()
 
     def nudge(self) -> int:
-        """Start to poll each provider that has due swaps and is not being polled by this process; return how many."""
+        """Start a thread for each provider with due swaps that has none in this process; return how many."""
         started = 0
         for key in providers_with_due_swaps(timezone.now()):
             with self._lock:

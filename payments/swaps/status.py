@@ -1,4 +1,7 @@
-"""What a provider's word on a swap means: pure. Nothing that it says completes a payment; it says where to look."""
+"""Interpret a provider's status of a swap. Pure functions.
+
+A status never completes a payment: it only says which transaction to look up.
+"""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -9,17 +12,17 @@ from payments.models.payment import FailureCode
 from payments.providers.base import SwapState, SwapStatus
 
 _LONGEST_URL = 500
-_LONGEST_WORD = 64
+_LONGEST_STATUS = 64
 
-# How soon a provider is asked again, in seconds, for how many looks (routing practice of LI.FI's reference client).
+# Seconds between polls, and for how many polls each applies. The values are those of LI.FI's reference client.
 _PAUSES = ((10, 6), (30, 6), (60, 12))
 _LAST_PAUSE = 120
-_LONGEST_ADVICE = 300
+_LONGEST_RETRY_AFTER = 300
 
 
 @dataclass(frozen=True)
 class Journey:
-    """Where a swap goes: onto which chain, in which token (its contract, empty for native coin), to whose account."""
+    """The swap's source, and its target chain, token (contract address, empty for native coin) and recipient."""
 
     provider: str
     from_chain: str
@@ -33,7 +36,7 @@ class Journey:
 
 @dataclass(frozen=True)
 class UnderWay:
-    """No end yet. `ask_source`: the provider may not have seen the customer's transaction, so the chain is asked."""
+    """The swap is in progress. `ask_source`: also look up the customer's transaction; the provider may not know it."""
 
     detail: str
     ask_source: bool = False
@@ -41,7 +44,7 @@ class UnderWay:
 
 @dataclass(frozen=True)
 class Delivered:
-    """The provider says that it has delivered: by this canonical hash, so many base units if it says how many."""
+    """The provider reports a delivery by this transaction, with the amount in base units if it names one."""
 
     transaction_hash: str
     amount: int | None
@@ -49,7 +52,7 @@ class Delivered:
 
 @dataclass(frozen=True)
 class Unproved:
-    """The provider says that it has delivered, in a way that no node can bear out."""
+    """The provider reports a delivery that our nodes can't confirm."""
 
     code: FailureCode
     message: str
@@ -57,31 +60,29 @@ class Unproved:
 
 @dataclass(frozen=True)
 class Ended:
-    """By the provider's word nothing will be delivered as asked."""
+    """The provider reports that nothing will be delivered as requested."""
 
     code: FailureCode
     message: str
 
 
-Word = UnderWay | Delivered | Unproved | Ended
+Progress = UnderWay | Delivered | Unproved | Ended
 
 
-def read_status(status: SwapStatus, journey: Journey) -> Word:
-    """Return what the provider's word means for a payment."""
+def read_status(status: SwapStatus, journey: Journey) -> Progress:
+    """Return what the provider's status means for a payment."""
     name = journey.provider
     match status.state:
         case SwapState.UNKNOWN:
-            return UnderWay(
-                f"Sent on {journey.from_chain}; {name} has not taken notice of it yet.", ask_source=True
-            )
+            return UnderWay(f"Sent on {journey.from_chain}; {name} has not seen it yet.", ask_source=True)
         case SwapState.AWAITING_SOURCE:
             return UnderWay(
-                f"Sent; {name} waits until {journey.from_chain} has confirmed it.", ask_source=True
+                f"Sent; {name} is waiting for {journey.from_chain} to confirm it.", ask_source=True
             )
         case SwapState.BRIDGING:
-            return UnderWay(f"{name} is bringing the {journey.symbol} to {journey.to_chain}.")
+            return UnderWay(f"{name} is sending the {journey.symbol} to {journey.to_chain}.")
         case SwapState.REFUNDING:
-            return UnderWay(f"{name} could not deliver, and is sending the money back to the payer.")
+            return UnderWay(f"{name} could not deliver and is refunding the payer.")
         case SwapState.DELIVERED:
             return _delivered(status, journey)
         case SwapState.DELIVERED_OTHER_TOKEN:
@@ -89,20 +90,20 @@ def read_status(status: SwapStatus, journey: Journey) -> Word:
         case SwapState.REFUNDED:
             return Ended(
                 FailureCode.SWAP_REFUNDED,
-                f"{name} could not deliver, and says that it has sent the money back to the wallet that paid, on "
-                f"{journey.from_chain}. The payment can be made again.",
+                f"{name} could not deliver and reports that it refunded the paying wallet on {journey.from_chain}. You "
+                "can pay again.",
             )
         case SwapState.NEEDS_CLAIM:
             return Ended(
                 FailureCode.SWAP_FAILED,
-                f"{name} could not deliver, and keeps the money until the customer claims it back there. Once that is "
-                "done, the payment can be made again.",
+                f"{name} could not deliver and holds the money until the customer claims it back there. After that, "
+                "you can pay again.",
             )
         case SwapState.FAILED:
             return Ended(
                 FailureCode.SWAP_FAILED,
-                f"{name} says that the swap has failed. Look there whether the money has come back before the payment "
-                "is made again.",
+                f"{name} reports that the swap failed. Check with {name} whether the money was refunded before you pay "
+                "again.",
             )
 
 
@@ -111,61 +112,62 @@ def _other_token(status: SwapStatus, journey: Journey) -> Ended:
     where = f" by transaction {hash_} on {journey.to_chain}" if hash_ else ""
     return Ended(
         FailureCode.SWAP_PARTIAL,
-        f"{journey.provider} could not make the last exchange, and says that it delivered another token than "
-        f"{journey.symbol} to the merchant's wallet{where}. Nothing was counted: please contact the merchant, who can "
-        "see it there.",
+        f"{journey.provider} could not complete the last exchange and reports that it delivered another token than "
+        f"{journey.symbol} to the merchant's wallet{where}. Nothing was credited. Contact the merchant, who can see "
+        "it there.",
     )
 
 
 def _canonical(status: SwapStatus, journey: Journey) -> str:
-    """Return the transaction that the provider names as the delivery, or nothing where there can be no such one."""
+    """Return the canonical hash of the reported delivery, or an empty string if it is no valid hash."""
     try:
         return family_of(journey.chain_type).normalise_transaction_hash(status.destination_hash or "")
     except HashError:
         return ""
 
 
-def _delivered(status: SwapStatus, journey: Journey) -> Word:
-    """Return what a delivery's own words say of it.
+def _delivered(status: SwapStatus, journey: Journey) -> Progress:
+    """Check a reported delivery against the journey.
 
-    One transaction may deliver for many. So a thief's swap to the thief, delivered together with somebody else's
-    payment to the merchant, must not be paid by that: what is said to have gone elsewhere is not looked for.
+    One transaction may deliver several swaps. An attacker's swap to their own account may be delivered together with
+    another customer's payment to the merchant and must not be credited with it. So a delivery that is reported for
+    another chain, recipient or token is not looked up.
     """
     name = journey.provider
     if status.destination_chain_id not in (None, journey.chain_id):
-        message = f"{name} says that it delivered on another network than {journey.to_chain}."
+        message = f"{name} reports a delivery on another network than {journey.to_chain}."
         return Unproved(FailureCode.WRONG_CHAIN, message)
     if status.destination_account not in (None, journey.recipient):
-        message = f"{name} says that it delivered to another recipient than {journey.recipient}."
+        message = f"{name} reports a delivery to another recipient than {journey.recipient}."
         return Unproved(FailureCode.WRONG_RECIPIENT, message)
     if status.destination_token not in (None, journey.token):
         return _other_token(status, journey)
     if not status.destination_hash:
         return Unproved(
-            FailureCode.TRANSACTION_NOT_FOUND, f"{name} says that it delivered, and not by which transaction."
+            FailureCode.TRANSACTION_NOT_FOUND, f"{name} reports a delivery without naming its transaction."
         )
     canonical = _canonical(status, journey)
     if not canonical:
-        message = f"{name} says that it delivered, by what is no transaction of {journey.to_chain}."
+        message = f"{name} reports a delivery by a hash that is not valid on {journey.to_chain}."
         return Unproved(FailureCode.TRANSACTION_NOT_FOUND, message)
     amount = status.destination_amount
     is_amount = amount is not None and 0 < amount <= UINT256_MAX
     return Delivered(canonical, amount if is_amount else None)
 
 
-def pause_seconds(looks: int, advice: float | None) -> float:
-    """Return how long to wait after so many looks before the provider is asked again; its own advice comes first."""
-    if advice is not None and advice > 0:
-        return min(max(advice, 1.0), _LONGEST_ADVICE)
+def pause_seconds(polls: int, retry_after: float | None) -> float:
+    """Return the seconds before the next poll: the provider's `retry_after`, else by the number of polls so far."""
+    if retry_after is not None and retry_after > 0:
+        return min(max(retry_after, 1.0), _LONGEST_RETRY_AFTER)
     for pause, times in _PAUSES:
-        if looks < times:
+        if polls < times:
             return pause
-        looks -= times
+        polls -= times
     return _LAST_PAUSE
 
 
 def shown_url(url: str | None) -> str:
-    """Return a provider's link if a page may show it: https, with a host and no credentials, of sane length."""
+    """Return a provider's link if it is safe to show: https, with a host, without credentials, and not too long."""
     if not url or len(url) > _LONGEST_URL or not url.isascii() or not url.isprintable() or " " in url:
         return ""
     try:
@@ -176,6 +178,6 @@ def shown_url(url: str | None) -> str:
     return url if is_plain else ""
 
 
-def shown_word(raw: str) -> str:
-    """Return a provider's own status as it may be kept and shown."""
-    return "".join(letter for letter in raw if letter.isprintable())[:_LONGEST_WORD]
+def shown_status(raw: str) -> str:
+    """Return the printable characters of a provider's own status, truncated to the length of its column."""
+    return "".join(letter for letter in raw if letter.isprintable())[:_LONGEST_STATUS]

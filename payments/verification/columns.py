@@ -1,4 +1,4 @@
-"""The columns of a payment that say what a look at the chain showed. Pure: nothing is written here."""
+"""Map the result of a check to payment columns. Pure: nothing is written here."""
 
 from datetime import datetime
 from typing import Any
@@ -8,7 +8,7 @@ from payments.evaluation.binding import Bound
 from payments.evaluation.verdicts import Finality, NotYet, Paid
 from payments.models import Payment, PaymentRequest, Quote
 
-# What the column holds. Anyone can sign a transaction with a higher one; no account ever gets so far.
+# The limit of the column. Anyone can sign a transaction with a higher nonce, but no account ever reaches it.
 _LARGEST_NONCE = 2**63 - 1
 # The columns of a delivery, cleared: the provider is asked for it again.
 NO_DELIVERY: dict[str, Any] = {
@@ -22,9 +22,9 @@ NO_DELIVERY: dict[str, Any] = {
 
 
 def sighting_columns(payment: Payment, facts: TransactionFacts | None, now: datetime) -> dict[str, Any]:
-    """Return what is known of the payment's own transaction once a node has seen it.
+    """Return the columns of the payment's own transaction once a node has seen it.
 
-    The first block stays when a reorganisation moves the transaction to another one.
+    The first block is kept when a reorganisation moves the transaction to another one.
     """
     if facts is None:
         return {}
@@ -46,7 +46,7 @@ def sighting_columns(payment: Payment, facts: TransactionFacts | None, now: date
 def waiting_columns(
     payment: Payment, verdict: NotYet, facts: TransactionFacts | None, now: datetime, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return what a verdict that is not final yet says: what counts on its way, or what it will likely fail as."""
+    """Return the columns of a verdict that is not final: the amount in flight, or the likely failure."""
     likely = verdict.likely
     is_mined = verdict.block is not None
     common = {"likely_failure": likely.code if likely else ""}
@@ -69,7 +69,7 @@ def waiting_columns(
     return columns
 
 
-# A transaction that no node knows any more holds nothing, whatever was known of it.
+# A transaction that no node knows any more no longer holds its request open.
 UNKNOWN: dict[str, Any] = {
     "block_number": None,
     "block_hash": "",
@@ -82,7 +82,7 @@ UNKNOWN: dict[str, Any] = {
 
 
 def block_columns(payment: Payment, verdict: Paid | NotYet, finality: Finality) -> dict[str, Any]:
-    """Return where the money is on the chain: in a delivery, or in the payment's own transaction."""
+    """Return the block columns: the delivery's, or those of the payment's own transaction."""
     block = verdict.block
     number, hash_, time = (block.number, block.hash, block.time) if block else (None, "", None)
     if payment.has_delivery:
@@ -108,24 +108,24 @@ def refusal_columns(
     request: PaymentRequest,
     now: datetime,
 ) -> dict[str, Any]:
-    """Return what is known of a refused transaction; `arrived` base units reached the recipient."""
-    known: dict[str, Any] = {}
+    """Return the columns of a refused transaction; `arrived` base units reached the recipient."""
+    columns: dict[str, Any] = {}
     if facts is not None and facts.block is not None:
-        known |= {
+        columns |= {
             **sighting_columns(payment, facts, now),
             "block_number": facts.block.number,
             "block_hash": facts.block.hash,
             "block_time": facts.block.time,
         }
     if arrived:
-        known |= {"amount": arrived, "token": request.token}
-    return known
+        columns |= {"amount": arrived, "token": request.token}
+    return columns
 
 
 def paid_columns(
     payment: Payment, request: PaymentRequest, bound: Bound, received: int, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return what was paid with and what bound it: for a swap its quote's, else what arrived."""
+    """Return the columns for the amount paid and what bound it: from the quote for a swap, else what arrived."""
     if payment.has_delivery:
         return {"bound_by": bound.by}
     if bound.by == Payment.BoundBy.PROVIDER and quote is not None:
@@ -134,7 +134,7 @@ def paid_columns(
 
 
 def swap_columns(quote: Quote) -> dict[str, Any]:
-    """Return the columns of a payment that is the swap of this quote."""
+    """Return the columns of a payment that executes this quote."""
     return {
         "type": Payment.Type.SWAP,
         "quote": quote,

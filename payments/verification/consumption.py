@@ -1,7 +1,7 @@
-"""Consuming transfers: each counts once in the whole system, and no account is credited with more than it gained.
+"""Consume transfers: each counts once in the whole system, and no account is credited with more than it gained.
 
-A unique constraint on (chain, transaction, slot) decides the first. The second concerns Solana, where several transfers
-of one transaction can go to one account: the credits of one transaction are made one after the other.
+A unique constraint on (chain, transaction, slot) guarantees the first. The second matters on Solana, where several
+transfers of one transaction can go to one account: an advisory lock serialises the credits of a transaction.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ _ROWS_AT_ONCE = 2000
 
 
 def consume(payment: Payment, transfers: Sequence[Transfer]) -> int:
-    """Take the transfers for this payment, inside the transaction that credits it; return how many base units it got.
+    """Consume the transfers for this payment and return the sum in base units.
 
-    A transfer that was credited before gives nothing.
+    A transfer that was credited before adds nothing. Call it inside the transaction that credits the payment.
     """
     limited = [transfer for transfer in transfers if transfer.gain is not None]
     unlimited = [transfer for transfer in transfers if transfer.gain is None]
@@ -32,14 +32,14 @@ def _consume_within_gain(payment: Payment, transfer: Transfer, gain: int) -> int
 
 
 def _insert(payment: Payment, transfers: Sequence[Transfer]) -> int:
-    """Store the consumed transfers, all at once; return the sum of those that were not consumed before.
+    """Store the consumed transfers in bulk and return the sum of those that were not consumed before.
 
     One transaction can hold tens of thousands of transfers, and its request is locked until they are stored.
     """
     chain, hash_ = payment.counted_chain, payment.counted_hash
     stored = ConsumedTransfer.objects.filter(chain=chain, transaction_hash=hash_)
     while True:
-        # A conflict means that another worker has committed one of them meanwhile: it is seen the next time.
+        # A conflict means that another worker committed one of them in the meantime: the next pass sees it.
         taken = set(stored.values_list("slot", flat=True))
         free = {t.slot: t for t in transfers if t.slot not in taken and t.amount > 0}
         rows = [
@@ -64,9 +64,9 @@ def _insert(payment: Payment, transfers: Sequence[Transfer]) -> int:
 
 
 def _credited(payment: Payment, transfer: Transfer) -> int:
-    """Return what payments were credited with of this account's gain, holding back all others until this one commits.
+    """Return how much of this account's gain was credited, and lock the transaction's credits until commit.
 
-    Credits from before slots were instruction paths (`mint:owner`) took an owner's whole gain of a mint.
+    Rows from before slots were instruction paths have the slot `mint:owner` and consumed the owner's whole gain.
     """
     with connection.cursor() as cursor:
         key = f"consume {payment.counted_chain.pk} {payment.counted_hash}"

@@ -1,15 +1,15 @@
 """The verification engine: lease due payments, look them up chain by chain, evaluate them and store the results.
 
 1. Lease: due rows are locked with SKIP LOCKED and given a claim id and a lease. Two workers never share one.
-2. Look up: for each chain one batch of questions, however many payments, outside any transaction. A heartbeat renews
-   the leases (`config.leases`) meanwhile, however slow the node is.
+2. Look up: one batch of node calls per chain, whatever the number of payments, outside any transaction. A heartbeat
+   (`config.leases`) keeps renewing the leases, however slow the node is.
 3. Evaluate: `payments.evaluation.verdicts`, pure.
 4. Store: one transaction for each payment, guarded by the claim id. A worker whose lease expired changes nothing.
 
 After a crash the leases expire within seconds, and the next sweep verifies the payments again.
 
 A swap is looked up twice: the customer's transaction first, then the delivery that the provider reports
-(`payments.swaps.following`), on the chain of the request and by the same rules as every payment.
+(`payments.swaps.following`), on the request's chain and by the same rules as a direct payment.
 """
 
 import logging
@@ -29,12 +29,12 @@ from config.leases import Lease
 from payments.evaluation.verdicts import WRONG_CHAIN, Finality
 from payments.models import FailureCode, Payment, Quote
 from payments.verification import outcomes
-from payments.verification.evidence import cases_of
+from payments.verification.attempts import SwapHandler, finish_attempt, postpone_unanswered
+from payments.verification.checks import ChainCheck
+from payments.verification.evidence import collect_evidence
 from payments.verification.leasing import claim_due
-from payments.verification.looks import Look
 from payments.verification.quote_evidence import pinned_contracts, quotes_of
 from payments.verification.replacements import find_replacements
-from payments.verification.settlement import SwapHandler, postpone_unanswered, settle
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ Client = Callable[[Chain], ChainClient]
 def verify_due(
     *, swaps: SwapHandler, client: Client = get_client, now: Callable[[], datetime] = timezone.now
 ) -> int:
-    """Verify every payment that is due; return how many. `client` returns a chain's client, `now` the time."""
+    """Verify every payment that is due and return how many there were."""
     lease, claimed = claim_due(now())
     by_chain: dict[Chain, list[Payment]] = defaultdict(list)
     for payment in claimed:
@@ -56,7 +56,7 @@ def verify_due(
             except SoftTimeLimitExceeded:
                 raise
             except Exception:
-                # One chain's trouble must not keep the others waiting; the leases bring its payments back.
+                # A failure on one chain must not delay the others. Its payments are due again when their leases expire.
                 logger.exception("verification on chain %s stopped", chain.pk)
     return len(claimed)
 
@@ -70,66 +70,66 @@ def verify_on_chain(
     client: Client,
     now: Callable[[], datetime],
 ) -> None:
-    """Look up and evaluate these leased payments on `chain`, and store the results."""
+    """ChainCheck up and evaluate these leased payments on `chain`, and store the results."""
     quotes = quotes_of({payment.request_id for payment in payments}, chain)
     payments = _still_held(_without_strays(payments, lease.claim_id, quotes.values(), now), lease)
     if not payments:
         return
     finality = Finality.parse(chain.confirmations)
     try:
-        asked = client(chain)
-        # Nonces first: a transaction mined between the two questions must not be called replaced by itself.
-        used_up = _with_used_up_nonces(asked, payments)
+        chain_client = client(chain)
+        # Nonces first: a transaction mined between the two calls must not count as replaced by itself.
+        used_up = _with_used_up_nonces(chain_client, payments)
         payments = _still_held(payments, lease)
         if not payments:
             return
         hashes = sorted({payment.counted_hash for payment in payments})
-        snapshot = asked.look_up(
+        snapshot = chain_client.look_up(
             hashes, with_finality=finality.tag is not None, mentioning=pinned_contracts(chain)
         )
-        look = Look(lease.claim_id, snapshot, finality, now())
+        check = ChainCheck(lease.claim_id, snapshot, finality, now())
         held = _still_held(payments, lease)
-        replacements = find_replacements(asked, chain, held, snapshot)
+        replacements = find_replacements(chain_client, chain, held, snapshot)
     except ChainError as error:
         for payment in payments:
             postpone_unanswered(payment, lease.claim_id, error, now())
         return
     unsearched = replacements.unsearched | ({p.pk for p in payments} - {p.pk for p in held})
-    cases = cases_of(payments, chain, look.snapshot, quotes)
+    inputs = collect_evidence(payments, chain, check.snapshot, quotes)
     for payment in payments:
         try:
-            settle(
+            finish_attempt(
                 payment,
-                cases[payment.pk],
-                look,
+                inputs[payment.pk],
+                check,
                 swaps=swaps,
                 is_replaced=payment.pk in used_up,
-                replacement=replacements.found.get(payment.pk),
+                replacement=replacements.by_payment.get(payment.pk),
                 is_unsearched=payment.pk in unsearched,
             )
         except SoftTimeLimitExceeded:
             raise
         except Exception:
-            # One payment's trouble must not keep the others waiting, nor last longer than a day.
-            logger.exception("payment %s could not be settled", payment.pk)
-            unusable = ChainError("the answer could not be used")
+            # A failure of one payment must not delay the others. Postponing it lets it time out after a day.
+            logger.exception("payment %s could not be evaluated", payment.pk)
+            unusable = ChainError("the response could not be used")
             postpone_unanswered(payment, lease.claim_id, unusable, now())
 
 
 def _still_held(payments: Sequence[Payment], lease: Lease) -> list[Payment]:
-    """Return those that no other worker can look at meanwhile; the chain is asked about no others."""
+    """Return the payments whose lease is still valid; only these are looked up."""
     held = [payment for payment in payments if lease.holds(payment.pk)]
     if len(held) < len(payments):
-        logger.warning("lost the leases of %d payments before a look ended", len(payments) - len(held))
+        logger.warning("lost the leases of %d payments before their check ended", len(payments) - len(held))
     return held
 
 
 def _without_strays(
     payments: Sequence[Payment], claim_id: uuid.UUID, quotes: Iterable[Quote], now: Callable[[], datetime]
 ) -> list[Payment]:
-    """Fail payments on another chain than the requested one that can be no swap either; return the others.
+    """Fail payments on a chain that was not requested, unless they may be swaps; return the others.
 
-    No reorganisation changes the chain that a hash was submitted for, so that fails at once.
+    They fail at once, since no reorganisation changes the chain that a hash was submitted for.
     """
     may_swap = {quote.route.request_id for quote in quotes}
     others = []
@@ -142,9 +142,10 @@ def _without_strays(
 
 
 def _with_used_up_nonces(client: ChainClient, payments: Sequence[Payment]) -> set[str]:
-    """Return the payments, seen waiting and missed once since, whose sender has another transaction mined by now.
+    """Return the ids of payments whose nonce was used by a mined transaction.
 
-    If such a payment is still unknown to the nodes when it is looked up next, it was replaced.
+    Only payments that a node has seen unmined and that were missing at least once since are checked. If no node knows
+    such a payment at its next lookup, it was replaced.
     """
     missed = {
         payment.pk: (payment.from_address, payment.nonce)
@@ -156,5 +157,5 @@ def _with_used_up_nonces(client: ChainClient, payments: Sequence[Payment]) -> se
     try:
         counts = client.transaction_counts(sorted({sender for sender, _ in missed.values()}))
     except ChainError:
-        return set()  # a guess that can wait; the look itself must not
+        return set()  # can wait for the next check; the lookup itself must not
     return {pk for pk, (sender, nonce) in missed.items() if counts.get(sender, 0) > nonce}

@@ -1,7 +1,7 @@
-"""One more look at decided payments once their block is final, since a reorganisation can turn either decision.
+"""Check completed and failed payments again until their block is final: a reorganisation can reverse either result.
 
-A completed payment whose block vanished keeps its status, because a webhook went out: it is flagged, and the operator
-is alerted. A failed one is verified again, without using a retry; once its block is final it can't be retried any more.
+A completed payment whose block vanished keeps its status, because a webhook was sent: it is flagged, and the operator
+is alerted. A failed payment is verified again without using a retry; once its block is final it can't be retried.
 """
 
 import logging
@@ -34,17 +34,17 @@ logger = logging.getLogger(__name__)
 BATCH = 500
 PAUSE = timedelta(minutes=2)
 LONGEST_WAIT = timedelta(hours=24)
-# Where a chain has no finalized block: this many times the depth that a payment needs.
-DEPTHS = 2
-LOOKS_BEFORE_ALARM = 3
-_DEEP_ENOUGH_WITHOUT_A_NUMBER = 64
+# On a chain without a finalized block, a block is final at this many times the depth that a payment needs.
+FINAL_DEPTH_FACTOR = 2
+CHECKS_BEFORE_ALERT = 3
+_DEFAULT_CONFIRMATIONS = 64
 _FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
 
 
 def check_finality(
     *, client: Callable[[Chain], ChainClient] = get_client, now: Callable[[], datetime] = timezone.now
 ) -> int:
-    """Look at the decided payments that are due; return how many."""
+    """Check the finality of the payments that are due and return how many there were."""
     by_chain: dict[Chain, list[Payment]] = defaultdict(list)
     lease, claimed = _claim(now())
     for payment in claimed:
@@ -55,12 +55,12 @@ def check_finality(
             try:
                 _check_on_chain(held, client(chain), lease.claim_id, now())
             except ChainError:
-                _put_off(held, lease.claim_id, now())
+                _postpone(held, lease.claim_id, now())
             except SoftTimeLimitExceeded:
                 raise
             except Exception:
-                logger.exception("the look at finality on chain %s stopped", chain.pk)
-                _put_off(held, lease.claim_id, now())
+                logger.exception("the finality check on chain %s stopped", chain.pk)
+                _postpone(held, lease.claim_id, now())
     return len(claimed)
 
 
@@ -79,13 +79,13 @@ def _claim(now: datetime) -> tuple[Lease, list[Payment]]:
 
 
 def _held(payments: Sequence[Payment], claim_id: uuid.UUID) -> QuerySet[Payment]:
-    """Return the rows that this worker may write: it holds them still, and they were not re-opened meanwhile."""
+    """Return the rows that this worker may write: it still holds the lease, and they were not reopened."""
     ids = [payment.pk for payment in payments]
     return Payment.objects.filter(pk__in=ids, claim_id=claim_id, finality_check_at__isnull=False)
 
 
-def _put_off(payments: Sequence[Payment], claim_id: uuid.UUID, now: datetime) -> None:
-    """Look again later: there was no usable answer."""
+def _postpone(payments: Sequence[Payment], claim_id: uuid.UUID, now: datetime) -> None:
+    """Check again later: there was no usable response."""
     _held(payments, claim_id).update(finality_check_at=now + PAUSE, **_FREE)
 
 
@@ -98,22 +98,22 @@ def _check_on_chain(
     snapshot = client.look_up(hashes, with_finality=True)
     for payment in payments:
         if _hash_of(payment) in snapshot.contradicted:
-            _put_off([payment], claim_id, now)
+            _postpone([payment], claim_id, now)
             continue
         facts = snapshot.transactions.get(_hash_of(payment))
-        settle = _settle_failed if payment.status == Payment.Status.FAILED else _settle
+        check_payment = _check_failed if payment.status == Payment.Status.FAILED else _check_completed
         try:
-            settle(payment, facts, snapshot.head, claim_id, now)
+            check_payment(payment, facts, snapshot.head, claim_id, now)
         except SoftTimeLimitExceeded:
             raise
         except Exception:
-            # One payment's trouble must not keep the others waiting.
-            logger.exception("the finality of payment %s could not be looked at", payment.pk)
-            _put_off([payment], claim_id, now)
+            # A failure of one payment must not delay the others.
+            logger.exception("the finality of payment %s could not be checked", payment.pk)
+            _postpone([payment], claim_id, now)
 
 
 def _chain_of(payment: Payment) -> Chain:
-    """Return where the decision was made: for a failed payment, on the chain of its own transaction."""
+    """Return the chain that decided the payment: for a failed one, that of its own transaction."""
     return payment.chain if payment.status == Payment.Status.FAILED else payment.counted_chain
 
 
@@ -121,36 +121,37 @@ def _hash_of(payment: Payment) -> str:
     return payment.transaction_hash if payment.status == Payment.Status.FAILED else payment.counted_hash
 
 
-def _settle_failed(
+def _check_failed(
     payment: Payment, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
 ) -> None:
-    """Re-open a failed payment whose transaction is in another block or in none; close one whose block is final.
+    """Reopen a failed payment whose transaction moved to another block or to none; stop checking once it is final.
 
-    One that was given up undecided can be decided then, so that money which came before the nodes fell silent counts.
+    A payment that timed out undecided is reopened once its block is final, so that money that arrived before the nodes
+    stopped answering still counts.
     """
     held = _held([payment], claim_id)
     block = facts.block if facts else None
     if block is not None and block.hash != payment.block_hash:
         _reopen(payment, claim_id, "its block was reorganised away, and it is in another one")
-    elif block is not None and _was_left_open(payment) and _is_final(payment, facts, head):
+    elif block is not None and _timed_out_undecided(payment) and _is_final(payment, facts, head):
         _reopen(payment, claim_id, "its block is final by now")
     elif block is not None:
         waited = payment.failed_at is not None and now - payment.failed_at > LONGEST_WAIT
         is_closed = waited or _is_final(payment, facts, head)
         held.update(finality_check_at=None if is_closed else now + PAUSE, unanswered_looks=0, **_FREE)
-    elif payment.unanswered_looks + 1 < LOOKS_BEFORE_ALARM:
+    elif payment.unanswered_looks + 1 < CHECKS_BEFORE_ALERT:
         held.update(unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE, **_FREE)
     else:
         _reopen(payment, claim_id, "its block was reorganised away")
 
 
-def _was_left_open(payment: Payment) -> bool:
-    """Whether a mined transaction was given up undecided. That of a swap is not: its provider has the last word."""
+def _timed_out_undecided(payment: Payment) -> bool:
+    """Whether the payment timed out with a mined transaction. Swaps are excluded: their provider decides."""
     return payment.failure_code == FailureCode.VERIFICATION_TIMED_OUT and payment.quote_id is None
 
 
 def _reopen(payment: Payment, claim_id: uuid.UUID, reason: str) -> None:
-    """Have a failed payment verified again; it uses no retry."""
+    """Verify a failed payment again without using a retry."""
     with transaction.atomic():
         lock_request(payment.request_id)
         current = _held([payment], claim_id).first()
@@ -158,30 +159,32 @@ def _reopen(payment: Payment, claim_id: uuid.UUID, reason: str) -> None:
             reopen(current, actor="finality", reason=reason)
 
 
-def _settle(
+def _check_completed(
     payment: Payment, facts: TransactionFacts | None, head: Head, claim_id: uuid.UUID, now: datetime
 ) -> None:
     held = _held([payment], claim_id)
     if not _is_final(payment, facts, head):
         waited = payment.completed_at is not None and now - payment.completed_at > LONGEST_WAIT
         held.update(finality_check_at=None if waited else now + PAUSE, **_FREE)
-    elif facts is not None and facts.block is not None and _still_holds(payment, facts):
-        held.update(finality_check_at=None, unanswered_looks=0, **_stands_in(payment, facts.block), **_FREE)
-    elif payment.unanswered_looks + 1 < LOOKS_BEFORE_ALARM:
-        # One node's blank answer is no alarm: it has to be gone several times in a row.
+    elif facts is not None and facts.block is not None and _still_pays(payment, facts):
+        held.update(
+            finality_check_at=None, unanswered_looks=0, **_block_columns(payment, facts.block), **_FREE
+        )
+    elif payment.unanswered_looks + 1 < CHECKS_BEFORE_ALERT:
+        # One empty response is no alert: the transaction has to be missing several times in a row.
         held.update(unanswered_looks=F("unanswered_looks") + 1, finality_check_at=now + PAUSE, **_FREE)
     else:
         flag_reorged(payment, claim_id)
 
 
-def _stands_in(payment: Payment, block: Block) -> dict[str, Any]:
-    """Return the columns that say where the money is: in a swap's delivery, or in the payment's own transaction."""
+def _block_columns(payment: Payment, block: Block) -> dict[str, Any]:
+    """Return the block columns of the delivery or of the payment's own transaction."""
     side = "destination_block" if payment.has_delivery else "block"
     return {f"{side}_number": block.number, f"{side}_hash": block.hash, f"{side}_time": block.time}
 
 
-def _still_holds(payment: Payment, facts: TransactionFacts) -> bool:
-    """Whether the mined transaction still moves what it was credited for, or more."""
+def _still_pays(payment: Payment, facts: TransactionFacts) -> bool:
+    """Whether the mined transaction still transfers at least what was credited."""
     if not facts.is_readable:
         block_hash = payment.destination_block_hash if payment.has_delivery else payment.block_hash
         return facts.block is not None and facts.block.hash == block_hash
@@ -193,7 +196,7 @@ def _still_holds(payment: Payment, facts: TransactionFacts) -> bool:
 
 
 def _is_final(payment: Payment, facts: TransactionFacts | None, head: Head) -> bool:
-    """Whether the height of the payment's block, where it is now or was when it was counted, is final."""
+    """Whether the payment's block is final: the block it is in now, or else the one in which it was counted."""
     is_by_delivery = payment.has_delivery and payment.status == Payment.Status.COMPLETED
     counted_at = payment.destination_block_number if is_by_delivery else payment.block_number
     height = facts.block.number if facts and facts.block else counted_at or 0
@@ -201,12 +204,12 @@ def _is_final(payment: Payment, facts: TransactionFacts | None, head: Head) -> b
         return facts.commitment == "finalized"
     if head.finalized is not None:
         return head.finalized >= height
-    needed = Finality.parse(_chain_of(payment).confirmations).confirmations or _DEEP_ENOUGH_WITHOUT_A_NUMBER
-    return head.latest - height + 1 >= DEPTHS * needed
+    needed = Finality.parse(_chain_of(payment).confirmations).confirmations or _DEFAULT_CONFIRMATIONS
+    return head.latest - height + 1 >= FINAL_DEPTH_FACTOR * needed
 
 
 def flag_reorged(payment: Payment, claim_id: uuid.UUID | None = None) -> None:
-    """Flag the completed payment, with its event, and alert the operator; once, however often this is called.
+    """Flag the completed payment as reorged, record its event and alert the operator. Repeating it changes nothing.
 
     With `claim_id`, only while that claim holds the payment.
     """
@@ -219,5 +222,5 @@ def flag_reorged(payment: Payment, claim_id: uuid.UUID | None = None) -> None:
             events.announce_reorged(request, payment)
             kind = "simulated payment" if payment.is_simulated else "payment"
             logger.error(
-                "%s %s was completed, and its block has vanished since: a person is needed", kind, payment.pk
+                "%s %s is completed, but its block was reorganised away: check it by hand", kind, payment.pk
             )

@@ -20,29 +20,29 @@ BATCH = 400
 
 
 def claim_due(now: datetime) -> tuple[Lease, list[Payment]]:
-    """Return the due payments with their lease. Their verification has then started.
+    """Lease the due payments, mark them as processing and return them with their lease.
 
-    Those are left out whose next word is not a chain's but a routing provider's.
+    Swaps that wait for their routing provider are left out.
     """
-    return claim(due_payments(now).exclude(at_the_provider()), BATCH)
+    return claim(due_payments(now).exclude(waits_for_provider()), BATCH)
 
 
 def due_payments(now: datetime) -> QuerySet[Payment]:
-    """Return the payments to be looked at now that nobody looks at, the longest due first."""
+    """Return the due payments that no worker holds, the longest overdue first."""
     open_ones = Payment.objects.filter(is_simulated=False, status__in=Payment.OPEN)
     return open_ones.filter(leases.is_free(), next_check_at__lte=now).order_by("next_check_at")
 
 
-def at_the_provider() -> Q:
-    """Return the condition on swaps under way whose provider has not named a delivery yet."""
+def waits_for_provider() -> Q:
+    """Return the filter for swaps in progress whose provider has not reported a delivery yet."""
     return Q(is_bridging=True, destination_transaction_hash="")
 
 
 def claim(due: QuerySet[Payment], most: int) -> tuple[Lease, list[Payment]]:
-    """Return up to `most` of the due payments with their lease; what others claim is passed over.
+    """Lease up to `most` of the due payments and return them with their lease. Rows locked by others are skipped.
 
-    Where more are due, merchants take turns, and of each merchant's those come first that were not missed before:
-    anyone can submit hashes of transactions that there are not.
+    If more are due, merchants take turns. Payments with fewer missed checks come first within a merchant, because
+    anyone can submit hashes of transactions that don't exist.
     """
     asked_at, claim_id = time.monotonic(), uuid.uuid4()
     related = ("chain", "request__chain")
@@ -54,5 +54,5 @@ def claim(due: QuerySet[Payment], most: int) -> tuple[Lease, list[Payment]]:
         start_processing(payments)
     abandoned = sum(payment.lease_until is not None for payment in payments)
     if abandoned:
-        logger.warning("took over %d payments from a worker that has ended", abandoned)
+        logger.warning("took over %d payments whose worker stopped", abandoned)
     return Lease(Payment, claim_id, ids, asked_at=asked_at), payments

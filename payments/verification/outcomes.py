@@ -1,7 +1,7 @@
-"""Writing what a look at the chain led to. Each function is one transaction, guarded by the worker's claim.
+"""Store the result of a check. Each function is one transaction, guarded by the worker's claim id.
 
-Every change of a request or one of its payments locks the request first, so that completion, expiry and cancellation
-happen one after the other.
+Every change of a request or its payments locks the request first, so that completion, expiry and cancellation never
+run at the same time.
 """
 
 import uuid
@@ -28,22 +28,22 @@ from payments.verification.columns import (
     waiting_columns,
 )
 from payments.verification.consumption import consume
-from payments.verification.retry_policy import is_over
+from payments.verification.retry_policy import is_timed_out
 
 Status = Payment.Status
 RequestStatus = PaymentRequest.Status
 
-# When a decided payment is looked at once more, to see whether its block became final.
-FIRST_FINALITY_LOOK = timedelta(minutes=2)
+# When a completed or failed payment is first checked for finality of its block.
+FIRST_FINALITY_CHECK = timedelta(minutes=2)
 _FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
 
 
-class ClaimLost(Exception):
-    """Another worker holds the payment now; nothing of this one's work may stand."""
+class LeaseLost(Exception):
+    """Another worker holds the lease now, so nothing may be written."""
 
 
 class DeliveryTaken(Exception):
-    """Another payment was credited with this delivery meanwhile; nothing was written."""
+    """Another payment was credited with this delivery in the meantime; nothing was written."""
 
 
 def _actor(payment: Payment) -> str:
@@ -62,9 +62,10 @@ def complete(
 ) -> bool:
     """Consume the transfers, complete the payment and, if it is then paid in full, the request.
 
-    `quote` is the one that the transaction names. Returns False, with nothing written, when the claim was lost. When
-    other payments have consumed every transfer, the payment fails as `transaction_already_used`; where the transfers
-    are a delivery, DeliveryTaken is raised instead.
+    `quote` is the quote that the transaction names. Return False, with nothing written, if the lease was lost. If
+    other payments have consumed every transfer, the payment fails as `transaction_already_used`.
+
+    Raises DeliveryTaken if the transfers are a delivery and other payments have consumed all of them.
     """
     try:
         with transaction.atomic():
@@ -74,9 +75,9 @@ def complete(
                 raise DeliveryTaken
             if not received:
                 message = "This transaction has already been used to pay another request."
-                known = refusal_columns(payment, facts, None, request, now)
+                columns = refusal_columns(payment, facts, None, request, now)
                 code = FailureCode.TRANSACTION_ALREADY_USED
-                return _fail(payment, request, claim_id, code, message, now, **known)
+                return _fail(payment, request, claim_id, code, message, now, **columns)
             moved = move_payment(
                 payment,
                 Status.COMPLETED,
@@ -92,31 +93,31 @@ def complete(
                 status_detail=_verified(payment, request, received),
                 completed_at=now,
                 next_check_at=None,
-                finality_check_at=None if payment.is_simulated else now + FIRST_FINALITY_LOOK,
+                finality_check_at=None if payment.is_simulated else now + FIRST_FINALITY_CHECK,
                 **_FREE,
                 **paid_columns(payment, request, verdict.bound, received, quote),
                 **block_columns(payment, verdict, finality),
                 **({} if payment.has_delivery else sighting_columns(payment, facts, now)),
             )
             if not moved:
-                raise ClaimLost
+                raise LeaseLost
             _credit(request, payment, received, _paid_at(payment, verdict), now)
-    except ClaimLost:
+    except LeaseLost:
         return False
     return True
 
 
 def _paid_at(payment: Payment, verdict: Paid) -> datetime:
-    """Return when the money came: the time of the first block in which our nodes saw it, or of the delivery's."""
+    """Return the time of the first block in which our nodes saw the transfer or, for a delivery, of its block."""
     if payment.has_delivery or payment.first_block_time is None:
         return verdict.block.time
     return min(payment.first_block_time, verdict.block.time)
 
 
 def _carries_others(payment: Payment, facts: TransactionFacts | None) -> bool:
-    """Whether the transaction brought something else to a recipient of requests: it may pay another one as well.
+    """Whether the transaction has transfers left that may pay another request.
 
-    The other payment need not carry a reference: a payer's proof or the merchant may be what binds it.
+    The other transfer need not carry a reference: a payer's proof or the merchant may bind it.
     """
     if facts is None:
         return False
@@ -132,7 +133,7 @@ def _carries_others(payment: Payment, facts: TransactionFacts | None) -> bool:
 
 
 def _verified(payment: Payment, request: PaymentRequest, received: int) -> str:
-    """Say what the payment made of the request: paid, still short of something, or more than requested."""
+    """Return the status detail: paid in full, what remains, or how much was overpaid."""
     symbol, decimals = request.token.symbol, request.token.decimals
     lead = "Simulated, no money moved" if payment.is_simulated else "Verified on the chain"
     missing = request.amount - request.amount_paid - received
@@ -154,15 +155,14 @@ def fail(
     arrived: int | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Fail the payment, with its event; False when the claim was lost.
+    """Fail the payment and record its event; return False if the lease was lost.
 
-    What is known of the transaction is kept: `facts`, and `arrived` base units that reached the recipient. `columns`
-    are written as well.
+    `facts` and `arrived` (base units that reached the recipient) are stored. `columns` are written as well.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
-        known = {**refusal_columns(payment, facts, arrived, request, now), **(columns or {})}
-        return _fail(payment, request, claim_id, code, message, now, **known)
+        all_columns = {**refusal_columns(payment, facts, arrived, request, now), **(columns or {})}
+        return _fail(payment, request, claim_id, code, message, now, **all_columns)
 
 
 def fail_as_not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> bool:
@@ -173,8 +173,8 @@ def fail_as_not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> b
     return fail(payment, claim_id, FailureCode.TRANSACTION_NOT_FOUND, message, now)
 
 
-def look_again_for_missing(payment: Payment, claim_id: uuid.UUID, next_look: datetime) -> None:
-    """Use one retry: healthy nodes answered, and the transaction is not there (or no longer)."""
+def retry_missing(payment: Payment, claim_id: uuid.UUID, next_check: datetime) -> None:
+    """Use one retry: healthy nodes answered that they don't know the transaction."""
     detail = (
         "The network no longer knows the transaction; checking again."
         if payment.is_seen
@@ -183,7 +183,7 @@ def look_again_for_missing(payment: Payment, claim_id: uuid.UUID, next_look: dat
     postpone(
         payment,
         claim_id,
-        next_look,
+        next_check,
         attempts=payment.attempts + 1,
         unanswered_looks=0,
         unanswered_since=None,
@@ -192,16 +192,16 @@ def look_again_for_missing(payment: Payment, claim_id: uuid.UUID, next_look: dat
     )
 
 
-def keep_unanswered(payment: Payment, claim_id: uuid.UUID, *, next_look: datetime, now: datetime) -> None:
-    """Wait for the network's nodes to answer, for 24 hours at most."""
-    if is_over(payment, now):
+def keep_unanswered(payment: Payment, claim_id: uuid.UUID, *, next_check: datetime, now: datetime) -> None:
+    """Check again later because no node answered; time out after 24 hours."""
+    if is_timed_out(payment, now):
         _time_out(payment, claim_id, now)
         return
     since = payment.unanswered_since or now
     postpone(
         payment,
         claim_id,
-        next_look,
+        next_check,
         unanswered_looks=payment.unanswered_looks + 1,
         unanswered_since=since,
         status_detail=f"The network's nodes have not answered since {since:%H:%M} UTC; asking again.",
@@ -215,18 +215,21 @@ def keep_waiting(
     facts: TransactionFacts | None,
     finality: Finality,
     *,
-    next_look: datetime,
+    next_check: datetime,
     now: datetime,
     quote: Quote | None = None,
 ) -> None:
-    """Store how far the transaction has come, for 24 hours at most. `quote` is the one that it names."""
-    if is_over(payment, now):
+    """Store the progress of a transaction that can't be counted yet; time out after 24 hours.
+
+    `quote` is the quote that the transaction names.
+    """
+    if is_timed_out(payment, now):
         _time_out(payment, claim_id, now)
         return
     postpone(
         payment,
         claim_id,
-        next_look,
+        next_check,
         unanswered_looks=0,
         unanswered_since=None,
         status_detail=verdict.detail,
@@ -238,7 +241,7 @@ def keep_waiting(
 def _credit(
     request: PaymentRequest, payment: Payment, received: int, paid_at: datetime, now: datetime
 ) -> None:
-    """Add what was received to the locked request, with the event and the status that follow."""
+    """Add the received amount to the locked request, update its status and record the event."""
     was_paid_in_full = request.amount_remaining == 0
     request.amount_paid += received
     PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=request.amount_paid)
@@ -269,9 +272,9 @@ def _fail(
     now: datetime,
     *,
     is_silent: bool = False,
-    **known: Any,
+    **columns: Any,
 ) -> bool:
-    is_mined = known.get("block_number", payment.block_number) is not None
+    is_mined = columns.get("block_number", payment.block_number) is not None
     moved = move_payment(
         payment,
         Status.FAILED,
@@ -287,10 +290,10 @@ def _fail(
         is_bridging=False,
         failed_at=now,
         next_check_at=None,
-        # Until its block is final, a reorganisation can still turn the failure.
-        finality_check_at=now + FIRST_FINALITY_LOOK if is_mined and not payment.is_simulated else None,
+        # Until its block is final, a reorganisation can reverse the failure.
+        finality_check_at=now + FIRST_FINALITY_CHECK if is_mined and not payment.is_simulated else None,
         **_FREE,
-        **{"unanswered_looks": 0, **known},
+        **{"unanswered_looks": 0, **columns},
     )
     if moved and not is_silent:
         events.announce_failed(request, payment)
@@ -300,9 +303,9 @@ def _fail(
 def fail_as_replaced(
     payment: Payment, request: PaymentRequest, claim_id: uuid.UUID, now: datetime, *, is_silent: bool
 ) -> bool:
-    """Fail a payment of the locked request whose sender had another transaction mined with its nonce.
+    """Fail a payment of the locked request whose nonce was used by another transaction.
 
-    Silently where another payment of the request goes on with that transaction.
+    With `is_silent`, no event is recorded: another payment of the request continues with that transaction.
     """
     message = "The wallet sent another transaction in its place."
     code = FailureCode.TRANSACTION_REPLACED
@@ -314,8 +317,8 @@ def _time_out(payment: Payment, claim_id: uuid.UUID, now: datetime) -> bool:
     return fail(payment, claim_id, FailureCode.VERIFICATION_TIMED_OUT, message, now)
 
 
-def postpone(payment: Payment, claim_id: uuid.UUID, next_look: datetime, **fields: Any) -> None:
-    """Give the claim back and look again at `next_look`; nothing is written once the claim is lost."""
+def postpone(payment: Payment, claim_id: uuid.UUID, next_check: datetime, **fields: Any) -> None:
+    """Release the lease and check again at `next_check`. Nothing is written if the lease was lost."""
     Payment.objects.filter(pk=payment.pk, claim_id=claim_id, status=Status.PROCESSING).update(
-        next_check_at=next_look, **_FREE, **fields
+        next_check_at=next_check, **_FREE, **fields
     )

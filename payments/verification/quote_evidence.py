@@ -1,4 +1,4 @@
-"""Reading what a batch of payments may claim by quotes and deliveries: which quotes were built, which are named."""
+"""Read the quotes and deliveries that a batch of payments may be bound by."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -20,10 +20,9 @@ from payments.evaluation.named_quotes import (
 )
 from payments.models import ConsumedTransfer, PayerProof, Payment, Quote
 
-_ASKED_AT_ONCE = 10_000
-# A stranger's call has a thousand places and more at which an id may begin. They come as one string of bytes, of which
-# each part costs one walk through the index.
-_BEGINNING_WITH = """
+_IDS_PER_QUERY = 10_000
+# A call can hold more than a thousand possible ids. They are sent as one byte string; each id costs one index lookup.
+_QUOTES_BY_PREFIX = """
     SELECT quote.id
     FROM (SELECT substring(%s::bytea FROM at FOR %s) AS bytes FROM generate_series(1, %s, %s) AS at) AS beginning
     JOIN payments_quote AS quote ON quote.bound_by BETWEEN beginning.bytes AND beginning.bytes || %s
@@ -31,7 +30,7 @@ _BEGINNING_WITH = """
 
 
 def pinned_contracts(chain: Chain) -> frozenset[str]:
-    """Return the contracts or programs that the catalogue pins on this chain, of every provider."""
+    """Return the contracts or programs of all providers that the catalogue pins on this chain."""
     return frozenset(contract for contracts in chain.routers.values() for contract in contracts)
 
 
@@ -41,12 +40,12 @@ def contracts_of(provider: str, chain: Chain) -> frozenset[str]:
 
 
 def quotes_of(requests: Collection[UUID], chain: Chain) -> dict[int, Quote]:
-    """Return the quotes of these requests whose transactions were handed out on this chain, by their key."""
-    return {quote.pk: quote for quote in _built(chain).filter(route__request__in=requests)}
+    """Return the built quotes of these requests on this chain by primary key."""
+    return {quote.pk: quote for quote in _built_quotes(chain).filter(route__request__in=requests)}
 
 
 def quotes_named_in(snapshot: Snapshot, chain: Chain) -> dict[int, Quote]:
-    """Return the built quotes of this chain that the transactions may name, of any request."""
+    """Return the built quotes of any request that the transactions may name, by primary key."""
     rules = chain.family.call_rules
     ids: set[bytes] = set()
     prefixes: set[bytes] = set()
@@ -55,32 +54,32 @@ def quotes_named_in(snapshot: Snapshot, chain: Chain) -> dict[int, Quote]:
             more_ids, more_prefixes = possible_ids(facts.mentions, rules=rules)
             ids |= more_ids
             prefixes |= more_prefixes
-    keys = [*_beginning_with(ids, ID_BYTES), *_beginning_with(prefixes, PREFIX_BYTES)]
-    return {quote.pk: quote for quote in _built(chain).filter(pk__in=keys)} if keys else {}
+    keys = [*_keys_by_prefix(ids, ID_BYTES), *_keys_by_prefix(prefixes, PREFIX_BYTES)]
+    return {quote.pk: quote for quote in _built_quotes(chain).filter(pk__in=keys)} if keys else {}
 
 
-def _beginning_with(beginnings: Collection[bytes], length: int) -> Iterator[int]:
-    """Yield the keys of the quotes whose ids begin with one of these, which all have this length."""
-    for some in _parts(beginnings, _ASKED_AT_ONCE):
+def _keys_by_prefix(prefixes: Collection[bytes], length: int) -> Iterator[int]:
+    """Yield the primary keys of the quotes whose ids start with one of these prefixes of `length` bytes."""
+    for chunk in _chunks(prefixes, _IDS_PER_QUERY):
         rest = b"\xff" * (ID_BYTES - length)
         with connection.cursor() as cursor:
-            cursor.execute(_BEGINNING_WITH, [b"".join(some), length, length * len(some), length, rest])
+            cursor.execute(_QUOTES_BY_PREFIX, [b"".join(chunk), length, length * len(chunk), length, rest])
             yield from (key for (key,) in cursor.fetchall())
 
 
-def _parts(values: Collection[bytes], size: int) -> Iterator[list[bytes]]:
+def _chunks(values: Collection[bytes], size: int) -> Iterator[list[bytes]]:
     whole = list(values)
     return (whole[start : start + size] for start in range(0, len(whole), size))
 
 
-def _built(chain: Chain) -> QuerySet[Quote]:
+def _built_quotes(chain: Chain) -> QuerySet[Quote]:
     return Quote.objects.filter(route__chain=chain, built_at__isnull=False).select_related("route__token")
 
 
-def namings_in(
+def named_quotes_by_hash(
     snapshot: Snapshot, quotes: Iterable[Quote], chain: Chain
 ) -> dict[str, tuple[NamedQuote, ...]]:
-    """Return which of these quotes each transaction names, by its hash."""
+    """Return the quotes that each transaction names, by transaction hash."""
     rules = chain.family.call_rules
     built = [
         BuiltQuote(
@@ -100,7 +99,10 @@ def namings_in(
 
 
 def deliveries_of(payments: Sequence[Payment], chain: Chain) -> dict[str, Delivery]:
-    """Return for each payment that awaits a delivery what may be taken of it. One query, and none without such."""
+    """Return the reported delivery and its consumed transfers for each payment that has one.
+
+    At most one query; none if no payment has a delivery.
+    """
     awaiting = [payment for payment in payments if payment.has_delivery]
     if not awaiting:
         return {}
@@ -120,8 +122,9 @@ def deliveries_of(payments: Sequence[Payment], chain: Chain) -> dict[str, Delive
 
 
 def reported_elsewhere(payments: Sequence[Payment], chain: Chain) -> dict[str, tuple[int, ...]]:
-    """Return the amounts that providers report as delivered, for other requests to the same recipient, by the very
-    transactions that these payments claim by a reference or a proof. One query.
+    """Return, by payment id, the amounts that providers report as delivered for other requests.
+
+    Only deliveries by the payment's own transaction in the same token to the same recipient are included. One query.
     """
     direct = [
         payment
@@ -156,8 +159,8 @@ def reported_elsewhere(payments: Sequence[Payment], chain: Chain) -> dict[str, t
     }
 
 
-def standing_proofs() -> QuerySet[PayerProof]:
-    """Return the proofs that cover what their wallets send now: none of a later date names another such request."""
+def current_proofs() -> QuerySet[PayerProof]:
+    """Return the proofs that apply to new transfers: no later proof of the wallet is for another such request."""
     later = PayerProof.objects.filter(
         address=OuterRef("address"),
         chain=OuterRef("chain"),

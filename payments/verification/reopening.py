@@ -1,4 +1,4 @@
-"""Having a failed payment verified again."""
+"""Reopen failed payments."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from payments.models import FailureCode, Payment
 from payments.requests.transitions import move_payment
 from payments.verification.columns import NO_DELIVERY
 
-# Failures after which a transaction can turn up by itself. Any other would only fail in the same way again.
+# Failures after which a transaction can still appear. Any other failure would only repeat.
 GIVEN_UP = frozenset(
     {
         FailureCode.TRANSACTION_NOT_FOUND,
@@ -19,14 +19,14 @@ GIVEN_UP = frozenset(
 
 
 def is_given_up(payment: Payment) -> bool:
-    """Whether nothing was known of its transaction when it failed."""
+    """Whether the payment failed because its transaction was missing, replaced or undecided."""
     return payment.status == Payment.Status.FAILED and payment.failure_code in GIVEN_UP
 
 
 def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
-    """Have the failed payment verified again, its attempts reset. Inside a transaction that holds the request.
+    """Verify the failed payment again, with its attempts reset. The caller holds the lock of the request.
 
-    A swap begins again with its customer's transaction.
+    A swap starts over with the customer's transaction.
     """
     now = timezone.now()
     move_payment(

@@ -1,7 +1,7 @@
-"""Transactions that a wallet replaced by another with the same nonce: a speed-up goes on, anything else fails.
+"""Transactions that a wallet replaced by another with the same nonce: follow a speed-up, fail anything else.
 
-`effect` decides: it is a digest of what a transaction asks for, without its fees. The sender signed both, so no one
-else can replace a payment.
+A speed-up has the same `effect`, a digest of what a transaction does, without its fees. The sender signed both, so
+only the sender can replace a payment.
 """
 
 import uuid
@@ -22,15 +22,15 @@ from payments.requests.transitions import note_replacement
 from payments.verification import outcomes
 from payments.verification.reopening import is_given_up, reopen
 
-# How many payments of one look are searched for by their nonces; the others are searched for at their next look.
+# How many payments of one check are searched for by nonce; the others are searched for at their next check.
 MOST_SEARCHED = 20
-# After so many searches that no node answers the rest is left for the next look.
+# After this many unanswered searches the rest wait for the next check.
 MOST_UNANSWERED = 3
 SPED_UP = "Sped up in the wallet; following the new transaction."
 
 
 def replaceable(request: PaymentRequest, chain: Chain) -> QuerySet[Payment]:
-    """Return the payments of the request that a transaction not known yet may continue."""
+    """Return the payments of the request that another transaction may speed up."""
     given_up = (FailureCode.TRANSACTION_REPLACED, FailureCode.TRANSACTION_NOT_FOUND)
     return Payment.objects.filter(
         Q(status__in=Payment.OPEN) | Q(status=Payment.Status.FAILED, failure_code__in=given_up),
@@ -43,24 +43,24 @@ def replaceable(request: PaymentRequest, chain: Chain) -> QuerySet[Payment]:
 
 
 def continued_by(payments: Iterable[Payment], facts: TransactionFacts | None) -> Payment | None:
-    """Return which of these payments the transaction speeds up, an open one first."""
+    """Return the payment that the transaction speeds up, preferring an open one."""
     matching = [each for each in payments if facts is not None and speeds_up(each, facts)]
     return min(matching, key=lambda payment: not payment.is_open, default=None)
 
 
-def takes_place_of(payment: Payment, facts: TransactionFacts) -> bool:
-    """Whether only one of the payment's transaction and this one can be mined."""
+def shares_nonce(payment: Payment, facts: TransactionFacts) -> bool:
+    """Whether this transaction has the sender and nonce of the payment's, so that only one of the two can be mined."""
     is_same_place = (facts.sender, facts.nonce) == (payment.from_address, payment.nonce)
     return payment.nonce is not None and is_same_place and facts.hash != payment.transaction_hash
 
 
 def speeds_up(payment: Payment, facts: TransactionFacts) -> bool:
-    """Whether this transaction takes the place of the payment's and asks for the same."""
-    return takes_place_of(payment, facts) and payment.effect != "" and facts.effect == payment.effect
+    """Whether this transaction replaces the payment's and has the same effect."""
+    return shares_nonce(payment, facts) and payment.effect != "" and facts.effect == payment.effect
 
 
 def continuing_columns(payment: Payment, transaction_hash: str) -> dict[str, Any]:
-    """Return the columns of a payment that goes on with another transaction."""
+    """Return the columns of a payment that continues with another transaction."""
     earlier = [*payment.replaced_hashes, payment.transaction_hash]
     return {
         "transaction_hash": transaction_hash,
@@ -72,24 +72,25 @@ def continuing_columns(payment: Payment, transaction_hash: str) -> dict[str, Any
 
 @dataclass(frozen=True)
 class Replacements:
-    """What took the place of payments, by their ids. Of `unsearched` it could not be found out now."""
+    """The replacing transactions by payment id, and the ids of payments whose search could not be completed."""
 
-    found: Mapping[str, TransactionFacts]
+    by_payment: Mapping[str, TransactionFacts]
     unsearched: frozenset[str]
 
 
 def find_replacements(
     client: ChainClient, chain: Chain, payments: Sequence[Payment], snapshot: Snapshot
 ) -> Replacements:
-    """Return what took the place of those of the payments that no node knows any more.
+    """Find the transactions that replaced those of the payments that no node knows any more.
 
-    Candidates are the request's other payments, what the payment replaced before, and the nodes' word.
+    Candidates are the request's other payments, the hashes that the payment replaced, and what the nodes return for
+    its nonce.
     """
     missing = [payment for payment in payments if _is_missing(payment, snapshot)]
     if not missing:
         return Replacements({}, frozenset())
-    candidates = _siblings(missing, chain)
-    searched = _searched(client, missing[:MOST_SEARCHED], candidates)
+    candidates = _sibling_hashes(missing, chain)
+    searched = _search_by_nonce(client, missing[:MOST_SEARCHED], candidates)
     hashes = sorted(set().union(*(candidates[payment.pk] for payment in searched)))
     try:
         looked_up = client.look_up(hashes, with_finality=False) if hashes else Snapshot(snapshot.head, {})
@@ -97,19 +98,19 @@ def find_replacements(
         return Replacements({}, frozenset(payment.pk for payment in missing))
     replacements, unsearched = {}, {payment.pk for payment in missing} - {payment.pk for payment in searched}
     for payment in searched:
-        known = [looked_up.transactions.get(each) for each in sorted(candidates[payment.pk])]
-        taking = [facts for facts in known if facts is not None and takes_place_of(payment, facts)]
-        if taking:
-            replacements[payment.pk] = max(taking, key=lambda facts: facts.block is not None)
+        candidate_facts = [looked_up.transactions.get(hash_) for hash_ in sorted(candidates[payment.pk])]
+        replacing = [facts for facts in candidate_facts if facts is not None and shares_nonce(payment, facts)]
+        if replacing:
+            replacements[payment.pk] = max(replacing, key=lambda facts: facts.block is not None)
         elif not candidates[payment.pk].isdisjoint(looked_up.contradicted):
             unsearched.add(payment.pk)
     return Replacements(replacements, frozenset(unsearched))
 
 
-def _searched(
+def _search_by_nonce(
     client: ChainClient, missing: Sequence[Payment], candidates: dict[str, set[str]]
 ) -> list[Payment]:
-    """Add what the nodes name to the candidates; return the payments for which they could be asked."""
+    """Add the nodes' transactions by nonce to the candidates; return the payments that could be searched for."""
     searched: list[Payment] = []
     unanswered = 0
     for payment in missing:
@@ -135,8 +136,8 @@ def _is_missing(payment: Payment, snapshot: Snapshot) -> bool:
     return was_seen and is_unknown and not payment.has_delivery
 
 
-def _siblings(missing: Sequence[Payment], chain: Chain) -> dict[str, set[str]]:
-    """Return the hashes of the other payments of the same requests that share sender and nonce. One query."""
+def _sibling_hashes(missing: Sequence[Payment], chain: Chain) -> dict[str, set[str]]:
+    """Return the hashes of the same request's other payments with the same sender and nonce. One query."""
     candidates: dict[str, set[str]] = defaultdict(set)
     requests = {payment.request_id for payment in missing}
     others = Payment.objects.filter(request__in=requests, chain=chain, nonce__isnull=False)
@@ -151,10 +152,10 @@ def _siblings(missing: Sequence[Payment], chain: Chain) -> dict[str, set[str]]:
 def follow_replacement(
     payment: Payment, claim_id: uuid.UUID, replacement: TransactionFacts, now: datetime
 ) -> None:
-    """Write what a replacement with the same effect means: the payment goes on with it.
+    """Continue the payment with a replacement that has the same effect.
 
-    Where another payment of the request has that transaction already, that one goes on, and this one fails without an
-    event. If the other one was given up, it is verified again: its transaction is there after all.
+    If another payment of the request already has that transaction, this one fails without an event. If the other one
+    had been given up, it is verified again, because its transaction exists after all.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
@@ -168,20 +169,20 @@ def follow_replacement(
                     reopen(same, actor="verification", reason=f"took the place of {payment.transaction_hash}")
             return
         held = Payment.objects.filter(pk=payment.pk, claim_id=claim_id, status=Payment.Status.PROCESSING)
-        if held.update(**continuing_columns(payment, replacement.hash), **_at_once(now)):
+        if held.update(**continuing_columns(payment, replacement.hash), **_due_now(now)):
             note_replacement(payment, replacement.hash, actor="verification")
 
 
 def follow_submitted(payment: Payment, transaction_hash: str, now: datetime, *, actor: str) -> None:
-    """Let an open payment of the locked request go on with the transaction that was submitted for it."""
+    """Continue an open payment of the locked request with the transaction that was submitted for it."""
     columns = continuing_columns(payment, transaction_hash)
-    Payment.objects.filter(pk=payment.pk).update(**columns, **_at_once(now))
+    Payment.objects.filter(pk=payment.pk).update(**columns, **_due_now(now))
     note_replacement(payment, transaction_hash, actor=actor)
     payment.refresh_from_db()
 
 
-def _at_once(now: datetime) -> dict[str, Any]:
-    """Return the columns that take a look under way its claim, and have the new transaction looked up now."""
+def _due_now(now: datetime) -> dict[str, Any]:
+    """Return the columns that invalidate a running check and make the payment due now."""
     return {
         "attempts": 0,
         "next_check_at": now,

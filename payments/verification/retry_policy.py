@@ -1,4 +1,4 @@
-"""How long a payment waits before it is looked at again, and for how long in all (contract 6). Pure."""
+"""When a payment is checked again, and when its verification times out. Pure functions."""
 
 import random
 from datetime import datetime, timedelta
@@ -6,32 +6,32 @@ from datetime import datetime, timedelta
 from config.backoff import doubled
 from payments.models import Payment
 
-MAX_RETRIES_OF_LOOKS = 10
-# After this long without an answer, or without an end, the payment fails, and may be retried.
+MAX_MISSED_CHECKS = 10
+# A payment that is undecided after this time fails as `verification_timed_out` and can be retried.
 LONGEST_WAIT = timedelta(hours=24)
-# After so many looks that missed it, a transaction whose nonce was used counts as replaced by an unknown one.
-LOOKS_FOR_REPLACEMENT = 4
+# After this many checks without finding it, a transaction whose nonce was used counts as replaced.
+CHECKS_UNTIL_REPLACED = 4
 _FIRST_RETRY_SECONDS = 5
 _LONGEST_UNANSWERED_PAUSE_SECONDS = 300
-_SHORTEST_LOOK_SECONDS = 1.0
+_SHORTEST_PAUSE_SECONDS = 1.0
 
 
-def before_next_try(attempts: int) -> timedelta:
-    """Return the pause after a look that used up one of the retries: 5 s, doubled each time, with jitter."""
+def pause_after_miss(attempts: int) -> timedelta:
+    """Return the pause after a check that used a retry: 5 seconds, doubled each time, with jitter."""
     return timedelta(seconds=_FIRST_RETRY_SECONDS * 2**attempts * random.uniform(1, 1.1))  # noqa: S311 - jitter
 
 
-def before_asking_again(unanswered_looks: int, retry_after: float | None) -> timedelta:
-    """Return the pause after a look that nobody answered: doubled each time, or as advised, up to 5 minutes."""
+def pause_after_no_answer(unanswered_looks: int, retry_after: float | None) -> timedelta:
+    """Return the pause after a check that no node answered: doubled each time, or `retry_after`, up to 5 minutes."""
     pause = doubled(1, _LONGEST_UNANSWERED_PAUSE_SECONDS, unanswered_looks)
     return timedelta(seconds=max(pause, min(retry_after or 0, _LONGEST_UNANSWERED_PAUSE_SECONDS)))
 
 
-def about_a_block(block_time_ms: int) -> timedelta:
-    """Return the pause before a transaction is looked at again that does not lie deep enough."""
-    return timedelta(seconds=max(block_time_ms / 1000, _SHORTEST_LOOK_SECONDS))
+def pause_for_confirmations(block_time_ms: int) -> timedelta:
+    """Return the pause before the next check of a transaction that needs more confirmations."""
+    return timedelta(seconds=max(block_time_ms / 1000, _SHORTEST_PAUSE_SECONDS))
 
 
-def is_over(payment: Payment, now: datetime) -> bool:
-    """Whether the payment has been waited for as long as one is."""
+def is_timed_out(payment: Payment, now: datetime) -> bool:
+    """Whether the payment has been undecided for longer than verification waits."""
     return now - payment.verifying_since >= LONGEST_WAIT

@@ -38,7 +38,7 @@ from webhooks.api.serializers import (
     TestSerializer,
 )
 from webhooks.dispatch.redelivery import redeliver, redeliver_failed
-from webhooks.dispatch.testing import record_sample, send_sample
+from webhooks.dispatch.testing import record_test_event, send_test_event
 from webhooks.endpoints.configuration import configure
 from webhooks.event_types import EventType
 from webhooks.models import Delivery, Endpoint, Event
@@ -105,7 +105,7 @@ class TestView(_WebhookView):
         body = TestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         type_ = body.validated_data["type"] or EventType.PAYMENT_SUCCEEDED
-        sent = send_sample(merchant_of(request), EventType(type_))
+        sent = send_test_event(merchant_of(request), EventType(type_))
         answer = TestResult(
             event_id=sent.event_id,
             delivered=sent.answer.is_success,
@@ -115,7 +115,7 @@ class TestView(_WebhookView):
         )
 
         def effect() -> Response:
-            record_sample(sent)
+            record_test_event(sent)
             return Response(answer)
 
         return effect

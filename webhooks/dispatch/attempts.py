@@ -24,13 +24,13 @@ class Outcome:
     ended_at: datetime
 
 
-_SETTLE = """
+_STORE = """
 UPDATE webhooks_delivery AS delivery
-SET status = settled.status, due_at = settled.due_at, finished_at = settled.finished_at,
+SET status = stored.status, due_at = stored.due_at, finished_at = stored.finished_at,
     claim_id = NULL, lease_until = NULL
 FROM unnest(%s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[])
-     AS settled (id, status, due_at, finished_at)
-WHERE delivery.id = settled.id
+     AS stored (id, status, due_at, finished_at)
+WHERE delivery.id = stored.id
 """
 _COMPLETE = """
 UPDATE webhooks_attempt AS attempt
@@ -42,12 +42,12 @@ WHERE attempt.delivery_id = made.delivery_id AND attempt.number = made.number
 """
 
 
-def settle(claim: Claim, answer: Answer, *, ended_at: datetime) -> bool:
+def store_result(claim: Claim, answer: Answer, *, ended_at: datetime) -> bool:
     """Store one result. Return False, and store nothing, if the lease was lost."""
-    return settle_all([Outcome(claim, answer, ended_at)]) == 1
+    return store_results([Outcome(claim, answer, ended_at)]) == 1
 
 
-def settle_all(outcomes: Sequence[Outcome]) -> int:
+def store_results(outcomes: Sequence[Outcome]) -> int:
     """Store the results of these attempts; return how many were still leased. The others are ignored.
 
     A failed delivery is due again after the delay of `retry_schedule`; the eighth attempt of a series is the last.
@@ -59,7 +59,7 @@ def settle_all(outcomes: Sequence[Outcome]) -> int:
             return 0
         results = [_result(outcome, made[outcome.claim.delivery_id]) for outcome in held]
         with connection.cursor() as cursor:
-            cursor.execute(_SETTLE, [list(column) for column in zip(*results, strict=True)])
+            cursor.execute(_STORE, [list(column) for column in zip(*results, strict=True)])
             cursor.execute(_COMPLETE, [list(column) for column in zip(*map(_attempt, held), strict=True)])
         _note_endpoints(held)
     return len(held)
@@ -102,19 +102,19 @@ def _attempt(outcome: Outcome) -> tuple[str, int, int, int | None, str, str]:
 
 def _note_endpoints(outcomes: Sequence[Outcome]) -> None:
     """Store since when each endpoint has been failing. A payment request's own URL is not the merchant's endpoint."""
-    said: dict[uuid.UUID, list[Outcome]] = {}
+    by_merchant: dict[uuid.UUID, list[Outcome]] = {}
     for outcome in outcomes:
         if outcome.claim.merchant_id is not None:
-            said.setdefault(outcome.claim.merchant_id, []).append(outcome)
-    healthy = {merchant for merchant, some in said.items() if any(one.answer.is_success for one in some)}
+            by_merchant.setdefault(outcome.claim.merchant_id, []).append(outcome)
+    healthy = {merchant for merchant, its in by_merchant.items() if any(one.answer.is_success for one in its)}
     # Also endpoints that were healthy when leased: another attempt may have failed since.
     for endpoint in _locked(healthy, failing=True):
-        arrived = max(one.ended_at for one in said[endpoint.merchant_id] if one.answer.is_success)
+        arrived = max(one.ended_at for one in by_merchant[endpoint.merchant_id] if one.answer.is_success)
         if endpoint.failing_since is not None and endpoint.failing_since <= arrived:
             Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=None, warned_at=None)
-    if failed := said.keys() - healthy:
+    if failed := by_merchant.keys() - healthy:
         for endpoint in _locked(failed, failing=False):
-            since = min(one.ended_at for one in said[endpoint.merchant_id])
+            since = min(one.ended_at for one in by_merchant[endpoint.merchant_id])
             Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=since)
         _disable(failed, max(outcome.ended_at for outcome in outcomes))
 

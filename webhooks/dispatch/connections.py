@@ -1,6 +1,6 @@
 """Connections to receivers: opened to a checked address, limited by a deadline, reused for a short time.
 
-A reused connection goes to the address that was checked, so it needs no second look-up. The deadline is applied before
+A reused connection goes to the address that was checked, so it needs no second lookup. The deadline is applied before
 each read and write, because a receiver that sends one byte a second never exceeds a time-out for a single read.
 """
 
@@ -31,7 +31,7 @@ def _left(ends_at: float) -> float:
 
 
 class PlainSocket(socket.socket):
-    """A TCP socket on which nothing waits beyond `ends_at`."""
+    """A TCP socket whose reads and writes time out at `ends_at`."""
 
     ends_at = math.inf
 
@@ -47,7 +47,7 @@ class PlainSocket(socket.socket):
 
 
 class TlsSocket(ssl.SSLSocket):
-    """A TLS socket on which nothing waits beyond `ends_at`."""
+    """A TLS socket whose reads and writes time out at `ends_at`."""
 
     ends_at = math.inf
 
@@ -63,7 +63,7 @@ class TlsSocket(ssl.SSLSocket):
 
 
 def deadlined(context: ssl.SSLContext) -> ssl.SSLContext:
-    """Return `context`, its sockets limited by deadlines."""
+    """Return `context` with sockets that have deadlines."""
     context.sslsocket_class = TlsSocket
     return context
 

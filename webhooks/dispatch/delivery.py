@@ -7,7 +7,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from config import leases
-from webhooks.dispatch.attempts import Outcome, settle
+from webhooks.dispatch.attempts import Outcome, store_result
 from webhooks.dispatch.http_client import Answer, Rules, post
 from webhooks.dispatch.leasing import Claim, claim_due
 from webhooks.dispatch.signing import sign
@@ -64,6 +64,6 @@ def deliver_next(*, clock: Clock = timezone.now, sender: Sender = send) -> bool:
     for claim in claims:
         with leases.kept(claim.lease):
             outcome = attempt(claim, clock=clock, sender=sender)
-        if not settle(claim, outcome.answer, ended_at=outcome.ended_at):
+        if not store_result(claim, outcome.answer, ended_at=outcome.ended_at):
             logger.warning("webhook attempt %s of %s ended after its lease", claim.attempt, claim.delivery_id)
     return bool(claims)

@@ -11,7 +11,7 @@ from django.db import InterfaceError, OperationalError, connections
 from django.utils import timezone
 
 from config import leases
-from webhooks.dispatch.attempts import Outcome, settle_all
+from webhooks.dispatch.attempts import Outcome, store_results
 from webhooks.dispatch.delivery import attempt
 from webhooks.dispatch.leasing import Claim, claim_due, release
 
@@ -19,13 +19,13 @@ logger = logging.getLogger(__name__)
 
 CONCURRENCY = 32
 SLOW_SHARE = 0.5
-SLUGGISH_MS = 2000
-_REMEMBERED_SECONDS = 60.0
+SLOW_MS = 2000
+_SLOW_FOR_SECONDS = 60.0
 _BATCH = 256
-_LINGER_SECONDS = 0.005
+_BATCH_WAIT_SECONDS = 0.005
 _POLL_SECONDS = 0.2
-_WAKEFUL_SECONDS = 30.0
-_PATIENCE_SECONDS = 30.0
+_KEEP_POLLING_SECONDS = 30.0
+_MAX_DATABASE_WAIT_SECONDS = 30.0
 
 Attempt = Callable[[Claim], Outcome]
 
@@ -49,8 +49,8 @@ class Dispatcher:
         self._out = 0
         self._slow_out = 0
         self._stopping = False
-        self._wakeful_until = 0.0
-        self._sluggish: dict[uuid.UUID, float] = {}
+        self._polls_until = 0.0
+        self._slow_merchants: dict[uuid.UUID, float] = {}
         self._threads: list[threading.Thread] = []
 
     def nudge(self) -> int:
@@ -82,12 +82,12 @@ class Dispatcher:
                 limit=self._concurrency - self._out,
                 slow_limit=self._slow_limit - self._slow_out,
                 now=timezone.now(),
-                sluggish=self._sluggish_now(),
+                slow_merchants=self._slow_merchants_now(),
             )
             if claims:
                 self._out += len(claims)
                 self._slow_out += sum(claim.is_slow for claim in claims)
-                self._wakeful_until = time.monotonic() + _WAKEFUL_SECONDS
+                self._polls_until = time.monotonic() + _KEEP_POLLING_SECONDS
                 leases.keep(claims[0].lease)
                 if not self._threads:
                     self._start()
@@ -96,7 +96,7 @@ class Dispatcher:
         return len(claims)
 
     def _start(self) -> None:
-        jobs = [self._keep_books, *[self._send] * self._concurrency]
+        jobs = [self._store_and_lease, *[self._send] * self._concurrency]
         self._threads = [
             threading.Thread(target=job, name=f"dispatcher-{place}", daemon=True)
             for place, job in enumerate(jobs)
@@ -109,16 +109,16 @@ class Dispatcher:
             # Another worker may make the attempt after the lease is lost, so it is not made here.
             self._ended.put(self._attempt(claim) if claim.is_held else claim)
 
-    def _keep_books(self) -> None:
+    def _store_and_lease(self) -> None:
         while True:
             ended, is_last = self._next_ended()
             try:
-                self._settle(ended)
-                if not is_last and (ended or time.monotonic() < self._wakeful_until):
+                self._store(ended)
+                if not is_last and (ended or time.monotonic() < self._polls_until):
                     self._take()
             except Exception:
                 # What could not be sent or stored is leased again when its lease expires.
-                logger.exception("webhook deliveries could not be claimed or settled")
+                logger.exception("webhook deliveries could not be leased or stored")
                 connections.close_all()
             if is_last:
                 connections.close_all()
@@ -135,7 +135,7 @@ class Dispatcher:
             return ended, True
         ended.append(first)
         if self._out > self._concurrency // 2:
-            time.sleep(_LINGER_SECONDS)  # others end within moments: one transaction is cheaper than many
+            time.sleep(_BATCH_WAIT_SECONDS)  # others end within moments: one transaction is cheaper than many
         while len(ended) < _BATCH:
             try:
                 one = self._ended.get_nowait()
@@ -146,16 +146,16 @@ class Dispatcher:
             ended.append(one)
         return ended, False
 
-    def _settle(self, ended: Sequence[Outcome | Claim]) -> None:
+    def _store(self, ended: Sequence[Outcome | Claim]) -> None:
         if not ended:
             return
         outcomes = [each for each in ended if isinstance(each, Outcome)]
         unsent = [each for each in ended if isinstance(each, Claim)]
         claims = [*unsent, *(outcome.claim for outcome in outcomes)]
         try:
-            settled = self._settled(outcomes)
-            if settled < len(outcomes):
-                logger.warning("%s webhook attempts ended after their leases", len(outcomes) - settled)
+            stored = self._store_results(outcomes)
+            if stored < len(outcomes):
+                logger.warning("%s webhook attempts ended after their leases", len(outcomes) - stored)
             release(unsent)
         finally:
             with self._lock:
@@ -170,22 +170,24 @@ class Dispatcher:
         for outcome in outcomes:
             if outcome.claim.merchant_id is None:
                 continue
-            if outcome.answer.duration_ms > SLUGGISH_MS:
-                self._sluggish[outcome.claim.merchant_id] = time.monotonic() + _REMEMBERED_SECONDS
+            if outcome.answer.duration_ms > SLOW_MS:
+                self._slow_merchants[outcome.claim.merchant_id] = time.monotonic() + _SLOW_FOR_SECONDS
             else:
-                self._sluggish.pop(outcome.claim.merchant_id, None)
+                self._slow_merchants.pop(outcome.claim.merchant_id, None)
 
-    def _sluggish_now(self) -> list[uuid.UUID]:
+    def _slow_merchants_now(self) -> list[uuid.UUID]:
         now = time.monotonic()
-        self._sluggish = {merchant: until for merchant, until in self._sluggish.items() if until > now}
-        return list(self._sluggish)
+        self._slow_merchants = {
+            merchant: until for merchant, until in self._slow_merchants.items() if until > now
+        }
+        return list(self._slow_merchants)
 
-    def _settled(self, outcomes: Sequence[Outcome]) -> int:
+    def _store_results(self, outcomes: Sequence[Outcome]) -> int:
         """Store results, waiting for the database if necessary: after a lost result the event is delivered twice."""
-        until = time.monotonic() + _PATIENCE_SECONDS
+        until = time.monotonic() + _MAX_DATABASE_WAIT_SECONDS
         while outcomes:
             try:
-                return settle_all(outcomes)
+                return store_results(outcomes)
             except (OperationalError, InterfaceError):
                 if self._stopping or time.monotonic() > until:
                     raise

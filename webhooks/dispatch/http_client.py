@@ -35,8 +35,8 @@ _MAX_INTERIM_ANSWERS = 100
 _MAX_ADDRESSES = 8
 _HEADER = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
 _kept = Kept()
-# getaddrinfo can't be interrupted: a slow look-up finishes in one of these threads after its caller timed out.
-_look_ups = ThreadPoolExecutor(max_workers=64, thread_name_prefix="look-up")
+# getaddrinfo can't be interrupted: a slow lookup finishes in one of these threads after its caller timed out.
+_lookups = ThreadPoolExecutor(max_workers=64, thread_name_prefix="lookup")
 
 Resolve = Callable[[str], list[str]]
 
@@ -170,9 +170,10 @@ def _in_words(problem: Exception) -> str:
 
 
 class _Call:
-    """One request under one deadline. `status` and `kept` hold what arrived; `is_whole`: that is all of it.
+    """One request under one deadline.
 
-    At most `most` bytes of the body are read.
+    `status` and `kept` are the status and the body received so far, at most `most` bytes of it. `is_whole`: the body is
+    complete.
     """
 
     def __init__(
@@ -251,7 +252,7 @@ class _Call:
             self.kept += chunk
             if not chunk:
                 break
-        # The reader stops in the same way at the end of the body and at a broken connection: its length differs.
+        # The reader stops at the end of the body and also at a broken connection; only the length differs.
         self.is_whole = response.length == 0 or (response.length is None and response.isclosed())
 
 
@@ -285,27 +286,27 @@ class _Response(http.client.HTTPResponse):
                 self._call.status = status
                 return line
             http.client.parse_headers(self.fp)
-        raise http.client.HTTPException("too many interim answers")
+        raise http.client.HTTPException("too many interim responses")
 
 
 def _look_up(address: WebAddress, rules: Rules, ends_at: float, resolve: Resolve) -> list[str]:
     """Return the addresses of the host name after checking all of them. Raises NotCalled."""
     if address.port not in (80, 443) and address.port < 1024:
         raise NotAllowed("The URL's port should be 80, 443 or one from 1024 up.")
-    found = [*dict.fromkeys(_resolve(address.host, ends_at, resolve))]
-    if not rules.allow_private and not all(is_public(ipaddress.ip_address(ip)) for ip in found):
+    addresses = [*dict.fromkeys(_resolve(address.host, ends_at, resolve))]
+    if not rules.allow_private and not all(is_public(ipaddress.ip_address(ip)) for ip in addresses):
         raise NotAllowed("The URL leads to an address that is not on the public Internet.")
-    return found[:_MAX_ADDRESSES]
+    return addresses[:_MAX_ADDRESSES]
 
 
 def _resolve(host: str, ends_at: float, resolve: Resolve) -> list[str]:
     with suppress(ValueError):
         return [str(ipaddress.ip_address(host))]
-    look_up = _look_ups.submit(resolve, host)
+    lookup = _lookups.submit(resolve, host)
     try:
-        return look_up.result(timeout=max(ends_at - time.monotonic(), 0))
+        return lookup.result(timeout=max(ends_at - time.monotonic(), 0))
     except FutureTimeout:
-        look_up.cancel()
+        lookup.cancel()
         raise NotResolved("The host name did not resolve in time.") from None
     except (OSError, UnicodeError):
         raise NotResolved("The host name does not resolve.") from None

@@ -76,7 +76,7 @@ waiting AS (
     CROSS JOIN LATERAL (
         SELECT first.*,
                first.is_retry OR (first.url_override = '' AND (endpoint.failing_since IS NOT NULL
-                   OR owner.merchant_id = ANY(%(sluggish)s::uuid[]))) AS is_slow,
+                   OR owner.merchant_id = ANY(%(slow_merchants)s::uuid[]))) AS is_slow,
                row_number() OVER (ORDER BY first.due_at, first.id) AS turn
         FROM (
             (SELECT delivery.id, delivery.due_at, delivery.attempts, delivery.url_override,
@@ -127,14 +127,14 @@ RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.
 
 
 def claim_due(
-    *, limit: int, now: datetime, slow_limit: int | None = None, sluggish: Sequence[uuid.UUID] = ()
+    *, limit: int, now: datetime, slow_limit: int | None = None, slow_merchants: Sequence[uuid.UUID] = ()
 ) -> list[Claim]:
     """Lease up to `limit` due deliveries, with merchants taking turns. The caller renews the lease.
 
     At most `slow_limit` of them (default: `limit`) are from the slow lane: retries, and deliveries to endpoints whose
-    last attempt failed or whose merchant is in `sluggish`. A merchant has at most five deliveries in flight, one of
-    them in the slow lane, so that a slow receiver delays only its own merchant. Two workers that lease at the same
-    moment can exceed this slightly. Deliveries wait while their endpoint is disabled or has no URL.
+    last attempt failed or whose merchant is in `slow_merchants`. A merchant has at most five deliveries in flight, one
+    of them in the slow lane, so that a slow receiver delays only its own merchant. Two workers that lease at the same
+    time can exceed this slightly. Deliveries wait while their endpoint is disabled or has no URL.
     """
     if limit < 1:
         return []
@@ -147,7 +147,7 @@ def claim_due(
         "cap": MAX_IN_FLIGHT_PER_MERCHANT,
         "slow_cap": MAX_SLOW_IN_FLIGHT_PER_MERCHANT,
         "attempts": MAX_ATTEMPTS,
-        "sluggish": list(sluggish),
+        "slow_merchants": list(slow_merchants),
         "claim_id": (claim_id := uuid.uuid4()),
         "duration": DURATION,
     }
@@ -194,13 +194,13 @@ def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> lis
 
 def _endpoints(merchants: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
     """Return each merchant's endpoint. A missing one is created, because its secret signs the request."""
-    found = {
+    endpoints = {
         endpoint.merchant_id: endpoint for endpoint in Endpoint.objects.filter(merchant_id__in=merchants)
     }
-    if missing := merchants - found.keys():
+    if missing := merchants - endpoints.keys():
         for merchant in Merchant.objects.filter(pk__in=missing):
-            found[merchant.pk] = ensure_secret(merchant)
-    return found
+            endpoints[merchant.pk] = ensure_secret(merchant)
+    return endpoints
 
 
 def _write_attempts(claims: Sequence[Claim], now: datetime) -> None:

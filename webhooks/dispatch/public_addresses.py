@@ -1,7 +1,7 @@
-"""Which IP addresses are on the public internet; the service connects to no others. Pure.
+"""Decide which IP addresses are on the public internet; the service connects to no others. Pure functions.
 
-The tables follow the IANA special-purpose registries (RFC 6890 and its updates). `ipaddress.is_global` is not
-used: it takes translated forms of private addresses (NAT64, 6to4, IPv4-compatible) for public ones.
+The tables follow the IANA special-purpose registries (RFC 6890 and its updates). `ipaddress.is_global` is not used,
+because it treats translated private addresses (NAT64, 6to4, IPv4-compatible) as public.
 """
 
 import ipaddress
@@ -14,10 +14,10 @@ _REFUSED_V4 = tuple(
         "10.0.0.0/8",  # private
         "100.64.0.0/10",  # carrier-grade NAT, where clouds keep internal services
         "127.0.0.0/8",  # loopback
-        "168.63.129.16/32",  # Azure's platform channel, a public address in form alone
-        "169.254.0.0/16",  # link-local, the cloud metadata services among them
+        "168.63.129.16/32",  # Azure's platform service, although the range looks public
+        "169.254.0.0/16",  # link-local, including cloud metadata services
         "172.16.0.0/12",  # private
-        "192.0.0.0/24",  # protocol assignments, Oracle Cloud's metadata among them
+        "192.0.0.0/24",  # protocol assignments, including Oracle Cloud's metadata
         "192.0.2.0/24",  # documentation
         "192.31.196.0/24",  # AS112
         "192.52.193.0/24",  # multicast tunnelling

@@ -25,7 +25,7 @@ _REQUESTED = 25_000_000  # base units of a stablecoin
 
 
 @dataclass(frozen=True)
-class SampleSent:
+class SentTestEvent:
     """The test event that was sent, and the result."""
 
     endpoint: Endpoint
@@ -37,8 +37,8 @@ class SampleSent:
     answer: Answer
 
 
-def send_sample(merchant: Merchant, type_: EventType) -> SampleSent:
-    """Send a test event of `type_` to the merchant's URL, even if it is disabled. Call `record_sample` afterwards.
+def send_test_event(merchant: Merchant, type_: EventType) -> SentTestEvent:
+    """Send a test event of `type_` to the merchant's URL, even if it is disabled. Call `record_test_event` afterwards.
 
     Raises ApiError `webhook_not_configured` without a URL.
     """
@@ -48,7 +48,7 @@ def send_sample(merchant: Merchant, type_: EventType) -> SampleSent:
         raise ApiError(ErrorCode.WEBHOOK_NOT_CONFIGURED, message)
     started = timezone.now()
     event_id = prefixed_id("evt_")
-    body = envelope(event_id, type_.value, started, sample_object(type_))
+    body = envelope(event_id, type_.value, started, example_object(type_))
     answer = send_signed(
         url=endpoint.url,
         body=body,
@@ -57,10 +57,10 @@ def send_sample(merchant: Merchant, type_: EventType) -> SampleSent:
         type_=type_.value,
         now=started,
     )
-    return SampleSent(endpoint, event_id, type_, body, started, timezone.now(), answer)
+    return SentTestEvent(endpoint, event_id, type_, body, started, timezone.now(), answer)
 
 
-def record_sample(sent: SampleSent) -> None:
+def record_test_event(sent: SentTestEvent) -> None:
     """Store the delivery and its attempt, which the merchant sees in the list of deliveries."""
     answer = sent.answer
     with transaction.atomic():
@@ -87,7 +87,7 @@ def record_sample(sent: SampleSent) -> None:
         )
 
 
-def sample_object(type_: EventType) -> dict[str, Any]:
+def example_object(type_: EventType) -> dict[str, Any]:
     """Return a `data.object` like a real event's of `type_`, marked as a test."""
     about = ABOUT[type_]
     paid = _REQUESTED * about.paid_percent // 100

@@ -1,4 +1,4 @@
-"""A merchant's webhook configuration: its URL, its secret and their rotation (spec 2.6, contract 9)."""
+"""Configure a merchant's webhook endpoint: its URL, its event types, and the rotation of its secret."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ MOST_FORMER_SECRETS = 8
 
 
 class Unchanged(Enum):
-    """The value of a setting that the caller left out."""
+    """The value of a setting that the caller omitted."""
 
     UNCHANGED = "unchanged"
 
@@ -27,10 +27,9 @@ UNCHANGED = Unchanged.UNCHANGED
 
 @dataclass(frozen=True)
 class Change:
-    """What a merchant asks of its endpoint; what is left out keeps its value.
+    """A validated change of an endpoint. Omitted settings keep their values.
 
-    `url` None removes the endpoint; `enabled_events` None means the default types again. The URL is checked
-    already.
+    `url` None removes the URL. `enabled_events` None restores the default types.
     """
 
     url: str | None
@@ -40,9 +39,9 @@ class Change:
 
 
 def configure(merchant: Merchant, change: Change) -> Endpoint | None:
-    """Apply `change` and return the endpoint; None where there never was one and none is asked for.
+    """Apply `change` and return the endpoint, or None if there is none and the change has no URL.
 
-    The secret is made with the first URL. After a rotation the former one goes on signing for 24 hours.
+    The secret is created with the first URL. After a rotation the previous secret also signs for 24 hours.
     """
     with transaction.atomic():
         endpoint = Endpoint.objects.select_for_update().filter(merchant=merchant).first()
@@ -53,12 +52,12 @@ def configure(merchant: Merchant, change: Change) -> Endpoint | None:
             ensure_secret(merchant)
             endpoint = Endpoint.objects.select_for_update().get(merchant=merchant)
         if change.url != endpoint.url:
-            _begin_afresh(endpoint)
+            _reset_health(endpoint)
         endpoint.url = change.url
         if not isinstance(change.is_enabled, Unchanged):
             endpoint.is_enabled = change.is_enabled
             endpoint.disabled_reason = None
-            _begin_afresh(endpoint)
+            _reset_health(endpoint)
         if not isinstance(change.enabled_events, Unchanged):
             endpoint.enabled_events = None if change.enabled_events is None else list(change.enabled_events)
         if change.rotate_secret and not is_new:
@@ -69,21 +68,21 @@ def configure(merchant: Merchant, change: Change) -> Endpoint | None:
 
 
 def ensure_secret(merchant: Merchant) -> Endpoint:
-    """Return the merchant's endpoint row, made with a secret and no URL if there is none."""
+    """Return the merchant's endpoint; create it with a secret and without a URL if there is none."""
     endpoint, _ = Endpoint.objects.get_or_create(
         merchant=merchant, defaults={"secret_encrypted": encrypt(new_secret())}
     )
     return endpoint
 
 
-def _begin_afresh(endpoint: Endpoint) -> None:
-    """Forget what failed: another address, or the merchant's word, is a new beginning."""
+def _reset_health(endpoint: Endpoint) -> None:
+    """Reset the health of an endpoint whose URL or state the merchant changed."""
     endpoint.failing_since = None
     endpoint.warned_at = None
 
 
 def _rotate(endpoint: Endpoint) -> None:
-    """Make a new secret. Whatever signed until now goes on to the end of its own 24 hours."""
+    """Create a new secret. Earlier secrets keep signing until they expire."""
     now = timezone.now()
     endpoint.older_secrets = [
         {"secret": secret.decode("ascii"), "expires_at": expires.isoformat()}
@@ -96,13 +95,13 @@ def _rotate(endpoint: Endpoint) -> None:
 
 
 def signing_secrets(endpoint: Endpoint, now: datetime) -> list[bytes]:
-    """Return the secrets that sign at `now`, encrypted: the current one, and the former for 24 hours."""
+    """Return the encrypted secrets that sign at `now`: the current one, and earlier ones for 24 hours."""
     former = [secret for secret, expires in _former_secrets(endpoint) if now < expires]
     return [bytes(endpoint.secret_encrypted), *former]
 
 
 def _former_secrets(endpoint: Endpoint) -> list[tuple[bytes, datetime]]:
-    """Return the former secrets, encrypted, newest first, each with the end of its 24 hours."""
+    """Return the earlier secrets, encrypted, newest first, each with its expiry."""
     former = []
     if endpoint.previous_secret_encrypted is not None and endpoint.previous_secret_expires_at is not None:
         former.append((bytes(endpoint.previous_secret_encrypted), endpoint.previous_secret_expires_at))

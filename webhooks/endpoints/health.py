@@ -26,7 +26,7 @@ _BATCH = 100
 Mail = Callable[[str, str, str], object]
 
 
-def tell_merchants(*, now: Callable[[], datetime] = timezone.now, mail: Mail = send_mail) -> int:
+def notify_merchants(*, now: Callable[[], datetime] = timezone.now, mail: Mail = send_mail) -> int:
     """E-mail merchants whose endpoint has failed for a day or was disabled; return how many e-mails were sent.
 
     Each gets one e-mail. One that can't be sent is retried at the next call.
@@ -62,12 +62,10 @@ def _warn(endpoint: Endpoint, now: datetime, mail: Mail) -> bool:
 
 
 def _letter(endpoint: Endpoint) -> tuple[str, str]:
-    """Return the subject and the text."""
+    """Return the subject and the text of the e-mail."""
     name = endpoint.merchant.name
     context = {"endpoint": endpoint, "merchant": endpoint.merchant, "base_url": settings.BASE_URL}
     if endpoint.is_enabled:
         context["disabled_at"] = (endpoint.failing_since or timezone.now()) + DISABLE_AFTER
-        return f"{name}: your webhooks are not arriving", render_to_string("webhooks/failing.txt", context)
-    return f"{name}: your webhook endpoint was switched off", render_to_string(
-        "webhooks/disabled.txt", context
-    )
+        return f"{name}: your webhooks are failing", render_to_string("webhooks/failing.txt", context)
+    return f"{name}: your webhook endpoint was disabled", render_to_string("webhooks/disabled.txt", context)

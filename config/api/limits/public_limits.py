@@ -18,7 +18,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def never_refused(view: View) -> View:
-    """Take a public view out of the count by address: a customer has to be able to report money that was sent, however often they ask."""
+    """Leave a public view out of the count by address: a customer can always report money that was sent."""
     view.is_never_refused = True  # type: ignore[attr-defined]
     return view
 

@@ -1,4 +1,4 @@
-"""`manage.py rebuild_figures [--days N]`: count the daily figures of the admin's dashboard anew."""
+"""`manage.py rebuild_figures [--days N]`: recount the daily statistics of the admin's dashboard."""
 
 from argparse import ArgumentParser
 from datetime import timedelta
@@ -11,16 +11,16 @@ from payments.stats.daily import first_day, rebuild
 
 
 class Command(BaseCommand):
-    """Needed only after rows were changed by hand: the figures otherwise keep up by themselves."""
+    """Recount the daily statistics. This is needed only after rows were changed by hand."""
 
-    help = "Counts the daily figures of the admin's dashboard anew. Safe while the service runs, and to break off."
+    help = "Recount the daily statistics of the admin's dashboard. Safe to interrupt, and while the service runs."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Take how far back to go."""
-        parser.add_argument("--days", type=int, help="how many days back from today (default: all there are)")
+        """Add the `--days` option."""
+        parser.add_argument("--days", type=int, help="how many days back from today (default: all)")
 
     def handle(self, *, days: int | None, **_: Any) -> None:
-        """Go from today backwards, and say how far it is."""
+        """Recount from today backwards and print the progress."""
         today = timezone.now().date()
         oldest = first_day() or today
         if days is not None:

@@ -1,7 +1,6 @@
-"""The routing provider LI.FI: quotes by output, the status of a swap, tokens with prices (https://docs.li.fi).
+"""The client of LI.FI: exact-output quotes, the status of swaps, and tokens with prices (https://docs.li.fi).
 
-Its answers are read by `lifi_quotes`, `lifi_status` and `lifi_lists`. The key, where there is one, goes out in a header
-alone, and to no other address than the deployment's `LIFI_API_URL`.
+`quotes`, `status` and `lists` parse its responses. The API key is sent only in a header and only to `LIFI_API_URL`.
 """
 
 import logging
@@ -36,16 +35,16 @@ CHAINS_KNOWN_SECONDS = 3600.0
 _CHAIN_TYPES = "EVM,SVM"
 _ORDERS = {Order.CHEAPEST: "CHEAPEST", Order.FASTEST: "FASTEST"}
 
-# LI.FI's own error codes, by what they mean here; where there is none of these, the HTTP status decides.
-_NO_WAY = frozenset({1002, 1003, 1004, 1011})
+# LI.FI's error codes by meaning. Without one of these, the HTTP status decides.
+_NO_ROUTE = frozenset({1002, 1003, 1004, 1011})
 _PRICE_MOVED = 1007
 _DOWN = frozenset({1000, 1001, 1005, 1006, 1008, 1009, 1010, 1012, 1013})
-_NO_WAY_STATUSES = frozenset({400, 404, 422})
+_NO_ROUTE_STATUSES = frozenset({400, 404, 422})
 _PRICE_MOVED_STATUS = 409
 
 
 class LifiProvider:
-    """LI.FI at `api_url`, asked as `integrator`; `api_key` may be empty. Threads may share it."""
+    """A client of LI.FI at `api_url` that identifies itself as `integrator`. Threads may share it."""
 
     key = PROVIDER
 
@@ -56,20 +55,20 @@ class LifiProvider:
         self._served: tuple[frozenset[int], float] | None = None
 
     def quote(self, wanted: Wanted) -> Offer:
-        """Return one executable offer that guarantees `wanted.amount` at the least, by LI.FI's own words.
+        """Return one executable offer that guarantees at least `wanted.amount`, according to LI.FI.
 
-        One call, within 10 s. Raises NoOffer, and ProviderDown, at once where the quota or the client's share is spent.
+        This is one call within 10 seconds. Raises NoOffer and ProviderDown, at once if the quota is used up.
         """
         if not self._may_serve(wanted.source.chain_id, wanted.target.chain_id):
             raise NoOffer(NoOfferCode.NO_ROUTE)
         spend_quote(PROVIDER, wanted.asked_by)
-        answer = self._api.get("/quote/toAmount", self._question(wanted), seconds=QUOTE_SECONDS)
+        answer = self._api.get("/quote/toAmount", self._quote_request(wanted), seconds=QUOTE_SECONDS)
         if answer.status < 300:
             return offer_from(answer.body)
         raise _refusal(answer)
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
-        """Return what LI.FI says of the swap begun by `source_hash`; what it can't find is UNKNOWN."""
+        """Return LI.FI's status of the swap started by `source_hash`, UNKNOWN if it does not find it."""
         query = {
             "txHash": source_hash,
             "fromChain": str(tracking["from_chain"]),
@@ -85,17 +84,17 @@ class LifiProvider:
         return status_from(answer.body, tracking, source_hash)
 
     def tokens(self, chain_ids: Sequence[int]) -> list[ListedToken]:
-        """Return the tokens that LI.FI lists on those of the chains that it serves, with prices."""
-        asked = self._served_among(chain_ids)
-        if not asked:
+        """Return LI.FI's tokens with prices on those of the chains that it serves."""
+        served = self._served_among(chain_ids)
+        if not served:
             return []
-        query = {"chains": ",".join(map(str, sorted(asked))), "chainTypes": _CHAIN_TYPES}
+        query = {"chains": ",".join(map(str, sorted(served))), "chainTypes": _CHAIN_TYPES}
         answer = self._api.get("/tokens", query, seconds=LIST_SECONDS, most_bytes=MOST_LIST_BYTES)
         if answer.status >= 300:
             raise ProviderDown(f"/tokens answered HTTP {answer.status}")
-        return tokens_from(answer.body, asked)
+        return tokens_from(answer.body, served)
 
-    def _question(self, wanted: Wanted) -> dict[str, str]:
+    def _quote_request(self, wanted: Wanted) -> dict[str, str]:
         source, target = wanted.source, wanted.target
         return {
             "fromChain": str(source.chain_id),
@@ -103,7 +102,7 @@ class LifiProvider:
             "fromAddress": source.account,
             "toChain": str(target.chain_id),
             "toToken": target.token or reading.native_coin(target.account),
-            # Without it the money would go back to the payer.
+            # Without it LI.FI delivers to the payer.
             "toAddress": target.account,
             "toAmount": str(wanted.amount),
             "order": _ORDERS[wanted.order],
@@ -112,17 +111,17 @@ class LifiProvider:
         }
 
     def _may_serve(self, *chain_ids: int) -> bool:
-        """Whether LI.FI serves these chains, as far as is known without asking it."""
+        """Whether LI.FI serves these chains, or its chains are not known yet."""
         return self._served is None or self._served[0].issuperset(chain_ids)
 
     def _served_among(self, chain_ids: Sequence[int]) -> frozenset[int]:
-        """Return the chains that LI.FI serves; all of them where it can't be known."""
+        """Return those of the chains that LI.FI serves, or all if that can't be found out."""
         now = time.monotonic()
         if self._served is None or now >= self._served[1]:
             try:
                 self._served = (self._asked_chains(), now + CHAINS_KNOWN_SECONDS)
             except ProviderDown as error:
-                logger.warning("which chains LI.FI serves is not known: %s", error)
+                logger.warning("the chains of LI.FI could not be fetched: %s", error)
         return frozenset(chain_ids) & self._served[0] if self._served else frozenset(chain_ids)
 
     def _asked_chains(self) -> frozenset[int]:
@@ -133,7 +132,7 @@ class LifiProvider:
 
 
 def _bridge(tracking: Mapping[str, Any]) -> dict[str, str]:
-    """Return what narrows the search for a swap across chains; one on a single chain has no bridge."""
+    """Return the query for the bridge of a cross-chain swap; a single-chain swap has none."""
     is_across = tracking["from_chain"] != tracking["to_chain"]
     return {"bridge": str(tracking["tool"])} if is_across else {}
 
@@ -149,14 +148,14 @@ def _is_moved(answer: Answer) -> bool:
 
 
 def _refusal(answer: Answer) -> NoOffer | ProviderDown:
-    """Return what a 4xx to a quote means: no way from here to there, or no usable answer."""
+    """Return what a 4xx response to a quote means: no route, or no usable response."""
     code = _code(answer)
     if code == 1010 or answer.status in (401, 403):
         logger.error("LI.FI does not accept this deployment's key")
-        return ProviderDown("/quote/toAmount is not open to us")
+        return ProviderDown("/quote/toAmount rejected the API key")
     if _is_moved(answer):
-        return ProviderDown("the price moved while /quote/toAmount looked for a way")
-    is_no_way = code in _NO_WAY or (code not in _DOWN and answer.status in _NO_WAY_STATUSES)
-    if is_no_way and isinstance(answer.body, dict):
+        return ProviderDown("the price moved during /quote/toAmount")
+    is_no_route = code in _NO_ROUTE or (code not in _DOWN and answer.status in _NO_ROUTE_STATUSES)
+    if is_no_route and isinstance(answer.body, dict):
         return no_offer_from(answer.body)
     return ProviderDown(f"/quote/toAmount answered HTTP {answer.status}, code {code}")

@@ -1,4 +1,4 @@
-"""LI.FI's lists of chains and tokens. What makes no sense in them is left out; the rest stands."""
+"""Parse LI.FI's lists of chains and tokens. Malformed entries are skipped."""
 
 from decimal import Decimal
 from typing import Any
@@ -12,7 +12,7 @@ _LONGEST_NAME = 100
 
 
 def chains_from(body: Any) -> frozenset[int]:
-    """Return the chains that LI.FI serves. Raises ProviderDown where it names none."""
+    """Return the ids of the chains that LI.FI serves. Raises ProviderDown if there are none."""
     chains = reading.items(reading.members(body, "chains").get("chains"), "chains", most=_MOST_CHAINS)
     ids = (chain.get("id") for chain in chains if isinstance(chain, dict))
     served = frozenset(id_ for id_ in ids if isinstance(id_, int) and not isinstance(id_, bool))
@@ -22,17 +22,17 @@ def chains_from(body: Any) -> frozenset[int]:
 
 
 def tokens_from(body: Any, chain_ids: frozenset[int]) -> list[ListedToken]:
-    """Return the tokens listed for these chains; those flagged as harmful, and what makes no sense, are left out."""
-    said = reading.members(body, "tokens")
-    by_chain = reading.members(said.get("tokens", said), "tokens")
-    found = []
+    """Return the tokens listed for these chains, without flagged and malformed ones."""
+    fields = reading.members(body, "tokens")
+    by_chain = reading.members(fields.get("tokens", fields), "tokens")
+    tokens = []
     for chain_id in sorted(chain_ids):
         listed = by_chain.get(str(chain_id))
         for token in listed if isinstance(listed, list) else ():
             made = _listed(token, chain_id)
             if made:
-                found.append(made)
-    return found
+                tokens.append(made)
+    return tokens
 
 
 def _listed(token: Any, chain_id: int) -> ListedToken | None:
@@ -57,9 +57,9 @@ def _listed(token: Any, chain_id: int) -> ListedToken | None:
         return None
 
 
-def _price(said: Any) -> Decimal | None:
-    """Return a token's price; one that makes no sense, or is nothing, is not known."""
+def _price(value: Any) -> Decimal | None:
+    """Return a token's price, or None if it is missing, zero or malformed."""
     try:
-        return reading.dollars(said, "price") or None
+        return reading.dollars(value, "price") or None
     except ProviderDown:
         return None

@@ -1,6 +1,6 @@
-"""LI.FI's quotes (its OpenAPI document's Step) turned into offers, and its refusals to quote into reasons.
+"""Parse LI.FI's quotes (the Step of its OpenAPI document) and the reasons for which it refuses to quote.
 
-What a quote leaves out of what we need, or says in two ways, makes it no usable answer.
+A quote that lacks a required field or contradicts itself is no usable response.
 """
 
 import base64
@@ -20,7 +20,7 @@ _MOST_GAS = 10**9
 _MOST_STEPS = 20
 _MOST_FEES = 50
 _LONGEST_NAME = 60
-# What LI.FI's tools say, the most telling first: the first of these that any of them said is the reason.
+# The error codes of LI.FI's tools by priority: the first one that any tool reported is the reason.
 _TOOL_ERRORS = {
     "AMOUNT_TOO_LOW": NoOfferCode.AMOUNT_TOO_LOW,
     "FEES_HIGHER_THAN_AMOUNT": NoOfferCode.FEES_TOO_HIGH,
@@ -33,13 +33,13 @@ Json = Mapping[str, Any]
 
 
 def offer_from(body: Any) -> Offer:
-    """Return the offer in a quote (LI.FI's Step). Raises ProviderDown where it makes no sense or contradicts itself."""
+    """Return the offer in a quote (LI.FI's Step). Raises ProviderDown if it is malformed or contradicts itself."""
     step = reading.members(body, "quote")
     asked = reading.members(step.get("action"), "action")
     estimate = reading.members(step.get("estimate"), "estimate")
     source, target = _source(asked), _target(asked)
     amount_in = reading.amount(asked.get("fromAmount"), "amount to pay")
-    _demand_same(
+    _require_equal(
         amount_in, reading.amount(estimate.get("fromAmount"), "estimated amount to pay"), "amount to pay"
     )
     transaction_id = reading.bytes32(step.get("transactionId"), "transaction id")
@@ -93,32 +93,32 @@ def _target(asked: Json) -> Side:
 
 
 def _token_chain(asked: Json, chain: str, token: str) -> int:
-    """Return the chain of one side, on which its token has to be as well."""
+    """Return the chain of one side, which has to be the chain of its token."""
     chain_id = reading.chain_id(asked.get(chain))
     of_token = reading.chain_id(reading.members(asked.get(token), token).get("chainId"))
-    _demand_same(chain_id, of_token, chain)
+    _require_equal(chain_id, of_token, chain)
     return chain_id
 
 
 def _action(request: Any, source: Side) -> tuple[Action, int]:
-    """Return what the wallet is to sign, and the chain that it is for."""
-    said = reading.members(request, "transaction")
+    """Return the action that the wallet signs, and its chain id."""
+    fields = reading.members(request, "transaction")
     if reading.signs(source.account, SolanaTransaction):
-        return SolanaTransaction(_serialized(said.get("data"))), source.chain_id
-    if said.get("from") is not None:
-        _demand_same(reading.account(said["from"], "sender"), source.account, "sender")
-    gas = reading.quantity(said["gasLimit"], "gas limit") if said.get("gasLimit") is not None else None
+        return SolanaTransaction(_serialized(fields.get("data"))), source.chain_id
+    if fields.get("from") is not None:
+        _require_equal(reading.account(fields["from"], "sender"), source.account, "sender")
+    gas = reading.quantity(fields["gasLimit"], "gas limit") if fields.get("gasLimit") is not None else None
     call = EvmCall(
-        to=reading.account(said.get("to"), "contract to call"),
-        data=reading.data_bytes(said.get("data"), "call data", most=_MOST_CALL_BYTES),
-        value=reading.quantity(said["value"], "value") if said.get("value") is not None else 0,
+        to=reading.account(fields.get("to"), "contract to call"),
+        data=reading.data_bytes(fields.get("data"), "call data", most=_MOST_CALL_BYTES),
+        value=reading.quantity(fields["value"], "value") if fields.get("value") is not None else 0,
         gas=gas if gas is None or 0 < gas <= _MOST_GAS else None,
     )
-    return call, reading.chain_id(said.get("chainId"), "transaction's chain")
+    return call, reading.chain_id(fields.get("chainId"), "transaction's chain")
 
 
 def _serialized(data: Any) -> bytes:
-    """Return a serialised Solana transaction; bundles of several come as an array and are refused."""
+    """Return a serialised Solana transaction. Arrays of several transactions are rejected."""
     try:
         serialized = base64.b64decode(data, validate=True) if isinstance(data, str) else b""
     except (binascii.Error, ValueError):
@@ -129,7 +129,7 @@ def _serialized(data: Any) -> bytes:
 
 
 def _spender(estimate: Json, source: Side) -> str | None:
-    """Return whom an approval must name, None where none is needed."""
+    """Return the account to approve, or None if no approval is needed."""
     is_skipped = reading.flag(estimate.get("skipApproval"), "skipApproval")
     makes_calls = reading.signs(source.account, EvmCall)
     named = estimate.get("approvalAddress")
@@ -142,38 +142,38 @@ def _spender(estimate: Json, source: Side) -> str | None:
 
 def _fees(costs: Any) -> Iterator[Fee]:
     for cost in reading.items(costs, "fees", most=_MOST_FEES):
-        said = reading.members(cost, "fee")
-        if not isinstance(said.get("included"), bool):
+        fields = reading.members(cost, "fee")
+        if not isinstance(fields.get("included"), bool):
             raise reading.malformed("fee")
-        # What is part of the price need not be told in full; what is paid on top must be.
-        if said["included"] and said.get("amount") is None:
+        # An included fee may lack its amount; one that is paid on top may not.
+        if fields["included"] and fields.get("amount") is None:
             continue
-        yield _fee(said, reading.shown(said.get("name"), most=_LONGEST_NAME) or "Fee", said["included"])
+        yield _fee(fields, reading.shown(fields.get("name"), most=_LONGEST_NAME) or "Fee", fields["included"])
 
 
 def _gas(costs: Any) -> list[Fee]:
-    """Return the gas to be paid: the sum where one is told, else its parts."""
-    said = [reading.members(cost, "gas") for cost in reading.items(costs, "gas", most=_MOST_FEES)]
-    sums = [cost for cost in said if cost.get("type") == "SUM"]
-    return [_fee(cost, reading.shown(cost.get("type"), most=_LONGEST_NAME), False) for cost in sums or said]
+    """Return the gas costs: the sum if there is one, else its parts."""
+    fields = [reading.members(cost, "gas") for cost in reading.items(costs, "gas", most=_MOST_FEES)]
+    sums = [cost for cost in fields if cost.get("type") == "SUM"]
+    return [_fee(cost, reading.shown(cost.get("type"), most=_LONGEST_NAME), False) for cost in sums or fields]
 
 
-def _fee(said: Json, name: str, included: bool) -> Fee:
-    token = reading.members(said.get("token"), "fee's token")
+def _fee(fields: Json, name: str, included: bool) -> Fee:
+    token = reading.members(fields.get("token"), "fee's token")
     return Fee(
         name=name,
         symbol=reading.shown(token.get("symbol"), most=_LONGEST_NAME),
         decimals=reading.whole(token.get("decimals"), "fee's decimals", most=reading.MOST_DECIMALS),
         chain_id=reading.chain_id(token.get("chainId")),
         token=reading.token(token.get("address"), "fee's token"),
-        amount=reading.amount(said.get("amount"), "fee"),
-        usd=reading.dollars(said.get("amountUSD"), "fee's value"),
+        amount=reading.amount(fields.get("amount"), "fee"),
+        usd=reading.dollars(fields.get("amountUSD"), "fee's value"),
         included=included,
     )
 
 
 def _tools(step: Json) -> tuple[Tool, ...]:
-    """Return the bridges and exchanges on the way, each once; LI.FI's own fee collection is none."""
+    """Return the bridges and exchanges of the route without duplicates and without LI.FI's fee collection."""
     included = [
         reading.members(part, "step")
         for part in reading.items(step.get("includedSteps"), "steps", most=_MOST_STEPS)
@@ -190,16 +190,16 @@ def _tool(part: Json) -> Tool:
     return Tool(key, reading.shown(name, most=_LONGEST_NAME) or key)
 
 
-def _demand_same(one: object, other: object, what: str) -> None:
+def _require_equal(one: object, other: object, what: str) -> None:
     if one != other:
-        raise ProviderDown(f"the answer tells two of {what}")
+        raise ProviderDown(f"the response contradicts itself about {what}")
 
 
 def no_offer_from(body: Json) -> NoOffer:
-    """Return the reason that a refusal to quote gives, in either of the two shapes that LI.FI's errors have."""
-    said = set(_tool_errors(body.get("errors")))
+    """Return the reason for which LI.FI refused to quote, from either of the two forms of its errors."""
+    codes = set(_tool_errors(body.get("errors")))
     return NoOffer(
-        next((ours for theirs, ours in _TOOL_ERRORS.items() if theirs in said), NoOfferCode.NO_ROUTE)
+        next((ours for theirs, ours in _TOOL_ERRORS.items() if theirs in codes), NoOfferCode.NO_ROUTE)
     )
 
 

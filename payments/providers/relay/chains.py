@@ -1,7 +1,7 @@
-"""Chains as Relay numbers and names them, and as our catalogue does.
+"""Map Relay's chain numbers and names to our chain ids.
 
-Relay numbers chains (EVM ids, and its own for the rest); the orders of its settlement protocol name them. It is asked
-about the chains of this table alone. Source of the names: relayprotocol/relay-settlement, packages/networks.
+Relay's API uses numbers (EVM chain ids, and its own for other chains); the orders of its settlement protocol use names.
+Only the chains of this table are supported. Source of the names: relayprotocol/relay-settlement, packages/networks.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from payments.providers import reading
 
 @dataclass(frozen=True)
 class RelayChain:
-    """A chain: our catalogue's id, Relay's number, and how its orders name it."""
+    """A chain with our catalogue's id, Relay's number, and its names in Relay's orders."""
 
     chain_id: int
     number: int
@@ -42,18 +42,18 @@ _BY_NAME = {name: chain.chain_id for chain in _CHAINS for name in chain.names}
 
 
 def number_of(chain_id: int) -> int | None:
-    """Return Relay's number of a chain of our catalogue, None where Relay is not asked about it."""
+    """Return Relay's number of a chain, or None if the chain is not supported."""
     return _NUMBERS.get(chain_id)
 
 
 def chain_numbered(number: Any, what: str) -> int:
-    """Return our id of the chain that Relay numbers so. Raises ProviderDown for one that was never asked about."""
-    found = _BY_NUMBER.get(reading.chain_id(number, what))
-    if found is None:
+    """Return our id of the chain with this number of Relay's. Raises ProviderDown for an unsupported chain."""
+    chain_id = _BY_NUMBER.get(reading.chain_id(number, what))
+    if chain_id is None:
         raise reading.malformed(what)
-    return found
+    return chain_id
 
 
 def chain_named(name: str) -> int | None:
-    """Return our id of the chain that Relay's orders name so, None for any other."""
+    """Return our id of the chain with this name in Relay's orders, or None."""
     return _BY_NAME.get(name)

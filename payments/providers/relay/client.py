@@ -1,7 +1,8 @@
-"""Relay: quotes by output, status by request id. It takes its own currencies on each chain and delivers any token.
+"""The client of Relay: exact-output quotes, and status by request id.
 
-Source: Relay's API reference. The settlement protocol's orders are asked for with each quote, since an offer is judged
-by them; swaps before the deposit are switched off, since they go through contracts whose calls can't be read.
+Relay takes its own currencies on each chain and delivers any token. Each quote includes the order of its settlement
+protocol, against which the offer is checked. Swaps before the deposit are disabled, because the calls of their
+contracts can't be decoded. Source: Relay's API reference.
 """
 
 import re
@@ -33,10 +34,10 @@ _TESTNETS = "https://api.testnets."
 
 
 class RelayProvider:
-    """Relay, asked with this deployment's key or without one. Threads may share it."""
+    """A client of Relay, with or without an API key. Threads may share it."""
 
     key = PROVIDER
-    # The same question has the same answer here, whatever is wanted most.
+    # Relay has no preference for cheap or fast routes.
     has_orders = False
 
     def __init__(self, api_url: str, api_key: str, *, clock: Callable[[], float] = time.time) -> None:
@@ -47,34 +48,34 @@ class RelayProvider:
         self._explorer = f"https://{'testnets.' if is_testnet else ''}relay.link/transaction/"
 
     def quote(self, wanted: Wanted) -> Offer:
-        """Return Relay's offer, as `RoutingProvider` promises.
+        """Return Relay's offer; see `RoutingProvider`.
 
-        Ways that stay on one chain are not asked for: their calls can't be read either.
+        Single-chain routes are not requested, because their calls can't be decoded.
         """
-        question = _question(wanted)
+        body = _quote_request(wanted)
         spend_quote(self.key, wanted.asked_by)
-        answer = self._api.post("/quote/v2", question)
+        answer = self._api.post("/quote/v2", body)
         if answer.status >= 400:
             raise no_offer_from(answer.status, answer.body)
         return offer_from(answer.body, now=self._clock())
 
     def status(self, tracking: Mapping[str, Any], source_hash: str) -> SwapStatus:
-        """Return what became of a swap, as `RoutingProvider` promises. What was delivered is told with a key alone."""
+        """Return the status of a swap; see `RoutingProvider`. The delivered amount needs an API key."""
         request_id = str(tracking["request_id"])
         if not _REQUEST_ID.fullmatch(request_id):
-            raise ValueError("this is no request of Relay's")
+            raise ValueError("not a request id of Relay")
         answer = self._api.get("/intents/status/v3", {"requestId": request_id})
         if answer.status == _NOT_FOUND:
             return SwapStatus(SwapState.UNKNOWN, "not found")
         if answer.status >= 400:
-            raise ProviderDown(f"Relay refused to tell a status with HTTP {answer.status}")
+            raise ProviderDown(f"Relay refused a status request with HTTP {answer.status}")
         status = status_from(answer.body, tracking, source_hash, explorer_url=self._explorer + request_id)
         if status.state == SwapState.DELIVERED and self._may_list_requests:
             return self._with_delivery(status, tracking, request_id)
         return status
 
     def _with_delivery(self, status: SwapStatus, tracking: Mapping[str, Any], request_id: str) -> SwapStatus:
-        """Return the status with what was delivered; without, where Relay does not tell: our own node does."""
+        """Add the delivered token and amount to the status if Relay returns them; our own node decides anyway."""
         try:
             answer = self._api.get("/requests/v3", {"id": request_id})
             delivered = delivered_from(answer.body, request_id) if answer.status < 400 else None
@@ -88,15 +89,15 @@ class RelayProvider:
         return replace(status, state=state, destination_token=token, destination_amount=amount)
 
     def tokens(self, chain_ids: Sequence[int]) -> list[ListedToken]:
-        """Return the tokens that Relay takes on these chains, without prices."""
+        """Return the tokens that Relay accepts on these chains, without prices."""
         answer = self._api.get("/chains", {})
         if answer.status >= 400:
             raise ProviderDown(f"Relay refused to list its chains with HTTP {answer.status}")
         return tokens_from(answer.body, chain_ids)
 
 
-def _question(wanted: Wanted) -> dict[str, Any]:
-    """Return the body of a request for a quote. Raises NoOffer where Relay is not asked."""
+def _quote_request(wanted: Wanted) -> dict[str, Any]:
+    """Return the body of a quote request. Raises NoOffer for chains that are not supported."""
     origin, destination = number_of(wanted.source.chain_id), number_of(wanted.target.chain_id)
     if origin is None or destination is None or origin == destination:
         raise NoOffer(NoOfferCode.NO_ROUTE)
@@ -109,7 +110,7 @@ def _question(wanted: Wanted) -> dict[str, Any]:
         "originCurrency": wanted.source.token or reading.native_coin(wanted.source.account),
         "destinationCurrency": wanted.target.token or reading.native_coin(wanted.target.account),
         "amount": str(wanted.amount),
-        # Delivers no less than `amount`, or refunds; what is over goes to the recipient.
+        # Delivers at least `amount` or refunds; a surplus goes to the recipient.
         "tradeType": "EXACT_OUTPUT",
         "enableTrueExactOutput": False,
         "slippageTolerance": str(int(wanted.slippage * 10_000)),

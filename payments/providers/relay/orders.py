@@ -1,9 +1,9 @@
-"""Relay's orders, and the id that ties a deposit to one.
+"""Parse Relay's orders, and compute the id that binds a deposit to one.
 
-A deposit into Relay's depository names an order by its id alone. That id is the hash of the whole order (EIP-712's
-hashStruct, without a domain): who gets what, at least how much, until when, and who gets a refund. So the id is worked
-out here again, and what a deposit pays for is known without taking anybody's word.
-Source: relayprotocol/relay-settlement, packages/sdk/src/order, whose test vectors ours are.
+A deposit into Relay's depository names only the order's id. The id is the hash of the whole order (EIP-712's hashStruct
+without a domain): recipient, minimum amount, deadline and refunds. Computing the id here shows what a deposit pays for
+without trusting Relay's response.
+Source: relayprotocol/relay-settlement, packages/sdk/src/order, which also has our test vectors.
 """
 
 import re
@@ -26,7 +26,7 @@ _FEE = (
     ("currency", "bytes"),
     ("amount", "uint256"),
 )
-_FIRST_TYPES: _Types = {
+_V1_TYPES: _Types = {
     "Order": (
         ("version", "string"),
         ("solverChainId", "string"),
@@ -66,7 +66,7 @@ _FIRST_TYPES: _Types = {
     ),
     "Fee": _FEE,
 }
-_SECOND_TYPES: _Types = {
+_V2_TYPES: _Types = {
     "Order": (
         ("version", "string"),
         ("relayerChainId", "string"),
@@ -95,9 +95,9 @@ _SECOND_TYPES: _Types = {
     ),
     "Fee": _FEE,
 }
-_TYPES = {"v1": _FIRST_TYPES, "v2": _SECOND_TYPES}
-# Who alone may fill an order that we pay for, or refund its deposit: Relay's own solver, as its documentation names it
-# ("Contract Addresses"; the same on every chain). An order may let its solver refund as little as nothing.
+_TYPES = {"v1": _V1_TYPES, "v2": _V2_TYPES}
+# The only accepted solver, which fills orders and refunds deposits: Relay's own, from "Contract Addresses" in its
+# documentation (the same on every chain). An order may allow its solver to refund nothing.
 SOLVERS = frozenset({"0xf70da97812cb96acdf810712aa562db8dfa3dbef"})
 _EVM_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}")
@@ -106,15 +106,16 @@ _MOST_BYTES = 16 * 1024
 
 
 class OrderUnknown(ValueError):
-    """An order of a version that is not known here, or one that is more than a single payment for a single payment."""
+    """The order's version is not known, or it has several inputs or outputs."""
 
 
 @dataclass(frozen=True)
 class RelayOrder:
-    """One payment for another: `id` is worked out from the rest. Chains by Relay's names, addresses as raw bytes.
+    """An order with one input and one output. `id` is computed from the rest.
 
-    `solver` (lower-case hex) is who may fill it. `refunded` are all accounts that may get the deposit back. `deadline`
-    is in seconds of Unix time. `calls_out` is how many calls go with the payment.
+    Chains have Relay's names, addresses are raw bytes. `solver` (lower-case hex) may fill the order. `refunded` are all
+    accounts that may receive a refund. `deadline` is Unix time in seconds. `calls_out` is the number of calls at the
+    destination.
     """
 
     id: bytes
@@ -132,16 +133,16 @@ class RelayOrder:
 
 
 def read_order(data: Any) -> RelayOrder:
-    """Return the order in Relay's JSON, with the id that follows from it. Raises OrderUnknown and ProviderDown."""
+    """Parse an order and compute its id. Raises OrderUnknown and ProviderDown."""
     version = reading.text(reading.members(data, "order").get("version"), "order's version")
     if version not in _TYPES:
-        raise OrderUnknown("its order is of a version that is not known")
+        raise OrderUnknown("its order has an unknown version")
     order = _typed(_TYPES[version], "Order", data)
     identifier = _struct_hash(version, order)
-    return _first(identifier, order) if version == "v1" else _second(identifier, order)
+    return _order_v1(identifier, order) if version == "v1" else _order_v2(identifier, order)
 
 
-def _first(identifier: bytes, order: Mapping[str, Any]) -> RelayOrder:
+def _order_v1(identifier: bytes, order: Mapping[str, Any]) -> RelayOrder:
     inputs, output = order["inputs"], order["output"]
     if len(inputs) != 1 or len(output["payments"]) != 1:
         raise OrderUnknown("its order is for several payments")
@@ -163,7 +164,7 @@ def _first(identifier: bytes, order: Mapping[str, Any]) -> RelayOrder:
     )
 
 
-def _second(identifier: bytes, order: Mapping[str, Any]) -> RelayOrder:
+def _order_v2(identifier: bytes, order: Mapping[str, Any]) -> RelayOrder:
     payment, fill = order["input"], order["output"]["fill"]
     return RelayOrder(
         identifier,
@@ -182,13 +183,13 @@ def _second(identifier: bytes, order: Mapping[str, Any]) -> RelayOrder:
 
 
 def _typed(types: _Types, of_type: str, value: Any) -> Any:
-    """Return Relay's JSON in the types of EIP-712. Raises ProviderDown."""
+    """Convert Relay's JSON to the types of EIP-712. Raises ProviderDown."""
     if of_type.endswith("[]"):
         one = of_type.removesuffix("[]")
         return [_typed(types, one, item) for item in reading.items(value, "order", most=_MOST_ITEMS)]
     if of_type in types:
-        said = reading.members(value, "order")
-        return {name: _typed(types, kind, said.get(name)) for name, kind in types[of_type]}
+        fields = reading.members(value, "order")
+        return {name: _typed(types, kind, fields.get(name)) for name, kind in types[of_type]}
     if of_type.startswith("uint"):
         return _whole(value, int(of_type.removeprefix("uint")))
     if of_type == "bytes":
@@ -206,7 +207,7 @@ def _whole(value: Any, bits: int) -> int:
 
 
 def bytes_of(written: Any) -> bytes:
-    """Return the bytes that Relay's orders write as hex (data, EVM addresses) or in base58 (Solana's addresses)."""
+    """Return bytes that Relay's orders write as hex (data, EVM addresses) or base58 (Solana addresses)."""
     if isinstance(written, str) and _BASE58.fullmatch(written):
         try:
             return bytes(Pubkey.from_string(written))
@@ -218,7 +219,7 @@ def bytes_of(written: Any) -> bytes:
 def _struct_hash(version: str, order: Mapping[str, Any]) -> bytes:
     message = {"types": _named(version), "primaryType": "Order", "domain": {}, "message": order}
     try:
-        # What follows the domain in the signable message is the hash of the structure itself.
+        # The body of the signable message is the hash of the struct.
         return bytes(encode_typed_data(full_message=message).body)
     except (ValueError, TypeError) as error:
         raise reading.malformed("order") from error

@@ -1,9 +1,8 @@
-"""Relay's quotes turned into offers. Sources: Relay's API reference and recorded answers.
+"""Parse Relay's quotes. Sources: Relay's API reference and recorded responses.
 
-Relay has the customer deposit for an order of its settlement protocol. What is read here is what the answer says of the
-way, and it has to agree with the order, whose hash is the id that the deposit names. Whatever it leaves out of what we
-need, or says in two ways, is no usable answer (ProviderDown); an answer that asks for anything but one deposit after an
-approval, or whose deposit is not for the order that it shows, is no offer (NoOffer).
+With Relay the customer makes a deposit for an order of its settlement protocol. The quote has to agree with the order,
+whose hash is the id that the deposit names. A quote that lacks a required field or contradicts itself is no usable
+response (ProviderDown). One that requires anything but an approval and one deposit for its order is no offer (NoOffer).
 """
 
 import logging
@@ -22,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 PROVIDER = "relay"
 LONGEST_DURATION = 30 * 24 * 3600
-# An order has to outlive the reading of the quote, the signing, and the mining of the deposit.
+# The customer needs this long to read the quote, sign it, and have the deposit mined.
 SHORTEST_ORDER_SECONDS = 300
 _APPROVE = bytes.fromhex("095ea7b3")  # approve(address,uint256)
 _APPROVE_BYTES = 4 + 2 * 32
@@ -38,7 +37,7 @@ _MOST_TABLES = 32
 _LONGEST_NAME = 60
 _APPROVAL_STEPS = ("approve", "approval")
 _DEPOSIT_STEP = "deposit"
-# What Relay takes on the way; all of it is part of the amount to pay.
+# Relay's fees, all included in the amount to pay.
 _FEES = {
     "relayerGas": "Network fee at the destination",
     "relayerService": "Relay's fee",
@@ -50,15 +49,15 @@ Json = Mapping[str, Any]
 
 def offer_from(body: Any, *, now: float) -> Offer:
     """Return the offer in a quote; `now` is Unix time in seconds. Raises ProviderDown and NoOffer."""
-    said = reading.members(body, "quote")
-    details = reading.members(said.get("details"), "details")
+    fields = reading.members(body, "quote")
+    details = reading.members(fields.get("details"), "details")
     sent, received = _currency(details, "currencyIn"), _currency(details, "currencyOut")
     source = _side(sent, details.get("sender"), "sender")
     target = _side(received, details.get("recipient"), "recipient")
     amount_in = reading.amount(sent.get("amount"), "amount to pay")
-    approvals, deposit, request_id = _steps(said.get("steps"))
-    order = _order(said, now)
-    _demand_agreement(order, source, target, amount_in)
+    approvals, deposit, request_id = _steps(fields.get("steps"))
+    order = _order(fields, now)
+    _require_agreement(order, source, target, amount_in)
     action, chain_id = _action(deposit, source, order, amount_in)
     return Offer(
         provider=PROVIDER,
@@ -76,8 +75,8 @@ def offer_from(body: Any, *, now: float) -> Offer:
         spender=_spender(approvals, action, source),
         must_reset_approval=any(_approved(approval)[2] == 0 for approval in approvals),
         duration_seconds=reading.seconds(details.get("timeEstimate"), "duration", most=LONGEST_DURATION),
-        fees=tuple(_fees(said.get("fees"))),
-        gas=tuple(_gas(said.get("fees"))),
+        fees=tuple(_fees(fields.get("fees"))),
+        gas=tuple(_gas(fields.get("fees"))),
         usd_in=reading.dollars(sent.get("amountUsd"), "value to pay"),
         usd_out=reading.dollars(received.get("amountUsd"), "value to receive"),
         tools=_tools(details.get("route")),
@@ -107,7 +106,7 @@ def _side(money: Json, account: Any, whose: str) -> Side:
 
 
 def _steps(steps: Any) -> tuple[list[Json], Json, bytes]:
-    """Return what the approvals and the one deposit hold, and the request's id; nothing else may be asked for."""
+    """Return the data of the approvals and of the single deposit, and the request id. Other steps are refused."""
     approvals: list[Json] = []
     deposits: list[Json] = []
     request_ids: set[bytes] = set()
@@ -117,15 +116,15 @@ def _steps(steps: Any) -> tuple[list[Json], Json, bytes]:
             continue
         request_ids.add(reading.bytes32(step.get("requestId"), "request id"))
         if step.get("kind") != "transaction":
-            raise _refused("it asks for something else than a transaction")
+            raise _refused("it has a step that is not a transaction")
         if step.get("id") in _APPROVAL_STEPS:
             approvals += held
         elif step.get("id") == _DEPOSIT_STEP:
             deposits += held
         else:
-            raise _refused("it asks for a step that is neither an approval nor a deposit")
+            raise _refused("it has a step that is neither an approval nor a deposit")
     if len(deposits) != 1:
-        raise _refused(f"it asks for {len(deposits)} deposits")
+        raise _refused(f"it has {len(deposits)} deposits")
     if len(request_ids) != 1:
         raise reading.malformed("request id")
     return approvals, deposits[0], request_ids.pop()
@@ -136,31 +135,31 @@ def _data(item: Any) -> Json:
 
 
 def _action(
-    said: Json, source: Side, order: RelayOrder, amount_in: int
+    fields: Json, source: Side, order: RelayOrder, amount_in: int
 ) -> tuple[EvmCall | SolanaInstructions, int]:
-    """Return what the wallet is to sign, and the chain that it is for."""
+    """Return the action that the wallet signs, and its chain id."""
     if reading.signs(source.account, SolanaInstructions):
-        return _instructions(said, order, amount_in), source.chain_id
-    _demand_same(reading.account(said.get("from"), "sender"), source.account, "the sender")
-    gas = reading.quantity(said["gas"], "gas limit") if said.get("gas") is not None else None
+        return _instructions(fields, order, amount_in), source.chain_id
+    _require_equal(reading.account(fields.get("from"), "sender"), source.account, "the sender")
+    gas = reading.quantity(fields["gas"], "gas limit") if fields.get("gas") is not None else None
     call = EvmCall(
-        to=reading.account(said.get("to"), "contract to call"),
-        data=reading.data_bytes(said.get("data"), "call data", most=_MOST_CALL_BYTES),
-        value=reading.quantity(said["value"], "value") if said.get("value") is not None else 0,
+        to=reading.account(fields.get("to"), "contract to call"),
+        data=reading.data_bytes(fields.get("data"), "call data", most=_MOST_CALL_BYTES),
+        value=reading.quantity(fields["value"], "value") if fields.get("value") is not None else 0,
         gas=gas if gas is None or 0 < gas <= _MOST_GAS else None,
     )
     try:
-        known = read_call(call.data, order.id)
+        decoded = read_call(call.data, order.id)
     except Unreadable:
         raise reading.malformed("call data") from None
-    if not isinstance(known, DepositCall) or known.order_id != order.id:
+    if not isinstance(decoded, DepositCall) or decoded.order_id != order.id:
         raise _refused("its transaction does not deposit for its order")
-    return call, chain_numbered(said.get("chainId"), "transaction's chain")
+    return call, chain_numbered(fields.get("chainId"), "transaction's chain")
 
 
-def _instructions(said: Json, order: RelayOrder, amount_in: int) -> SolanaInstructions:
-    listed = reading.items(said.get("instructions"), "instructions", most=_MOST_INSTRUCTIONS)
-    tables = reading.items(said.get("addressLookupTableAddresses"), "lookup tables", most=_MOST_TABLES)
+def _instructions(fields: Json, order: RelayOrder, amount_in: int) -> SolanaInstructions:
+    listed = reading.items(fields.get("instructions"), "instructions", most=_MOST_INSTRUCTIONS)
+    tables = reading.items(fields.get("addressLookupTableAddresses"), "lookup tables", most=_MOST_TABLES)
     action = SolanaInstructions(
         tuple(_instruction(reading.members(one, "instruction")) for one in listed),
         tuple(reading.account(table, "lookup table") for table in tables),
@@ -174,31 +173,31 @@ def _instructions(said: Json, order: RelayOrder, amount_in: int) -> SolanaInstru
     return action
 
 
-def _instruction(said: Json) -> SolanaInstruction:
-    keys = reading.items(said.get("keys"), "accounts", most=_MOST_ACCOUNTS)
+def _instruction(fields: Json) -> SolanaInstruction:
+    keys = reading.items(fields.get("keys"), "accounts", most=_MOST_ACCOUNTS)
     # Data comes as hex without 0x.
-    data = reading.data_bytes(f"0x{said.get('data', '')}", "instruction's data", most=_MOST_CALL_BYTES)
+    data = reading.data_bytes(f"0x{fields.get('data', '')}", "instruction's data", most=_MOST_CALL_BYTES)
     return SolanaInstruction(
-        _address(said.get("programId")), tuple(_key(reading.members(key, "account")) for key in keys), data
+        _address(fields.get("programId")), tuple(_key(reading.members(key, "account")) for key in keys), data
     )
 
 
-def _key(said: Json) -> tuple[str, bool, bool]:
+def _key(fields: Json) -> tuple[str, bool, bool]:
     return (
-        _address(said.get("pubkey")),
-        reading.flag(said.get("isSigner"), "signer"),
-        reading.flag(said.get("isWritable"), "writable"),
+        _address(fields.get("pubkey")),
+        reading.flag(fields.get("isSigner"), "signer"),
+        reading.flag(fields.get("isWritable"), "writable"),
     )
 
 
 def _address(written: Any) -> str:
-    """Return an account of an instruction, the System Program among them."""
+    """Return an account of an instruction. Unlike elsewhere, the System Program is allowed."""
     spelled = reading.text(written, "account", most=64)
     return spelled if spelled == SYSTEM else reading.account(spelled, "account")
 
 
 def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source: Side) -> str | None:
-    """Return whom the approval must name: the contract of the deposit, and nobody else may be named by Relay."""
+    """Return the account to approve: the contract of the deposit. Approvals for other accounts are refused."""
     if isinstance(action, SolanaInstructions) or source.token == "":
         if approvals:
             raise _refused("it asks for an approval where none is needed")
@@ -206,36 +205,36 @@ def _spender(approvals: list[Json], action: EvmCall | SolanaInstructions, source
     for approval in approvals:
         token, spender, _ = _approved(approval)
         if (token, spender) != (source.token, action.to):
-            raise _refused("it wants somebody approved who is not where the deposit goes")
+            raise _refused("its approval is not for the contract of its deposit")
     return action.to
 
 
-def _approved(said: Json) -> tuple[str, str, int]:
-    """Return an approval's token, spender and amount. The amount is Relay's wish; ours is always the exact one."""
-    data = reading.data_bytes(said.get("data"), "approval", most=_MOST_CALL_BYTES)
+def _approved(fields: Json) -> tuple[str, str, int]:
+    """Return an approval's token, spender and amount. Relay's amount is not used: ours is always exact."""
+    data = reading.data_bytes(fields.get("data"), "approval", most=_MOST_CALL_BYTES)
     if data[:4] != _APPROVE or len(data) != _APPROVE_BYTES:
-        raise _refused("its approval is none")
+        raise _refused("its approval is not an ERC-20 approval")
     spender = reading.account("0x" + data[16:36].hex(), "spender")
-    return reading.account(said.get("to"), "approved token"), spender, int.from_bytes(data[36:])
+    return reading.account(fields.get("to"), "approved token"), spender, int.from_bytes(data[36:])
 
 
 # --- the order ----------------------------------------------------------------------------------------------------
 
 
-def _order(said: Json, now: float) -> RelayOrder:
-    """Return the order that the quote is for, its id checked against its content. Raises NoOffer and ProviderDown."""
-    protocol = said.get("protocol")
+def _order(fields: Json, now: float) -> RelayOrder:
+    """Return the quote's order after checking its id. Raises NoOffer and ProviderDown."""
+    protocol = fields.get("protocol")
     second = protocol.get("v2") if isinstance(protocol, dict) else None
     if not isinstance(second, dict) or second.get("orderData") is None:
-        raise _refused("it shows no order")
+        raise _refused("it has no order")
     try:
         order = read_order(second["orderData"])
     except OrderUnknown as unknown:
         raise _refused(str(unknown)) from unknown
     if order.id != reading.bytes32(second.get("orderId"), "order's id"):
-        raise _refused("its order has another id than it says")
+        raise _refused("its order does not match its id")
     if order.solver not in SOLVERS:
-        raise _refused("its order is for a solver that is not Relay's")
+        raise _refused("its order is not for Relay's solver")
     if order.calls_out:
         raise _refused("its order makes calls at the destination")
     if order.deadline < now + SHORTEST_ORDER_SECONDS:
@@ -243,25 +242,25 @@ def _order(said: Json, now: float) -> RelayOrder:
     return order
 
 
-def _demand_agreement(order: RelayOrder, source: Side, target: Side, amount_in: int) -> None:
-    """Raise unless the order and the rest of the answer tell the same, and a refund goes to those two alone."""
-    _demand_same(chain_named(order.source_chain), source.chain_id, "the chain to pay on")
-    _demand_same(order.source_currency, _currency_bytes(source), "the token to pay")
-    _demand_same(order.source_amount, amount_in, "the amount to pay")
-    _demand_same(chain_named(order.target_chain), target.chain_id, "the destination's chain")
-    _demand_same(order.target_currency, _currency_bytes(target), "the token to receive")
-    _demand_same(order.recipient, bytes_of(target.account), "the recipient")
+def _require_agreement(order: RelayOrder, source: Side, target: Side, amount_in: int) -> None:
+    """Raise unless the order agrees with the quote and refunds only the payer or the recipient."""
+    _require_equal(chain_named(order.source_chain), source.chain_id, "the chain to pay on")
+    _require_equal(order.source_currency, _currency_bytes(source), "the token to pay")
+    _require_equal(order.source_amount, amount_in, "the amount to pay")
+    _require_equal(chain_named(order.target_chain), target.chain_id, "the destination's chain")
+    _require_equal(order.target_currency, _currency_bytes(target), "the token to receive")
+    _require_equal(order.recipient, bytes_of(target.account), "the recipient")
     if not order.refunded <= {bytes_of(source.account), bytes_of(target.account)}:
-        raise _refused("its order refunds somebody else")
+        raise _refused("its order refunds another account")
 
 
 def _currency_bytes(side: Side) -> bytes:
     return bytes_of(side.token or reading.native_coin(side.account))
 
 
-def _demand_same(one: object, other: object, what: str) -> None:
+def _require_equal(one: object, other: object, what: str) -> None:
     if one != other:
-        raise ProviderDown(f"the answer tells two of {what}")
+        raise ProviderDown(f"the response contradicts itself about {what}")
 
 
 def _refused(why: str) -> NoOffer:
@@ -286,18 +285,18 @@ def _gas(fees: Any) -> Iterator[Fee]:
 
 
 def _fee(fees: Any, key: str, name: str, *, included: bool) -> Fee | None:
-    """Return one of the fees, None where it makes no sense: they are for people to see, and checked nowhere."""
+    """Return one of the fees, or None if it is malformed: fees are only displayed."""
     try:
-        said = reading.members(reading.members(fees, "fees").get(key), "fee")
-        currency = reading.members(said.get("currency"), "fee's currency")
+        fields = reading.members(reading.members(fees, "fees").get(key), "fee")
+        currency = reading.members(fields.get("currency"), "fee's currency")
         return Fee(
             name=name,
             symbol=reading.shown(currency.get("symbol"), most=_LONGEST_NAME),
             decimals=reading.whole(currency.get("decimals"), "decimals", most=reading.MOST_DECIMALS),
             chain_id=chain_numbered(currency.get("chainId"), "fee's chain"),
             token=reading.token(currency.get("address"), "fee's currency"),
-            amount=reading.amount(said.get("amount"), "fee"),
-            usd=reading.dollars(said.get("amountUsd"), "fee's value"),
+            amount=reading.amount(fields.get("amount"), "fee"),
+            usd=reading.dollars(fields.get("amountUsd"), "fee's value"),
             included=included,
         )
     except ProviderDown:
@@ -305,7 +304,7 @@ def _fee(fees: Any, key: str, name: str, *, included: bool) -> Fee | None:
 
 
 def _tools(route: Any) -> tuple[Tool, ...]:
-    """Return Relay, and the exchange that it uses at the destination, where it names one."""
+    """Return Relay and, if it names one, the exchange that it uses at the destination."""
     destination = route.get("destination") if isinstance(route, dict) else None
     router = destination.get("router") if isinstance(destination, dict) else None
     name = reading.shown(router, most=_LONGEST_NAME)
@@ -315,7 +314,7 @@ def _tools(route: Any) -> tuple[Tool, ...]:
 
 # --- why there is none --------------------------------------------------------------------------------------------
 
-# What Relay documents as its answer, rather than its trouble: "Handling Quote Errors".
+# Error codes that mean that there is no route, from "Handling Quote Errors" in Relay's documentation.
 _NO_OFFERS = {
     "AMOUNT_TOO_LOW": NoOfferCode.AMOUNT_TOO_LOW,
     "SWAP_IMPACT_TOO_HIGH": NoOfferCode.FEES_TOO_HIGH,
@@ -347,9 +346,9 @@ _NO_OFFERS = {
 
 
 def no_offer_from(status: int, body: Any) -> NoOffer | ProviderDown:
-    """Return what a refusal to quote (HTTP 4xx) means; one that is not known to be an answer is none."""
+    """Return what a 4xx response to a quote means; an unknown code is no usable response."""
     code = body.get("errorCode") if isinstance(body, dict) else None
     if isinstance(code, str) and code in _NO_OFFERS:
         return NoOffer(_NO_OFFERS[code])
-    told = reading.shown(code, most=reading.LONGEST_WORD) or "no code"
-    return ProviderDown(f"Relay refused to quote with HTTP {status}: {told}")
+    shown_code = reading.shown(code, most=reading.LONGEST_WORD) or "no code"
+    return ProviderDown(f"Relay refused to quote with HTTP {status}: {shown_code}")

@@ -62,7 +62,7 @@ def test_refusals_read_well(create: Create, page: Page, open_page: Open, local_c
     page.get_by_label("Signature of the text").fill("0x12")
     page.get_by_role("button", name="Check the signature").click()
     expect(page.get_by_label("Signature of the text")).to_have_accessible_description(
-        re.compile("not that wallet's signature")
+        re.compile("does not match this wallet")
     )
     assert_accessible(page)
 

@@ -63,7 +63,7 @@ def test_a_signature_that_the_server_refuses_is_told_and_nothing_is_sent(world: 
     panel.get_by_role("button", name="Pay 10.50 USDC").click()
     page.get_by_test_id("demo-wallet-confirm").click()
 
-    expect(panel.get_by_test_id("notice")).to_contain_text("not that wallet's signature")
+    expect(panel.get_by_test_id("notice")).to_contain_text("does not match this wallet")
     expect(page.get_by_test_id("demo-wallet-window")).to_have_count(0)
     assert read_request(world, request)["payments"] == []
 

@@ -130,7 +130,7 @@ def test_a_refund_is_told_with_what_can_be_done(
     _confirm(page)
 
     expect(panel.get_by_role("heading", name="did not go through")).to_be_visible(timeout=PAID_WITHIN_MS)
-    expect(panel.get_by_test_id("notice")).to_contain_text("has sent the money back to the wallet that paid")
+    expect(panel.get_by_test_id("notice")).to_contain_text("refunded the paying wallet")
     picture(page, "failed, sent back")
     panel.get_by_role("button", name="Pay again").click()
     expect(panel.get_by_role("button", name="Demo Wallet")).to_be_visible()

@@ -95,7 +95,7 @@ def test_a_signature_of_another_wallet_is_refused_and_can_be_given_again(
     sign = take_text(page)
     wallet.plan("personal_sign", {"gives": "0x" + "1b" * 65})
     sign.click()
-    expect(page.locator("#signature-problem")).to_contain_text("not that wallet's signature")
+    expect(page.locator("#signature-problem")).to_contain_text("does not match this wallet")
     assert not PayerProof.objects.exists()
     wallet.plan("personal_sign", signed(local_chain))
     sign.click()

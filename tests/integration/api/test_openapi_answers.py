@@ -20,7 +20,7 @@ from tests.integration.payments.test_payer_proof import sign
 from tests.support.api.served import prepare
 from tests.unit.config.api.schema.test_openapi import responses_of
 from tests.verifying import verify_due
-from webhooks.dispatch.testing import sample_object
+from webhooks.dispatch.testing import example_object
 from webhooks.event_types import EventType
 
 Order = Callable[..., dict[str, Any]]
@@ -221,7 +221,7 @@ def test_the_sample_of_each_event_is_as_described(type_: EventType) -> None:
         "id": "evt_" + "1" * 24,
         "type": type_.value,
         "created": 1,
-        "data": {"object": sample_object(type_)},
+        "data": {"object": example_object(type_)},
     }
     body = SCHEMA["webhooks"][type_.value]["post"]["requestBody"]["content"]["application/json"]["schema"]
     check(body, envelope)

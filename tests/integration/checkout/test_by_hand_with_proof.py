@@ -204,7 +204,7 @@ def test_an_address_without_the_money_is_told_so(checkout: Checkout, local_chain
     local_chain.transfer(local_chain.usdc, poor, 4 * USDC_UNIT)
     answer = browser.ask(poor)
     assert answer.status_code == 409
-    assert "short of 6.50 USDC on Local Chain" in answer.content.decode()
+    assert "needs 6.50 more USDC on Local Chain" in answer.content.decode()
     assert poor in answer.content.decode()
     assert not Route.objects.exists()
 

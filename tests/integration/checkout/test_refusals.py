@@ -101,7 +101,7 @@ def test_a_wallet_without_the_money(public: Api, checkout: Checkout, local_chain
     poor = Account.create().address
     answer = build(public, checkout(), poor)
     assert code(answer, 409) == "insufficient_funds"
-    assert "short of 10.50 USDC" in answer.json()["error"]["message"]
+    assert "needs 10.50 more USDC" in answer.json()["error"]["message"]
 
 
 def test_a_wallet_without_gas(public: Api, checkout: Checkout, local_chain: LocalChain) -> None:
@@ -109,7 +109,7 @@ def test_a_wallet_without_gas(public: Api, checkout: Checkout, local_chain: Loca
     local_chain.transfer(local_chain.usdc, poor, 20_000_000)
     answer = build(public, checkout(), poor)
     assert code(answer, 409) == "insufficient_gas"
-    assert "ETH for the network's fee" in answer.json()["error"]["message"]
+    assert "ETH for the network fee" in answer.json()["error"]["message"]
 
 
 @pytest.mark.usefixtures("each_kind")

@@ -22,7 +22,7 @@ import pytest
 
 from tests.support.docs.pages import REPOSITORY, samples
 from webhooks.dispatch.signing import sign
-from webhooks.dispatch.testing import sample_object
+from webhooks.dispatch.testing import example_object
 from webhooks.event_types import EventType
 from webhooks.events import envelope
 
@@ -38,7 +38,7 @@ LARGEST = 2**256 - 1
 
 def _body(reference: str = "order-1001", amount: int = 12_500_000) -> bytes:
     """Return a body as the product makes it."""
-    about = sample_object(EventType.PAYMENT_SUCCEEDED)
+    about = example_object(EventType.PAYMENT_SUCCEEDED)
     about |= {"reference": reference, "amount": amount, "metadata": {"note": reference}}
     about["amount_details"] = {**about["amount_details"], "raw": str(amount)}
     return envelope("evt_" + "1" * 24, "payment.succeeded", datetime.fromtimestamp(NOW, UTC), about)

@@ -19,9 +19,9 @@ from payments.requests import transitions
 from tests.conftest import Api
 from tests.support.docs.pages import API, ARCHITECTURE, REPOSITORY, rows_by_code, table_rows
 from tests.support.webhooks.receiver import running_receiver
-from webhooks.dispatch.dispatcher import CONCURRENCY, SLOW_SHARE, SLUGGISH_MS
+from webhooks.dispatch.dispatcher import CONCURRENCY, SLOW_MS, SLOW_SHARE
 from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, MAX_SLOW_IN_FLIGHT_PER_MERCHANT
-from webhooks.dispatch.testing import send_sample
+from webhooks.dispatch.testing import send_test_event
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.event_types import EventType
 
@@ -113,7 +113,7 @@ def test_each_former_secret_signs_and_at_most_as_many_as_the_page_says(merchant:
     with running_receiver() as receiver:
         configure(merchant, Change(url=receiver.url))
         for rotations in range(NUMBERS[most] + 3):
-            send_sample(merchant, EventType.PAYMENT_SUCCEEDED)
+            send_test_event(merchant, EventType.PAYMENT_SUCCEEDED)
             signatures = receiver.received[-1].headers["Service-Signature"].count("v1=")
             assert signatures == min(rotations, NUMBERS[most]) + 1
             configure(merchant, Change(url=receiver.url, rotate_secret=True))
@@ -134,7 +134,7 @@ def test_the_share_of_a_slow_receiver_is_the_one_that_the_page_states() -> None:
     assert found, row
     most, slow, seconds, threads = found.groups()
     assert (NUMBERS[most], NUMBERS[slow]) == (MAX_IN_FLIGHT_PER_MERCHANT, MAX_SLOW_IN_FLIGHT_PER_MERCHANT)
-    assert (NUMBERS[seconds] * 1000, int(threads)) == (SLUGGISH_MS, CONCURRENCY)
+    assert (NUMBERS[seconds] * 1000, int(threads)) == (SLOW_MS, CONCURRENCY)
     assert SLOW_SHARE == 0.5
 
 

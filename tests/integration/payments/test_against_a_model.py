@@ -24,7 +24,7 @@ from merchants.models import Merchant
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.requests.lifecycle import cancel_request, expire_due
 from payments.submission.hashes import retry_payment
-from payments.verification.finality import LOOKS_BEFORE_ALARM, check_finality
+from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
 from tests.support.payments.world import Clock, make_request, submit
 from tests.verifying import verify_due
 from webhooks.models import Event
@@ -265,7 +265,7 @@ class Comparison:
                 model.retries += 1
 
     def do_finality(self, which: int, amount: int) -> None:
-        for _ in range(LOOKS_BEFORE_ALARM):
+        for _ in range(CHECKS_BEFORE_ALERT):
             Payment.objects.filter(finality_check_at__isnull=False).update(finality_check_at=self.clock())
             check_finality(client=lambda _: self.chain, now=self.clock)  # type: ignore[arg-type,return-value]
         for model in self.requests.values():

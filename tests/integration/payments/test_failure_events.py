@@ -6,7 +6,7 @@ import pytest
 
 from chains.models import Chain
 from payments.models import Payment, PaymentRequest
-from payments.submission.hashes import record_found, retry_payment, submit_for_merchant
+from payments.submission.hashes import record_discovered, retry_payment, submit_for_merchant
 from tests.chain import LocalChain
 from tests.support.payments.world import Clock, look, look_until_decided, pay, submit
 from webhooks.models import Event
@@ -58,7 +58,7 @@ def test_what_the_merchant_or_the_service_added_sends_an_event_each_time(
         if way == "merchant":
             submit_for_merchant(request, chain=request.chain, transaction_hash=sent, actor="test")
         else:
-            record_found(request, chain=request.chain, transaction_hash=sent)
+            record_discovered(request, chain=request.chain, transaction_hash=sent)
         look_until_decided(Payment.objects.get(transaction_hash=sent), clock)
     assert failures() == 3
 
@@ -87,10 +87,10 @@ def test_what_the_service_found_is_verified_again_only_where_it_was_given_up(
 ) -> None:
     request, clock = request_for(), Clock()
     sent = unbound(local_chain)
-    record_found(request, chain=request.chain, transaction_hash=sent)
+    record_discovered(request, chain=request.chain, transaction_hash=sent)
     payment = look_until_decided(Payment.objects.get(), clock)
     for code, status in (("not_verifiable", "failed"), ("transaction_not_found", "pending")):
         Payment.objects.filter(pk=payment.pk).update(failure_code=code)
-        record_found(request, chain=request.chain, transaction_hash=sent)
+        record_discovered(request, chain=request.chain, transaction_hash=sent)
         payment.refresh_from_db()
         assert payment.status == status, code

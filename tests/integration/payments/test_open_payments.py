@@ -9,7 +9,7 @@ from django.utils import timezone
 from config.api.errors import ApiError
 from payments.models import PayerProof, Payment, PaymentRequest
 from payments.requests.transitions import move_payment
-from payments.submission.hashes import MAX_OPEN_PAYMENTS, record_found, retry_payment
+from payments.submission.hashes import MAX_OPEN_PAYMENTS, record_discovered, retry_payment
 from payments.submission.merchant_acceptance import accept_payment
 from tests.chain import LocalChain
 from tests.conftest import Api
@@ -69,7 +69,7 @@ def test_a_known_hash_submitted_again_is_answered_and_stays_as_it_is(request_for
 def test_what_the_service_finds_by_itself_takes_nobodys_place(request_for: Make) -> None:
     request = request_for()
     fill(request)
-    record_found(request, chain=request.chain, transaction_hash=hash_of(1))
+    record_discovered(request, chain=request.chain, transaction_hash=hash_of(1))
     assert Payment.objects.filter(status="pending").count() == MAX_OPEN_PAYMENTS + 1
     Payment.objects.filter(transaction_hash=hash_of(1000)).update(status="failed")
     submit(request, hash_of(2))
@@ -77,7 +77,7 @@ def test_what_the_service_finds_by_itself_takes_nobodys_place(request_for: Make)
 
 def test_what_the_service_found_takes_a_place_once_a_client_has_it_reopened(request_for: Make) -> None:
     request = request_for()
-    record_found(request, chain=request.chain, transaction_hash=hash_of(1))
+    record_discovered(request, chain=request.chain, transaction_hash=hash_of(1))
     found = Payment.objects.get()
     with transaction.atomic():
         move_payment(found, Payment.Status.FAILED, actor="test", failure_code="transaction_not_found")

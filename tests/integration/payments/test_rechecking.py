@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from config.api.errors import ApiError
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
-from payments.submission.rechecking import Recheck, look_now
+from payments.submission.rechecking import Recheck, check_now
 from payments.verification.finality import check_finality
 from payments.verification.leasing import claim_due
 from tests.chain import LocalChain
@@ -27,8 +27,8 @@ def test_a_waiting_payment_is_due_at_once_and_no_attempt_is_lost(request_for: Ma
         clock.forward(seconds=(payment.next_check_at - clock()).total_seconds() + 0.01)
     assert payment.attempts == 4
     Payment.objects.update(next_check_at=timezone.now() + timedelta(minutes=5))
-    assert look_now(payment, actor="test") is Recheck.BROUGHT_FORWARD
-    assert look_now(payment, actor="test") is Recheck.DUE_ALREADY, "a second click changes nothing"
+    assert check_now(payment, actor="test") is Recheck.BROUGHT_FORWARD
+    assert check_now(payment, actor="test") is Recheck.DUE_ALREADY, "a second click changes nothing"
     assert look() == 1
     payment.refresh_from_db()
     assert (payment.status, payment.attempts) == ("processing", 4)
@@ -38,7 +38,7 @@ def test_a_look_under_way_is_left_alone(request_for: Make) -> None:
     payment = submit(request_for(), "0x" + "ab" * 32)
     lease, _ = claim_due(timezone.now())
     Payment.objects.update(next_check_at=timezone.now() + timedelta(minutes=5))
-    assert look_now(payment, actor="test") is Recheck.DUE_ALREADY
+    assert check_now(payment, actor="test") is Recheck.DUE_ALREADY
     payment.refresh_from_db()
     assert payment.claim_id == lease.claim_id
 
@@ -46,7 +46,7 @@ def test_a_look_under_way_is_left_alone(request_for: Make) -> None:
 def test_a_failed_payment_is_retried(request_for: Make) -> None:
     payment = look_until_decided(submit(request_for(), "0x" + "ab" * 32), Clock())
     assert payment.failure_code == "transaction_not_found"
-    assert look_now(payment, actor="admin alice") is Recheck.REOPENED
+    assert check_now(payment, actor="admin alice") is Recheck.REOPENED
     payment.refresh_from_db()
     last = Transition.objects.latest("id")
     assert (payment.status, payment.retries, last.actor) == ("pending", 1, "admin alice")
@@ -56,7 +56,7 @@ def test_a_failure_that_can_not_change_stays(request_for: Make) -> None:
     payment = look_until_decided(submit(request_for(), "0x" + "ab" * 32), Clock())
     Payment.objects.update(failure_code="wrong_recipient")
     with pytest.raises(ApiError):
-        look_now(payment, actor="test")
+        check_now(payment, actor="test")
     assert Payment.objects.get().status == "failed"
 
 
@@ -67,8 +67,8 @@ def test_a_completed_payment_is_asked_for_its_finality_again_and_no_money_moves(
     payment = look_until_decided(submit(request, pay(local_chain, request)), Clock())
     Payment.objects.update(finality_check_at=None, unanswered_looks=2)
     before = request.__class__.objects.values("status", "amount_paid").get()
-    assert look_now(payment, actor="test") is Recheck.AT_FINALITY
-    assert look_now(payment, actor="test") is Recheck.DUE_ALREADY
+    assert check_now(payment, actor="test") is Recheck.AT_FINALITY
+    assert check_now(payment, actor="test") is Recheck.DUE_ALREADY
     assert check_finality() == 1
     payment.refresh_from_db()
     assert (payment.status, payment.reorged) == ("completed", False)
@@ -83,7 +83,7 @@ def test_one_blank_answer_to_a_person_is_no_alarm(request_for: Make, local_chain
     local_chain.rpc("anvil_reorg", 1, [])
     local_chain.rpc("anvil_dropTransaction", payment.transaction_hash)
     local_chain.mine(70)
-    look_now(payment, actor="test")
+    check_now(payment, actor="test")
     check_finality()
     payment.refresh_from_db()
     assert (payment.reorged, payment.unanswered_looks) == (False, 1)

@@ -188,7 +188,7 @@ def test_unknown_and_old_hashes_do_not_count_toward_the_thirty(
         chain=request.chain,
         transaction_hash=unbound(local_chain),
         actor="checkout",
-        before_extra_look=lambda: asked.append("looked"),
+        before_extra_lookup=lambda: asked.append("looked"),
     )
     assert asked == [], "no cap is reached"
 
@@ -263,7 +263,7 @@ def test_what_is_asked_beyond_the_caps_can_be_limited(request_for: Make) -> None
     def limited() -> None:
         raise ApiError(ErrorCode.RATE_LIMITED, "Too many attempts. Try again in 60 seconds.", retry_after=60)
 
-    code = refusal(request, hash_of(1), before_extra_look=limited, client=lambda _: Down())
+    code = refusal(request, hash_of(1), before_extra_lookup=limited, client=lambda _: Down())
     assert code == ("rate_limited", 60)
 
 

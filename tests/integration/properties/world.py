@@ -16,7 +16,7 @@ from chains.models import Chain, Token
 from config.api.errors import ApiError
 from merchants.models import Merchant
 from payments.models import PayerProof, Payment, PaymentRequest, Quote, Route
-from payments.proofs.storing import take_proof
+from payments.proofs.storing import store_proof
 from payments.providers.base import ProviderDown, SwapState, SwapStatus
 from payments.requests.lifecycle import expire_due
 from payments.submission.hashes import submit_for_merchant, submit_hash
@@ -254,7 +254,7 @@ class World:
             proof_message="I pay",
         )
         try:
-            take_proof(route, wallet_address=address, signature=address, client=self.client)
+            store_proof(route, wallet_address=address, signature=address, client=self.client)
         except ApiError:
             return None
         return now + PROOF_WINDOW

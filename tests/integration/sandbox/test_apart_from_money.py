@@ -137,7 +137,7 @@ def test_production_has_no_sandbox(
             error = answer.json()["error"]
             assert answer.status_code == 404
             assert {**error, "request_id": ""} == {**unknown, "request_id": ""}
-    with pytest.raises(Exception, match="no sandbox") as refusal:
+    with pytest.raises(Exception, match="on staging only") as refusal:
         simulate(request.pk, Outcome.PAID, by="test")
     assert getattr(refusal.value, "status_code", None) == 404
     request.refresh_from_db()

@@ -64,7 +64,7 @@ def test_what_names_none_of_the_requests_quotes_is_not_bound_and_says_so_of_a_sw
             sent = chain.transfer(chain.usdc, chain.recipient, ASKED, tail=bound_by)
     payment = decided(scripted, request, sent)
     assert_nothing_counted(payment, "transaction_not_bound")
-    assert "none of the swaps that were offered for this request" in payment.failure_message
+    assert "not a swap that was offered for this request" in payment.failure_message
     assert not scripted.provider.asked
     with pytest.raises(ApiError, match="submit the transaction that delivered"):
         accept_payment(payment, reason="I know them", actor="test")

@@ -10,7 +10,7 @@ from chains.models import Chain
 from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Route
 from payments.submission.hashes import submit_hash
 from payments.submission.merchant_acceptance import accept_payment
-from payments.verification.finality import LOOKS_BEFORE_ALARM, check_finality
+from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
 from tests import fault_proxy
 from tests.fault_proxy import proxying
 from tests.support.payments.world import look_until_decided, pay, submit
@@ -29,7 +29,7 @@ def refuted(scripted: Scripted, by: str | None, code: str, words: str, **said: o
     scripted.provider.says(delivered(by, said.pop("amount", ASKED), **said))  # type: ignore[arg-type]
     scripted.until(payment, lambda: payment.attempts == 1)
     assert words in payment.status_detail
-    assert payment.status_detail.endswith(" Looking again.")
+    assert payment.status_detail.endswith(" Checking again.")
     assert (payment.status, payment.is_in_flight) == ("processing", True)
     scripted.decide(payment)
     assert len(scripted.provider.asked) == 11, "ten retries"
@@ -39,16 +39,16 @@ def refuted(scripted: Scripted, by: str | None, code: str, words: str, **said: o
 
 
 def test_a_hash_that_no_node_knows(scripted: Scripted) -> None:
-    refuted(scripted, UNKNOWN, "transaction_not_found", "The network does not know it.")
+    refuted(scripted, UNKNOWN, "transaction_not_found", "The network does not know this transaction.")
 
 
 def test_no_hash_at_all(scripted: Scripted) -> None:
-    refuted(scripted, None, "transaction_not_found", "not by which transaction")
+    refuted(scripted, None, "transaction_not_found", "without naming its transaction")
 
 
 @pytest.mark.parametrize("by", ["0x12", "nonsense", "0x" + "zz" * 32])
 def test_what_is_no_hash(scripted: Scripted, by: str) -> None:
-    refuted(scripted, by, "transaction_not_found", "by what is no transaction of Harbour Chain")
+    refuted(scripted, by, "transaction_not_found", "by a hash that is not valid on Harbour Chain")
 
 
 def test_another_chain(scripted: Scripted) -> None:
@@ -58,7 +58,7 @@ def test_another_chain(scripted: Scripted) -> None:
 
 def test_another_token(scripted: Scripted) -> None:
     by = scripted.deliver(10 * 10**18, token=scripted.world.second.dai)
-    refuted(scripted, by, "wrong_token", "It paid DAI instead of USDC.")
+    refuted(scripted, by, "wrong_token", "The transaction paid DAI instead of USDC.")
 
 
 def test_another_recipient(scripted: Scripted) -> None:
@@ -213,7 +213,7 @@ def test_of_several_amounts_to_the_recipient_the_reported_one_counts(scripted: S
 
 def test_of_several_amounts_none_of_which_was_reported_none_counts(scripted: Scripted) -> None:
     by = scripted.deliver(ASKED - 1, ASKED + 1)
-    refuted(scripted, by, "transaction_ambiguous", "none of them what the provider reports")
+    refuted(scripted, by, "transaction_ambiguous", "none is what the provider reports")
 
 
 def test_two_swaps_of_one_amount_may_be_delivered_together(scripted: Scripted) -> None:
@@ -299,7 +299,7 @@ def test_a_delivery_whose_block_vanishes_after_completion_is_flagged(scripted: S
     scripted.decide(payment)
     chain.rpc("anvil_reorg", 1, [])
     chain.rpc("anvil_dropTransaction", by)
-    for _ in range(LOOKS_BEFORE_ALARM):
+    for _ in range(CHECKS_BEFORE_ALERT):
         payment.refresh_from_db()
         assert not payment.reorged
         chain.mine(70)

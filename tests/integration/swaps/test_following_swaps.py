@@ -35,7 +35,7 @@ def test_a_mined_transaction_that_names_a_quote_is_the_swap_at_once(scripted: Sc
     assert (payment.token, payment.amount) == (quote.route.token, quote.amount_in)
     assert (payment.is_bridging, payment.is_in_flight, payment.attempts) == (True, True, 0)
     assert payment.provider_status == "PENDING/WAIT_DESTINATION_TRANSACTION"
-    assert payment.status_detail == "LI.FI is bringing the USDC to Harbour Chain."
+    assert payment.status_detail == "LI.FI is sending the USDC to Harbour Chain."
     assert scripted.provider.asked == [(quote.tracking, payment.transaction_hash)]
     assert_untouched(payment)
 
@@ -61,10 +61,10 @@ def test_a_delivery_that_our_node_sees_completes_the_request(scripted: Scripted)
 @pytest.mark.parametrize(
     ("state", "sentence"),
     [
-        (SwapState.UNKNOWN, "Sent on Local Chain; LI.FI has not taken notice of it yet."),
-        (SwapState.AWAITING_SOURCE, "Sent; LI.FI waits until Local Chain has confirmed it."),
-        (SwapState.BRIDGING, "LI.FI is bringing the USDC to Harbour Chain."),
-        (SwapState.REFUNDING, "LI.FI could not deliver, and is sending the money back to the payer."),
+        (SwapState.UNKNOWN, "Sent on Local Chain; LI.FI has not seen it yet."),
+        (SwapState.AWAITING_SOURCE, "Sent; LI.FI is waiting for Local Chain to confirm it."),
+        (SwapState.BRIDGING, "LI.FI is sending the USDC to Harbour Chain."),
+        (SwapState.REFUNDING, "LI.FI could not deliver and is refunding the payer."),
     ],
 )
 def test_what_is_no_end_burns_no_retry_however_often_it_is_said(
@@ -145,10 +145,10 @@ def test_a_provider_that_is_down_for_a_day_times_out(scripted: Scripted, trouble
 @pytest.mark.parametrize(
     ("state", "code", "words"),
     [
-        (SwapState.DELIVERED_OTHER_TOKEN, "swap_partial", "contact the merchant"),
-        (SwapState.REFUNDED, "swap_refunded", "sent the money back to the wallet that paid, on Local Chain"),
+        (SwapState.DELIVERED_OTHER_TOKEN, "swap_partial", "Contact the merchant"),
+        (SwapState.REFUNDED, "swap_refunded", "refunded the paying wallet on Local Chain"),
         (SwapState.NEEDS_CLAIM, "swap_failed", "until the customer claims it back"),
-        (SwapState.FAILED, "swap_failed", "says that the swap has failed"),
+        (SwapState.FAILED, "swap_failed", "reports that the swap failed"),
     ],
 )
 def test_an_end_by_the_providers_word_fails_at_once_says_what_to_do_and_can_be_retried(

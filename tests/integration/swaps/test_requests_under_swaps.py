@@ -11,7 +11,7 @@ from payments.models import Payment, PaymentRequest
 from payments.providers.base import SwapState, SwapStatus
 from payments.requests.lifecycle import cancel_request, covering_payment, expire_due
 from payments.submission.hashes import retry_payment, submit_hash
-from payments.submission.rechecking import Recheck, look_now
+from payments.submission.rechecking import Recheck, check_now
 from payments.verification.finality import check_finality
 from tests.conftest import Api
 from tests.support.swaps.scripted import USDC_UNIT, Scripted, delivered, under_way
@@ -158,7 +158,7 @@ def test_the_source_submitted_again_is_the_same_payment(scripted: Scripted) -> N
 def test_looking_now_asks_the_provider_now(scripted: Scripted) -> None:
     payment = bridging(scripted, scripted.request())
     asked = len(scripted.provider.asked)
-    assert look_now(payment, actor="test") == Recheck.BROUGHT_FORWARD
+    assert check_now(payment, actor="test") == Recheck.BROUGHT_FORWARD
     scripted.step(payment)
     assert len(scripted.provider.asked) == asked + 1
 
@@ -168,7 +168,7 @@ def test_looking_now_at_a_completed_one_asks_the_chain_of_its_delivery(scripted:
     scripted.provider.says(delivered(scripted.deliver(ASKED), ASKED))
     scripted.decide(payment)
     scripted.world.second.mine(70)
-    assert look_now(payment, actor="test") == Recheck.AT_FINALITY
+    assert check_now(payment, actor="test") == Recheck.AT_FINALITY
     assert check_finality() == 1
     payment.refresh_from_db()
     assert (payment.finality_check_at, payment.reorged) == (None, False)
@@ -205,5 +205,5 @@ def test_a_delivery_is_refused_as_anothers_payment_once_it_was_credited(scripted
     by = scripted.deliver(ASKED)
     scripted.provider.says(delivered(by, ASKED))
     scripted.decide(payment)
-    with pytest.raises(ApiError, match="has paid another request already"):
+    with pytest.raises(ApiError, match="has already been used to pay another request"):
         submit_hash(other, chain=other.chain, transaction_hash=by, actor="checkout")

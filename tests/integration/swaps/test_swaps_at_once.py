@@ -28,7 +28,7 @@ ASKED = 10 * USDC_UNIT
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def at_the_provider(scripted: Scripted, request: PaymentRequest | None = None, **quoted: Any) -> Payment:
+def waits_for_provider(scripted: Scripted, request: PaymentRequest | None = None, **quoted: Any) -> Payment:
     """Return a swap that its provider is to be asked about now."""
     request = request or scripted.request()
     payment = scripted.depart(request, scripted.quote(request, **quoted))
@@ -43,7 +43,7 @@ def at_the_provider(scripted: Scripted, request: PaymentRequest | None = None, *
 
 
 def test_many_workers_follow_one_swap_and_credit_it_once(scripted: Scripted) -> None:
-    payment = at_the_provider(scripted)
+    payment = waits_for_provider(scripted)
     scripted.provider.says(delivered(scripted.deliver(ASKED), ASKED))
     claimed = at_once([lambda: follow_swaps(provider=lambda _: scripted.provider)] * 20)
     assert (sum(claimed), len(scripted.provider.asked)) == (1, 1)
@@ -56,7 +56,7 @@ def test_many_workers_follow_one_swap_and_credit_it_once(scripted: Scripted) -> 
 
 def test_one_delivery_that_many_swaps_claim_at_the_same_moment_is_credited_once(scripted: Scripted) -> None:
     by = scripted.deliver(ASKED)
-    payments = [at_the_provider(scripted) for _ in range(8)]
+    payments = [waits_for_provider(scripted) for _ in range(8)]
     scripted.provider.says(delivered(by, ASKED))
     follow_swaps(provider=lambda _: scripted.provider)
     # Each worker takes one, so that all judge before any has written.
@@ -80,7 +80,7 @@ def alone(payment_id: str) -> None:
 
 
 def test_a_worker_whose_lease_ran_out_writes_nothing(scripted: Scripted) -> None:
-    payment = at_the_provider(scripted)
+    payment = waits_for_provider(scripted)
 
     @dataclass
     class Slow(Script):
@@ -94,7 +94,7 @@ def test_a_worker_whose_lease_ran_out_writes_nothing(scripted: Scripted) -> None
 
 
 def test_a_worker_that_died_is_followed_by_another_after_its_lease(scripted: Scripted) -> None:
-    payment = at_the_provider(scripted)
+    payment = waits_for_provider(scripted)
 
     @dataclass
     class Dying(Script):
@@ -110,7 +110,7 @@ def test_a_worker_that_died_is_followed_by_another_after_its_lease(scripted: Scr
 
 
 def test_what_breaks_on_one_swap_keeps_no_other_waiting(scripted: Scripted) -> None:
-    broken, sound = at_the_provider(scripted), at_the_provider(scripted)
+    broken, sound = waits_for_provider(scripted), waits_for_provider(scripted)
 
     @dataclass
     class Odd(Script):
@@ -128,7 +128,7 @@ def test_what_breaks_on_one_swap_keeps_no_other_waiting(scripted: Scripted) -> N
 
 def test_a_silent_provider_is_not_asked_about_all_of_its_swaps(scripted: Scripted) -> None:
     for _ in range(5):
-        at_the_provider(scripted)
+        waits_for_provider(scripted)
     scripted.provider.says(ProviderDown("no answer"))
     assert follow_provider("lifi", provider=lambda _: scripted.provider) == 5
     assert len(scripted.provider.asked) == 2
@@ -138,7 +138,7 @@ def test_a_silent_provider_is_not_asked_about_all_of_its_swaps(scripted: Scripte
 
 
 def test_a_provider_that_there_is_no_more_is_one_that_does_not_answer(scripted: Scripted) -> None:
-    payment = at_the_provider(scripted)
+    payment = waits_for_provider(scripted)
     Payment.objects.update(provider="gone")
     assert follow_swaps() == 1
     payment.refresh_from_db()
@@ -164,8 +164,8 @@ def test_a_hanging_provider_holds_up_neither_direct_payments_nor_the_swaps_of_an
 ) -> None:
     scripted.world.first_row.routers = {"lifi": [PINNED], "relay": [PINNED]}
     scripted.world.first_row.save(update_fields=["routers"])
-    stuck = at_the_provider(scripted)
-    other = at_the_provider(scripted, provider="relay")
+    stuck = waits_for_provider(scripted)
+    other = waits_for_provider(scripted, provider="relay")
     assert (stuck.provider, other.provider) == ("lifi", "relay")
     hanging, quick = Hanging(), Script([delivered(scripted.deliver(ASKED), ASKED)], key="relay")
     providers = {"lifi": hanging, "relay": quick}
@@ -191,7 +191,7 @@ def test_a_hanging_provider_holds_up_neither_direct_payments_nor_the_swaps_of_an
 
 def test_a_turn_takes_a_batch_at_most_and_the_next_one_the_rest(scripted: Scripted) -> None:
     request = scripted.request()
-    first = at_the_provider(scripted, request)
+    first = waits_for_provider(scripted, request)
     copies = []
     for number in range(BATCH):
         quote = Quote.objects.get(pk=first.quote_id)

@@ -15,7 +15,7 @@ from eth_utils.crypto import keccak
 from chains.client import Block, Transfer
 from demo.aggregator.contracts import ROUTER
 from demo.contracts import deploy
-from payments.evaluation.binding import Bound, Claims, Delivery, Taken, Unbound, bind
+from payments.evaluation.binding import Bound, Delivery, Evidence, Taken, Unbound, bind
 from payments.models import ConsumedTransfer, FailureCode, PayerProof, Payment, PaymentRequest, Route
 from payments.submission.merchant_acceptance import accept_payment
 from tests.support.payments.world import look_until_decided, make_request, submit
@@ -125,8 +125,8 @@ def test_the_reported_amount_that_is_anothers_leaves_nobody_elses_to_take() -> N
     victims = Transfer("1", "", STRANGER, ROUTER, ASKED)
 
     def counted(reported: int) -> Bound | Unbound:
-        claims = Claims(None, foreign=frozenset({aside}), delivery=Delivery(reported, Taken()))
-        return bind([tiny, victims], claims, block)
+        evidence = Evidence(None, foreign=frozenset({aside}), delivery=Delivery(reported, Taken()))
+        return bind([tiny, victims], evidence, block)
 
     refused = counted(1)
     assert isinstance(refused, Unbound)

@@ -20,7 +20,7 @@ from merchants.models import Merchant
 from merchants.services import issue_key
 from merchants.staff.roles import assign_role
 from payments.models import DailyFigures, Payment, PaymentRequest
-from payments.stats.daily import keep_up
+from payments.stats.daily import update_statistics
 from webhooks.models import Delivery
 
 pytestmark = pytest.mark.django_db
@@ -46,7 +46,7 @@ def filled(django_db_setup: None, django_db_blocker: Any) -> Iterator[Merchant]:
     with django_db_blocker.unblock(), transaction.atomic():
         generate(SIZE, lambda _: None, vacuum=False)
         chains_at_work()
-        keep_up()
+        update_statistics()
         busiest = Merchant.objects.order_by("name").first()
         assert busiest is not None
         yield busiest

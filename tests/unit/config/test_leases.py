@@ -71,7 +71,7 @@ def test_stuck_payments_are_reclaimed_when_their_leases_end(payments: list[Payme
     assert not outcomes.fail(
         claimed[0], first.claim_id, FailureCode.TRANSACTION_REVERTED, "late", timezone.now()
     )
-    outcomes.look_again_for_missing(claimed[1], first.claim_id, timezone.now())
+    outcomes.retry_missing(claimed[1], first.claim_id, timezone.now())
     assert set(Payment.objects.values_list("claim_id", "status", "attempts")) == {
         (second.claim_id, "processing", 0)
     }

@@ -27,7 +27,7 @@ from tests.support.webhooks.receiver import running_receiver
 from webhooks.dispatch.http_client import DEADLINE_SECONDS
 from webhooks.dispatch.retry_schedule import DELAYS, JITTER, MAX_ATTEMPTS
 from webhooks.dispatch.signing import sign
-from webhooks.dispatch.testing import sample_object, send_sample
+from webhooks.dispatch.testing import example_object, send_test_event
 from webhooks.endpoints.configuration import ROTATION_OVERLAP, Change, configure
 from webhooks.endpoints.health import DISABLE_AFTER, WARN_AFTER
 from webhooks.event_types import EventType
@@ -51,7 +51,7 @@ def _headers() -> dict[str, str]:
 def test_a_delivery_has_the_headers_that_the_page_shows(merchant: Merchant) -> None:
     with running_receiver() as receiver:
         configure(merchant, Change(url=receiver.url))
-        send_sample(merchant, EventType.PAYMENT_SUCCEEDED)
+        send_test_event(merchant, EventType.PAYMENT_SUCCEEDED)
     (received,) = receiver.received
     fresh = {"Service-Event-Id", "Service-Signature"}
     assert {name: received.headers[name] for name in _headers().keys() - fresh} == {
@@ -64,7 +64,7 @@ def test_the_body_on_the_page_is_that_of_the_file_and_has_all_fields() -> None:
     (shown,) = samples(PAGE, "json")
     assert json.loads(shown) == EVENT
     assert EVENT["id"] == _headers()["Service-Event-Id"]
-    fields = sample_object(EventType.PAYMENT_SUCCEEDED).keys() - {"test"}
+    fields = example_object(EventType.PAYMENT_SUCCEEDED).keys() - {"test"}
     assert EVENT["data"]["object"].keys() == fields
 
 
@@ -195,5 +195,5 @@ def test_catching_up_takes_what_came_meanwhile_oldest_first(
 
 def _recorded(merchant: Merchant, key: str) -> Any:
     with transaction.atomic():
-        data = sample_object(EventType.PAYMENT_SUCCEEDED)
+        data = example_object(EventType.PAYMENT_SUCCEEDED)
         return record_event(merchant=merchant, type="payment.succeeded", dedupe_key=key, data=data)

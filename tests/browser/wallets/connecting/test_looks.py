@@ -70,7 +70,7 @@ def test_a_wallet_without_the_money_is_told_so_before_it_is_asked(
     page.goto(create()["payment_url"])
     panel.get_by_role("button", name=NAME).click()
     panel.get_by_role("button", name="Pay 10.50 USDC").click()
-    expect(panel.get_by_test_id("notice")).to_contain_text("This wallet is short of 10.50 USDC")
+    expect(panel.get_by_test_id("notice")).to_contain_text("This wallet needs 10.50 more USDC")
     picture(page, "blocked, not enough in the wallet")
     assert wallet.asked("eth_sendTransaction") == []
     assert not Payment.objects.exists()

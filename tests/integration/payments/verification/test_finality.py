@@ -7,7 +7,7 @@ import pytest
 
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.verification import finality
-from payments.verification.finality import LOOKS_BEFORE_ALARM, check_finality
+from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
 from tests.chain import LocalChain
 from tests.support.payments.world import Clock, look_until_decided, pay, submit
 from webhooks.models import Event
@@ -49,7 +49,7 @@ def test_a_block_that_vanished_is_flagged_and_told_once(completed: Payment, loca
     clock = Clock()
     local_chain.rpc("anvil_reorg", 1, [])
     local_chain.rpc("anvil_dropTransaction", completed.transaction_hash)
-    for _ in range(LOOKS_BEFORE_ALARM):
+    for _ in range(CHECKS_BEFORE_ALERT):
         completed.refresh_from_db()
         assert not completed.reorged, "one blank answer is no alarm"
         at_finality(clock, local_chain)
@@ -83,14 +83,14 @@ def test_one_payments_trouble_does_not_keep_the_others_from_finality(
     requests = [request_for() for _ in range(3)]
     payments = [look_until_decided(submit(each, pay(local_chain, each)), Clock()) for each in requests]
     odd = min(payments, key=lambda payment: payment.finality_check_at or payment.created_at)
-    settle = finality._settle
+    settle = finality._check_completed
 
     def failing(payment: Payment, *given: Any) -> None:
         if payment.pk == odd.pk:
             raise ValueError("something odd")
         settle(payment, *given)
 
-    monkeypatch.setattr(finality, "_settle", failing)
+    monkeypatch.setattr(finality, "_check_completed", failing)
     clock = Clock()
     local_chain.mine(70)
     clock.forward(minutes=3)

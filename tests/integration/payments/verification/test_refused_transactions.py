@@ -80,7 +80,7 @@ def test_another_token(
     sent = local_chain.transfer(local_chain.dai, local_chain.recipient, AMOUNT, tail=bytes(request.reference))
     payment = refused(request, sent)
     assert payment.failure_code == "wrong_token"
-    assert payment.status_detail == "It paid DAI instead of USDC."
+    assert payment.status_detail == "The transaction paid DAI instead of USDC."
 
 
 def test_a_look_alike_with_the_same_name_and_symbol(
@@ -106,7 +106,9 @@ def test_another_recipient(request_for: Callable[..., PaymentRequest], local_cha
     sent = local_chain.transfer(local_chain.usdc, NOWHERE, AMOUNT, tail=bytes(request.reference))
     payment = refused(request, sent)
     assert payment.failure_code == "wrong_recipient"
-    assert payment.status_detail == f"It sent 10 USDC to {NOWHERE}, not to {local_chain.recipient}."
+    assert (
+        payment.status_detail == f"The transaction sent 10 USDC to {NOWHERE}, not to {local_chain.recipient}."
+    )
 
 
 def test_a_transaction_that_moves_nothing(

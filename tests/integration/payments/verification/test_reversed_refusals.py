@@ -13,7 +13,7 @@ from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transitio
 from payments.requests.lifecycle import cancel_request, covering_payment
 from payments.submission.hashes import retry_payment
 from payments.submission.merchant_acceptance import accept_payment
-from payments.verification.finality import LOOKS_BEFORE_ALARM, check_finality
+from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
 from tests.chain import USDC_UNIT, LocalChain
 from tests.support.payments.world import Clock, look, look_until_decided, submit, unsigned
 from webhooks.models import Event
@@ -122,7 +122,7 @@ def test_one_that_is_in_no_block_any_more_is_looked_for_again(reverted: Reverted
     clock = Clock()
     payment = failed(reverted, clock)
     reverted.undo(1)
-    for _ in range(LOOKS_BEFORE_ALARM):
+    for _ in range(CHECKS_BEFORE_ALERT):
         payment.refresh_from_db()
         assert payment.status == "failed", "one blank answer is no proof"
         at_finality(clock)

@@ -22,7 +22,7 @@ def not_mining(local_chain: LocalChain) -> Iterator[None]:
     local_chain.mine()
 
 
-def look_now(payment: Payment, clock: Clock) -> Payment:
+def check_now(payment: Payment, clock: Clock) -> Payment:
     """Look when it is due."""
     payment.refresh_from_db()
     assert payment.next_check_at
@@ -43,13 +43,13 @@ def test_it_waits_for_the_depth_that_the_chain_asks_for(
     request, clock = request_for(), Clock()
     payment = submit(request, pay(local_chain, request))
     for depth in (1, 2, 3):
-        look_now(payment, clock)
+        check_now(payment, clock)
         assert (payment.status, payment.confirmations) == (Payment.Status.PROCESSING, depth)
         assert payment.status_detail == f"In a block; {depth} of 4 confirmations."
         assert (payment.confirmations_required, payment.is_in_flight) == (4, True)
         assert not ConsumedTransfer.objects.exists()
         local_chain.mine()
-    assert look_now(payment, clock).status == Payment.Status.COMPLETED
+    assert check_now(payment, clock).status == Payment.Status.COMPLETED
     assert payment.attempts == 0
 
 
@@ -59,11 +59,11 @@ def test_it_waits_for_the_block_that_the_network_calls_finalized(
     needs(chain, "finalized")
     request, clock = request_for(), Clock()
     payment = submit(request, pay(local_chain, request))
-    look_now(payment, clock)
+    check_now(payment, clock)
     assert (payment.status, payment.confirmations_required) == (Payment.Status.PROCESSING, None)
     assert "finalized" in payment.status_detail
     local_chain.mine(70)  # two epochs of 32 slots
-    assert look_now(payment, clock).status == Payment.Status.COMPLETED
+    assert check_now(payment, clock).status == Payment.Status.COMPLETED
 
 
 @pytest.mark.usefixtures("not_mining")
@@ -73,10 +73,10 @@ def test_in_the_pool_it_is_seen_but_not_in_flight(
     request, clock = request_for(), Clock()
     payment = submit(request, pay(local_chain, request))
     for _ in range(12):
-        look_now(payment, clock)
+        check_now(payment, clock)
     assert (payment.status, payment.attempts) == (Payment.Status.PROCESSING, 0)
     assert (payment.block_number, payment.is_in_flight) == (None, False)
-    assert payment.status_detail == "Seen by the network, not in a block yet."
+    assert payment.status_detail == "Seen by the network; not in a block yet."
 
 
 def test_dead_nodes_use_no_retry_and_are_asked_again_within_five_minutes(
@@ -86,13 +86,13 @@ def test_dead_nodes_use_no_retry_and_are_asked_again_within_five_minutes(
     payment = submit(request, pay(local_chain, request))
     Chain.objects.filter(pk=chain.pk).update(rpc_urls=[DEAD_NODE])
     for _ in range(15):
-        look_now(payment, clock)
+        check_now(payment, clock)
         assert payment.next_check_at
         assert payment.next_check_at - clock() <= timedelta(minutes=5)
     assert (payment.status, payment.attempts) == (Payment.Status.PROCESSING, 0)
     assert "have not answered since" in payment.status_detail
     Chain.objects.filter(pk=chain.pk).update(rpc_urls=[local_chain.url])
-    assert look_now(payment, clock).status == Payment.Status.COMPLETED
+    assert check_now(payment, clock).status == Payment.Status.COMPLETED
 
 
 def test_after_a_day_without_an_answer_it_fails_and_may_be_retried(
@@ -101,11 +101,11 @@ def test_after_a_day_without_an_answer_it_fails_and_may_be_retried(
     request, clock = request_for(), Clock()
     Chain.objects.filter(pk=chain.pk).update(rpc_urls=[DEAD_NODE])
     payment = submit(request, "0x" + "cd" * 32)
-    look_now(payment, clock)
+    check_now(payment, clock)
     clock.forward(hours=23, minutes=50)
-    assert look_now(payment, clock).status == Payment.Status.PROCESSING
+    assert check_now(payment, clock).status == Payment.Status.PROCESSING
     clock.forward(minutes=10)
-    look_now(payment, clock)
+    check_now(payment, clock)
     assert (payment.failure_code, payment.retries_left) == ("verification_timed_out", 3)
 
 
@@ -117,10 +117,10 @@ def test_a_reorganisation_before_the_depth_sends_it_back_to_waiting(
     sent = pay(local_chain, request)
     raw = local_chain.rpc("eth_getRawTransactionByHash", sent)
     payment = submit(request, sent)
-    look_now(payment, clock)
+    check_now(payment, clock)
     first_block = payment.block_hash
     local_chain.rpc("anvil_reorg", 1, [])
-    look_now(payment, clock)
+    check_now(payment, clock)
     assert payment.status == Payment.Status.PROCESSING
     assert (payment.confirmations, payment.is_in_flight) == (0, False)
     assert not ConsumedTransfer.objects.exists()

@@ -181,7 +181,7 @@ def test_without_the_token_it_says_how_much_of_it_is_missing(
     swap_world.first.transfer(swap_world.first.dai, poor, int(route["from"]["amount"]["raw"]))
     answer = customer.build(route)
     assert code(answer, 409) == "insufficient_gas"
-    assert "ETH for the network's fee" in answer.json()["error"]["message"]
+    assert "ETH for the network fee" in answer.json()["error"]["message"]
 
 
 def test_without_the_coin_it_says_how_much_of_it_is_missing(
@@ -204,7 +204,7 @@ def test_without_the_approval_it_says_that_this_comes_first(
     swap_world.approve(swap_world.first, dai.contract_address, 0)
     answer = customer.build(customer.routes(dai)[0])
     assert code(answer, 409) == "transaction_would_fail"
-    assert "sign the approval first" in answer.json()["error"]["message"]
+    assert "Sign the approval first" in answer.json()["error"]["message"]
 
 
 def test_a_call_that_would_fail_is_not_handed_out(customer: Customer, swap_world: SwapWorld) -> None:

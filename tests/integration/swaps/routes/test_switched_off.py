@@ -79,7 +79,7 @@ def test_a_swap_that_was_offered_before_is_not_built_and_its_quote_not_renewed(
     before, asked = stored(), quotes_asked(swap_world)
     answer = customer.build(route)
     assert code(answer, 409) == "route_expired"
-    assert "send nothing now" in answer.json()["error"]["message"]
+    assert "send anything now" in answer.json()["error"]["message"]
     assert quotes_asked(swap_world) == asked
     assert stored() == before
 

@@ -11,7 +11,7 @@ from quittance import SignatureVerificationError
 from quittance.webhooks import sign, verify
 
 from webhooks.dispatch import signing
-from webhooks.dispatch.testing import sample_object
+from webhooks.dispatch.testing import example_object
 from webhooks.event_types import EventType
 
 SECRET = "whsec_" + "a" * 32
@@ -22,7 +22,7 @@ BODY = json.dumps(
         "id": "evt_1",
         "type": "payment.succeeded",
         "created": NOW,
-        "data": {"object": sample_object(EventType.PAYMENT_SUCCEEDED)},
+        "data": {"object": example_object(EventType.PAYMENT_SUCCEEDED)},
     }
 ).encode()
 HEADER = signing.sign([SECRET], NOW, BODY)
@@ -31,7 +31,7 @@ HEADER = signing.sign([SECRET], NOW, BODY)
 @pytest.mark.parametrize("type_", EventType)
 def test_what_the_service_signed_is_believed(type_: EventType) -> None:
     body = json.dumps(
-        {"id": "evt_1", "type": type_.value, "created": NOW, "data": {"object": sample_object(type_)}}
+        {"id": "evt_1", "type": type_.value, "created": NOW, "data": {"object": example_object(type_)}}
     ).encode()
     event = verify(body, signing.sign([SECRET], NOW, body), SECRET, now=NOW)
     assert (event.id, event.type, event.created) == ("evt_1", type_.value, NOW)

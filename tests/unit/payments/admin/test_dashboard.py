@@ -17,7 +17,7 @@ from chains.models import Chain, ChainStatus, Token
 from merchants.models import Merchant
 from merchants.staff.roles import assign_role
 from payments.admin.plots import duration, percentage, short_amount
-from payments.stats.daily import keep_up
+from payments.stats.daily import update_statistics
 from tests.support.payments.days import DAY, a_delivery, a_payment, a_request, paid
 from webhooks.models import Endpoint
 
@@ -74,7 +74,7 @@ def test_figures_are_exact_however_large_or_small(
     amount = 123_456_789_012_345_678_901_234_567
     paid(a_request(merchant, token, EARLIER, amount=amount), EARLIER)
     paid(a_request(merchant, token, EARLIER, amount=1), EARLIER)
-    keep_up()
+    update_statistics()
     page = opened(admin_client)
     assert "123,456,789.0123" in text_of(page)
     assert 'title="123456789.012345678901234568 DAI"' in page.content.decode()
@@ -98,7 +98,7 @@ def test_each_merchants_staff_see_their_own_figures_and_operators_those_of_all(
     )
     a_request(other_merchant, token, EARLIER)
     a_delivery(merchant, EARLIER, delivered=False)
-    keep_up()
+    update_statistics()
     everybody, own, other = (
         opened(client) for client in (admin_client, staff_of(merchant), staff_of(other_merchant))
     )
@@ -171,7 +171,7 @@ def test_what_is_over_for_long_needs_nobody_now(
     paid(a_request(merchant, token, long_ago), long_ago, amount=11 * 10**18)
     a_payment(a_request(merchant, token, long_ago), long_ago, failure_code="transaction_not_bound")
     a_delivery(merchant, long_ago, delivered=False)
-    keep_up()
+    update_statistics()
     page = opened(admin_client)
     assert concerns_of(page) == {}
     assert "Nothing needs attention." in text_of(page)
@@ -221,7 +221,7 @@ def test_the_period_is_chosen_from_three_and_anything_else_is_a_month(
 ) -> None:
     for days in (0, 20, 60):
         a_request(merchant, token, NOW - days * DAY)
-    keep_up()
+    update_statistics()
     shown = {
         asked: (
             opened(admin_client, days=asked).context["cards"][0]["value"],
@@ -259,7 +259,7 @@ def test_staff_without_a_role_see_nothing_of_anybody(
     staff: Callable[..., Client], token: Token, merchant: Merchant
 ) -> None:
     paid(a_request(merchant, token, EARLIER), EARLIER)
-    keep_up()
+    update_statistics()
     page = opened(staff())
     assert not any(
         page.context.get(part) for part in ("cards", "concerns", "chains", "volumes", "first_steps")
@@ -270,7 +270,7 @@ def test_it_asks_no_node_and_a_number_of_questions_that_does_not_grow(
     admin_client: Client, token: Token, merchant: Merchant
 ) -> None:
     paid(a_request(merchant, token, EARLIER), EARLIER)
-    keep_up()
+    update_statistics()
     opened(admin_client)
     with CaptureQueriesContext(connection) as few:
         page = opened(admin_client, days="90")
@@ -281,7 +281,7 @@ def test_it_asks_no_node_and_a_number_of_questions_that_does_not_grow(
         )
         for days in range(9):
             paid(a_request(merchant, other, NOW - days * DAY), NOW - days * DAY)
-    keep_up()
+    update_statistics()
     with CaptureQueriesContext(connection) as many:
         opened(admin_client, days="90")
     assert len(many) == len(few)
@@ -291,7 +291,7 @@ def test_a_period_is_compared_with_the_one_before(
     admin_client: Client, token: Token, merchant: Merchant
 ) -> None:
     def note() -> str:
-        keep_up()
+        update_statistics()
         return str(opened(admin_client, days="7").context["cards"][0]["note"])
 
     a_request(merchant, token, NOW)

@@ -7,8 +7,8 @@ from payments.evaluation.binding import (
     AMBIGUOUS_DELIVERY,
     Bound,
     BoundBy,
-    Claims,
     Delivery,
+    Evidence,
     Taken,
     Unbound,
     bind,
@@ -21,31 +21,31 @@ BOTH = Transfer("1", "token", "thief", "merchant", 9, (THEIRS, OURS), "thief")
 
 
 def test_a_transfer_with_two_references_is_left_out_and_the_clear_one_counts() -> None:
-    claims = Claims(OURS, foreign=frozenset({THEIRS}))
-    bound = bind([BOTH, PAID], claims, BLOCK)
+    evidence = Evidence(OURS, foreign=frozenset({THEIRS}))
+    bound = bind([BOTH, PAID], evidence, BLOCK)
     assert isinstance(bound, Bound)
     assert bound.transfers == (PAID,)
-    alone = bind([BOTH], claims, BLOCK)
+    alone = bind([BOTH], evidence, BLOCK)
     assert isinstance(alone, Unbound)
     assert alone.code == "transaction_ambiguous"
 
 
 def test_a_delivery_of_the_same_amount_that_is_there_beside_it_does_not_dispute_a_payment() -> None:
     delivered = Transfer("1", "token", "bridge", "merchant", 3)
-    claims = Claims(OURS, elsewhere=(3,))
-    bound = bind([PAID, delivered], claims, BLOCK)
+    evidence = Evidence(OURS, elsewhere=(3,))
+    bound = bind([PAID, delivered], evidence, BLOCK)
     assert isinstance(bound, Bound)
     assert bound.transfers == (PAID,)
-    assert bind([PAID], claims, BLOCK) == AMBIGUOUS_DELIVERY
-    assert bind([PAID, delivered], Claims(OURS, elsewhere=(3, 3)), BLOCK) == AMBIGUOUS_DELIVERY
+    assert bind([PAID], evidence, BLOCK) == AMBIGUOUS_DELIVERY
+    assert bind([PAID, delivered], Evidence(OURS, elsewhere=(3, 3)), BLOCK) == AMBIGUOUS_DELIVERY
 
 
 SWAPPED = Transfer("1", "token", "router", "merchant", 3, within=(0,))
 ITSELF = Delivery(3, Taken(), is_own=True)
 
 
-def _own_swap(delivery: Delivery = ITSELF, elsewhere: tuple[int, ...] = ()) -> Claims:
-    return Claims(
+def _own_swap(delivery: Delivery = ITSELF, elsewhere: tuple[int, ...] = ()) -> Evidence:
+    return Evidence(
         OURS,
         elsewhere=elsewhere,
         names_ours=True,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chains.client import Block, Head, TransactionFacts, Transfer
-from payments.evaluation.binding import Bound, Claims, Delivery, Taken, Unbound, bind
+from payments.evaluation.binding import Bound, Delivery, Evidence, Taken, Unbound, bind
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import Finality, NotYet, Paid, Refused, Terms, evaluate
 from payments.models import FailureCode, Payment
@@ -33,8 +33,8 @@ def proof(address: str = PAYER, minutes: int = 0, head: int | None = None, *, is
     )
 
 
-def terms(claims: Claims) -> Terms:
-    return Terms(1, TOKEN, "USDC", 6, MERCHANT, NOON - timedelta(hours=1), claims, {}, NOON)
+def terms(evidence: Evidence) -> Terms:
+    return Terms(1, TOKEN, "USDC", 6, MERCHANT, NOON - timedelta(hours=1), evidence, {}, NOON)
 
 
 def mined(*transfers: Transfer, **different: Any) -> TransactionFacts:
@@ -42,12 +42,12 @@ def mined(*transfers: Transfer, **different: Any) -> TransactionFacts:
     return TransactionFacts("0xhash", nonce=1, block=BLOCK, succeeded=True, transfers=transfers, **known)
 
 
-def verdict(claims: Claims, facts: TransactionFacts, head: Head = DEEP) -> Any:
-    return evaluate(terms(claims), 1, facts, head, Finality(confirmations=3))
+def verdict(evidence: Evidence, facts: TransactionFacts, head: Head = DEEP) -> Any:
+    return evaluate(terms(evidence), 1, facts, head, Finality(confirmations=3))
 
 
-def credited(claims: Claims, *transfers: Transfer) -> tuple[int, str] | FailureCode:
-    bound = bind(transfers, claims, BLOCK)
+def credited(evidence: Evidence, *transfers: Transfer) -> tuple[int, str] | FailureCode:
+    bound = bind(transfers, evidence, BLOCK)
     return (bound.amount, bound.by.value) if isinstance(bound, Bound) else bound.code
 
 
@@ -56,39 +56,39 @@ def credited(claims: Claims, *transfers: Transfer) -> tuple[int, str] | FailureC
 
 def test_a_reference_takes_no_more_than_its_own_call_names() -> None:
     interest = replace(moved(10**9, "1"), sender=ZERO)
-    assert credited(Claims(OURS), moved(1, references=(OURS,), claimable=1), interest) == (1, "reference")
+    assert credited(Evidence(OURS), moved(1, references=(OURS,), claimable=1), interest) == (1, "reference")
 
 
 @pytest.mark.parametrize("claimable", [0, -1])
 def test_a_reference_on_a_transfer_of_nothing_takes_nothing(claimable: int) -> None:
     carrier = moved(11, references=(OURS,), claimable=claimable)
-    assert credited(Claims(OURS), carrier, moved(11, "1")) == FailureCode.TRANSACTION_NOT_BOUND
+    assert credited(Evidence(OURS), carrier, moved(11, "1")) == FailureCode.TRANSACTION_NOT_BOUND
 
 
 def test_what_carries_another_requests_reference_is_theirs() -> None:
-    claims = Claims(OURS, proofs=(proof(),), foreign=frozenset({THEIRS}))
+    evidence = Evidence(OURS, proofs=(proof(),), foreign=frozenset({THEIRS}))
     theirs = moved(references=(THEIRS,), made_by=PAYER)
-    assert credited(claims, theirs) == FailureCode.TRANSACTION_NOT_BOUND
-    assert credited(claims, theirs, moved(4, "1", references=(OURS,))) == (4, "reference")
+    assert credited(evidence, theirs) == FailureCode.TRANSACTION_NOT_BOUND
+    assert credited(evidence, theirs, moved(4, "1", references=(OURS,))) == (4, "reference")
 
 
 def test_one_transfer_with_two_requests_references_is_ambiguous_and_can_be_accepted() -> None:
     both = moved(references=(OURS, THEIRS))
-    claims = Claims(OURS, foreign=frozenset({THEIRS}))
-    assert credited(claims, both) == FailureCode.TRANSACTION_AMBIGUOUS
-    assert credited(replace(claims, is_accepted=True), both) == (10, "reference")
+    evidence = Evidence(OURS, foreign=frozenset({THEIRS}))
+    assert credited(evidence, both) == FailureCode.TRANSACTION_AMBIGUOUS
+    assert credited(replace(evidence, is_accepted=True), both) == (10, "reference")
 
 
 # --- proofs -------------------------------------------------------------------------------------------------------
 
 
 def test_a_proof_covers_only_what_the_account_itself_moved() -> None:
-    claims = Claims(None, proofs=(proof(),))
-    assert credited(claims, moved(made_by=PAYER)) == (10, "payer")
+    evidence = Evidence(None, proofs=(proof(),))
+    assert credited(evidence, moved(made_by=PAYER)) == (10, "payer")
     pulled = moved(made_by="")
-    assert credited(claims, pulled) == FailureCode.TRANSACTION_NOT_BOUND
-    assert credited(claims, replace(pulled, made_by=STRANGER)) == FailureCode.TRANSACTION_NOT_BOUND
-    assert credited(Claims(None, proofs=(proof(""),)), pulled) == FailureCode.TRANSACTION_NOT_BOUND
+    assert credited(evidence, pulled) == FailureCode.TRANSACTION_NOT_BOUND
+    assert credited(evidence, replace(pulled, made_by=STRANGER)) == FailureCode.TRANSACTION_NOT_BOUND
+    assert credited(Evidence(None, proofs=(proof(""),)), pulled) == FailureCode.TRANSACTION_NOT_BOUND
 
 
 def test_the_newest_proof_given_before_the_block_counts_and_later_ones_change_nothing() -> None:
@@ -98,81 +98,81 @@ def test_the_newest_proof_given_before_the_block_counts_and_later_ones_change_no
         proof(minutes=-20, head=99),
         proof(minutes=5, head=100, is_ours=False),
     )
-    assert credited(Claims(None, proofs=(later, second, first)), paid) == (10, "payer")
-    assert credited(Claims(None, proofs=(first, later)), paid) == FailureCode.TRANSACTION_NOT_BOUND
+    assert credited(Evidence(None, proofs=(later, second, first)), paid) == (10, "payer")
+    assert credited(Evidence(None, proofs=(first, later)), paid) == FailureCode.TRANSACTION_NOT_BOUND
 
 
 def test_without_an_earlier_proof_the_first_later_one_counts() -> None:
     paid = moved(made_by=PAYER)
     soon, late = proof(minutes=0, head=100), proof(minutes=1, head=101, is_ours=False)
-    assert credited(Claims(None, proofs=(late, soon)), paid) == (10, "payer")
+    assert credited(Evidence(None, proofs=(late, soon)), paid) == (10, "payer")
     others_first = (replace(soon, is_ours=False), replace(late, is_ours=True))
-    assert credited(Claims(None, proofs=others_first), paid) == FailureCode.TRANSACTION_NOT_BOUND
+    assert credited(Evidence(None, proofs=others_first), paid) == FailureCode.TRANSACTION_NOT_BOUND
 
 
 def test_heights_decide_between_proofs_given_in_the_same_second() -> None:
     paid = moved(made_by=PAYER)
     before = proof(head=99)
     after = replace(proof(head=100, is_ours=False), given_at=before.given_at)
-    assert credited(Claims(None, proofs=(after, before)), paid) == (10, "payer")
+    assert credited(Evidence(None, proofs=(after, before)), paid) == (10, "payer")
 
 
 def test_a_proof_does_not_cover_a_solana_transaction_with_another_requests_swap() -> None:
-    claims = Claims(None, proofs=(proof(),), names_others=True)
+    evidence = Evidence(None, proofs=(proof(),), names_others=True)
     paid = moved(made_by=PAYER, account="account", gain=10)
-    assert credited(claims, paid) == FailureCode.TRANSACTION_NOT_BOUND
+    assert credited(evidence, paid) == FailureCode.TRANSACTION_NOT_BOUND
 
 
 def test_a_log_of_another_requests_swap_takes_nothing_from_what_an_account_paid_itself() -> None:
     """A relayer can put a swap of their own beside it."""
-    claims = Claims(None, proofs=(proof(),), names_others=True)
-    assert credited(claims, moved(made_by=PAYER)) == (10, "payer")
-    assert credited(claims, moved()) == FailureCode.TRANSACTION_NOT_BOUND
+    evidence = Evidence(None, proofs=(proof(),), names_others=True)
+    assert credited(evidence, moved(made_by=PAYER)) == (10, "payer")
+    assert credited(evidence, moved()) == FailureCode.TRANSACTION_NOT_BOUND
 
 
 def test_a_strangers_call_beside_a_relayed_payment_denies_it_to_nobody() -> None:
-    claims = Claims(None, proofs=(proof(),), names_others=True, others_calls=frozenset({0}))
+    evidence = Evidence(None, proofs=(proof(),), names_others=True, others_calls=frozenset({0}))
     paid = moved(made_by=PAYER)
-    assert credited(claims, paid) == (10, "payer")
+    assert credited(evidence, paid) == (10, "payer")
     for within in ((0,), (0, 1)):
-        assert credited(claims, replace(paid, within=within)) == FailureCode.TRANSACTION_NOT_BOUND
+        assert credited(evidence, replace(paid, within=within)) == FailureCode.TRANSACTION_NOT_BOUND
 
 
 # --- what was not proved --------------------------------------------------------------------------------------------
 
 
 def test_money_of_which_the_evidence_is_incomplete_is_not_verifiable_and_never_not_bound() -> None:
-    answer = verdict(Claims(OURS), mined(moved(), is_complete=False))
+    answer = verdict(Evidence(OURS), mined(moved(), is_complete=False))
     assert isinstance(answer, Refused)
     assert (answer.code, answer.arrived) == (FailureCode.NOT_VERIFIABLE, 10)
 
 
 def test_a_transaction_that_no_node_can_show_is_not_verifiable() -> None:
-    answer = verdict(Claims(OURS), mined(is_readable=False))
+    answer = verdict(Evidence(OURS), mined(is_readable=False))
     assert isinstance(answer, Refused)
     assert answer.code == FailureCode.NOT_VERIFIABLE
 
 
 def test_a_no_is_final_at_depth_only() -> None:
     facts = replace(mined(), succeeded=False)
-    early = verdict(Claims(OURS), facts, Head(latest=101))
+    early = verdict(Evidence(OURS), facts, Head(latest=101))
     assert isinstance(early, NotYet)
     assert early.likely is not None
     assert early.likely.code == FailureCode.TRANSACTION_REVERTED
     assert early.bound is None
-    late = verdict(Claims(OURS), facts, Head(latest=102))
+    late = verdict(Evidence(OURS), facts, Head(latest=102))
     assert isinstance(late, Refused)
     assert late.code == FailureCode.TRANSACTION_REVERTED
 
 
 def test_an_unmined_transaction_holds_by_what_its_own_bytes_promise() -> None:
     promise = replace(mined(), block=None, succeeded=False, intended=(moved(references=(OURS,)),))
-    waiting = verdict(Claims(OURS), promise)
+    waiting = verdict(Evidence(OURS), promise)
     assert isinstance(waiting, NotYet)
     assert waiting.block is None
     assert waiting.bound is not None
     assert waiting.bound.amount == 10
-    nothing = verdict(Claims(THEIRS), promise)
+    nothing = verdict(Evidence(THEIRS), promise)
     assert isinstance(nothing, NotYet)
     assert nothing.bound is None
 
@@ -182,7 +182,7 @@ def test_an_unmined_transaction_holds_by_what_its_own_bytes_promise() -> None:
 
 def test_a_transfer_from_the_recipient_to_itself_counts_nothing() -> None:
     round_trip = replace(moved(references=(OURS,)), sender=MERCHANT)
-    answer = verdict(Claims(OURS), mined(round_trip))
+    answer = verdict(Evidence(OURS), mined(round_trip))
     assert isinstance(answer, Refused)
     assert answer.code == FailureCode.WRONG_AMOUNT
 
@@ -190,7 +190,7 @@ def test_a_transfer_from_the_recipient_to_itself_counts_nothing() -> None:
 @pytest.mark.parametrize(("back", "left"), [(3, 7), (10, None), (12, None)])
 def test_what_the_recipient_sends_back_to_the_payer_is_deducted(back: int, left: int | None) -> None:
     returned = Transfer("1", TOKEN, MERCHANT, PAYER, back)
-    answer = verdict(Claims(OURS), mined(moved(references=(OURS,)), returned))
+    answer = verdict(Evidence(OURS), mined(moved(references=(OURS,)), returned))
     if left is None:
         assert isinstance(answer, Refused)
     else:
@@ -200,7 +200,7 @@ def test_what_the_recipient_sends_back_to_the_payer_is_deducted(back: int, left:
 
 def test_what_the_recipient_sends_to_others_is_its_own_business() -> None:
     forwarded = Transfer("1", TOKEN, MERCHANT, STRANGER, 10)
-    answer = verdict(Claims(OURS), mined(moved(references=(OURS,)), forwarded))
+    answer = verdict(Evidence(OURS), mined(moved(references=(OURS,)), forwarded))
     assert isinstance(answer, Paid)
     assert answer.bound.amount == 10
 
@@ -208,7 +208,9 @@ def test_what_the_recipient_sends_to_others_is_its_own_business() -> None:
 def test_what_the_recipient_lent_before_is_not_paid_by_coming_back() -> None:
     lent = Transfer("0", TOKEN, MERCHANT, STRANGER, 10)
     passed_on = Transfer("1", TOKEN, STRANGER, PAYER, 10)
-    answer = verdict(Claims(OURS), mined(lent, passed_on, moved(slot="2", references=(OURS,)), sender=ROUTER))
+    answer = verdict(
+        Evidence(OURS), mined(lent, passed_on, moved(slot="2", references=(OURS,)), sender=ROUTER)
+    )
     assert isinstance(answer, Refused)
     assert (answer.code, answer.arrived) == (FailureCode.NOT_VERIFIABLE, 10)
 
@@ -220,7 +222,7 @@ def test_what_was_lent_and_comes_back_spoils_no_payment_beside_it(paid_before: i
     again = (replace(lent, slot="1a"), replace(back, amount=9, slot="2a"))
     paid_after = moved(7, "3", references=(OURS,))
     first = (moved(paid_before, references=(OURS,)),)
-    answer = verdict(Claims(OURS), mined(*first, lent, back, *again, paid_after, sender=ROUTER))
+    answer = verdict(Evidence(OURS), mined(*first, lent, back, *again, paid_after, sender=ROUTER))
     assert isinstance(answer, Paid)
     assert answer.bound.amount == paid_before + 7
 
@@ -235,7 +237,7 @@ def test_a_deposit_that_is_returned_does_not_cover_what_is_lent_beside_it(order:
         "lent": Transfer("2", TOKEN, MERCHANT, STRANGER, 5),
         "back": replace(moved(5, "3", references=(OURS,)), sender="0xOther"),
     }
-    answer = verdict(Claims(OURS), mined(*(moves[name] for name in order.split()), sender=ROUTER))
+    answer = verdict(Evidence(OURS), mined(*(moves[name] for name in order.split()), sender=ROUTER))
     assert isinstance(answer, Refused)
     assert answer.code == FailureCode.NOT_VERIFIABLE
 
@@ -244,13 +246,13 @@ def test_a_loan_hides_behind_no_earlier_payment_and_spoils_none() -> None:
     """Whether the recipient passed the first on, or lent it and got it back, can't be told from outside."""
     lent = Transfer("1", TOKEN, MERCHANT, STRANGER, 10)
     facts = mined(moved(references=(OURS,)), lent, moved(slot="2", references=(THEIRS,)))
-    first = verdict(Claims(OURS, foreign=frozenset({THEIRS})), facts)
+    first = verdict(Evidence(OURS, foreign=frozenset({THEIRS})), facts)
     assert isinstance(first, Paid)
     assert first.bound.amount == 10
-    second = verdict(Claims(THEIRS, foreign=frozenset({OURS})), facts)
+    second = verdict(Evidence(THEIRS, foreign=frozenset({OURS})), facts)
     assert isinstance(second, Refused)
     assert (second.code, second.arrived) == (FailureCode.NOT_VERIFIABLE, 10)
-    accepted = verdict(Claims(THEIRS, foreign=frozenset({OURS}), is_accepted=True), facts)
+    accepted = verdict(Evidence(THEIRS, foreign=frozenset({OURS}), is_accepted=True), facts)
     assert isinstance(accepted, Paid)
 
 
@@ -259,10 +261,10 @@ def test_what_was_passed_on_and_went_back_by_others_pays_nothing() -> None:
     passed_on = Transfer("2", TOKEN, MERCHANT, STRANGER, 10)
     burned = Transfer("3", TOKEN, STRANGER, ZERO, 10)
     facts = mined(minted, moved(slot="1", references=(OURS,)), passed_on, burned)
-    answer = verdict(Claims(OURS), facts)
+    answer = verdict(Evidence(OURS), facts)
     assert isinstance(answer, Refused)
     assert (answer.code, answer.arrived) == (FailureCode.NOT_VERIFIABLE, 10)
-    kept = verdict(Claims(OURS), replace(facts, transfers=facts.transfers[:-1]))
+    kept = verdict(Evidence(OURS), replace(facts, transfers=facts.transfers[:-1]))
     assert isinstance(kept, Paid)
 
 
@@ -275,7 +277,7 @@ def test_the_price_of_what_the_recipient_gave_away_pays_nothing(
 ) -> None:
     """A stranger's own token may say that the recipient sent it: it is believed where the recipient signed."""
     given = Transfer("1", token, MERCHANT, STRANGER, 7)
-    known = replace(terms(Claims(OURS)), known_tokens={"0xDai": "DAI"})
+    known = replace(terms(Evidence(OURS)), known_tokens={"0xDai": "DAI"})
     facts = mined(moved(references=(OURS,)), given, sender=signer)
     answer = evaluate(known, 1, facts, DEEP, Finality(confirmations=3))
     assert isinstance(answer, Paid if is_paid else Refused)
@@ -290,7 +292,7 @@ def test_a_judgement_compares_no_transfer_with_another(monkeypatch: pytest.Monke
     monkeypatch.setattr(Transfer, "__eq__", compare)
     paid = [moved(2, str(n), references=(OURS,), made_by=PAYER) for n in range(4000)]
     back = [Transfer(f"b{n}", TOKEN, MERCHANT, PAYER, 1) for n in range(1000)]
-    answer = verdict(Claims(OURS, proofs=(proof(),)), mined(*paid, *back))
+    answer = verdict(Evidence(OURS, proofs=(proof(),)), mined(*paid, *back))
     assert isinstance(answer, Paid)
     assert answer.bound.amount == 7000
 
@@ -299,7 +301,7 @@ def test_what_came_back_to_one_payer_costs_another_nothing() -> None:
     theirs = replace(moved(5, "1", references=(THEIRS,)), sender=STRANGER)
     returned = Transfer("2", TOKEN, MERCHANT, STRANGER, 5)
     answer = verdict(
-        Claims(OURS, foreign=frozenset({THEIRS})), mined(moved(references=(OURS,)), theirs, returned)
+        Evidence(OURS, foreign=frozenset({THEIRS})), mined(moved(references=(OURS,)), theirs, returned)
     )
     assert isinstance(answer, Paid)
     assert answer.bound.amount == 10
@@ -314,14 +316,14 @@ def at(account: str, gain: int, amount: int, slot: str, **different: Any) -> Tra
 
 def test_several_credits_to_one_account_add_up_to_its_gain_at_most() -> None:
     transfers = [at("a", 15, 10, str(n), references=(OURS,)) for n in range(2)]
-    assert credited(Claims(OURS), *transfers) == (15, "reference")
+    assert credited(Evidence(OURS), *transfers) == (15, "reference")
     apart = [at("a", 15, 10, "0", references=(OURS,)), at("b", 10, 10, "1", references=(OURS,))]
-    assert credited(Claims(OURS), *apart) == (20, "reference")
+    assert credited(Evidence(OURS), *apart) == (20, "reference")
 
 
 @pytest.mark.parametrize("gain", [0, -4])
 def test_an_account_that_gained_nothing_credits_nothing(gain: int) -> None:
-    assert credited(Claims(OURS), at("a", gain, 10, "0", references=(OURS,))) == (
+    assert credited(Evidence(OURS), at("a", gain, 10, "0", references=(OURS,))) == (
         FailureCode.TRANSACTION_NOT_BOUND
     )
 
@@ -329,16 +331,16 @@ def test_an_account_that_gained_nothing_credits_nothing(gain: int) -> None:
 def test_a_delivery_takes_at_most_what_is_reported_and_what_named_transfers_leave() -> None:
     named = at("a", 14, 6, "0", references=(THEIRS,))
     inner = at("a", 14, 10, "1.0")
-    claims = Claims(OURS, foreign=frozenset({THEIRS}), delivery=Delivery(10, Taken()))
-    assert credited(claims, named, inner) == (8, "provider")
-    assert credited(replace(claims, delivery=Delivery(5, Taken())), inner) == (5, "provider")
+    evidence = Evidence(OURS, foreign=frozenset({THEIRS}), delivery=Delivery(10, Taken()))
+    assert credited(evidence, named, inner) == (8, "provider")
+    assert credited(replace(evidence, delivery=Delivery(5, Taken())), inner) == (5, "provider")
     before = Delivery(10, Taken((("2.0", "a", 4),)))
-    assert credited(replace(claims, delivery=before), named, inner) == (4, "provider")
+    assert credited(replace(evidence, delivery=before), named, inner) == (4, "provider")
 
 
 def test_a_credit_from_before_slots_were_paths_takes_the_whole_gain() -> None:
     old = Delivery(10, Taken(((f"{TOKEN}:{MERCHANT}", "", 10),)))
-    assert credited(Claims(OURS, delivery=old), at("a", 10, 10, "1.0")) == (
+    assert credited(Evidence(OURS, delivery=old), at("a", 10, 10, "1.0")) == (
         FailureCode.TRANSACTION_ALREADY_USED
     )
 
@@ -347,7 +349,7 @@ def test_a_credit_from_before_slots_were_paths_takes_the_whole_gain() -> None:
 
 
 def delivered(reported: int | None, *transfers: Transfer, **different: Any) -> Any:
-    return credited(Claims(OURS, delivery=Delivery(reported, Taken(), **different)), *transfers)
+    return credited(Evidence(OURS, delivery=Delivery(reported, Taken(), **different)), *transfers)
 
 
 def test_the_transfer_of_the_reported_amount_is_the_delivery() -> None:
@@ -358,34 +360,34 @@ def test_the_transfer_of_the_reported_amount_is_the_delivery() -> None:
 
 def test_a_delivery_that_another_request_claims_is_ambiguous_for_both() -> None:
     theirs = moved(references=(THEIRS,))
-    claims = Claims(OURS, foreign=frozenset({THEIRS}), delivery=Delivery(10, Taken()))
-    assert credited(claims, theirs) == FailureCode.TRANSACTION_AMBIGUOUS
-    assert credited(Claims(THEIRS, elsewhere=(10,)), theirs) == FailureCode.TRANSACTION_AMBIGUOUS
-    assert credited(Claims(THEIRS, elsewhere=(10,), is_accepted=True), theirs) == (10, "reference")
+    evidence = Evidence(OURS, foreign=frozenset({THEIRS}), delivery=Delivery(10, Taken()))
+    assert credited(evidence, theirs) == FailureCode.TRANSACTION_AMBIGUOUS
+    assert credited(Evidence(THEIRS, elsewhere=(10,)), theirs) == FailureCode.TRANSACTION_AMBIGUOUS
+    assert credited(Evidence(THEIRS, elsewhere=(10,), is_accepted=True), theirs) == (10, "reference")
 
 
 def test_what_is_reported_for_another_request_beside_a_claimed_payment_leaves_the_payment_alone() -> None:
     """A stranger can relay a signed payment together with a delivery of the same amount."""
-    claims, paid = Claims(OURS, elsewhere=(10,)), moved(references=(OURS,))
-    assert credited(claims, paid, moved(slot="1")) == (10, "reference")
-    twice = replace(claims, elsewhere=(10, 10))
+    evidence, paid = Evidence(OURS, elsewhere=(10,)), moved(references=(OURS,))
+    assert credited(evidence, paid, moved(slot="1")) == (10, "reference")
+    twice = replace(evidence, elsewhere=(10, 10))
     assert credited(twice, paid, moved(slot="1")) == FailureCode.TRANSACTION_AMBIGUOUS
 
 
 def test_a_delivery_that_is_claimed_in_part_is_ambiguous() -> None:
     paid = moved(references=(OURS,), claimable=9)
-    assert credited(Claims(OURS, elsewhere=(10,)), paid) == FailureCode.TRANSACTION_AMBIGUOUS
+    assert credited(Evidence(OURS, elsewhere=(10,)), paid) == FailureCode.TRANSACTION_AMBIGUOUS
 
 
 def test_a_claimed_delivery_that_was_credited_already_is_not_credited_again() -> None:
     taken = Delivery(10, Taken((("0", "", 10),)))
-    claims = Claims(OURS, foreign=frozenset({THEIRS}), delivery=taken)
-    assert credited(claims, moved(references=(THEIRS,))) == FailureCode.TRANSACTION_ALREADY_USED
+    evidence = Evidence(OURS, foreign=frozenset({THEIRS}), delivery=taken)
+    assert credited(evidence, moved(references=(THEIRS,))) == FailureCode.TRANSACTION_ALREADY_USED
 
 
 def own(transfer: Transfer, *, is_complete: bool = True, reported: int | None = 10) -> Any:
-    claims = Claims(OURS, our_calls=frozenset({1}), delivery=Delivery(reported, Taken(), is_own=True))
-    bound = bind([transfer], claims, BLOCK, is_complete=is_complete)
+    evidence = Evidence(OURS, our_calls=frozenset({1}), delivery=Delivery(reported, Taken(), is_own=True))
+    bound = bind([transfer], evidence, BLOCK, is_complete=is_complete)
     return (bound.amount, bound.by.value) if isinstance(bound, Bound) else bound.code
 
 
@@ -403,8 +405,8 @@ def test_a_mint_within_the_swap_is_a_strangers_bridge_completed_there(minter: st
 
 
 def swapping(transfer: Transfer) -> Any:
-    claims = Claims(OURS, names_ours=True, our_calls=frozenset({1}), routers=frozenset({ROUTER}))
-    bound = bind([transfer], claims, BLOCK)
+    evidence = Evidence(OURS, names_ours=True, our_calls=frozenset({1}), routers=frozenset({ROUTER}))
+    bound = bind([transfer], evidence, BLOCK)
     return (bound.amount, bound.by.value) if isinstance(bound, Bound) else bound
 
 
@@ -424,7 +426,7 @@ def test_another_call_to_a_pinned_contract_within_ours_serves_another_swap() -> 
 
 def test_a_strangers_swap_beside_a_relayed_swap_denies_it_to_nobody() -> None:
     sent = replace(moved(within=(1,)), sender=ROUTER)
-    claims = Claims(
+    evidence = Evidence(
         OURS,
         names_ours=True,
         names_others=True,
@@ -432,21 +434,24 @@ def test_a_strangers_swap_beside_a_relayed_swap_denies_it_to_nobody() -> None:
         others_calls=frozenset({0}),
         routers=frozenset({ROUTER}),
     )
-    assert credited(claims, sent, replace(sent, slot="1", within=(0,))) == (10, "provider")
-    for shared in (replace(claims, others_calls=frozenset({1})), replace(claims, others_calls=frozenset())):
+    assert credited(evidence, sent, replace(sent, slot="1", within=(0,))) == (10, "provider")
+    for shared in (
+        replace(evidence, others_calls=frozenset({1})),
+        replace(evidence, others_calls=frozenset()),
+    ):
         assert credited(shared, sent) == FailureCode.TRANSACTION_AMBIGUOUS
 
 
 def test_a_call_that_names_ours_takes_no_proved_payment_beside_it() -> None:
     """Not even where the merchant accepts what came beside it."""
     theirs = moved(made_by=PAYER)
-    claims = Claims(
+    evidence = Evidence(
         None,
         proofs=(proof(is_ours=False),),
         names_ours=True,
         our_calls=frozenset({0}),
         is_accepted=True,
     )
-    assert credited(claims, theirs) == FailureCode.TRANSACTION_NOT_BOUND
-    assert credited(claims, theirs, moved(3, "1", made_by=PAYER, within=(0,))) == (3, "manual")
-    assert credited(replace(claims, our_calls=frozenset()), theirs) == (10, "manual")
+    assert credited(evidence, theirs) == FailureCode.TRANSACTION_NOT_BOUND
+    assert credited(evidence, theirs, moved(3, "1", made_by=PAYER, within=(0,))) == (3, "manual")
+    assert credited(replace(evidence, our_calls=frozenset()), theirs) == (10, "manual")

@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from chains.client import Block, Head, Mention, Snapshot, TransactionFacts, Transfer
-from payments.evaluation.binding import Claims, Delivery, Taken, Unbound, bind
+from payments.evaluation.binding import Delivery, Evidence, Taken, Unbound, bind
 from payments.evaluation.verdicts import Finality, Refused, Terms, evaluate
 from payments.models import PaymentRequest, Quote, Route
 from payments.verification.quote_evidence import quotes_named_in
@@ -40,7 +40,7 @@ def test_money_that_goes_to_and_fro_a_thousand_times() -> None:
     )
     facts = TransactionFacts("hash", "thief", 0, BLOCK, True, moves)
     terms = Terms(
-        1, "token", "T", 0, "merchant", NOW - timedelta(hours=1), Claims(secrets.token_bytes(16)), {}, NOW
+        1, "token", "T", 0, "merchant", NOW - timedelta(hours=1), Evidence(secrets.token_bytes(16)), {}, NOW
     )
     seconds, verdict = seconds_of(lambda: evaluate(terms, 1, facts, Head(20), Finality(2)))
     assert isinstance(verdict, Refused)
@@ -48,21 +48,21 @@ def test_money_that_goes_to_and_fro_a_thousand_times() -> None:
 
 
 @pytest.mark.parametrize(
-    "claims",
+    "evidence",
     [
-        Claims(b"r" * 16, elsewhere=(7,)),
-        Claims(b"r" * 16, delivery=Delivery(7, Taken())),
-        Claims(b"r" * 16, delivery=Delivery(1, Taken(), is_own=True)),
-        Claims(b"r" * 16, delivery=Delivery(7, Taken(tuple((f"0.{n}", "a", 1) for n in range(14_999))))),
+        Evidence(b"r" * 16, elsewhere=(7,)),
+        Evidence(b"r" * 16, delivery=Delivery(7, Taken())),
+        Evidence(b"r" * 16, delivery=Delivery(1, Taken(), is_own=True)),
+        Evidence(b"r" * 16, delivery=Delivery(7, Taken(tuple((f"0.{n}", "a", 1) for n in range(14_999))))),
     ],
     ids=["no claim", "a delivery", "a delivery in a transaction of its own", "credited before"],
 )
-def test_fifteen_thousand_transfers_to_one_recipient(claims: Claims) -> None:
+def test_fifteen_thousand_transfers_to_one_recipient(evidence: Evidence) -> None:
     arrived = [
         Transfer(f"0.{number}", "token", "thief", "merchant", 1, claimable=0, account="a", gain=15_000)
         for number in range(15_000)
     ]
-    seconds, bound = seconds_of(lambda: bind(arrived, claims, BLOCK))
+    seconds, bound = seconds_of(lambda: bind(arrived, evidence, BLOCK))
     assert isinstance(bound, Unbound)
     assert seconds < LONGEST
 

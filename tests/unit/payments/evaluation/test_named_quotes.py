@@ -13,7 +13,7 @@ from chains.client import Block, Mention, TransactionFacts
 from chains.families import family_of
 from chains.families.base import CallRules
 from payments.evaluation import named_quotes
-from payments.evaluation.named_quotes import BuiltQuote, Naming, names, possible_ids, quotes_named, seen_from
+from payments.evaluation.named_quotes import BuiltQuote, Naming, names, naming_for, possible_ids, quotes_named
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ID = bytes(range(1, 33))
@@ -95,15 +95,15 @@ def quote(
 
 
 def seen(facts: TransactionFacts, *quotes: BuiltQuote) -> tuple[Naming, int | None]:
-    named = seen_from(OURS, quotes_named(facts, quotes, rules=EVM_CALLS), rules=EVM_CALLS)
+    named = naming_for(OURS, quotes_named(facts, quotes, rules=EVM_CALLS), rules=EVM_CALLS)
     return named.naming, named.quote.pk if named.quote else None
 
 
 def test_whose_it_is() -> None:
     ours, anothers = quote(), quote(OTHER_ID, ANOTHERS, 2)
-    assert seen(mined(call(SELECTOR + bytes(64))), ours, anothers) == (Naming.NOBODYS, None)
+    assert seen(mined(call(SELECTOR + bytes(64))), ours, anothers) == (Naming.NONE, None)
     assert seen(mined(call(SELECTOR + ID)), ours, anothers) == (Naming.OURS, 1)
-    assert seen(mined(call(SELECTOR + OTHER_ID)), ours, anothers) == (Naming.ANOTHERS, None)
+    assert seen(mined(call(SELECTOR + OTHER_ID)), ours, anothers) == (Naming.OTHERS, None)
     assert seen(mined(call(SELECTOR + ID), log(OTHER_ID)), ours, anothers) == (Naming.SEVERAL, 1)
     assert seen(mined(call(SELECTOR + ID + OTHER_ID)), ours, anothers) == (Naming.SEVERAL, 1)
 
@@ -111,9 +111,9 @@ def test_whose_it_is() -> None:
 def test_the_calls_of_each_are_told_apart() -> None:
     mentions = (call(SELECTOR + OTHER_ID), call(SELECTOR + ID), log(OTHER_ID), call(SELECTOR + ID + OTHER_ID))
     quotes = (quote(), quote(OTHER_ID, ANOTHERS, 2))
-    named = seen_from(OURS, quotes_named(mined(*mentions), quotes, rules=EVM_CALLS), rules=EVM_CALLS)
+    named = naming_for(OURS, quotes_named(mined(*mentions), quotes, rules=EVM_CALLS), rules=EVM_CALLS)
     assert (named.calls, named.others_calls) == (frozenset({1, 3}), frozenset({0, 3}))
-    on_solana = seen_from(
+    on_solana = naming_for(
         OURS, quotes_named(mined(*mentions), quotes, rules=SOLANA_CALLS), rules=SOLANA_CALLS
     )
     assert on_solana.others_calls == frozenset()
@@ -128,7 +128,7 @@ def test_a_transaction_older_than_the_quote_does_not_name_it() -> None:
     """Beyond the allowance for the clocks of whoever makes blocks."""
     facts = mined(call(SELECTOR + ID), after=timedelta())
     assert seen(facts, quote(made=timedelta(seconds=30))) == (Naming.OURS, 1)
-    assert seen(facts, quote(made=timedelta(seconds=31))) == (Naming.NOBODYS, None)
+    assert seen(facts, quote(made=timedelta(seconds=31))) == (Naming.NONE, None)
     stale = quote(OTHER_ID, ANOTHERS, 2, timedelta(hours=1))
     assert seen(mined(call(SELECTOR + ID + OTHER_ID)), quote(), stale) == (Naming.OURS, 1)
 
@@ -140,7 +140,7 @@ def test_only_the_contracts_of_its_own_provider_name_a_quote() -> None:
         quote(OTHER_ID, ANOTHERS, 2), contracts=frozenset({"0x4cD00E387622C35bDDB9b4c962C136462338BC31"})
     )
     assert seen(facts, quote(), chosen) == (Naming.OURS, 1)
-    assert seen(facts, chosen) == (Naming.NOBODYS, None)
+    assert seen(facts, chosen) == (Naming.NONE, None)
 
 
 def test_what_is_in_no_block_names_its_quote_by_its_own_bytes() -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chains.client import Block, Head, TransactionFacts, Transfer
-from payments.evaluation.binding import Claims, Delivery, Taken
+from payments.evaluation.binding import Delivery, Evidence, Taken
 from payments.evaluation.verdicts import Finality, Paid, Refused, Terms, Verdict, evaluate
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -19,14 +19,14 @@ OWN = Transfer("1", "token", "thief", "merchant", 5, (OURS,), "thief")
 DELIVERED = Delivery(10, Taken())
 
 
-def evaluated(moves: tuple[Transfer, ...], claims: Claims) -> Verdict:
+def evaluated(moves: tuple[Transfer, ...], evidence: Evidence) -> Verdict:
     facts = TransactionFacts("hash", "thief", 0, Block(10, "block", NOW), True, moves)
-    terms = Terms(1, "token", "T", 0, "merchant", NOW - timedelta(hours=1), claims, {}, NOW)
+    terms = Terms(1, "token", "T", 0, "merchant", NOW - timedelta(hours=1), evidence, {}, NOW)
     return evaluate(terms, 1, facts, Head(20), Finality(2))
 
 
-def credited(moves: tuple[Transfer, ...], claims: Claims) -> list[tuple[str, int]]:
-    verdict = evaluated(moves, claims)
+def credited(moves: tuple[Transfer, ...], evidence: Evidence) -> list[tuple[str, int]]:
+    verdict = evaluated(moves, evidence)
     return [(each.slot, each.amount) for each in verdict.bound.transfers] if isinstance(verdict, Paid) else []
 
 
@@ -38,8 +38,8 @@ def test_it_is_taken_from_what_the_thief_claims_and_not_from_the_order_that_the_
     filled = Transfer("0", "token", sender, "merchant", 10)
     for own in (OWN, Transfer("1", "token", "contract", "merchant", 5, (OURS,), "contract")):
         moves = (filled, own, BACK)
-        assert credited(moves, Claims(OURS)) == []
-        assert credited(moves, Claims(b"v" * 16, delivery=DELIVERED)) == [("0", 10)]
+        assert credited(moves, Evidence(OURS)) == []
+        assert credited(moves, Evidence(b"v" * 16, delivery=DELIVERED)) == [("0", 10)]
 
 
 def test_on_solana_the_gain_from_a_delivery_does_not_hide_that_the_thiefs_money_went_back() -> None:
@@ -49,8 +49,8 @@ def test_on_solana_the_gain_from_a_delivery_does_not_hide_that_the_thiefs_money_
     )
     back = Transfer("2.1", "token", "merchant", "thief", 5, claimable=0, account="thief's account", gain=0)
     moves = (delivered, own, back)
-    assert credited(moves, Claims(OURS)) == []
-    assert credited(moves, Claims(b"v" * 16, delivery=DELIVERED)) == [("0.1", 10)]
+    assert credited(moves, Evidence(OURS)) == []
+    assert credited(moves, Evidence(b"v" * 16, delivery=DELIVERED)) == [("0.1", 10)]
 
 
 def test_what_the_recipient_lent_first_leaves_a_payment_after_it_to_the_merchant() -> None:
@@ -58,7 +58,7 @@ def test_what_the_recipient_lent_first_leaves_a_payment_after_it_to_the_merchant
     lent = Transfer("0", "token", "merchant", "pool", 5)
     repaid = Transfer("1", "token", "pool", "merchant", 5)
     paid = Transfer("2", "token", "wallet", "merchant", 5, (OURS,), "wallet")
-    verdict = evaluated((lent, repaid, paid), Claims(OURS))
+    verdict = evaluated((lent, repaid, paid), Evidence(OURS))
     assert isinstance(verdict, Refused)
     assert (verdict.code, verdict.arrived) == ("not_verifiable", 5)
-    assert credited((paid, lent, repaid), Claims(OURS)) == [("2", 5)]
+    assert credited((paid, lent, repaid), Evidence(OURS)) == [("2", 5)]

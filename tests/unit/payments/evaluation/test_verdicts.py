@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 
 from chains.client import Block, Head, TransactionFacts, Transfer
-from payments.evaluation.binding import Claims, Delivery, Taken
+from payments.evaluation.binding import Delivery, Evidence, Taken
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import (
-    Departed,
     Finality,
     NotFound,
     NotYet,
     Paid,
     Refused,
+    SwapStarted,
     Terms,
-    departed_here,
     evaluate,
-    evaluate_departure,
+    evaluate_possible_swap_start,
+    evaluate_swap_start,
 )
 from payments.models import FailureCode
 
@@ -45,9 +45,9 @@ def mined(*transfers: Transfer, **different: Any) -> TransactionFacts:
     return replace(usual, **different)
 
 
-def terms(claims: Claims, **different: Any) -> Terms:
+def terms(evidence: Evidence, **different: Any) -> Terms:
     """Return the terms of a request for 10 base units that was created an hour before noon."""
-    usual = Terms(1, TOKEN, "USDC", 6, MERCHANT, CREATED, claims, {OTHER_TOKEN: "DAI"}, NOON)
+    usual = Terms(1, TOKEN, "USDC", 6, MERCHANT, CREATED, evidence, {OTHER_TOKEN: "DAI"}, NOON)
     return replace(usual, **different)
 
 
@@ -62,15 +62,15 @@ def outcome(verdict: Any) -> tuple[Any, ...]:
 
 REFERENCED = moved(references=(OURS,))
 PROOF = Proof(PAYER, NOON - timedelta(minutes=10), NOON + timedelta(minutes=10), NOON - timedelta(minutes=5))
-BY_REFERENCE = Claims(OURS)
-BY_PROOF = Claims(OURS, proofs=(PROOF,))
-BY_SWAP = Claims(OURS, names_ours=True, our_calls=frozenset({0}), routers=frozenset({ROUTER}))
+BY_REFERENCE = Evidence(OURS)
+BY_PROOF = Evidence(OURS, proofs=(PROOF,))
+BY_SWAP = Evidence(OURS, names_ours=True, our_calls=frozenset({0}), routers=frozenset({ROUTER}))
 LATE = Block(200, "0xlater", NOON + timedelta(hours=2))
 
 
-def delivery(reported: int | None, *taken: tuple[str, str, int], **different: Any) -> Claims:
-    """Return the claims of a request whose provider reports the transaction as its delivery."""
-    return Claims(OURS, delivery=Delivery(reported, Taken(taken)), **different)
+def delivery(reported: int | None, *taken: tuple[str, str, int], **different: Any) -> Evidence:
+    """Return the evidence of a request whose provider reports the transaction as its delivery."""
+    return Evidence(OURS, delivery=Delivery(reported, Taken(taken)), **different)
 
 
 def no(code: FailureCode, arrived: int | None = None) -> tuple[Any, ...]:
@@ -82,7 +82,7 @@ PAYING = {
     "by reference": (BY_REFERENCE, mined(REFERENCED), ("paid", 10, "reference")),
     "by proof": (BY_PROOF, mined(moved(made_by=PAYER)), ("paid", 10, "payer")),
     "by the merchant's acceptance": (
-        Claims(OURS, is_accepted=True),
+        Evidence(OURS, is_accepted=True),
         mined(moved()),
         ("paid", 10, "manual"),
     ),
@@ -156,7 +156,7 @@ REFUSED = {
     ),
     "not bound": (BY_REFERENCE, mined(moved()), no(FailureCode.TRANSACTION_NOT_BOUND, 10)),
     "another request's reference": (
-        Claims(OURS, foreign=frozenset({THEIRS})),
+        Evidence(OURS, foreign=frozenset({THEIRS})),
         mined(moved(references=(THEIRS,))),
         no(FailureCode.TRANSACTION_NOT_BOUND, 10),
     ),
@@ -171,7 +171,7 @@ REFUSED = {
         no(FailureCode.TRANSACTION_NOT_BOUND, 10),
     ),
     "a proof of an account, given for another request": (
-        Claims(OURS, proofs=(replace(PROOF, is_ours=False),)),
+        Evidence(OURS, proofs=(replace(PROOF, is_ours=False),)),
         mined(moved(made_by=PAYER)),
         no(FailureCode.TRANSACTION_NOT_BOUND, 10),
     ),
@@ -181,7 +181,7 @@ REFUSED = {
         no(FailureCode.TRANSACTION_NOT_BOUND, 10),
     ),
     "two requests' references on one transfer": (
-        Claims(OURS, foreign=frozenset({THEIRS})),
+        Evidence(OURS, foreign=frozenset({THEIRS})),
         mined(moved(references=(OURS, THEIRS))),
         no(FailureCode.TRANSACTION_AMBIGUOUS, 10),
     ),
@@ -210,7 +210,7 @@ REFUSED = {
         mined(moved(sender=ROUTER)),
         no(FailureCode.TRANSACTION_ALREADY_USED),
     ),
-    "a delivery that another request claims by reference": (
+    "a delivery that another request evidence by reference": (
         delivery(10, foreign=frozenset({THEIRS})),
         mined(moved(references=(THEIRS,))),
         no(FailureCode.TRANSACTION_AMBIGUOUS, 10),
@@ -228,14 +228,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("claims", "facts", "expected"), PAYING.values(), ids=PAYING.keys())
-def test_it_pays(claims: Claims, facts: TransactionFacts, expected: tuple[Any, ...]) -> None:
-    assert outcome(evaluate(terms(claims), 1, facts, Head(latest=300), THREE)) == expected
+@pytest.mark.parametrize(("evidence", "facts", "expected"), PAYING.values(), ids=PAYING.keys())
+def test_it_pays(evidence: Evidence, facts: TransactionFacts, expected: tuple[Any, ...]) -> None:
+    assert outcome(evaluate(terms(evidence), 1, facts, Head(latest=300), THREE)) == expected
 
 
-@pytest.mark.parametrize(("claims", "facts", "expected"), REFUSED.values(), ids=REFUSED.keys())
-def test_it_pays_nothing(claims: Claims, facts: TransactionFacts, expected: tuple[Any, ...]) -> None:
-    assert outcome(evaluate(terms(claims), 1, facts, Head(latest=300), THREE)) == expected
+@pytest.mark.parametrize(("evidence", "facts", "expected"), REFUSED.values(), ids=REFUSED.keys())
+def test_it_pays_nothing(evidence: Evidence, facts: TransactionFacts, expected: tuple[Any, ...]) -> None:
+    assert outcome(evaluate(terms(evidence), 1, facts, Head(latest=300), THREE)) == expected
 
 
 @pytest.mark.parametrize("facts", [mined(REFERENCED), None])
@@ -300,7 +300,7 @@ def test_yes_and_no_are_final_at_the_required_depth_only(
 
 
 @pytest.mark.parametrize(
-    ("claims", "intended", "promised"),
+    ("evidence", "intended", "promised"),
     [
         (BY_REFERENCE, REFERENCED, (10, "reference")),
         (BY_PROOF, moved(made_by=PAYER), (10, "payer")),
@@ -312,20 +312,20 @@ def test_yes_and_no_are_final_at_the_required_depth_only(
     ],
 )
 def test_an_unmined_transaction_promises_what_its_bytes_bind(
-    claims: Claims, intended: Transfer, promised: tuple[int, str] | None
+    evidence: Evidence, intended: Transfer, promised: tuple[int, str] | None
 ) -> None:
     facts = mined(block=None, intended=(intended,))
-    verdict = evaluate(terms(claims), 1, facts, DEEP, THREE)
+    verdict = evaluate(terms(evidence), 1, facts, DEEP, THREE)
     assert isinstance(verdict, NotYet)
     assert verdict.block is None
     assert (verdict.bound and (verdict.bound.amount, verdict.bound.by.value)) == promised
 
 
 @pytest.mark.parametrize(
-    ("claims", "facts", "head", "expected"),
+    ("evidence", "facts", "head", "expected"),
     [
-        (BY_SWAP, mined(), DEEP, ("Departed",)),
-        (BY_SWAP, mined(), Head(latest=100), ("Departed",)),
+        (BY_SWAP, mined(), DEEP, ("SwapStarted",)),
+        (BY_SWAP, mined(), Head(latest=100), ("SwapStarted",)),
         (BY_SWAP, None, DEEP, ("NotFound",)),
         (BY_SWAP, mined(block=None), DEEP, ("NotYet",)),
         (BY_SWAP, mined(succeeded=False), DEEP, no(FailureCode.TRANSACTION_REVERTED)),
@@ -335,17 +335,17 @@ def test_an_unmined_transaction_promises_what_its_bytes_bind(
     ],
 )
 def test_a_swap_begins_with_a_transaction_that_names_it_alone(
-    claims: Claims, facts: TransactionFacts | None, head: Head, expected: tuple[Any, ...]
+    evidence: Evidence, facts: TransactionFacts | None, head: Head, expected: tuple[Any, ...]
 ) -> None:
-    assert outcome(evaluate_departure(terms(claims), facts, head, THREE)) == expected
+    assert outcome(evaluate_swap_start(terms(evidence), facts, head, THREE)) == expected
 
 
 @pytest.mark.parametrize(
-    ("claims", "facts", "expected"),
+    ("evidence", "facts", "expected"),
     [
         # Nothing came, or not out of the swap's contract: its provider may still deliver.
-        (BY_SWAP, mined(), ("Departed",)),
-        (BY_SWAP, mined(moved()), ("Departed",)),
+        (BY_SWAP, mined(), ("SwapStarted",)),
+        (BY_SWAP, mined(moved()), ("SwapStarted",)),
         # What came is the payment itself, or nothing says that a swap began.
         (BY_SWAP, mined(moved(sender=ROUTER, within=(0,))), ("paid", 10, "provider")),
         (BY_REFERENCE, mined(), no(FailureCode.WRONG_AMOUNT)),
@@ -353,9 +353,9 @@ def test_a_swap_begins_with_a_transaction_that_names_it_alone(
     ],
 )
 def test_a_transaction_on_the_requested_chain_may_begin_a_swap(
-    claims: Claims, facts: TransactionFacts, expected: tuple[Any, ...]
+    evidence: Evidence, facts: TransactionFacts, expected: tuple[Any, ...]
 ) -> None:
-    asked = terms(claims)
-    verdict = departed_here(asked, evaluate(asked, 1, facts, DEEP, THREE), facts, DEEP, THREE)
+    asked = terms(evidence)
+    verdict = evaluate_possible_swap_start(asked, evaluate(asked, 1, facts, DEEP, THREE), facts, DEEP, THREE)
     assert outcome(verdict) == expected
-    assert isinstance(verdict, Departed) == (expected == ("Departed",))
+    assert isinstance(verdict, SwapStarted) == (expected == ("SwapStarted",))

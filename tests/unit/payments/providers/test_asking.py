@@ -358,6 +358,6 @@ def test_the_log_says_who_failed_and_why_and_nothing_of_the_wallet(caplog: pytes
     providers = [Scripted("first", CHEAP), Scripted("second", _down())]
     with pytest.raises(NoOffer):
         ask(WANTED, providers=providers, accept=_refuse_all)
-    assert "first offered what must not be shown: it is not to be shown" in caplog.text
-    assert "second gave no usable answer" in caplog.text
+    assert "first made an offer that failed our checks: it is not to be shown" in caplog.text
+    assert "second gave no usable response" in caplog.text
     assert PAYER.lower() not in caplog.text.lower()

@@ -65,7 +65,7 @@ def test_one_client_gets_a_tenth_and_the_others_what_is_left() -> None:
 def test_the_end_of_a_quota_is_of_use_to_somebody_and_then_spent_for_all() -> None:
     for number in range(5):
         spend_quote("lifi", f"192.0.2.{number}")
-    with pytest.raises(ProviderDown, match="quota of quotes is spent") as down:
+    with pytest.raises(ProviderDown, match="quote quota is used up") as down:
         spend_quote("lifi", "192.0.2.9")
     assert not isinstance(down.value, ShareSpent)
 
@@ -108,7 +108,7 @@ def test_a_circuit_lets_through_until_three_failures_in_a_row() -> None:
         circuit.failed()
     circuit.enter()
     circuit.failed()
-    with pytest.raises(ProviderDown, match="lifi /quote rests") as down:
+    with pytest.raises(ProviderDown, match="lifi /quote is in a cooldown") as down:
         circuit.enter()
     assert down.value.retry_after == 2
 
@@ -147,12 +147,12 @@ def test_rests_grow_up_to_a_minute() -> None:
 def test_one_that_names_a_time_is_left_alone_for_it_but_no_longer_than_a_minute() -> None:
     clock = Clock()
     circuit = Circuit("lifi /quote", clock=clock)
-    circuit.failed(left_alone=7)
+    circuit.failed(retry_after=7)
     with pytest.raises(ProviderDown) as down:
         circuit.enter()
     assert down.value.retry_after == 7
     clock.now += 7
     circuit.enter()
-    circuit.failed(left_alone=7200)
+    circuit.failed(retry_after=7200)
     clock.now += 60
     circuit.enter()

@@ -245,7 +245,7 @@ def test_after_three_failures_in_a_row_callers_are_spared_the_wait() -> None:
         for _ in range(3):
             with pytest.raises(ProviderDown, match="500"):
                 api.get("/quote", {})
-        with pytest.raises(ProviderDown, match="rests") as down:
+        with pytest.raises(ProviderDown, match="cooldown") as down:
             api.get("/quote", {})
         assert len(provider.heard) == 3
         assert down.value.retry_after is not None

@@ -81,10 +81,13 @@ def test_a_swap_before_the_bridge_changes_which_token_is_bridged() -> None:
 PROMISES: dict[str, tuple[Callable[[Offer], Offer], str]] = {
     "another chain": (lambda o: replace(o, target=replace(o.target, chain_id=10)), "on another chain"),
     "another token": (lambda o: replace(o, target=replace(o.target, token="")), "delivers another token"),
-    "another recipient": (lambda o: replace(o, target=replace(o.target, account=STRANGER)), "somebody else"),
+    "another recipient": (
+        lambda o: replace(o, target=replace(o.target, account=STRANGER)),
+        "another recipient",
+    ),
     "the payer as recipient": (
         lambda o: replace(o, target=replace(o.target, account=PAYER)),
-        "somebody else",
+        "another recipient",
     ),
     "another payer": (lambda o: replace(o, source=replace(o.source, account=STRANGER)), "another wallet"),
     "another token to pay with": (
@@ -142,17 +145,17 @@ CALLS: dict[str, tuple[Offer, Wanted, bytes, str]] = {
     "bridging to another chain": (BRIDGE, WANTED, bridge_data(chain_id=10), "bridges to another chain"),
     "bridging another token": (BRIDGE, WANTED, bridge_data(asset=DAI_HERE), "bridges another token"),
     "bridging more": (BRIDGE, WANTED, bridge_data(min_amount=10_050_001), "bridges more than it says"),
-    "bridging instead of swapping": (SWAP, WANTED_HERE, bridge_data(), "is to stay on its chain"),
+    "bridging instead of swapping": (SWAP, WANTED_HERE, bridge_data(), "both tokens are on one chain"),
     "swapping for another receiver": (SWAP, WANTED_HERE, swap_data(receiver=PAYER), "another receiver"),
     "swapping for less": (SWAP, WANTED_HERE, swap_data(min_amount_out=9_999_999), "less than is due"),
     "swapping for another token": (SWAP, WANTED_HERE, swap_data(token_out=DAI_HERE), "gives another token"),
     "swapping for native coin": (SWAP, WANTED_HERE, swap_data(token_out=ZERO), "gives another token"),
     "swapping another token": (SWAP, WANTED_HERE, swap_data(token_in=USDC_HERE), "takes another token"),
     "swapping more": (SWAP, WANTED_HERE, swap_data(amount_in=10**20), "takes more than it says"),
-    "swapping instead of bridging": (BRIDGE, WANTED, swap_data(), "swaps on the chain"),
+    "swapping instead of bridging": (BRIDGE, WANTED, swap_data(), "swaps on the source chain"),
     "a swap of another quote": (SWAP, WANTED_HERE, swap_data(id=OTHER_ID) + ID, "another quote"),
     "depositing for another order": (DEPOSIT, WANTED, deposit_data(id=OTHER_ID) + ID, "another order"),
-    "depositing for somebody else": (DEPOSIT, WANTED, deposit_data(depositor=STRANGER), "somebody else"),
+    "depositing for somebody else": (DEPOSIT, WANTED, deposit_data(depositor=STRANGER), "another account"),
     "depositing another token": (DEPOSIT, WANTED, deposit_data(token=DAI_HERE), "deposits another token"),
     "depositing more": (DEPOSIT, WANTED, deposit_data(amount=10_050_001), "another amount"),
     "half a bridge's call": (BRIDGE, WANTED, bridge_data()[:200], "malformed"),
@@ -174,7 +177,7 @@ def test_a_call_of_known_shape_that_does_something_else_is_refused(wrong: str) -
 def test_a_call_of_unknown_shape_is_offered_only_where_such_routes_are_allowed(data: bytes) -> None:
     offer = calling(BRIDGE, data)
     accept(offer, WANTED, OPAQUE)
-    with pytest.raises(OfferRefused, match="switched off"):
+    with pytest.raises(OfferRefused, match="ALLOW_OPAQUE_ROUTES is off"):
         accept(offer, WANTED, RULES)
 
 

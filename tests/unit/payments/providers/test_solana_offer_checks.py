@@ -125,10 +125,10 @@ UNCHECKED = spl.transfer(
 HOSTILE: dict[str, tuple[SolanaTransaction, str]] = {
     "bytes that are none": (SolanaTransaction(b"\x01\x02\x03"), "malformed"),
     "no bytes": (SolanaTransaction(b""), "malformed"),
-    "another payer": (whole([bridge()], Keypair()), "not the payer's alone"),
+    "another payer": (whole([bridge()], Keypair()), "not the only signer"),
     "a second signer": (
         whole([bridge(), transfer(TransferParams(from_pubkey=THIEF, to_pubkey=VAULT, lamports=1))], PAYER),
-        "not the payer's alone",
+        "not the only signer",
     ),
     "a durable nonce": (whole([NONCE, bridge()], PAYER), "any later time"),
     "no pinned program": (whole([pays(), bridge(program=Pubkey.new_unique())], PAYER), "no program that the"),

@@ -69,13 +69,13 @@ def listing(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Listing]:
         shelves.pop()._threads.shutdown(wait=True)
 
 
-shelves: list[token_list._Shelf] = []
+shelves: list[token_list._TokenLists] = []
 
 
 def begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget what this process knows, as another process would never have known it."""
-    shelves.append(token_list._Shelf())
-    monkeypatch.setattr(token_list, "_shelf", shelves[-1])
+    shelves.append(token_list._TokenLists())
+    monkeypatch.setattr(token_list, "_token_lists", shelves[-1])
     monkeypatch.setattr(token_list, "_cache", token_list._Cache())
 
 
@@ -162,12 +162,12 @@ def test_a_newer_list_of_another_process_is_taken_over(
 ) -> None:
     (lister,) = listing(Lister("lifi", [usdc("1")]))
     token_list.listed_tokens([HERE])
-    ours = token_list._shelf
+    ours = token_list._token_lists
     begin_anew(monkeypatch)
     cache.clear()
     lister.tokens_now = [usdc("2")]
     token_list.listed_tokens([HERE])
-    monkeypatch.setattr(token_list, "_shelf", ours)
+    monkeypatch.setattr(token_list, "_token_lists", ours)
     assert token_list.price(HERE, USDC) == 2
     assert len(lister.asked) == 2
 
@@ -219,7 +219,7 @@ def test_an_older_list_serves_through_an_outage_of_a_day(
     lister.tokens_now = ProviderDown("lifi rests after it failed")
     age(token_list.KEPT_SECONDS - 60, monkeypatch)
     assert token_list.price(HERE, USDC) == 1
-    until(lambda: "token lists of lifi could not be had" in caplog.text)
+    until(lambda: "token lists of lifi could not be fetched" in caplog.text)
     for _ in range(5):
         assert token_list.price(HERE, USDC) == 1
     assert len(lister.asked) == 2
@@ -242,14 +242,14 @@ def test_an_outage_from_the_start_gives_an_empty_list_and_says_so(
     (lister,) = listing(Lister("lifi", failure))
     assert token_list.listed_tokens([HERE]) == []
     assert token_list.usd_value(HERE, USDC, 10**6, 6) is None
-    assert "the token lists of lifi could not be had" in caplog.text
+    assert "the token lists of lifi could not be fetched" in caplog.text
     assert len(lister.asked) == 1
 
 
 def test_a_slow_provider_holds_a_customer_up_for_seconds_at_most_and_only_once(
     listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(token_list, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(token_list, "MAX_WAIT_SECONDS", 0.3)
     (lister,) = listing(Lister("lifi", [usdc()]))
     lister.may_answer.clear()
     began = time.monotonic()
@@ -262,7 +262,7 @@ def test_a_slow_provider_holds_a_customer_up_for_seconds_at_most_and_only_once(
 
 
 def test_of_several_processes_one_asks(listing: Listing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_list, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(token_list, "MAX_WAIT_SECONDS", 0.1)
     (lister,) = listing(Lister("lifi", [usdc()]))
     lister.may_answer.clear()
     token_list.listed_tokens([HERE])

@@ -88,7 +88,7 @@ def test_a_payment_undone_is_flagged_once_and_calls_the_operator(
         (payment,) = api.post(path(request), {"outcome": "reorged"}).json()["payments"]
     assert (payment["status"], payment["reorged"]) == ("completed", True)
     assert [record.message for record in caplog.records] == [
-        f"simulated payment {payment['id']} was completed, and its block has vanished since: a person is needed"
+        f"simulated payment {payment['id']} is completed, but its block was reorganised away: check it by hand"
     ]
     assert api.post(path(request), {"outcome": "reorged"}).status_code == 409
     assert Event.objects.filter(type="payment.reorged").count() == 1

@@ -11,7 +11,7 @@ from django.db import transaction
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import DailyFigures, DailyVolume, FiguresProgress, Payment, Transition
-from payments.stats.daily import DELIVERIES_ARE_WHOLE, keep_up
+from payments.stats.daily import DELIVERIES_COMPLETE, update_statistics
 from payments.stats.histogram import BOUNDS_MS, percentile, total
 from tests.support.payments.days import DAY, NOON, a_delivery, a_request, note, paid
 from tests.threads import at_once
@@ -68,7 +68,7 @@ def test_a_day_is_counted_for_each_merchant_and_for_all_together(
     a_delivery(merchant, NOON)
     a_delivery(merchant, NOON, delivered=False)
     a_delivery(merchant, NOON, is_test=True)
-    keep_up(now=at(NOON + timedelta(hours=1)))
+    update_statistics(now=at(NOON + timedelta(hours=1)))
     assert requests(of(TODAY)) == (4, 3, 1)
     assert requests(of(TODAY, merchant)) == (3, 2, 1)
     assert requests(of(TODAY, other_merchant)) == (1, 1, 0)
@@ -80,14 +80,14 @@ def test_a_day_is_counted_for_each_merchant_and_for_all_together(
 def test_simulated_payments_and_their_requests_are_left_out(token: Token, merchant: Merchant) -> None:
     paid(a_request(merchant, token, NOON), NOON + timedelta(minutes=2))
     simulated = a_request(merchant, token, NOON - 5 * DAY)
-    keep_up(now=at(NOON - 5 * DAY))
+    update_statistics(now=at(NOON - 5 * DAY))
     assert requests(of(TODAY - 5 * DAY)) == (1, 0, 1)
     payment = paid(simulated, NOON, amount=1)
     Payment.objects.filter(pk=payment.pk).update(is_simulated=True)
     Transition.objects.create(
         request=simulated, payment=payment, to_status="completed", actor="sandbox", created_at=NOON
     )
-    keep_up(now=at(NOON + timedelta(hours=1)))
+    update_statistics(now=at(NOON + timedelta(hours=1)))
     assert not DailyFigures.objects.filter(day=TODAY - 5 * DAY).exists()
     assert requests(of(TODAY, merchant)) == (1, 1, 0)
     assert volumes() == {(TODAY, "USDC"): (1, Decimal(10_000_000))}
@@ -96,11 +96,11 @@ def test_simulated_payments_and_their_requests_are_left_out(token: Token, mercha
 
 def test_counting_again_changes_nothing(token: Token, merchant: Merchant) -> None:
     paid(a_request(merchant, token, NOON), NOON)
-    keep_up(now=at(NOON + timedelta(minutes=1)))
+    update_statistics(now=at(NOON + timedelta(minutes=1)))
     once = everything()
     assert once
-    keep_up(now=at(NOON + timedelta(minutes=1)))
-    keep_up(now=at(NOON + timedelta(minutes=2)))
+    update_statistics(now=at(NOON + timedelta(minutes=1)))
+    update_statistics(now=at(NOON + timedelta(minutes=2)))
     assert everything() == once
 
 
@@ -108,11 +108,11 @@ def test_a_request_that_is_paid_days_later_counts_for_the_day_it_was_made_on(
     token: Token, merchant: Merchant
 ) -> None:
     request = a_request(merchant, token, NOON - 5 * DAY)
-    keep_up(now=at(NOON - 5 * DAY))
-    keep_up(now=at(NOON - DAY))
+    update_statistics(now=at(NOON - 5 * DAY))
+    update_statistics(now=at(NOON - DAY))
     assert requests(of(TODAY - 5 * DAY)) == (1, 0, 1)
     paid(request, NOON)
-    keep_up(now=at(NOON + timedelta(seconds=10)))
+    update_statistics(now=at(NOON + timedelta(seconds=10)))
     assert requests(of(TODAY - 5 * DAY)) == (1, 1, 0)
     assert volumes() == {(TODAY, "USDC"): (1, Decimal(10_000_000))}
 
@@ -121,19 +121,19 @@ def test_a_change_whose_commit_came_after_the_last_count_is_not_missed(
     token: Token, merchant: Merchant
 ) -> None:
     request = a_request(merchant, token, NOON - 5 * DAY)
-    keep_up(now=at(NOON - 5 * DAY))
-    keep_up(now=at(NOON))
+    update_statistics(now=at(NOON - 5 * DAY))
+    update_statistics(now=at(NOON))
     request.status = "expired"
     request.save()
     note(request, "expired", NOON - timedelta(seconds=40))
-    keep_up(now=at(NOON + timedelta(seconds=60)))
+    update_statistics(now=at(NOON + timedelta(seconds=60)))
     assert requests(of(TODAY - 5 * DAY)) == (1, 0, 0)
 
 
 def test_the_past_is_counted_by_itself_after_the_first_start(token: Token, merchant: Merchant) -> None:
     for days in (0, 3, 12):
         a_request(merchant, token, NOON - days * DAY)
-    keep_up(now=at(NOON))
+    update_statistics(now=at(NOON))
     assert [row.day for row in DailyFigures.objects.filter(merchant=None).order_by("day")] == [
         TODAY - 12 * DAY,
         TODAY - 3 * DAY,
@@ -143,10 +143,10 @@ def test_the_past_is_counted_by_itself_after_the_first_start(token: Token, merch
 
 
 def test_days_of_standstill_are_caught_up_with(token: Token, merchant: Merchant) -> None:
-    keep_up(now=at(NOON - 9 * DAY))
+    update_statistics(now=at(NOON - 9 * DAY))
     for days in range(9):
         paid(a_request(merchant, token, NOON - days * DAY), NOON - days * DAY)
-    keep_up(now=at(NOON + timedelta(minutes=1)))
+    update_statistics(now=at(NOON + timedelta(minutes=1)))
     assert DailyFigures.objects.filter(merchant=None, requests_paid=1).count() == 9
 
 
@@ -154,11 +154,11 @@ def test_deliveries_that_were_removed_by_age_stay_counted(token: Token, merchant
     request = a_request(merchant, token, NOON)
     a_delivery(merchant, NOON).delete()
     a_delivery(merchant, NOON)
-    keep_up(now=at(NOON + timedelta(minutes=1)))
+    update_statistics(now=at(NOON + timedelta(minutes=1)))
     merchant.webhook_deliveries.all().delete()
-    later = NOON + DELIVERIES_ARE_WHOLE + DAY
+    later = NOON + DELIVERIES_COMPLETE + DAY
     paid(request, later)
-    keep_up(now=at(later))
+    update_statistics(now=at(later))
     assert (of(TODAY).deliveries_delivered, of(TODAY, merchant).deliveries_delivered) == (1, 1)
     assert requests(of(TODAY, merchant)) == (1, 1, 0)
 
@@ -167,14 +167,14 @@ def test_sums_beyond_what_one_amount_can_be_are_kept(token: Token, merchant: Mer
     most = 2**256 - 1
     for _ in range(2):
         paid(a_request(merchant, token, NOON, amount=most), NOON)
-    keep_up(now=at(NOON))
+    update_statistics(now=at(NOON))
     assert volumes() == {(TODAY, "USDC"): (2, Decimal(2 * most))}
 
 
 @pytest.mark.django_db(transaction=True)
 def test_many_at_once_count_as_one(token: Token, merchant: Merchant) -> None:
     paid(a_request(merchant, token, NOON), NOON)
-    at_once([lambda: keep_up(now=at(NOON))] * 8)
+    at_once([lambda: update_statistics(now=at(NOON))] * 8)
     assert requests(of(TODAY)) == (1, 1, 0)
     assert DailyFigures.objects.count() == 2
     assert DailyVolume.objects.count() == 2
@@ -182,11 +182,11 @@ def test_many_at_once_count_as_one(token: Token, merchant: Merchant) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_nothing_is_counted_while_somebody_else_is_at_it(token: Token, merchant: Merchant) -> None:
-    keep_up(now=at(NOON))
+    update_statistics(now=at(NOON))
     a_request(merchant, token, NOON)
     with transaction.atomic():
         FiguresProgress.objects.select_for_update().get()
-        assert at_once([lambda: keep_up(now=at(NOON))]) == [0]
+        assert at_once([lambda: update_statistics(now=at(NOON))]) == [0]
     assert not DailyFigures.objects.exists()
 
 

@@ -13,8 +13,8 @@ from payments.swaps.status import (
     Unproved,
     pause_seconds,
     read_status,
+    shown_status,
     shown_url,
-    shown_word,
 )
 
 USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
@@ -59,7 +59,7 @@ def test_a_deliverys_hash_is_made_canonical() -> None:
     assert delivered(SOLANA, destination_hash=SIGNATURE) == Delivered(SIGNATURE, None)
     assert delivered(SOLANA) == Unproved(
         FailureCode.TRANSACTION_NOT_FOUND,
-        "LI.FI says that it delivered, by what is no transaction of Solana.",
+        "LI.FI reports a delivery by a hash that is not valid on Solana.",
     )
 
 
@@ -105,7 +105,7 @@ def test_another_tokens_delivery_is_named_where_it_could_be_one() -> None:
     for hash_ in (None, "", "<script>"):
         unnamed = delivered(destination_token="", destination_hash=hash_)
         assert isinstance(unnamed, Ended)
-        assert "to the merchant's wallet. Nothing was counted" in unnamed.message
+        assert "to the merchant's wallet. Nothing was credited" in unnamed.message
 
 
 def test_the_pauses_grow_and_the_providers_advice_comes_first_within_bounds() -> None:
@@ -143,8 +143,8 @@ def test_links_that_may_not(url: str | None) -> None:
 
 
 def test_a_providers_word_is_kept_short_and_printable() -> None:
-    assert shown_word("DONE/COMPLETED") == "DONE/COMPLETED"
-    assert shown_word("a\x00b\u202ec\n" + "d" * 100) == "abc" + "d" * 61
+    assert shown_status("DONE/COMPLETED") == "DONE/COMPLETED"
+    assert shown_status("a\x00b\u202ec\n" + "d" * 100) == "abc" + "d" * 61
 
 
 def test_providers_have_names() -> None:

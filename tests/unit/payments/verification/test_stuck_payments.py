@@ -10,7 +10,7 @@ from django.utils import timezone
 from chains.client import Block, ChainError, Head, Snapshot, TransactionFacts, Transfer
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from payments.submission.hashes import submit_hash
-from payments.verification import settlement
+from payments.verification import attempts
 from payments.verification.finality import check_finality
 from tests.support.payments.world import Clock, look, look_until_decided
 from webhooks.models import Event
@@ -99,7 +99,7 @@ def test_a_payment_that_can_not_be_settled_is_given_up_after_a_day(
     request, chain, clock = request_for(), Scripted(), Clock()
     payment = submitted(request, SLOW, chain)
     with monkeypatch.context() as patch:
-        patch.setattr(settlement, "verdict_of", lambda *_: 1 / 0)
+        patch.setattr(attempts, "verdict_of", lambda *_: 1 / 0)
         look(clock, chain.of)
         payment.refresh_from_db()
         assert (payment.status, payment.attempts, payment.claim_id) == ("processing", 0, None)

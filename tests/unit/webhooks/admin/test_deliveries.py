@@ -22,7 +22,7 @@ from tests.support.portal.payment_rows import Make, asked, found, page_of, press
 from tests.support.webhooks.receiver import Receiver, answer, running_receiver
 from webhooks.attention import count_given_up
 from webhooks.dispatch.delivery import deliver_next
-from webhooks.dispatch.testing import record_sample, send_sample
+from webhooks.dispatch.testing import record_test_event, send_test_event
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.event_types import EventType
 from webhooks.events import record_event
@@ -81,7 +81,7 @@ def test_a_test_that_did_not_arrive_needs_nobody_and_is_not_offered_again(
     admin_client: Client, receiver: Receiver, merchant: Merchant
 ) -> None:
     receiver.answers = [answer(500)]
-    record_sample(send_sample(merchant, EventType.PAYMENT_SUCCEEDED))
+    record_test_event(send_test_event(merchant, EventType.PAYMENT_SUCCEEDED))
     test = Delivery.objects.get(status=Delivery.Status.FAILED)
     page = page_of(admin_client, "webhooks/delivery", test.pk)
     assert "The test event was not delivered" in page
@@ -203,7 +203,7 @@ def test_chosen_deliveries_are_sent_again_after_asking_and_each_once(
     assert "2 deliveries are being sent." in admin_client.post(LIST, form, follow=True).content.decode()
     assert [Delivery.objects.get(pk=row.pk).status for row in rows] == ["pending", "pending", "failed"]
     again = admin_client.post(LIST, form, follow=True).content.decode()
-    assert "2 had changed since you were asked, and were left alone." in again
+    assert "2 changed in the meantime and were not sent again." in again
     assert LogEntry.objects.count() == 2
 
 

@@ -1,4 +1,4 @@
-"""What a claim takes first, and what a settled attempt says of its endpoint."""
+"""What a claim takes first, and what a stored attempt says of its endpoint."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from merchants.models import Merchant
 from tests.support.webhooks.fixtures import Clock
-from webhooks.dispatch.attempts import Outcome, settle, settle_all
+from webhooks.dispatch.attempts import Outcome, store_result, store_results
 from webhooks.dispatch.http_client import Answer
 from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, claim_due, release
 from webhooks.endpoints.configuration import Change, configure
@@ -41,7 +41,7 @@ def test_an_endpoint_that_fails_has_one_attempt_in_flight(
     [claim] = claim_due(limit=10, now=clock.now)
     assert claim.is_slow
     assert claim_due(limit=10, now=clock.now) == []
-    assert settle(claim, DELIVERED, ended_at=clock.now)
+    assert store_result(claim, DELIVERED, ended_at=clock.now)
     assert len(claim_due(limit=10, now=clock.now)) == MAX_IN_FLIGHT_PER_MERCHANT
 
 
@@ -52,12 +52,12 @@ def test_since_when_an_endpoint_fails_is_its_first_failure_and_ends_with_a_succe
     for _ in range(2):
         record()
         [claim] = claim_due(limit=1, now=clock.now)
-        settle(claim, FAILED, ended_at=clock.now)
+        store_result(claim, FAILED, ended_at=clock.now)
         clock.forward(timedelta(seconds=30))
         assert Endpoint.objects.get().failing_since == first_failure
     clock.forward(timedelta(hours=1))
     [claim] = claim_due(limit=1, now=clock.now)
-    settle(claim, DELIVERED, ended_at=clock.now)
+    store_result(claim, DELIVERED, ended_at=clock.now)
     assert Endpoint.objects.get().failing_since is None
 
 
@@ -67,10 +67,10 @@ def test_what_arrives_after_a_failure_ends_it_though_both_were_claimed_before(
     for _ in range(3):
         record()
     failed, early, arrived = claim_due(limit=3, now=clock.now)
-    assert settle(failed, FAILED, ended_at=clock.now)
-    assert settle(early, DELIVERED, ended_at=clock.now - timedelta(seconds=1))
+    assert store_result(failed, FAILED, ended_at=clock.now)
+    assert store_result(early, DELIVERED, ended_at=clock.now - timedelta(seconds=1))
     assert Endpoint.objects.get().failing_since == clock.now
-    assert settle(arrived, DELIVERED, ended_at=clock.now + timedelta(seconds=1))
+    assert store_result(arrived, DELIVERED, ended_at=clock.now + timedelta(seconds=1))
     assert Endpoint.objects.get().failing_since is None
 
 
@@ -79,7 +79,7 @@ def test_a_requests_own_url_says_nothing_of_the_endpoint(
 ) -> None:
     record(webhook_url="https://elsewhere.example/hook")
     [claim] = claim_due(limit=1, now=clock.now)
-    settle(claim, FAILED, ended_at=clock.now)
+    store_result(claim, FAILED, ended_at=clock.now)
     assert Endpoint.objects.get().failing_since is None
 
 
@@ -92,7 +92,7 @@ def test_many_are_claimed_and_settled_by_as_many_statements_as_one(
         ) as seen:
             claims = claim_due(limit=limit, now=clock.now)
             assert len(claims) == limit
-            assert settle_all([Outcome(claim, DELIVERED, clock.now) for claim in claims]) == limit
+            assert store_results([Outcome(claim, DELIVERED, clock.now) for claim in claims]) == limit
         return len(seen)
 
     for _ in range(MAX_IN_FLIGHT_PER_MERCHANT + 1):
@@ -107,7 +107,7 @@ def test_a_released_claim_counts_for_nothing(endpoint: Endpoint, record: Record,
     row = Delivery.objects.get()
     assert (row.attempts, row.claim_id, row.lease_until, row.status) == (0, None, None, "pending")
     assert not Attempt.objects.exists()
-    assert not settle(claims[0], DELIVERED, ended_at=clock.now)
+    assert not store_result(claims[0], DELIVERED, ended_at=clock.now)
     assert len(claim_due(limit=1, now=clock.now)) == 1
 
 

@@ -13,7 +13,7 @@ from merchants.models import Merchant
 from tests.processes import eventually
 from tests.support.webhooks.receiver import Receiver, answer, running_receiver
 from webhooks.dispatch.attempts import Outcome
-from webhooks.dispatch.dispatcher import SLUGGISH_MS, Dispatcher
+from webhooks.dispatch.dispatcher import SLOW_MS, Dispatcher
 from webhooks.dispatch.http_client import Answer
 from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, Claim
 from webhooks.endpoints.configuration import Change, configure
@@ -179,7 +179,7 @@ def test_receivers_that_answer_slowly_leave_half_of_the_threads_to_the_others(me
     def hold(claim: Claim) -> Outcome:
         if claim.attempt == 1 and len(seen) < 6:
             seen.append(claim)
-            return Outcome(claim, Answer(200, "", "", SLUGGISH_MS + 1), timezone.now())
+            return Outcome(claim, Answer(200, "", "", SLOW_MS + 1), timezone.now())
         released.wait(10)
         return Outcome(claim, Answer(200, "", "", 1), timezone.now())
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from merchants.models import Merchant
 from tests.leases import end_leases
 from tests.support.webhooks.fixtures import Clock
-from webhooks.dispatch.attempts import settle
+from webhooks.dispatch.attempts import store_result
 from webhooks.dispatch.http_client import Answer
 from webhooks.dispatch.leasing import MAX_IN_FLIGHT_PER_MERCHANT, Claim, claim_due
 from webhooks.endpoints.configuration import Change, configure
@@ -42,7 +42,7 @@ def test_a_dead_workers_attempt_is_counted_and_told(endpoint: Endpoint, record: 
     claim_due(limit=1, now=clock.now)
     end_leases()
     [claim] = claim_due(limit=1, now=clock.now)
-    settle(claim, DELIVERED, ended_at=clock.now)
+    store_result(claim, DELIVERED, ended_at=clock.now)
     lost, made = Delivery.objects.get().attempt_set.all()
     assert "worker" in lost.error
     assert made.status_code == 200
@@ -53,11 +53,11 @@ def test_whoever_lost_the_claim_writes_nothing(endpoint: Endpoint, record: Recor
     [late] = claim_due(limit=1, now=clock.now)
     end_leases()
     [current] = claim_due(limit=1, now=clock.now)
-    assert not settle(late, FAILED, ended_at=clock.now)
+    assert not store_result(late, FAILED, ended_at=clock.now)
     delivery = Delivery.objects.get()
     assert (delivery.status, delivery.claim_id) == ("pending", current.claim_id)
-    assert settle(current, DELIVERED, ended_at=clock.now)
-    assert not settle(late, FAILED, ended_at=clock.now)
+    assert store_result(current, DELIVERED, ended_at=clock.now)
+    assert not store_result(late, FAILED, ended_at=clock.now)
     assert Delivery.objects.get().status == "delivered"
 
 

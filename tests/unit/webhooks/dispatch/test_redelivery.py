@@ -11,13 +11,13 @@ from merchants.models import Merchant
 from tests.leases import end_leases
 from tests.support.webhooks.fixtures import Clock
 from tests.support.webhooks.receiver import Receiver, answer
-from webhooks.dispatch.attempts import settle
+from webhooks.dispatch.attempts import store_result
 from webhooks.dispatch.delivery import deliver_next
 from webhooks.dispatch.http_client import Answer
 from webhooks.dispatch.leasing import claim_due
 from webhooks.dispatch.redelivery import MOST_ATTEMPTS, redeliver, redeliver_failed
 from webhooks.dispatch.retry_schedule import DELAYS
-from webhooks.dispatch.testing import record_sample, send_sample
+from webhooks.dispatch.testing import record_test_event, send_test_event
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.event_types import EventType
 from webhooks.models import Delivery, Endpoint, Event
@@ -119,14 +119,14 @@ def test_an_attempt_under_way_is_the_first_of_the_new_series_and_keeps_its_claim
     for _ in range(7):
         [claim] = claim_due(limit=1, now=now)
         now += timedelta(hours=7)
-        settle(claim, FAILED, ended_at=now)
+        store_result(claim, FAILED, ended_at=now)
         Delivery.objects.update(due_at=timezone.now())
         now = timezone.now()
     [claim] = claim_due(limit=1, now=now)
     assert claim.attempt == 8
     again()
     assert claim_due(limit=1, now=timezone.now()) == []
-    assert settle(claim, FAILED, ended_at=timezone.now())
+    assert store_result(claim, FAILED, ended_at=timezone.now())
     delivery = Delivery.objects.get()
     assert delivery.status == "pending"
     assert delivery.due_at is not None
@@ -140,11 +140,11 @@ def test_a_worker_that_comes_back_after_its_lease_has_no_say_in_the_new_series(
     [late] = claim_due(limit=1, now=timezone.now())
     Delivery.objects.update(lease_until=timezone.now())
     again()
-    assert not settle(late, FAILED, ended_at=timezone.now())
+    assert not store_result(late, FAILED, ended_at=timezone.now())
     delivery = Delivery.objects.get()
     assert (delivery.status, delivery.claim_id, delivery.attempts) == ("pending", None, 1)
     [first] = claim_due(limit=1, now=timezone.now())
-    assert settle(first, FAILED, ended_at=(ended_at := timezone.now()))
+    assert store_result(first, FAILED, ended_at=(ended_at := timezone.now()))
     due_at = Delivery.objects.values_list("due_at", flat=True).get()
     assert due_at is not None
     assert timedelta() <= due_at - ended_at - DELAYS[0] <= DELAYS[0] / 10
@@ -206,7 +206,7 @@ def test_a_disabled_endpoint_gets_it_once_it_is_enabled(
 def test_a_test_is_sent_again_like_any_other(
     receiver: Receiver, merchant: Merchant, endpoint: Endpoint, clock: Clock
 ) -> None:
-    record_sample(send_sample(merchant, EventType.PAYMENT_SUCCEEDED))
+    record_test_event(send_test_event(merchant, EventType.PAYMENT_SUCCEEDED))
     again()
     clock.forward(timedelta(seconds=5))
     assert deliver_next(clock=clock)

@@ -9,11 +9,11 @@ from django.core import mail
 
 from merchants.models import Merchant
 from tests.support.webhooks.fixtures import Clock
-from webhooks.dispatch.attempts import settle
+from webhooks.dispatch.attempts import store_result
 from webhooks.dispatch.http_client import Answer
 from webhooks.dispatch.leasing import claim_due
 from webhooks.endpoints.configuration import Change, configure
-from webhooks.endpoints.health import DISABLE_AFTER, WARN_AFTER, tell_merchants
+from webhooks.endpoints.health import DISABLE_AFTER, WARN_AFTER, notify_merchants
 from webhooks.models import Delivery, Endpoint, Event
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +30,7 @@ def with_an_address(merchant: Merchant) -> None:
 def try_once(record: Record, clock: Clock, answer: Answer = FAILED) -> None:
     record()
     [claim] = claim_due(limit=1, now=clock.now)
-    assert settle(claim, answer, ended_at=clock.now)
+    assert store_result(claim, answer, ended_at=clock.now)
 
 
 def test_after_a_day_of_failures_the_merchant_is_mailed_once(
@@ -38,13 +38,13 @@ def test_after_a_day_of_failures_the_merchant_is_mailed_once(
 ) -> None:
     try_once(record, clock)
     clock.forward(WARN_AFTER - timedelta(seconds=1))
-    assert tell_merchants(now=clock) == 0
+    assert notify_merchants(now=clock) == 0
     clock.forward(timedelta(seconds=1))
-    assert tell_merchants(now=clock) == 1
-    assert tell_merchants(now=clock) == 0
+    assert notify_merchants(now=clock) == 1
+    assert notify_merchants(now=clock) == 0
     [letter] = mail.outbox
     assert letter.to == ["ops@alice.example"]
-    assert "not arriving" in letter.subject
+    assert "are failing" in letter.subject
     assert endpoint.url is not None
     assert endpoint.url in letter.body
     assert "whsec_" not in letter.body
@@ -56,13 +56,13 @@ def test_after_a_success_the_next_trouble_is_a_new_one(
 ) -> None:
     try_once(record, clock)
     clock.forward(WARN_AFTER)
-    assert tell_merchants(now=clock) == 1
+    assert notify_merchants(now=clock) == 1
     try_once(record, clock, DELIVERED)
     clock.forward(WARN_AFTER)
-    assert tell_merchants(now=clock) == 0
+    assert notify_merchants(now=clock) == 0
     try_once(record, clock)
     clock.forward(WARN_AFTER)
-    assert tell_merchants(now=clock) == 1
+    assert notify_merchants(now=clock) == 1
 
 
 def test_after_five_days_of_failures_it_is_switched_off_and_what_waits_is_kept(
@@ -76,9 +76,9 @@ def test_after_five_days_of_failures_it_is_switched_off_and_what_waits_is_kept(
     try_once(record, clock)
     off = Endpoint.objects.get()
     assert (off.is_enabled, off.disabled_reason) == (False, "Every attempt of the last 5 days failed.")
-    assert tell_merchants(now=clock) == 1
-    assert tell_merchants(now=clock) == 0
-    assert "switched off" in mail.outbox[-1].subject
+    assert notify_merchants(now=clock) == 1
+    assert notify_merchants(now=clock) == 0
+    assert "disabled" in mail.outbox[-1].subject
     clock.forward(timedelta(days=1))
     assert claim_due(limit=10, now=clock.now) == []
     assert Delivery.objects.filter(status="pending").count() == 3
@@ -91,7 +91,7 @@ def test_silence_after_a_failure_switches_nothing_off(
 ) -> None:
     try_once(record, clock)
     clock.forward(timedelta(days=30))
-    tell_merchants(now=clock)
+    notify_merchants(now=clock)
     assert Endpoint.objects.get().is_enabled
 
 
@@ -101,7 +101,7 @@ def test_another_address_is_a_new_beginning(
     try_once(record, clock)
     configure(merchant, Change(url="https://shop.example/other"))
     clock.forward(WARN_AFTER)
-    assert tell_merchants(now=clock) == 0
+    assert notify_merchants(now=clock) == 0
 
 
 def test_a_mail_that_cannot_be_sent_is_owed_still(endpoint: Endpoint, record: Record, clock: Clock) -> None:
@@ -110,8 +110,8 @@ def test_a_mail_that_cannot_be_sent_is_owed_still(endpoint: Endpoint, record: Re
 
     try_once(record, clock)
     clock.forward(WARN_AFTER)
-    assert tell_merchants(now=clock, mail=broken) == 0
-    assert tell_merchants(now=clock) == 1
+    assert notify_merchants(now=clock, mail=broken) == 0
+    assert notify_merchants(now=clock) == 1
     assert len(mail.outbox) == 1
 
 
@@ -119,5 +119,5 @@ def test_without_an_address_nobody_is_mailed(endpoint: Endpoint, record: Record,
     Merchant.objects.update(email="")
     try_once(record, clock)
     clock.forward(WARN_AFTER)
-    assert tell_merchants(now=clock) == 0
+    assert notify_merchants(now=clock) == 0
     assert mail.outbox == []

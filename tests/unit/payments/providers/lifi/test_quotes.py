@@ -313,7 +313,7 @@ def test_what_is_no_quote_is_no_answer(answer: Any) -> None:
     ],
 )
 def test_a_quote_that_contradicts_itself_is_no_answer(path: str, value: Any) -> None:
-    with pytest.raises(ProviderDown, match="tells two"):
+    with pytest.raises(ProviderDown, match="contradicts itself"):
         offered(changed(quote(), path, value))
 
 

@@ -76,7 +76,7 @@ def test_the_native_coin_and_solana_are_asked_for_by_relays_own_names(
     assert native["originCurrency"] == "0x" + "0" * 40
     assert (solana["originChainId"], solana["originCurrency"]) == (792703809, FROM_SOLANA.source.token)
     sol = replace(FROM_SOLANA, source=replace(FROM_SOLANA.source, token=""))
-    assert client._question(sol)["originCurrency"] == "1" * 32
+    assert client._quote_request(sol)["originCurrency"] == "1" * 32
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,4 @@ def test_each_quote_counts_against_the_quota_and_none_is_asked_beyond_it(
 
 def test_an_order_of_preference_changes_nothing_here(provider: RelayProvider) -> None:
     assert provider.has_orders is False
-    assert client._question(WANTED) == client._question(replace(WANTED, order=Order.FASTEST))
+    assert client._quote_request(WANTED) == client._quote_request(replace(WANTED, order=Order.FASTEST))

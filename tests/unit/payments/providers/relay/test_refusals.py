@@ -175,7 +175,7 @@ JUDGED: dict[str, tuple[Change, str]] = {
     ),
     "a deposit of more than it says": (_deposit(amount=AMOUNT_IN * 2), "another amount"),
     "a deposit of another token": (_deposit(token=DAI_HERE), "another token"),
-    "a deposit in another's name": (_deposit(depositor=STRANGER), "for somebody else"),
+    "a deposit in another's name": (_deposit(depositor=STRANGER), "for another account"),
     "a transaction for another chain": (_data(1, chainId=THERE), "for another chain"),
     "native coin on top": (_data(1, value="1"), "value is not what it says"),
     "a price that nobody would pay": (_money("currencyIn", amountUsd="25.00"), "too much of the value"),

@@ -184,7 +184,7 @@ def test_what_is_no_status_at_all_is_no_answer(answers: responses.RequestsMock, 
 
 def test_tracking_that_names_no_request_is_a_mistake_of_ours_and_asks_nobody() -> None:
     with responses.RequestsMock() as mock:
-        with pytest.raises(ValueError, match="no request"):
+        with pytest.raises(ValueError, match="not a request id"):
             RelayProvider(API, KEY).status(TRACKING | {"request_id": "../../chains"}, SOURCE)
         assert len(mock.calls) == 0
 

@@ -1,4 +1,4 @@
-"""One look at a chain, between asking and writing."""
+"""The result of looking up a batch of payments on one chain."""
 
 import uuid
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from payments.evaluation.verdicts import Finality
 
 
 @dataclass(frozen=True)
-class Look:
-    """One look at a chain: the claim under which results are written, what was seen, and when."""
+class ChainCheck:
+    """What the nodes returned, when, and the claim id under which results are stored."""
 
     claim_id: uuid.UUID
     snapshot: Snapshot
