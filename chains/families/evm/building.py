@@ -129,7 +129,7 @@ def gas_limit(funding: Funding, amount: int, call: EvmCall) -> int:
 
 
 def unsigned(call: EvmCall, *, sender: str, chain_id: int, gas: int | None, fees: Fees) -> dict[str, Any]:
-    """Return the transaction as hex quantities, ready for `eth_sendTransaction` (contract 8).
+    """Return the transaction as hex quantities, ready for `eth_sendTransaction`.
 
     Without `gas` the wallet is left to estimate it.
     """

@@ -104,7 +104,7 @@ class EvmClient:
         mentioning: frozenset[str] = frozenset(),
         alone: Alone | None = None,
     ) -> Snapshot:
-        """Return what one node says, in two rounds of questions, whatever their number, and one more for traces.
+        """Read the transactions from one node: two batches, and one more for traces.
 
         First the transactions with their receipts, then the traces of those that need one (two rounds about the state
         for those without a trace, once each), then the head with the blocks that the receipts name, and the chain id
@@ -164,9 +164,9 @@ class EvmClient:
     def _traces(
         self, node: JsonRpc, wanted: dict[str, Mined], whole_input_of: frozenset[str], *, alone: Alone | None
     ) -> Traces:
-        """Return these traces. Where nodes have to agree each speaks for itself; else any may tell."""
+        """Return these traces, from this node alone where a quorum is required; otherwise from any node."""
         own = [self._tracers[url] for url in node.urls]
-        if self._rpc.size < quorum.NODES_FOR_AGREEMENT:
+        if self._rpc.size < quorum.NODES_FOR_QUORUM:
             own += [tracer for tracer in self._tracers.values() if tracer not in own]
         return traces_of(own, wanted, whole_input_of, alone=alone)
 
@@ -232,7 +232,7 @@ class EvmClient:
 
     def tells_inner_calls(self) -> bool:
         """Return whether an inner call's value can be proved: by two nodes' traces where two have to agree."""
-        needed = 2 if self._rpc.size >= quorum.NODES_FOR_AGREEMENT else 1
+        needed = 2 if self._rpc.size >= quorum.NODES_FOR_QUORUM else 1
         offering = (tracer for tracer in self._tracers.values() if tracer.is_offered())
         return sum(1 for _ in islice(offering, needed)) == needed
 
@@ -264,7 +264,7 @@ class EvmClient:
         return dict(zip(senders, map(min, zip(*said, strict=True)), strict=True))
 
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
-        """Return the hash of the sender's transaction with this nonce, as the first node says that can tell."""
+        """Return the hash of the sender's transaction with this nonce, from the first node that knows it."""
         return self._nonces.transaction(sender, nonce)
 
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:

@@ -1,4 +1,4 @@
-"""What token contracts tell of themselves and of their holders (ERC-20): balances, allowances, names."""
+"""Read ERC-20 contracts: balances, allowances, metadata."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -95,7 +95,7 @@ class EvidenceReader:
         self._failing = Failing()
 
     def evidences(self, wanted: Sequence[Doubtful]) -> Evidences:
-        """Return the evidence on these transactions, in two rounds of questions at most, whatever their number."""
+        """Return the evidence on these transactions, in at most two batches."""
         found = self._remembered(wanted)
         cases = [_Case(doubtful) for doubtful in wanted if doubtful.hash not in found]
         cases.sort(key=lambda case: self._failing.includes(case.doubtful.hash))

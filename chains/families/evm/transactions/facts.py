@@ -18,7 +18,7 @@ from chains.families.evm.transactions.mentions import mentions
 from chains.families.evm.transactions.tracing import Mined, Traces
 from chains.rpc.json_rpc import BrokenOff, Call, JsonRpc, RpcFault, TooLarge, Unread, Why, is_too_large, sound
 
-# Receipts from before Byzantium tell no status; what is not said to have succeeded has not.
+# Receipts from before Byzantium have no status; they don't count as successful.
 _NO_STATUS = "0x0"
 
 NeedsTrace = Callable[[dict[str, Any], dict[str, Any]], bool]
@@ -63,7 +63,7 @@ def fetch(node: JsonRpc, transaction_hashes: Sequence[str], loud: Collection[str
 
 
 def fetch_alone(node: JsonRpc, transaction_hash: str, *, is_last_try: bool) -> Found:
-    """Ask a node for one transaction, whatever the size of its receipt. Raises ChainError.
+    """Fetch one transaction from a node, with a receipt of any size. Raises ChainError.
 
     On the last try a receipt that breaks off counts as unreadable.
     """

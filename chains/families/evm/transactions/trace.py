@@ -13,7 +13,7 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.evm.quantities import address, data_bytes, quantity
 
-# More than a block's gas pays for on any chain in use; bounds memory, whatever the node sends.
+# More than a block's gas pays for on any chain in use; bounds memory against a faulty node.
 MOST_FRAMES = 1_500_000
 LONGEST_SLOT = 160
 _ROOT = "0"

@@ -1,6 +1,6 @@
 """Asking nodes for traces: which node offers them, which are known already, and which have to be asked for alone.
 
-A node that does not offer traces is no fault, and the transaction is then judged by what else is known of it. A node
+A node may lack traces; the transaction is then evaluated from the other evidence. A node
 that fails to answer proves nothing: the transaction is looked at again. A trace that exists and can't be read is
 something else again: who made the transaction decides how large its trace is, and must not choose by that which rules
 apply to it. One whose trace could not be had is asked for alone from then on, so that it holds up no other.
@@ -87,7 +87,7 @@ class Traces:
 
 
 class Tracer:
-    """The traces that one node offers, if it does; what it told is kept, as long as there is room.
+    """The traces of one node, if it supports them. Results are cached, up to a size limit.
 
     It has connections of its own: a trace that can't be had says nothing of the node's other answers.
     """
@@ -154,7 +154,7 @@ class Tracer:
         return {hash_: trace}
 
     def is_offered(self) -> bool:
-        """Return whether the node offers traces: what it showed of late, or else one question tells.
+        """Return whether the node supports traces: known from recent answers, otherwise from one query.
 
         What could not be found out counts as no, for a short time.
         """

@@ -98,7 +98,7 @@ def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
 def doubtful(
     transaction: dict[str, Any], receipt: dict[str, Any], *, is_trace_unreadable: bool
 ) -> Doubtful | None:
-    """Return what a node's state has to tell about a transaction without a trace, or None if nothing would help.
+    """Return the state to query for a transaction without a trace, or None if no state would help.
 
     Raises ChainError for a malformed answer.
     """
@@ -182,7 +182,7 @@ def _claiming(
 def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
     """Whether the transaction is a token's transfer, and the one log of it, from payer to payee, is the token's own.
 
-    Where anyone else's tokens moved as well, a hook or the token's own code made calls of which a trace may tell more.
+    Where anyone else's tokens moved as well, a hook or the token's own code made calls that a trace may reveal.
     """
     to = transaction.get("to")
     if to is None or quantity(transaction.get("value")):

@@ -77,7 +77,7 @@ def problem(
 def test_the_price_and_the_fee_may_be_taken() -> None:
     assert problem({}) is None
     assert problem({SPENT: None, OWNER: coins(10**9 - FEE + RENT)}) == (
-        f"it would take 1000 of the token {USDC}, and may take {PRICE}"
+        f"it would spend 1000 of the token {USDC}, but may spend {PRICE}"
     )
 
 
