@@ -16,7 +16,7 @@ from config.api.paging import ListQuery, conditions, list_answer, page_of, read_
 from config.api.schema.operations import list_of, operation
 from config.api.serializers import demand_no_parameters
 from merchants.keys.authentication import actor_of, merchant_of
-from merchants.keys.idempotency import Effect, keyed_post
+from merchants.keys.idempotency import Effect, idempotent
 from merchants.keys.permissions import CanCreatePayments, HasApiKey
 from payments.api.representations import (
     PaymentRequestDetailSerializer,
@@ -97,7 +97,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         page = page_of(own.filter(**conditions(query, _FILTERS)), query, cursors=own)
         return list_answer(request, page, PaymentRequestSerializer(page.rows, many=True).data)
 
-    @keyed_post
+    @idempotent
     @operation(
         "payment_requests.create",
         tag="Payment requests",
@@ -163,7 +163,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         page = page_of(payments, read_query(ListQuery, request), cursors=payments)
         return list_answer(request, page, PaymentSerializer(page.rows, many=True).data)
 
-    @keyed_post
+    @idempotent
     @operation(
         "payments.submit",
         tag="Payments",
@@ -206,7 +206,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
         return effect
 
-    @keyed_post
+    @idempotent
     @operation(
         "payment_requests.cancel",
         tag="Payment requests",
@@ -230,7 +230,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
         return effect
 
-    @keyed_post
+    @idempotent
     @operation(
         "payments.retry",
         tag="Payments",
@@ -250,7 +250,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         payment = self.find_payment(id, payment_id)
         return lambda: Response(PaymentSerializer(retry_payment(payment, actor=actor_of(request))).data)
 
-    @keyed_post
+    @idempotent
     @operation(
         "payments.accept",
         tag="Payments",
