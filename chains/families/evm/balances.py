@@ -1,4 +1,4 @@
-"""What a wallet has of very many tokens, in one call that needs no contract on the chain.
+"""Read a wallet's balances of many tokens in one call, without a deployed contract.
 
 The call (`eth_call`) creates a contract that never comes to be: its creation code asks each token for the owner's
 balance and returns what they said as if it were the new contract's code. Each token answers within a limit of gas of
@@ -128,7 +128,7 @@ def _read(answer: Any, asked: int) -> list[int | None]:
 
 
 def _one_by_one(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int | None]:
-    """Return the balances of tokens that are each asked by itself, in few requests. Raises ChainError."""
+    """Return the balances of tokens that are queried separately, in few requests. Raises ChainError."""
     calls = [_single_question(owner, token) for token in tokens]
     answers = node.batch(calls, list, at_once=max(MAX_BATCH, -(-len(calls) // MOST_SINGLE_ROUNDS)))
     if answers and all(

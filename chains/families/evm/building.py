@@ -1,4 +1,4 @@
-"""Unsigned transactions that were simulated: what they cost, and why one can't be made for this wallet now.
+"""Build simulated unsigned transactions: their cost, and why a wallet can't make one now.
 
 Sources: the Ethereum execution API, EIP-1559 (fees).
 """
@@ -52,7 +52,7 @@ def fee_questions() -> list[Call]:
 
 
 def fees(answers: Sequence[Any]) -> Fees:
-    """Return what gas costs; where a chain has no base fee, both figures are the same."""
+    """Return the gas price; on chains without a base fee, both values are the same."""
     block, tip = json_object(sound(answers[0])), answers[1]
     priority_fee = _FALLBACK_TIP_WEI if isinstance(tip, RpcFault) else quantity(tip)
     base_fee = block.get("baseFeePerGas")

@@ -50,7 +50,7 @@ _UNLIMITED = 2**256 - 1
 
 
 class EvmClient:
-    """One EVM chain, asked through its nodes. See `ChainClient` for what each method promises."""
+    """A client of one EVM chain. `ChainClient` documents the methods."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class EvmClient:
     def _read_alone(
         self, node: JsonRpc, found: facts.Found, mentioning: frozenset[str]
     ) -> dict[str, TransactionFacts]:
-        """Return what is known by now of the loud transactions; the rest is read in the background."""
+        """Return the facts of the loud transactions read so far; the rest is read in the background."""
         reader, quiet = self._loud[node.urls[0]], node.quietly()
         reader.remember(found.loud)
 
@@ -171,7 +171,7 @@ class EvmClient:
         return traces_of(own, wanted, whole_input_of, alone=alone)
 
     def _evidences(self, node: JsonRpc, wanted: Sequence[Doubtful]) -> Evidences:
-        """Return what this node's own state proves of these transactions."""
+        """Return the evidence from this node's state on these transactions."""
         (url,) = node.urls
         return self._readers[url].evidences(wanted) if wanted else Evidences({})
 
@@ -319,7 +319,7 @@ class EvmClient:
         return Discovery(found, search.next_block, search.unreadable)
 
     def _answers(self, calls: Sequence[Call]) -> list[Any]:
-        """Return what a node answered to each call, its own errors included."""
+        """Return a node's answer to each call, including its errors."""
         return self._rpc.batch(calls, list)
 
     def _is_right_chain(self, answer: Any) -> bool:

@@ -67,7 +67,7 @@ class Holding:
 
 @dataclass(frozen=True)
 class TokenAccount:
-    """What a token account says: whose it is, and who else may do something with it."""
+    """A token account: its owner, balance, and other accounts with rights over it."""
 
     mint: str
     owner: str

@@ -1,4 +1,4 @@
-"""What moved in an EVM transaction, and who may claim it; pure functions over a node's answers.
+"""The transfers of an EVM transaction, and who may claim them. Pure functions over a node's answers.
 
 For a token what counts is the contract's own `Transfer` log, never the call data (a contract may move less than it was
 asked to, or nothing). Call data is read for one thing alone: who may claim the log that this very call wrote. Native
@@ -123,7 +123,7 @@ def doubtful(
 def is_complete_without_trace(
     transaction: dict[str, Any], receipt: dict[str, Any], evidence: Evidence
 ) -> bool:
-    """Return whether a transaction that ran code, or may have, shows all that it moved even without a trace.
+    """Return whether all transfers of a transaction that may have run code are visible without a trace.
 
     It does if its recipient has no code, or if an account of known code made nothing but transfers of one token, each
     with a reference. A bundle never does: its beneficiary is paid by a call.
@@ -272,7 +272,7 @@ def _own_value(
 
 
 def _inner_values(trace: Trace, mentions: Mentions) -> tuple[Transfer, ...]:
-    """Return what moved in inner calls; the first call is the transaction itself, whose value is returned apart."""
+    """Return the transfers in inner calls. The first call is the transaction itself; its value is separate."""
     found: list[Transfer] = []
     for place, call in enumerate(trace.calls):
         if place == 0 or not call.value or call.sender == call.to:
