@@ -42,7 +42,7 @@ Say = Callable[[str], None]
 
 
 def generate(size: Size, say: Say, *, vacuum: bool = True) -> None:
-    """Fill an empty, migrated database; `say` is told how far it is. Without `vacuum`, inside a transaction too."""
+    """Fill an empty, migrated database; `say` receives the progress. Works inside a transaction without `vacuum`."""
     began = time.perf_counter()
     call_command("load_catalogue", CATALOGUE, verbosity=0)
     with connection.cursor() as cursor:
@@ -68,7 +68,7 @@ def generate(size: Size, say: Say, *, vacuum: bool = True) -> None:
 
 _Table = tuple[str, type[models.Model], int, str, dict[str, str]]
 
-# Somebody's share of the whole: the first of `many` gets most.
+# One row's share of the total: the first of `many` gets most.
 _PICK = "(1 + floor({many} * power({random}, 3)))::int"
 _MD5_UUID = (
     "(lpad(to_hex((extract(epoch from t) * 1000)::bigint), 12, '0') || '7' || substr(m, 1, 3) || '8'"
@@ -408,7 +408,7 @@ def _drop_indexes() -> list[str]:
 
 
 def chains_at_work() -> None:
-    """Write what a worker would have found of each chain's nodes: one with a silent node, one that stands still."""
+    """Write a status for each chain as a worker would: one has a silent node, one is stalled."""
     now = timezone.now()
     for place, chain in enumerate(Chain.objects.filter(is_active=True)):
         head = 20_000_000 + int(hashlib.sha256(chain.name.encode()).hexdigest()[:5], 16)

@@ -108,7 +108,7 @@ def pages() -> Iterator[Page]:
     from merchants.models import Merchant
     from merchants.services import issue_key
 
-    operator = User.objects.create_superuser("bench")  # without a password: nobody signs in by one
+    operator = User.objects.create_superuser("bench")  # no password: the bench signs in directly
     portal = Client()
     portal.force_login(operator)
     busiest = Merchant.objects.order_by("name").first()

@@ -103,7 +103,8 @@ def _visit(browser: Any, address: str) -> Load:
             sizes[kind] = sizes.get(kind, 0) + int(event["encodedDataLength"])
 
         devtools.on(
-            "Network.requestWillBeSent", lambda told: kinds.update({told["requestId"]: told["type"].lower()})
+            "Network.requestWillBeSent",
+            lambda event: kinds.update({event["requestId"]: event["type"].lower()}),
         )
         devtools.on("Network.loadingFinished", finished)
         devtools.send("Network.enable")

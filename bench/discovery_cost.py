@@ -5,7 +5,7 @@
 The tokens are real contracts on a local chain, some of them held by the wallet. The client was at work before: what it
 asks each few seconds (heads) or minutes (chain ids) is not part of a look. A proxy before each node counts the HTTP
 requests. The floor is measured in the same run: the very requests that the client made, sent again as bare JSON-RPC on
-one kept connection, their answers parsed and thrown away. Beside it stand the least that any answer takes (one
+one kept connection, their answers parsed and thrown away. For comparison: the fastest possible answer (one
 `eth_getBalance`) and what a client would pay that asks for each token by itself, in batches of 100.
 """
 

@@ -51,7 +51,7 @@ class Crew:
             assert member.stdout is not None
             member.stdout.readline()
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Send each a line: to begin, and then to end."""
         for member in self._members:
             assert member.stdin is not None
@@ -112,7 +112,7 @@ def _turn_hostile(merchants: list[Any], origin: str) -> None:
 def _floor(origin: str, count: int) -> float:
     """Return the bare loop's posts per second."""
     crew = Crew("bench.webhook_floor", f"{origin}/fast/floor", count // PROCESSES, THREADS)
-    crew.tell()
+    crew.notify()
     return count / max(float(said) for said in crew.join())
 
 
@@ -123,11 +123,11 @@ def _throughput(merchants: list[Any], count: int) -> float:
     _record([merchants[number % len(merchants)] for number in range(count)])
     crew = Crew("bench.webhook_dispatcher", THREADS)
     started = time.perf_counter()
-    crew.tell()
+    crew.notify()
     while Delivery.objects.filter(status=Delivery.Status.PENDING).exists():
         time.sleep(0.05)
     seconds = time.perf_counter() - started
-    crew.tell()
+    crew.notify()
     crew.join()
     return count / seconds
 
@@ -137,7 +137,7 @@ def _steady(origin: str, merchants: list[Any]) -> tuple[float, float]:
     healthy = merchants[int(len(merchants) * HOSTILE_SHARE) :]
     urlopen(f"{origin}/report").read()
     crew = Crew("bench.webhook_dispatcher", THREADS)
-    crew.tell()
+    crew.notify()
     watched: set[str] = set()
     began = time.perf_counter()
     for number in range(STEADY_RATE * STEADY_SECONDS):
@@ -151,7 +151,7 @@ def _steady(origin: str, merchants: list[Any]) -> tuple[float, float]:
     while not watched <= arrivals.keys() and time.perf_counter() < deadline:
         time.sleep(0.2)
         arrivals |= json.loads(urlopen(f"{origin}/report").read())
-    crew.tell()
+    crew.notify()
     crew.join()
     missing = watched - arrivals.keys()
     assert not missing, f"{len(missing)} events to healthy endpoints did not arrive"

@@ -1,6 +1,7 @@
-"""The catalogue, to look at and to switch, with how each chain does; it comes from `load_catalogue`, which checks it.
+"""Admin pages for chains and tokens: read, switch on or off, and see each chain's health.
 
-How the nodes do is read as a worker last kept it (`chains.health`): no page asks a node.
+`load_catalogue` creates and validates the rows. Health comes from the status that a worker stored (`chains.health`);
+no page queries a node.
 """
 
 from typing import Any, ClassVar
@@ -20,21 +21,21 @@ from config.admin.filters import Choices, Related
 HEALTH_COLOURS = {
     Health.WORKING.value: "success",
     Health.IMPAIRED.value: "warning",
-    Health.STANDING_STILL.value: "danger",
+    Health.STALLED.value: "danger",
     Health.DOWN.value: "danger",
     Health.UNKNOWN.value: "",
 }
 SENTENCES = {
     Health.WORKING: "All nodes respond, and there are new blocks.",
     Health.IMPAIRED: "Enough nodes respond, but not all of them.",
-    Health.STANDING_STILL: "The nodes respond, but there is no new block. Payments wait.",
+    Health.STALLED: "The nodes respond, but there is no new block. Payments wait.",
     Health.DOWN: "Too few nodes respond. Payments wait; none fails because of it.",
     Health.UNKNOWN: "No worker has checked the nodes in the last five minutes.",
 }
 _TONES = {
     Health.WORKING: "success",
     Health.IMPAIRED: "warning",
-    Health.STANDING_STILL: "danger",
+    Health.STALLED: "danger",
     Health.DOWN: "danger",
     Health.UNKNOWN: "info",
 }
@@ -42,7 +43,7 @@ _NODE_COLOURS = {NodeState.ANSWERING.value: "success", NodeState.LAGGING.value: 
 
 
 class _FromTheCatalogue(portal.NeverDeleted):
-    """Made by `load_catalogue` alone; what would re-value existing requests never changes."""
+    """Rows that only `load_catalogue` creates. Fields that would re-value existing requests are read-only."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
         """Disabled."""
@@ -51,7 +52,7 @@ class _FromTheCatalogue(portal.NeverDeleted):
 
 @admin.register(Chain)
 class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
-    """Chains. Node URLs are for those alone who may change them: they may hold a provider's key."""
+    """Chains. Only users who may change a chain see its node URLs, which may contain an access key."""
 
     change_form_template = "admin/chains/chain/change_form.html"
     list_display = ("label", "health", "head", "answering", "tokens", "is_active", "depth")
@@ -74,25 +75,25 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
     fields: ClassVar[Any] = ("name", "is_active", "block_time_ms", *readonly_fields)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
-        """Name the settings."""
+        """Set the field labels."""
         options["labels"] = {"is_active": "Active", "block_time_ms": "Block time (ms)"}
         return super().get_form(request, obj, change, **options)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Chain]:
-        """Count each chain's tokens along, of the catalogue alone."""
+        """Annotate each chain with its token counts, without tokens that only a routing provider lists."""
         chains: QuerySet[Chain] = super().get_queryset(request)
         enabled = Count("tokens", filter=Q(tokens__is_active=True))
         own = Count("tokens", filter=Q(tokens__is_active=True) | ~Q(tokens__tags__contains=[LISTED]))
         return chains.annotate(token_count=own, enabled_count=enabled)
 
     def get_fields(self, request: HttpRequest, obj: Chain | None = None) -> Any:
-        """Leave out the nodes for those who only look."""
+        """Hide the node URLs from users with read-only access."""
         if self.has_change_permission(request, obj):
             return self.fields
         return [name for name in self.fields if name not in self.settings_of_nodes]
 
     def beside(self, request: HttpRequest, chain: Chain | None) -> dict[str, Any]:
-        """Say first how it does."""
+        """Return the summary panel: health, head, nodes and tokens."""
         if chain is None:
             return super().beside(request, chain)
         status, health = status_of(chain), health_of(chain)
@@ -114,19 +115,19 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
 
     @admin.display(description="Chain", ordering="name")
     def label(self, chain: Chain) -> str:
-        """Return the name, and the id under it."""
+        """Return the name with the id below."""
         return two_lines(chain.name, f"{chain.chain_type} {chain.pk}")
 
     @admin.display(description="Health")
     def health(self, chain: Chain) -> str:
-        """Return what its nodes' last answers mean."""
+        """Return the health badge."""
         if not chain.is_active:
             return portal.badge("off", {})
         return portal.badge(health_of(chain).value, HEALTH_COLOURS)
 
     @admin.display(description="Latest block")
     def head(self, chain: Chain) -> str:
-        """Return the newest block, and when it was first seen."""
+        """Return the latest block and when it was first seen."""
         status = status_of(chain)
         if status is None or status.head is None:
             return NOTHING
@@ -134,7 +135,7 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
 
     @admin.display(description="Nodes")
     def answering(self, chain: Chain) -> str:
-        """Return how many nodes answer, and how far the slowest lags behind."""
+        """Return how many nodes answer and the largest lag in blocks."""
         status = status_of(chain)
         if status is None:
             return NOTHING
@@ -151,7 +152,7 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
 
     @admin.display(description="Confirmations", ordering="confirmations")
     def depth(self, chain: Chain) -> str:
-        """Return how deep a payment's block has to lie."""
+        """Return the confirmations a payment needs."""
         return f"{chain.confirmations} blocks" if chain.confirmations.isdigit() else chain.confirmations
 
     @admin.display(description="Nodes, in order")
@@ -162,7 +163,7 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
 
 @admin.register(Token)
 class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
-    """Tokens, known by chain and contract."""
+    """Tokens, identified by chain and contract."""
 
     list_display = ("label", "network", "health", "decimals", "is_active", "contract")
     list_filter = ("is_active", ("chain", Related))
@@ -173,7 +174,7 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
     fields = ("name", "is_active", "trailing_data", *readonly_fields)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
-        """Name the settings, and explain the one that the name doesn't."""
+        """Set the labels and the help text."""
         options["labels"] = {"is_active": "Active", "trailing_data": "Accepts a payment reference"}
         options["help_texts"] = {
             "trailing_data": "Switch off if the contract rejects transfers with data after their arguments."
@@ -181,9 +182,9 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
         return super().get_form(request, obj, change, **options)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Token]:
-        """Bring the chain along, by whose name tokens are told apart, in lists to choose from as well.
+        """Load the chain with each token and leave out tokens that only a routing provider lists.
 
-        What only a routing provider lists is left out: nobody can ask for it.
+        Autocomplete lists use this query as well and show the chain's name.
         """
         tokens: QuerySet[Token] = super().get_queryset(request)
         only_listed = Q(is_active=False, tags__contains=[LISTED])
@@ -191,7 +192,7 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
 
     @admin.display(description="Token", ordering="symbol")
     def label(self, token: Token) -> str:
-        """Return the symbol, and the name under it."""
+        """Return the symbol with the name below."""
         return two_lines(token.symbol, token.name)
 
     @admin.display(description="Chain", ordering="chain")
@@ -201,14 +202,14 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
 
     @admin.display(description="Chain's health")
     def health(self, token: Token) -> str:
-        """Return how its chain does."""
+        """Return the chain's health badge."""
         if not token.chain.is_active:
             return portal.badge("off", {})
         return portal.badge(health_of(token.chain).value, HEALTH_COLOURS)
 
     @admin.display(description="Contract", ordering="contract_address")
     def contract(self, token: Token) -> str:
-        """Return the contract's address; a chain's own coin has none."""
+        """Return the contract address, or "native coin"."""
         if token.is_native:
             return "native coin"
         return clipped(
@@ -217,17 +218,17 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
 
 
 def status_of(chain: Chain) -> ChainStatus | None:
-    """Return what a worker last kept of its nodes, or None if none has asked them."""
+    """Return the status a worker stored last, or None if the nodes were never checked."""
     return getattr(chain, "last_status", None)
 
 
 def health_of(chain: Chain) -> Health:
-    """Return what that means now."""
+    """Return the chain's current health."""
     return evaluate(chain, status_of(chain), timezone.now())
 
 
 def _line(node: dict[str, Any]) -> dict[str, object]:
-    """Return one node for the table on its chain's page."""
+    """Return one row of the node table on the chain's page."""
     return {
         "host": node["host"],
         "state": portal.badge(

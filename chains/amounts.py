@@ -1,4 +1,4 @@
-"""Decimal text to base units and back, exactly: integers only, nothing is ever rounded (contract 1)."""
+"""Convert decimal strings to base units and back. Integers only; nothing is rounded."""
 
 import re
 
@@ -10,7 +10,7 @@ _UINT256_DIGITS = 78
 
 
 class AmountError(ValueError):
-    """An amount that can't be taken as it stands; `code` says which rule it breaks."""
+    """An invalid amount; `code` is the API error code."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -18,10 +18,10 @@ class AmountError(ValueError):
 
 
 def parse_amount(value: object, token: Token) -> int:
-    """Return the base units that the decimal string `value` means for `token`.
+    """Return the decimal string `value` in base units of `token`.
 
-    Only ASCII `digits[.digits]` is read. Raises AmountError for anything else, for more fraction digits than the token
-    has, for zero, and for more than the chain can hold (its family says how much that is).
+    Accepts ASCII `digits[.digits]` only. Raises AmountError for any other text, for more decimal places than the token
+    has, for zero, and for more than the chain family's largest amount.
     """
     whole, fraction = read_decimal(value)
     if len(fraction) > token.decimals:
@@ -38,7 +38,7 @@ def parse_amount(value: object, token: Token) -> int:
 
 
 def read_decimal(value: object) -> tuple[str, str]:
-    """Return the digits before and after the point. Raises AmountError unless `value` is a string of that form."""
+    """Split a decimal string into the digits before and after the point. Raises AmountError if it isn't one."""
     if not isinstance(value, str):
         raise AmountError(ErrorCode.AMOUNT_NOT_A_STRING, 'The amount should be a string such as "10.50".')
     match = _DECIMAL.fullmatch(value)
@@ -49,12 +49,12 @@ def read_decimal(value: object) -> tuple[str, str]:
 
 
 def largest_amount(token: Token) -> int:
-    """Return the most base units that `token`'s chain can hold in one amount."""
+    """Return the largest amount that `token`'s chain supports, in base units."""
     return token.chain.family.largest_amount
 
 
 def format_amount(raw: int, decimals: int) -> str:
-    """Return `raw` base units as decimal text with all its fraction digits (spec 2.3)."""
+    """Return `raw` base units as a decimal string with exactly `decimals` decimal places."""
     if decimals == 0:
         return str(raw)
     digits = str(raw).rjust(decimals + 1, "0")
@@ -62,7 +62,7 @@ def format_amount(raw: int, decimals: int) -> str:
 
 
 def display_amount(raw: int, decimals: int) -> str:
-    """Return `raw` as people write it: no trailing zeros beyond two digits, nothing lost."""
+    """Return `raw` for display: exact, without trailing zeros after the second decimal place."""
     whole, _, fraction = format_amount(raw, decimals).partition(".")
     fraction = fraction.rstrip("0")
     if not fraction:
@@ -71,7 +71,7 @@ def display_amount(raw: int, decimals: int) -> str:
 
 
 def price_text(raw: int, decimals: int) -> str:
-    """Return `raw` as prices are written: two fraction digits at least (where the token has as many), nothing lost."""
+    """Return `raw` as a price: exact, with at least two decimal places if the token has that many."""
     whole, _, fraction = format_amount(raw, decimals).partition(".")
     fraction = fraction.rstrip("0").ljust(min(2, decimals), "0")
     return f"{whole}.{fraction}" if fraction else whole

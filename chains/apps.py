@@ -2,12 +2,12 @@ from django.apps import AppConfig
 
 
 class ChainsConfig(AppConfig):
-    """The catalogue of chains and tokens, and the clients that ask the chains."""
+    """The catalogue of chains and tokens, and the clients that query the chains."""
 
     name = "chains"
 
     def ready(self) -> None:
-        """Find the families now, so that a process with an unsound one never starts."""
+        """Load the chain families, so that a process with an invalid one fails to start."""
         from chains.families import families
 
         families()

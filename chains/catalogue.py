@@ -1,4 +1,4 @@
-"""Reading a catalogue file into the database, whole or not at all (contract 4)."""
+"""Load a catalogue file into the database, all or nothing."""
 
 import json
 import re
@@ -31,11 +31,11 @@ _DEEPEST = 20
 
 
 class CatalogueError(ValueError):
-    """The file can't be loaded; the message says where and why. Nothing was changed."""
+    """An invalid catalogue file; the message names the entry and the reason. Nothing was stored."""
 
 
 def read_catalogue(path: Path) -> list[dict[str, Any]]:
-    """Return the checked chains of the file; raises CatalogueError."""
+    """Parse and validate the file; return its chains. Raises CatalogueError."""
     try:
         text = path.read_text(encoding="utf-8")
         if is_deeper_than(_DEEPEST, text):
@@ -49,22 +49,22 @@ def read_catalogue(path: Path) -> list[dict[str, Any]]:
     checked = [_checked_chain(chain) for chain in chains]
     ids = [chain["id"] for chain in checked]
     if len(set(ids)) != len(ids):
-        raise CatalogueError("a chain stands in the file twice")
+        raise CatalogueError("the file lists a chain twice")
     return checked
 
 
 @transaction.atomic
 def store_catalogue(chains: list[dict[str, Any]]) -> tuple[int, int]:
-    """Make or update these chains and tokens; return how many of each. The same file again changes nothing.
+    """Create or update these chains and tokens; return the number of each. Idempotent.
 
-    A changed `decimals` or `chain_type` is refused, since it would re-value what exists.
+    Raises CatalogueError for a changed `decimals` or `chain_type`, which would re-value existing requests.
     """
     tokens = 0
     for entry in chains:
         fields = {name: value for name, value in entry.items() if name not in ("id", "tokens")}
-        known = Chain.objects.filter(pk=entry["id"]).first()
-        if known and known.chain_type != entry["chain_type"]:
-            raise CatalogueError(f"chain {entry['id']}: chain_type can't change from {known.chain_type}")
+        existing = Chain.objects.filter(pk=entry["id"]).first()
+        if existing and existing.chain_type != entry["chain_type"]:
+            raise CatalogueError(f"chain {entry['id']}: chain_type can't change from {existing.chain_type}")
         chain, _ = Chain.objects.update_or_create(pk=entry["id"], defaults=fields)
         for token in entry["tokens"]:
             _store_token(chain, token)
@@ -73,12 +73,10 @@ def store_catalogue(chains: list[dict[str, Any]]) -> tuple[int, int]:
 
 
 def verify_catalogue(chains: list[dict[str, Any]]) -> list[str]:
-    """Ask each node of each active chain for its chain id, and for each token's decimals and symbol.
+    """Compare the catalogue with every node of each active chain: chain ID, token decimals and symbols.
 
-    A Solana mint has no symbol of its own, so there the decimals alone are compared.
-
-    Return the names of the inactive chains, which are not asked. Raises CatalogueError for what disagrees, and for an
-    active chain with a node that does not answer, or with none: what can't be verified is not verified.
+    A Solana mint has no symbol, so only its decimals are compared. Returns the names of the inactive chains, which are
+    skipped. Raises CatalogueError for a mismatch, for a node that doesn't answer, or an active chain without nodes.
     """
     for entry in chains:
         if entry["is_active"]:
@@ -91,7 +89,7 @@ def _verify_chain(entry: Mapping[str, Any]) -> None:
     try:
         clients = clients_of_each_node(chain)
         if not clients:
-            raise CatalogueError(f"{chain.name}: no node is configured; is its variable set?")
+            raise CatalogueError(f"{chain.name}: no node is configured. Set the variable its rpc_urls name.")
         for number, client in enumerate(clients, start=1):
             _verify_node(entry, client, f"{chain.name}, node {number}")
     except ChainError as error:
@@ -105,20 +103,20 @@ def _verify_node(entry: Mapping[str, Any], client: ChainClient, where: str) -> N
     tokens = [token for token in entry["tokens"] if token["contract_address"]]
     answers = client.token_metadata([token["contract_address"] for token in tokens])
     for token, answer in zip(tokens, answers, strict=True):
-        said = {"decimals": answer.decimals, "symbol": answer.symbol}
-        for name, value in said.items():
+        onchain = {"decimals": answer.decimals, "symbol": answer.symbol}
+        for name, value in onchain.items():
             if value is not None and token[name] != value:
                 address = token["contract_address"]
-                raise CatalogueError(
-                    f"{where}: {address} says its {name} is {value}, the file says {token[name]}"
-                )
+                raise CatalogueError(f"{where}: {address} has {name} {value}, but the file has {token[name]}")
 
 
 def _store_token(chain: Chain, entry: Mapping[str, Any]) -> None:
     address = entry["contract_address"]
-    known = Token.objects.filter(chain=chain, contract_address=address).first()
-    if known and known.decimals != entry["decimals"]:
-        raise CatalogueError(f"{chain.name}, {known.symbol}: decimals can't change from {known.decimals}")
+    existing = Token.objects.filter(chain=chain, contract_address=address).first()
+    if existing and existing.decimals != entry["decimals"]:
+        raise CatalogueError(
+            f"{chain.name}, {existing.symbol}: decimals can't change from {existing.decimals}"
+        )
     fields = {name: value for name, value in entry.items() if name != "contract_address"}
     Token.objects.update_or_create(chain=chain, contract_address=address, defaults=fields)
 
@@ -151,7 +149,7 @@ def _checked_chain(entry: Any) -> dict[str, Any]:
     chain["tokens"] = [_checked_token(token, chain_type, where) for token in tokens]
     addresses = [token["contract_address"] for token in chain["tokens"]]
     if len(set(addresses)) != len(addresses):
-        raise CatalogueError(f"{where}: a token stands in the file twice")
+        raise CatalogueError(f"{where}: the file lists a token twice")
     return chain
 
 
@@ -202,7 +200,7 @@ def _is_clean(text: str, longest: int) -> bool:
 def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("an object has the same key twice")
     return result
 
 
@@ -232,7 +230,7 @@ def _node_urls(urls: Any, where: str) -> list[str]:
 
 
 def _public_node(entry: Mapping[str, Any], where: str) -> str:
-    """Return the node that customers' wallets may be told of, or nothing: never one that could hold a key."""
+    """Return the public node URL offered to wallets, or "". Rejects URLs that may contain an access key."""
     url = _text(entry, "wallet_rpc_url", where, default="", longest=_LONGEST_URL)
     parts = urlsplit(url) if _is_web_address(url) else None
     is_open = parts is not None and not (parts.query or parts.fragment or "@" in parts.netloc)
@@ -240,13 +238,13 @@ def _public_node(entry: Mapping[str, Any], where: str) -> str:
     is_safe = parts is not None and (parts.scheme == "https" or parts.hostname in _OWN_MACHINE)
     if url and (has_key or not (is_open and is_safe)):
         raise CatalogueError(
-            f"{where}: wallet_rpc_url is shown to everybody: it should be https://… without credentials, key or query"
+            f"{where}: wallet_rpc_url is public: use https://… without credentials, key or query"
         )
     return url
 
 
 def _explorer(entry: Mapping[str, Any], where: str) -> str:
-    """Return the explorer's address, which pages link to: a web address, or nothing."""
+    """Return the block explorer URL that pages link to, or ""."""
     url = _text(entry, "explorer_url", where, default="", longest=_LONGEST_URL)
     if url and not _is_web_address(url):
         raise CatalogueError(f"{where}: explorer_url should be http(s)://…, or empty")

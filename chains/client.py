@@ -1,9 +1,8 @@
-"""The narrow interface between the service and a chain: what may be asked, and the one form of the answers.
+"""The interface between the service and a chain, and the dataclasses it returns.
 
-A client speaks for one chain. It returns facts and never verdicts: whether a request is paid is judged elsewhere, by a
-pure function over these dataclasses. "Not there" is a value (`None`); whatever prevents a trustworthy answer (a node
-that is down, lagging, rate-limiting or contradicting itself) is a `ChainError`. A family of chains has one class that
-satisfies `ChainClient`; its `make_client` returns one.
+A client serves one chain. It returns facts, not decisions: a pure function over these dataclasses decides elsewhere
+whether a request is paid. "Not found" is `None`. A node that is down, lagging, rate-limiting or contradicted raises
+`ChainError`. Each chain family implements `ChainClient` once; its `make_client` returns an instance.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,9 +13,9 @@ from typing import Any, Protocol
 
 
 class ChainError(Exception):
-    """No usable answer came from the chain's nodes. `permanent` means that asking again can't help.
+    """No usable answer from the chain's nodes. `permanent` means that a retry can't help.
 
-    `retry_after` is in seconds, where a node named a time.
+    `retry_after` is in seconds, if a node sent one.
     """
 
     def __init__(self, message: str, *, permanent: bool = False, retry_after: float | None = None) -> None:
@@ -26,7 +25,7 @@ class ChainError(Exception):
 
 
 class Refusal(StrEnum):
-    """Why a transfer can't be built for this wallet at this moment."""
+    """Why a transfer can't be built for this wallet now."""
 
     INSUFFICIENT_FUNDS = "insufficient_funds"
     INSUFFICIENT_GAS = "insufficient_gas"
@@ -36,8 +35,8 @@ class Refusal(StrEnum):
 class TransferRefused(Exception):
     """The transfer would fail if it were signed now.
 
-    `missing` is what the wallet lacks, in base units of the token (funds) or the native coin (gas); `note` is the
-    node's word for anything else.
+    `missing` is the shortfall in base units of the token (funds) or the native coin (gas); `note` is the node's reason
+    for any other failure.
     """
 
     def __init__(self, refusal: Refusal, *, missing: int = 0, note: str = "") -> None:
@@ -49,19 +48,18 @@ class TransferRefused(Exception):
 
 @dataclass(frozen=True)
 class Transfer:
-    """Money that moved inside one transaction, as the chain itself records it. Amounts are in base units.
+    """A transfer inside one transaction, as the chain records it. Amounts are in base units.
 
-    `slot` is the transfer's place in the transaction, so that each transfer is consumed once: the log's position in its
+    `slot` is the transfer's position in the transaction, so that each is credited once: the log's position in its
     own receipt (EVM token), `value` or the inner call's path (EVM native coin), the instruction's path (Solana: `2`, or
     `2.5` for an inner instruction, or `gain.3` for lamports that the account of the fourth key gained without one).
     `token` is the contract's or mint's address, empty for the native coin. `sender` is
     whose balance fell (EVM: the log's `from`), empty where the tokens were minted or the chain does not say. `amount`
     is what arrived.
 
-    What follows says who may claim the transfer. A field that could not be proved keeps its default, which claims
-    nothing.
+    The remaining fields are evidence of who may claim the transfer. A field that can't be proved keeps its default.
 
-    - `references`: the 16-byte references of the call or top-level instruction that made this very transfer.
+    - `references`: the 16-byte references of the call or top-level instruction that made this transfer.
     - `made_by`: the account that itself made the transfer: it signed the transaction and called the token directly, a
       complete trace shows its call, or (Solana) it is the authority of a top-level instruction. Empty for what a
       contract or program moved on its behalf.
@@ -87,7 +85,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Block:
-    """The block (on Solana the slot) a transaction stands in; `time` is the block's own, in UTC."""
+    """The block (on Solana the slot) that contains a transaction; `time` is the block's timestamp, in UTC."""
 
     number: int
     hash: str
@@ -98,8 +96,8 @@ class Block:
 class Mention:
     """Input that a watched contract or program received from the payer, or (`is_log`) a log that it wrote.
 
-    `data` is the call's whole input, the instruction's data or, for a log, its topics followed by its data. Routing
-    providers' ids are looked for here, and nowhere else.
+    `data` is the call's whole input, the instruction's data or, for a log, its topics followed by its data. Only
+    these are searched for routing providers' IDs.
     """
 
     contract: str
@@ -109,19 +107,19 @@ class Mention:
 
 @dataclass(frozen=True)
 class TransactionFacts:
-    """What the chain knows of one transaction.
+    """What the chain records of one transaction.
 
-    - `block` is None while the transaction is not mined. Then `transfers` is empty, and `intended` holds what its own
-      bytes would move (a direct transfer of a token or of native coin, with its reference): a promise, not a payment.
-    - `nonce` is the sender's (EVM). A replacement shares it. `effect` is a digest of what the transaction asks for
-      (recipient, value and data, without fees): equal effects mean that one is a speed-up of the other. Empty where the
-      chain has no replacements.
-    - `commitment` is Solana's own word: `confirmed` or `finalized`.
+    - `block` is None while the transaction is not mined. Then `transfers` is empty, and `intended` holds the
+      transfer that its bytes would make (a direct transfer of a token or the native coin, with its reference).
+    - `nonce` is the sender's (EVM). A replacement shares it. `effect` is a digest of the recipient, value and
+      data, without fees: two transactions with the same effect are speed-ups of each other. Empty on chains without
+      replacements.
+    - `commitment` is Solana's commitment level: `confirmed` or `finalized`.
     - `is_complete` is False where money may have moved in calls that could not be read (no trace, or an account of
-      unknown code). What is missing among `transfers`, their `references` or `made_by` is then not proved missing.
+      unknown code). `transfers`, `references` and `made_by` may then lack entries.
     - `is_readable` is False where the receipt or the block's evidence of a mined transaction is too large or too
-      malformed to read. Nothing else about it is then known.
-    - `mentions` are the calls and logs of the contracts that the caller asked about.
+      malformed to read. The other fields are then unknown.
+    - `mentions` are the calls and logs of the contracts that the caller named.
     """
 
     hash: str
@@ -140,7 +138,7 @@ class TransactionFacts:
 
 @dataclass(frozen=True)
 class Head:
-    """How far the chain has come: the newest block, and the newest that its own rules call safe and final."""
+    """The heights of the latest, the safe and the finalized block."""
 
     latest: int
     safe: int | None = None
@@ -149,10 +147,10 @@ class Head:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One look at a chain: its head, and each transaction asked for (None where healthy nodes do not know it).
+    """The chain's head and the requested transactions (None if healthy nodes don't know it).
 
-    `contradicted` names those of which there is no usable answer, since the nodes tell different things or none can
-    show what it did; among the transactions they stand as not mined or unknown.
+    `contradicted` holds the hashes without a usable answer, because the nodes disagree or none can return the details;
+    `transactions` reports them as not mined or unknown.
     """
 
     head: Head
@@ -162,7 +160,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class EvmCall:
-    """A call that a wallet is to make: `value` in wei, `gas` the limit that whoever made the call advises."""
+    """A call for a wallet to make: `value` is in wei, `gas` is the suggested limit."""
 
     to: str
     data: bytes
@@ -172,7 +170,7 @@ class EvmCall:
 
 @dataclass(frozen=True)
 class SolanaTransaction:
-    """A whole Solana transaction, as a routing provider serialised it, that a wallet is to sign."""
+    """A whole Solana transaction, as a routing provider serialised it, for a wallet to sign."""
 
     serialized: bytes
 
@@ -188,7 +186,7 @@ class SolanaInstruction:
 
 @dataclass(frozen=True)
 class SolanaInstructions:
-    """Instructions that are still to be made a transaction, and the lookup tables that shorten it."""
+    """Instructions to build a transaction from, and the address lookup tables that shorten it."""
 
     instructions: tuple[SolanaInstruction, ...]
     lookup_tables: tuple[str, ...] = ()
@@ -199,9 +197,9 @@ Action = EvmCall | SolanaTransaction | SolanaInstructions
 
 @dataclass(frozen=True)
 class Spending:
-    """What an action may take from the wallet that signs it: base units of a token, empty for the native coin.
+    """What an action may spend from the signing wallet, in base units of `token` (empty for the native coin).
 
-    The native coin that the action takes beyond that (a bridge's own fee) is `extra_native`.
+    `extra_native` is native coin on top, such as a bridge's fee.
     """
 
     token: str
@@ -211,7 +209,7 @@ class Spending:
 
 @dataclass(frozen=True)
 class TokenMetadata:
-    """What a token's contract or mint says of itself; `symbol` is None where the chain keeps none (Solana)."""
+    """A token's metadata as its contract or mint returns it; `symbol` is None on Solana."""
 
     symbol: str | None
     decimals: int
@@ -219,7 +217,7 @@ class TokenMetadata:
 
 @dataclass(frozen=True)
 class Watch:
-    """A payment to look out for whose hash nobody has submitted: `token` to `recipient`, carrying `reference`."""
+    """A payment to search for without a transaction hash: `token` to `recipient`, carrying `reference`."""
 
     reference: bytes
     token: str
@@ -228,11 +226,11 @@ class Watch:
 
 @dataclass(frozen=True)
 class Discovery:
-    """What was found: (reference, transaction hash) pairs, and where to go on from next time.
+    """The (reference, transaction hash) pairs found, and the block to continue from.
 
-    A pair is a transfer of the watched token to the watched recipient with the reference, or a transaction that brought
-    such tokens, has the reference in its input, and could not be read fully. `unreadable` counts the pairs of a block
-    and a recipient whose logs no node shows; they were passed over.
+    A pair is a transfer of the watched token to the watched recipient with the reference, or a transaction that
+    delivered such tokens, has the reference in its input, and could not be read fully. `unreadable` counts the skipped
+    pairs of block and recipient whose logs no node returns.
     """
 
     found: tuple[tuple[bytes, str], ...]
@@ -242,11 +240,11 @@ class Discovery:
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """How `discover` searches a chain, and how much of it at once.
+    """How `discover` searches a chain, and the limits of one search.
 
-    `by_block`: a search covers a range of blocks for all of its watches (EVM logs). Otherwise it looks each watch up by
-    itself, at any height (Solana); `since_block` and `next_block` then count watches, and 0 means that all were looked
-    up. `watches` is the most watches of one search, `searches` the most searches of the chain in one pass.
+    `by_block`: a search covers a range of blocks for all of its watches (EVM logs). Otherwise it looks up each watch
+    separately, at any height (Solana); `since_block` and `next_block` then count watches, and 0 means that all are
+    done. `watches` limits the watches per search, `searches` the searches per pass.
     """
 
     by_block: bool
@@ -255,7 +253,7 @@ class SearchLimits:
 
 
 class NodeState(StrEnum):
-    """What a node was last known to be."""
+    """The last known state of a node."""
 
     UNASKED = "unasked"
     ANSWERING = "answering"
@@ -268,7 +266,7 @@ class NodeState(StrEnum):
 
 @dataclass(frozen=True)
 class NodeHealth:
-    """How one node does, as this process sees it; `head` is the highest block it told of, `since` in UTC."""
+    """The health of one node as this process sees it; `head` is the highest block it reported, `since` is in UTC."""
 
     host: str
     state: NodeState
@@ -278,10 +276,10 @@ class NodeHealth:
 
 
 class ChainClient(Protocol):
-    """One chain, asked through its nodes. Every method but `health` raises ChainError when no usable answer came."""
+    """A client of one chain. Every method except `health` raises ChainError if no node gives a usable answer."""
 
     def health(self) -> list[NodeHealth]:
-        """Return how each node does, in the catalogue's order, without asking any. Hosts alone are told: no keys."""
+        """Return the health of each node in the catalogue's order. Queries no node; returns hosts, never full URLs."""
         ...
 
     def chain_id(self) -> int:
@@ -294,66 +292,65 @@ class ChainClient(Protocol):
         """Return the head and these transactions in a number of round trips that does not grow with each of them.
 
         `with_finality` also asks for the safe and finalized blocks. `mentioning` names the contracts or programs whose
-        calls and logs the facts are to hold.
+        calls and logs are returned as `mentions`.
         """
         ...
 
     def build_transfer(
         self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
     ) -> dict[str, Any] | str:
-        """Return the unsigned transaction that moves `amount` base units, in the form that wallets take (contract 8).
+        """Return the unsigned transaction that moves `amount` base units, in the format that wallets accept.
 
-        It was simulated: raises TransferRefused if the wallet lacks the funds or the gas, or if it would fail.
+        The transfer is simulated. Raises TransferRefused if the wallet lacks funds or gas, or if it would fail.
         """
         ...
 
     def prepare(
         self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
     ) -> dict[str, Any] | str:
-        """Return the unsigned transaction of an action that somebody else made, in the form that wallets take.
+        """Return the unsigned transaction of a third party's action, in the format that wallets accept.
 
-        It was simulated: raises TransferRefused if the wallet lacks the funds or the gas, if it would fail or, where
-        the simulation tells, take more from the wallet than `spending`. Without `simulate` (a call that can only
-        succeed after another one) the action's own gas limit stands and nothing is refused.
+        The action is simulated. Raises TransferRefused if the wallet lacks funds or gas, if it would fail or, where
+        the simulation shows it, if it would spend more than `spending`. With `simulate=False` (for a call that can only
+        succeed after another one) the action's own gas limit is used and nothing is refused.
         """
         ...
 
     def balances(self, owner: str, tokens: Sequence[str]) -> Mapping[str, int]:
         """Return how many base units `owner` has of each token ("" the native coin), zero included.
 
-        Few round trips, however many tokens. A token whose contract gives no sound answer is left out.
+        Few round trips, however many tokens. Tokens whose contract returns no valid answer are omitted.
         """
         ...
 
     def allowance(self, token: str, owner: str, spender: str) -> int:
-        """Return how many base units `spender` may move of the owner's (ERC-20); 2^256 - 1 where no leave is asked."""
+        """Return how many base units `spender` may move of the owner's (ERC-20); 2^256 - 1 if none is needed."""
         ...
 
     def usual_fee(self, token: str) -> int:
         """Return what a direct transfer of the token ("" the native coin) costs now, in base units of the coin.
 
-        An estimate for people: an account that has to be opened on the way, or what a rollup pays to its parent chain,
-        is not in it.
+        An estimate for display, without the cost of opening a token account or a rollup's L1 fee.
         """
         ...
 
     def tells_inner_calls(self) -> bool:
-        """Return whether native coin that arrives by a contract's inner call can be proved here (by a node's trace)."""
+        """Return whether a node can trace inner calls, which proves native coin that a contract sends."""
         ...
 
     def may_be_unverifiable(self, sender: str) -> bool:
-        """Return whether the nodes might not tell what a payment of this account paid; raises ChainError.
+        """Return whether the nodes may be unable to verify a payment from this account; raises ChainError.
 
-        True for an account with code where no node tells inner calls: what it sends may need the merchant's acceptance.
+        True for an account with code if no node traces inner calls. The merchant may have to accept its payments.
         """
         ...
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
-        """Return what each contract says of itself, in order."""
+        """Return the metadata of each contract, in order."""
         ...
 
     def recipient_problem(self, recipient: str) -> str | None:
-        """Return why money must not be sent to this well-formed address, in a sentence, or None if it may."""
+        """Return a sentence on why this well-formed address can't receive payments, or None if it can."""
         ...
 
     def transaction_counts(self, senders: Sequence[str]) -> Mapping[str, int]:
@@ -361,9 +358,9 @@ class ChainClient(Protocol):
         ...
 
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
-        """Return the hash of the sender's transaction with this nonce, mined or waiting; None where no node can tell.
+        """Return the hash of the sender's transaction with this nonce, mined or waiting; None if no node knows.
 
-        It is a hint where to look: one node's answer is enough, and proves nothing.
+        A hint, not proof: one node's answer is enough.
         """
         ...
 
@@ -378,12 +375,12 @@ class ChainClient(Protocol):
     def block_at(self, moment: datetime) -> int:
         """Return the height of a block not later than `moment`, near the last such block; 0 where all are later.
 
-        Results are kept: the same moment is looked up once.
+        Results are cached.
         """
         ...
 
     def search_limits(self) -> SearchLimits:
-        """Return how `discover` searches, and how much at once. Nothing is asked."""
+        """Return how `discover` searches, and its limits. Queries no node."""
         ...
 
     def discover(
@@ -391,7 +388,7 @@ class ChainClient(Protocol):
     ) -> Discovery:
         """Return transactions that carry a watched reference, mined from `since_block` to `until_block` (or the head).
 
-        The work of one call is bounded; `next_block` says where it ended. It begins with exactly `since_block`, so that
+        The work of one call is bounded; `next_block` is where to continue. It starts at exactly `since_block`, so that
         each call makes progress; without it, near the head. One query serves all watches, however many. See
         `SearchLimits` for chains that are not searched by block.
         """

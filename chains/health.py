@@ -1,6 +1,6 @@
-"""How each chain's nodes do: asked by a task once in a while, kept in a row, judged where it is shown.
+"""Health of each chain's nodes: a periodic task checks them and stores a row; readers evaluate that row.
 
-A page that shows it asks no node: it reads the row and its time.
+Pages and metrics never query a node.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,11 +16,11 @@ from chains.client import ChainClient, ChainError, NodeState
 from chains.families import clients_of_each_node, head_allowance
 from chains.models import Chain, ChainStatus
 
-# A worker's soft time limit is 45 s; a node that takes longer than this is as good as none.
-PATIENCE_SECONDS = 20.0
-# Older than this, a row says nothing any more: no worker has looked.
+# A worker's soft time limit is 45 s; a slower node counts as down.
+CHECK_TIMEOUT_SECONDS = 20.0
+# An older row is ignored: no worker has checked the nodes since.
 STALE_AFTER = timedelta(minutes=5)
-# No new block for so long, or for so many blocks' time where blocks are slow, and the chain stands still.
+# A chain is stalled after this long without a new block, or after STILL_BLOCKS block times if that is longer.
 STILL_AFTER = timedelta(minutes=2)
 STILL_BLOCKS = 30
 _THREADS = 8
@@ -29,21 +29,21 @@ _FEWEST_THAT_HAVE_TO_AGREE = 3
 
 
 class Health(StrEnum):
-    """What a chain's row means for payments on it."""
+    """The state of a chain, as far as payments are concerned."""
 
     WORKING = "working"
     IMPAIRED = "impaired"
-    STANDING_STILL = "standing still"
+    STALLED = "standing still"
     DOWN = "down"
     UNKNOWN = "unknown"
 
 
-NEEDS_A_PERSON = (Health.STANDING_STILL, Health.DOWN)
+NEEDS_ATTENTION = (Health.STALLED, Health.DOWN)
 
 
 @dataclass(frozen=True)
-class NodeLook:
-    """What one node answered: its host alone, its head, and how many blocks that is behind the best of the others."""
+class NodeCheck:
+    """The result of checking one node: its host (not its URL), its head, and its lag in blocks."""
 
     host: str
     state: str
@@ -58,9 +58,9 @@ Clients = Callable[[Chain], Sequence[ChainClient]]
 def look_at_chains(
     *, clients: Clients = clients_of_each_node, now: Callable[[], datetime] = timezone.now
 ) -> int:
-    """Ask every node of every active chain for its head, all at once, and write what came; return how many chains.
+    """Query the head of every node of every active chain in parallel and store it; return the number of chains.
 
-    Safe to run twice at once: each writes what it saw, and the later one stays.
+    Safe to run concurrently: the last write wins.
     """
     chains = list(Chain.objects.filter(is_active=True))
     asked = {chain.pk: _clients(chain, clients) for chain in chains}
@@ -71,18 +71,20 @@ def look_at_chains(
             for chain_id, each in asked.items()
             for place, client in enumerate(each)
         }
-        wait(heads.values(), timeout=PATIENCE_SECONDS)
+        wait(heads.values(), timeout=CHECK_TIMEOUT_SECONDS)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
     for chain in chains:
         answers = [heads[chain.pk, place] for place in range(len(asked[chain.pk]))]
-        told = [answer.result() if answer.done() and not answer.cancelled() else None for answer in answers]
-        write_status(chain, _looks(chain, asked[chain.pk], told), now())
+        results = [
+            answer.result() if answer.done() and not answer.cancelled() else None for answer in answers
+        ]
+        write_status(chain, _node_checks(chain, asked[chain.pk], results), now())
     return len(chains)
 
 
-def write_status(chain: Chain, nodes: Sequence[NodeLook], now: datetime) -> None:
-    """Keep what the nodes told; `head_since` moves only when the chain does."""
+def write_status(chain: Chain, nodes: Sequence[NodeCheck], now: datetime) -> None:
+    """Store the node checks; `head_since` changes only when the head does."""
     head = _reached([node.head for node in nodes])
     before = ChainStatus.objects.filter(chain=chain).first()
     unmoved = before is not None and (head is None or before.head == head)
@@ -98,33 +100,33 @@ def write_status(chain: Chain, nodes: Sequence[NodeLook], now: datetime) -> None
 
 
 def evaluate(chain: Chain, status: ChainStatus | None, now: datetime) -> Health:
-    """Return what the row means, by the rules of how many nodes have to agree; asks nobody."""
+    """Return the chain's health from its stored status and the quorum rules. No node is queried."""
     if status is None or now - status.looked_at > STALE_AFTER:
         return Health.UNKNOWN
     answering = sum(node["state"] == NodeState.ANSWERING for node in status.nodes)
     if answering < _needed(len(status.nodes)):
         return Health.DOWN
     if status.head_since is not None and status.looked_at - status.head_since > longest_pause(chain):
-        return Health.STANDING_STILL
+        return Health.STALLED
     return Health.WORKING if answering == len(status.nodes) else Health.IMPAIRED
 
 
 def summary(now: Callable[[], datetime] = timezone.now) -> dict[str, dict[str, Any]]:
-    """Return, by the id of each active chain, how it does by the last look: for `/readyz`.
+    """Return, by the id of each active chain, its health at the last check, for `/readyz`.
 
-    `lag_seconds` is how long its newest block was the newest when last looked at.
+    `lag_seconds` is the time between the first sight of the latest block and the last check.
     """
     return {str(chain.pk): _summary_of(chain, status, now()) for chain, status in chains_with_status()}
 
 
 def chains_with_status() -> list[tuple[Chain, ChainStatus | None]]:
-    """Return each active chain with what was last seen of it."""
+    """Return each active chain with its stored status."""
     statuses = {status.chain_id: status for status in ChainStatus.objects.all()}
     return [(chain, statuses.get(chain.pk)) for chain in Chain.objects.filter(is_active=True)]
 
 
 def lag_seconds(status: ChainStatus) -> float | None:
-    """Return how long the newest block had been the newest at the last look; None if none was ever seen."""
+    """Return the seconds between the first sight of the latest block and the last check; None without a block."""
     return (status.looked_at - status.head_since).total_seconds() if status.head_since else None
 
 
@@ -144,7 +146,7 @@ def _summary_of(chain: Chain, status: ChainStatus | None, now: datetime) -> dict
 
 
 def longest_pause(chain: Chain) -> timedelta:
-    """Return how long a chain may go without a new block before that means something."""
+    """Return how long a chain may go without a new block before it counts as stalled."""
     return max(STILL_AFTER, timedelta(milliseconds=STILL_BLOCKS * chain.block_time_ms))
 
 
@@ -164,19 +166,21 @@ def _head(client: ChainClient) -> int | None:
 
 
 def _reached(heads: Sequence[int | None]) -> int | None:
-    """Return the head that as many nodes have reached as have to agree: one that runs ahead alone is not believed."""
-    told = sorted((head for head in heads if head is not None), reverse=True)
+    """Return the highest head that a quorum of nodes has reached; a single node that is ahead is ignored."""
+    known_heads = sorted((head for head in heads if head is not None), reverse=True)
     place = _needed(len(heads)) - 1
-    return told[place] if place < len(told) else None
+    return known_heads[place] if place < len(known_heads) else None
 
 
 def _needed(nodes: int) -> int:
     return _NEEDED_TO_AGREE if nodes >= _FEWEST_THAT_HAVE_TO_AGREE else 1
 
 
-def _looks(chain: Chain, clients: Sequence[ChainClient], heads: Sequence[int | None]) -> list[NodeLook]:
+def _node_checks(
+    chain: Chain, clients: Sequence[ChainClient], heads: Sequence[int | None]
+) -> list[NodeCheck]:
     reached = _reached(heads) or 0
-    looks = []
+    checks = []
     for client, head in zip(clients, heads, strict=True):
         (node,) = client.health()
         behind = None if head is None else max(reached - head, 0)
@@ -185,7 +189,7 @@ def _looks(chain: Chain, clients: Sequence[ChainClient], heads: Sequence[int | N
             state = NodeState.FAILING  # it did not answer in time
         if behind is not None and behind > head_allowance(chain):
             state = NodeState.LAGGING
-        looks.append(
-            NodeLook(node.host, state.value, head, behind, "" if head is not None else node.last_error)
+        checks.append(
+            NodeCheck(node.host, state.value, head, behind, "" if head is not None else node.last_error)
         )
-    return looks
+    return checks

@@ -1,4 +1,4 @@
-"""What operators watch of the chains: heads and how long they stand still, nodes that answer (contract 10)."""
+"""Prometheus metrics for chains: head, lag and node states."""
 
 from collections.abc import Iterator
 
@@ -10,15 +10,17 @@ from chains.health import chains_with_status, lag_seconds
 
 
 def collect() -> Iterator[Metric]:
-    """Yield the gauges, from what was last seen: no node is asked."""
+    """Yield the gauges from the stored status. No node is queried."""
     head = GaugeMetricFamily("quittance_chain_head", "The newest block.", labels=("chain",))
     lag = GaugeMetricFamily(
         "quittance_chain_lag_seconds", "How long the newest block has been the newest.", labels=("chain",)
     )
     age = GaugeMetricFamily(
-        "quittance_chain_looked_at_age_seconds", "Seconds since the nodes were last asked.", labels=("chain",)
+        "quittance_chain_looked_at_age_seconds",
+        "Seconds since the nodes were last checked.",
+        labels=("chain",),
     )
-    nodes = GaugeMetricFamily("quittance_chain_nodes", "Nodes, by their state.", labels=("chain", "state"))
+    nodes = GaugeMetricFamily("quittance_chain_nodes", "Number of nodes by state.", labels=("chain", "state"))
     for chain, status in chains_with_status():
         if status is None:
             continue

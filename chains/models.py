@@ -1,4 +1,4 @@
-"""The catalogue: which chains and tokens a merchant may ask for (spec 2.1, 2.2; contract 4)."""
+"""The catalogue: the chains and tokens a merchant can request."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -9,10 +9,10 @@ from chains import families
 class Chain(models.Model):
     """One network. `id` is its EVM chain id, or LI.FI's number for Solana, which needs 64 bits.
 
-    `chain_type` is the key of its family (`chains.families`). `confirmations` is a number of blocks, or the tag whose
-    block has to be reached; its family says which of them it may be. `rpc_urls` are tried in order; `env:NAME` is read
-    from the environment. `routers` holds, per routing provider, the only contracts that its transactions may call here.
-    `wallet_rpc_url` is the one public node: wallets that don't know the network are offered it.
+    `chain_type` is the key of its family (`chains.families`). `confirmations` is a number of blocks or a block
+    tag; the family defines which are valid. `rpc_urls` are tried in order; `env:NAME` reads an environment variable.
+    `routers` lists, per routing provider, the only contracts that its transactions may call. `wallet_rpc_url` is a
+    public node that is offered to wallets that don't know the network.
     """
 
     id = models.BigIntegerField(primary_key=True)
@@ -36,20 +36,20 @@ class Chain(models.Model):
 
     @property
     def family(self) -> families.Family:
-        """What its kind of chain has of its own; raises UnknownFamily where that folder is gone."""
+        """The chain family. Raises UnknownFamily if it is no longer installed."""
         return families.family_of(self.chain_type)
 
 
 LISTED = "listed"
-"""The tag of a token that only a routing provider lists: customers may pay with it, nobody can ask for it."""
+"""The tag of a token that only a routing provider lists: customers can pay with it, merchants can't request it."""
 
 
 class Token(models.Model):
     """One token on one chain; the empty address is the chain's native coin. Keyed by (chain, address), never by symbol.
 
     EVM addresses are stored with their EIP-55 checksum, Solana mints in base58. `trailing_data` is false for a token
-    whose contract refuses bytes after its arguments, so that no reference can ride on its transfers. One that is tagged
-    LISTED and inactive never came from the catalogue.
+    whose contract rejects data after its arguments, so its transfers can't carry a reference. An inactive token tagged
+    LISTED was added from a routing provider, not from the catalogue.
     """
 
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="tokens")
@@ -80,20 +80,20 @@ class Token(models.Model):
 
     @property
     def is_only_listed(self) -> bool:
-        """Whether it never came from the catalogue: good to pay with, and not to be asked for."""
+        """Whether only a routing provider lists it: customers can pay with it, merchants can't request it."""
         return not self.is_active and LISTED in self.tags
 
     @property
     def is_payable(self) -> bool:
-        """Whether customers may pay with it: what is switched off in the catalogue is for nobody."""
+        """Whether customers can pay with it. Tokens that the catalogue switches off are excluded."""
         return self.is_active or self.is_only_listed
 
 
 class ChainStatus(models.Model):
-    """How a chain's nodes did when a worker last asked them; written and judged by `chains.health`.
+    """The result of the last node check of a chain; `chains.health` writes and evaluates it.
 
-    `head` is the highest block that an answering node told of, `head_since` when it was first seen. `nodes` holds, in
-    the catalogue's order, each node's host (never its whole address), state, head, blocks behind the best, last error.
+    `head` is the highest block confirmed by enough nodes, `head_since` the time it was first seen. `nodes` lists, in
+    the catalogue's order, each node's host (never its full URL), state, head, lag in blocks and last error.
     """
 
     chain = models.OneToOneField(

@@ -1,4 +1,4 @@
-"""What Celery nudges."""
+"""Celery tasks."""
 
 from celery import shared_task
 
@@ -7,5 +7,5 @@ from chains import health
 
 @shared_task
 def look_at_chains() -> int:
-    """Ask the nodes how far they are."""
+    """Check the nodes of every active chain; return the number of chains."""
     return health.look_at_chains()

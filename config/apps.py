@@ -1,15 +1,15 @@
-"""Django's admin with the portal's own site, and its own names."""
+"""Django's admin with the portal's site and section names."""
 
 from django.apps import apps
 from django.contrib.admin.apps import AdminConfig
 
 
 class PortalConfig(AdminConfig):
-    """Where `admin.site` comes from, named as text: `config` imports no app."""
+    """Sets `admin.site` by import path, because `config` imports no app."""
 
     default_site = "merchants.site.PortalSite"
 
     def ready(self) -> None:
-        """Call users by the name of their section."""
+        """Name the section of users."""
         apps.get_app_config("auth").verbose_name = "Staff"
         super().ready()

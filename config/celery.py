@@ -1,4 +1,4 @@
-"""The Celery application. Celery only nudges: what is due stands in PostgreSQL (see docs/decisions)."""
+"""The Celery application. Tasks only trigger work; PostgreSQL holds what is due (see docs/decisions)."""
 
 import os
 
@@ -14,7 +14,7 @@ app = Celery("quittance")
 
 @app.on_configure.connect  # type: ignore[untyped-decorator]
 def _check_settings(**_: object) -> None:
-    """End a worker or beat whose settings are wrong, before Celery reads them and shows a traceback."""
+    """Exit if the settings are invalid, before Celery reads them and shows a traceback."""
     load_or_exit()
 
 
@@ -24,7 +24,7 @@ app.autodiscover_tasks()
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]
 def _without_pool(**_: object) -> None:
-    """Let a worker process open its database connections one by one.
+    """Let a worker process open its database connections one at a time.
 
     Celery closes the process's whole pool before and after each task, under the threads that deliver webhooks.
     """
@@ -35,7 +35,7 @@ def _without_pool(**_: object) -> None:
 
 @task_postrun.connect  # type: ignore[untyped-decorator]
 def _beat_heart(**_: object) -> None:
-    """Show that this worker gets work done: `/readyz` looks for it."""
+    """Record that this worker finished a task, for `/readyz`."""
     from config.health import beat_heart
 
     beat_heart()

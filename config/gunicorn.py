@@ -8,7 +8,7 @@ from typing import Any
 
 from config.environment import load_or_exit
 
-# Here, before any worker starts: gunicorn would start a worker that exits by itself again and again.
+# Checked before any worker starts, because gunicorn would restart a failing worker endlessly.
 _env = load_or_exit()
 
 wsgi_app = "config.wsgi:application"
@@ -17,9 +17,9 @@ worker_class = "config.server.worker.WholeRequestWorker"
 workers = _env.WEB_CONCURRENCY
 threads = 16
 graceful_timeout = 25
-# Connections, most of which wait: for their next request, or for the rest of a slow one.
+# Connections; most are idle or wait for the rest of a slow request.
 worker_connections = 1000
-# Files go out in pieces, each of which the client has to take in time.
+# Files are sent in chunks; the client must receive each one in time.
 sendfile = False
 
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -27,7 +27,7 @@ _SPARE_FILES = 512
 
 
 def on_starting(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Make the folder before any worker imports the metrics, which look for it then; allow for the connections."""
+    """Create the metrics folder before workers import the metrics, and raise the limit of open files."""
     os.environ[_FOLDER] = tempfile.mkdtemp(prefix="quittance-metrics-")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = worker_connections + _SPARE_FILES
@@ -37,12 +37,12 @@ def on_starting(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
 
 
 def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Let the gauges of a worker that ended go; its counts stay."""
+    """Remove the gauges of a worker that exited; its counters stay."""
     from prometheus_client.multiprocess import mark_process_dead
 
     mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
 
 def on_exit(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Leave nothing behind."""
+    """Remove the metrics folder."""
     shutil.rmtree(os.environ.get(_FOLDER, ""), ignore_errors=True)

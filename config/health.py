@@ -1,4 +1,4 @@
-"""`/healthz` says that the process is alive; `/readyz` that what it stands on answers (contract 10)."""
+"""`/healthz`: the process is alive. `/readyz`: its dependencies answer."""
 
 import ipaddress
 import secrets
@@ -22,15 +22,15 @@ HEARTBEAT_SECONDS = 60
 
 @only_read
 def alive(request: HttpRequest) -> JsonResponse:  # noqa: ARG001 - the view interface
-    """Answer 200 as long as the process can answer at all."""
+    """Return 200."""
     return JsonResponse({"status": "ok"})
 
 
 @only_read
 def ready(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when database, Redis and a worker answer, else 503; the details only to those who may read them.
+    """Return 200 if the database, Redis and a worker answer, else 503. Details need authorisation.
 
-    How the chains do stands in the details and changes nothing: the other chains' merchants are served all the same.
+    The chains' health is only in the details: one chain's outage must not take the others offline.
     """
     parts = {
         "database": _database_answers(),
@@ -47,13 +47,13 @@ def ready(request: HttpRequest) -> JsonResponse:
 
 
 def beat_heart() -> None:
-    """Note that a worker has just finished a task; without Redis the note is dropped, and the work goes on."""
+    """Record that a worker finished a task. If Redis is down, the record is skipped."""
     with suppress(RedisError):
         cache.set(_HEARTBEAT, time.time(), HEARTBEAT_SECONDS)
 
 
 def heartbeat_age() -> float | None:
-    """Return the seconds since a worker finished a task, or None if that is more than a minute ago."""
+    """Return the seconds since a worker finished a task, or None after a minute."""
     try:
         noted = cache.get(_HEARTBEAT)
     except RedisError:
@@ -62,11 +62,11 @@ def heartbeat_age() -> float | None:
 
 
 def may_read_details(request: HttpRequest) -> bool:
-    """Whether the caller holds METRICS_TOKEN or, where none is set, calls from this machine."""
+    """Whether the caller sent METRICS_TOKEN or, if it isn't set, calls from this machine."""
     if settings.METRICS_TOKEN:
         given = request.headers.get("Authorization", "").removeprefix("Bearer ")
         return secrets.compare_digest(given.encode(), settings.METRICS_TOKEN.encode())
-    if "X-Forwarded-For" in request.headers:  # from a proxy on this machine, and whoever stands behind it
+    if "X-Forwarded-For" in request.headers:  # from a proxy on this machine, so the client may be remote
         return False
     try:
         return ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")).is_loopback

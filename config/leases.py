@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 DURATION = timedelta(seconds=10)
 HEARTBEAT_SECONDS = 2.5
-# Work that hangs must not hold its rows for ever. Longer than a task's hard time limit.
+# Limits how long hung work holds its rows. Longer than a task's hard time limit.
 LONGEST = timedelta(seconds=60)
 
 
@@ -39,12 +39,12 @@ def is_free() -> Q:
 
 
 def expiry() -> CombinedExpression:
-    """Return when a lease that is taken by this statement ends, for an UPDATE."""
+    """Return the SQL expression for a new lease's end."""
     return Now() + DURATION
 
 
 class Lease:
-    """Rows of one model that this process holds under one claim id. Threads may share it."""
+    """Rows of one model that this process leases under one claim ID. Thread-safe."""
 
     def __init__(
         self, model: type[Model], claim_id: uuid.UUID, ids: Iterable[Any], *, asked_at: float
@@ -57,12 +57,12 @@ class Lease:
         self._lock = threading.Lock()
 
     def holds(self, key: Any) -> bool:
-        """Whether the row is certain to be this worker's now. Ask before each call to the outside."""
+        """Whether this worker certainly holds the row. Check before each external call."""
         with self._lock:
             return time.monotonic() < self._held_until.get(key, 0)
 
     def end(self, key: Any) -> None:
-        """Stop renewing the row: its work is over."""
+        """Stop renewing the row's lease."""
         with self._lock:
             self._held_until.pop(key, None)
 
@@ -118,7 +118,7 @@ class Heartbeat:
         self._thread: threading.Thread | None = None
 
     def keep(self, lease: Lease) -> None:
-        """Renew the lease from now on, until it is released or over."""
+        """Renew the lease until it is released or ends."""
         with self._lock:
             self._leases.add(lease)
             if self._thread is None or not self._thread.is_alive():
@@ -127,7 +127,7 @@ class Heartbeat:
                 self._thread = thread
 
     def release(self, lease: Lease) -> None:
-        """Renew the lease no more."""
+        """Stop renewing the lease."""
         with self._lock:
             self._leases.discard(lease)
 
@@ -144,10 +144,10 @@ class Heartbeat:
                 try:
                     lease.renew()
                 except Exception:
-                    # The next beat tries again; until then leases end by themselves.
+                    # The next heartbeat retries; unrenewed leases expire.
                     logger.warning("a lease could not be renewed", exc_info=True)
                     connections.close_all()
-            # A connection for each beat: none is left over, and none is found broken after an outage.
+            # A new connection per heartbeat, so that none leaks or is stale after an outage.
             connections.close_all()
 
 

@@ -1,4 +1,4 @@
-"""Keeping secrets out of log lines, whoever wrote them (ASVS 16.2.5)."""
+"""Mask secrets in all log lines, including those of libraries (ASVS 16.2.5)."""
 
 import logging
 import re
@@ -15,7 +15,7 @@ def redact(text: str) -> str:
 
 
 def report_errors(dsn: str, environment: str) -> None:
-    """Send errors to Sentry if there is a `dsn`; neither bodies, headers, cookies nor local variables go along."""
+    """Send errors to Sentry if `dsn` is set, without bodies, headers, cookies and local variables."""
     if dsn:
         sentry_sdk.init(
             dsn,

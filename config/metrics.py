@@ -1,7 +1,7 @@
-"""`/metrics` for Prometheus: requests as this process group saw them, and what stands in the database (contract 10).
+"""`/metrics` for Prometheus: requests of this process group, and gauges from the database.
 
 What is due, how old it is and how the chains do is read from the database at the moment of asking, so that every
-process tells the same. The apps' parts are named in `settings.METRICS`, each a function that yields metric families.
+process returns the same. The apps' parts are named in `settings.METRICS`, each a function that yields metric families.
 """
 
 import os
@@ -33,7 +33,7 @@ _SECONDS = Histogram("quittance_http_request_seconds", "Time to answer a request
 
 
 class MeasureMiddleware:
-    """Count each answer and its time by route: the pattern, never the path, which may be anything."""
+    """Count responses and durations by route pattern; paths are unbounded."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -49,7 +49,7 @@ class MeasureMiddleware:
 
 
 class _FromTheDatabase(Collector):
-    """What the apps tell of the rows that are due, and when a worker last finished a task."""
+    """Collects the apps' metrics and the time since a worker last finished a task."""
 
     def collect(self) -> Iterator[Metric]:
         """Yield each app's metric families."""
@@ -67,7 +67,7 @@ class _FromTheDatabase(Collector):
 
 @only_read
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Answer in Prometheus' text format; to others than METRICS_TOKEN or this machine there is nothing here."""
+    """Return the metrics in Prometheus' text format; 404 without METRICS_TOKEN or from other machines."""
     if not may_read_details(request):
         return HttpResponseNotFound("Not found. Send METRICS_TOKEN as a bearer credential.\n", "text/plain")
     text = generate_latest(_requests_registry()) + generate_latest(_database_registry())
@@ -77,7 +77,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _requests_registry() -> CollectorRegistry:
-    """All web processes' counts where they share a folder (config/gunicorn.py), else this process's own."""
+    """The counts of all web processes if they share a folder (config/gunicorn.py), else this process's."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     shared = CollectorRegistry()

@@ -1,4 +1,4 @@
-"""What holds for pages that say nothing of it themselves: errors, on which nobody looks (reliability: T-65)."""
+"""Default security policy for pages that set none, and the error pages."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ _RETRY_AFTER_SECONDS = 5
 
 
 class PagePolicyMiddleware:
-    """Give each page without a policy of its own one under which nothing runs, loads or frames it.
+    """Add a restrictive Content-Security-Policy to each page that sets none: no scripts, loads or framing.
 
     The portal's pages are left to themselves.
     """
@@ -42,7 +42,7 @@ class PagePolicyMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         is_page = response.get("Content-Type", "").startswith("text/html")
-        # Django's own, which are styled in themselves.
+        # Django's own error pages use inline styles.
         is_for_developers = settings.DEBUG and response.status_code in (404, 500)
         if is_page and not is_for_developers and not request.path.startswith(_PORTAL):
             response.headers.setdefault("Content-Security-Policy", self._policy)
@@ -53,7 +53,7 @@ class PagePolicyMiddleware:
 
 
 def broken_page(request: HttpRequest) -> HttpResponse:
-    """Answer a page that failed. A customer is told in his language that his money is not lost by it."""
+    """Return the error page. Customers read in their language that their funds are not affected."""
     is_away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
     answer = _for_customers(request) if request.path.startswith(_CUSTOMERS) else server_error(request)
     if is_away:
@@ -65,13 +65,13 @@ def broken_page(request: HttpRequest) -> HttpResponse:
 def _for_customers(request: HttpRequest) -> HttpResponse:
     try:
         return render(request, "checkout/broken.html", {"merchant": {}}, status=500)
-    except Exception:  # whatever broke the page may break this one, too
+    except Exception:  # the cause may break this page as well
         logger.exception("the page for errors failed")
         return server_error(request)
 
 
 def _plain_style() -> str:
-    """Return the digest of the one style that is written into a page: that of plain_page.html."""
+    """Return the CSP hash of the only inline style, in plain_page.html."""
     page = (settings.BASE_DIR / "templates" / "plain_page.html").read_text()
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     return "sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

@@ -187,7 +187,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024  # forms; what the web process receives
 STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
 # After `collectstatic` files are served fingerprinted and compressed; without it, straight from the apps' folders.
-_COLLECTING = sys.argv[1:2] == ["collectstatic"]  # it makes the manifest that tells the other processes
+_COLLECTING = sys.argv[1:2] == ["collectstatic"]  # it writes the manifest that the other processes read
 COLLECTED = (_COLLECTING or (STATIC_ROOT / "staticfiles.json").exists()) and not DEBUG
 _STATIC_BACKEND = (
     "whitenoise.storage.CompressedManifestStaticFilesStorage"
@@ -308,7 +308,7 @@ vars().update(env.EMAIL_URL)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.EMAIL_FROM or f"Quittance <no-reply@{urlsplit(BASE_URL).hostname}>"
 
-# --- WalletConnect: wallets on other devices, reached through a relay of somebody else's; off without a project id ----
+# --- WalletConnect: wallets on other devices, reached through a third-party relay; off without a project id --------
 WALLETCONNECT_PROJECT_ID = env.WALLETCONNECT_PROJECT_ID
 WALLETCONNECT_RELAY_URL = env.WALLETCONNECT_RELAY_URL
 

@@ -6,7 +6,7 @@
 3. The local aggregator (the routing provider), web, worker, beat and the demo shop, watched until Ctrl-C, which stops
    everything in order.
 
-State lives in .local/world (or WORLD_DIRECTORY): remove that directory to begin anew.
+State lives in .local/world (or WORLD_DIRECTORY): remove that directory to start over.
 """
 
 import fcntl
@@ -85,7 +85,7 @@ class Part:
 
 
 def main() -> int:
-    """Runs the world until it is told to stop; the process's exit status."""
+    """Run the world until it is stopped; return the process's exit status."""
     # A shell has what it starts in the background ignore this one.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _interrupt)
@@ -351,7 +351,7 @@ def _short(path: Path) -> str:
 def _solana_row(at: Addresses) -> str:
     if not at.solana:
         return "not on this machine (see above)"
-    return f"{at.solana}  (chain id {surfnet.CHAIN_ID}; begins anew each time, the demo wallet holds SOL and USDC)"
+    return f"{at.solana}  (chain id {surfnet.CHAIN_ID}; starts fresh each time; the demo wallet holds SOL and USDC)"
 
 
 def _port(what: str, wanted: int) -> int:

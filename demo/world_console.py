@@ -1,4 +1,4 @@
-"""What `make run` prints: steps as they go, one summary, and no colour where nobody sees it."""
+"""The output of `make run`: progress, one summary, and colour only on a terminal."""
 
 import os
 import sys

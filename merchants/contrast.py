@@ -1,9 +1,9 @@
-"""How well two colours stand apart (WCAG 2.2, relative luminance), and colours that stand apart well enough."""
+"""Contrast of colours (WCAG 2.2, relative luminance), and adjusting a colour to reach a ratio."""
 
 from collections.abc import Iterable
 
 _CARD = "#ffffff"
-# WCAG 1.4.11: what a customer has to find, such as the pay button on the white card.
+# WCAG 1.4.11: controls, such as the pay button on the white card.
 ENOUGH_FOR_CONTROLS = 3.0
 # WCAG 1.4.3: text of usual size.
 ENOUGH_FOR_TEXT = 4.5
@@ -17,7 +17,7 @@ def contrast_ratio(one: str, other: str) -> float:
 
 
 def check_accent(colour: str) -> None:
-    """Raise ValueError if a button of this colour would be lost on the checkout's white card."""
+    """Raise ValueError if a button of this colour has too little contrast to the checkout's white card."""
     ratio = contrast_ratio(colour, _CARD)
     if ratio < ENOUGH_FOR_CONTROLS:
         raise ValueError(
@@ -27,31 +27,31 @@ def check_accent(colour: str) -> None:
 
 
 def readable_on(ground: str) -> str:
-    """Return black or white, whichever reads better on `ground`: 4.5 : 1 at least, on any colour (WCAG 1.4.3)."""
+    """Return black or white, whichever has more contrast to `ground`; always at least 4.5 : 1 (WCAG 1.4.3)."""
     return max("#000000", "#ffffff", key=lambda ink: contrast_ratio(ink, ground))
 
 
 def set_apart(colour: str, grounds: Iterable[str], ratio: float, towards: str) -> str:
-    """Return `colour`, led as little as need be towards black or white until it stands apart from all `grounds`.
+    """Return `colour`, blended with `towards` just enough to reach `ratio` against all `grounds`.
 
-    `towards` has to stand apart from them itself.
+    `towards` (black or white) must reach the ratio itself.
     """
     grounds = list(grounds)
     for step in range(_STEPS):
-        led = blend(colour, towards, step / _STEPS)
-        if all(contrast_ratio(led, ground) >= ratio for ground in grounds):
-            return led
+        blended = blend(colour, towards, step / _STEPS)
+        if all(contrast_ratio(blended, ground) >= ratio for ground in grounds):
+            return blended
     return towards
 
 
 def darken(colour: str, luminance: float) -> str:
-    """Return `colour`, led as little as need be towards black until its luminance is at most this, of 0 to 1."""
+    """Return `colour`, blended with black just enough to have at most this luminance (0 to 1)."""
     steps = (blend(colour, "#000000", step / _STEPS) for step in range(_STEPS))
-    return next((led for led in steps if _luminance(led) <= luminance), "#000000")
+    return next((step for step in steps if _luminance(step) <= luminance), "#000000")
 
 
 def blend(colour: str, other: str, share: float) -> str:
-    """Return `colour` with this share, of 0 to 1, of `other` in it."""
+    """Return `colour` blended with a `share` (0 to 1) of `other`."""
     pairs = ((int(colour[at : at + 2], 16), int(other[at : at + 2], 16)) for at in (1, 3, 5))
     return "#" + "".join(f"{round(one + (two - one) * share):02x}" for one, two in pairs)
 

@@ -1,4 +1,4 @@
-"""Secrets that the service has to read again, encrypted under ENCRYPTION_KEYS: a database dump reveals none."""
+"""Encrypt stored secrets under ENCRYPTION_KEYS, so that a database dump doesn't reveal them."""
 
 from functools import lru_cache
 

@@ -1,4 +1,4 @@
-"""Identifiers: time-ordered ones for objects, unguessable ones for what customers see (contract 1)."""
+"""Identifiers: time-ordered for objects, unguessable for checkout URLs."""
 
 import secrets
 import uuid

@@ -1,4 +1,4 @@
-"""The languages that customers can be met in: a merchant's default is one of them."""
+"""The checkout's languages; a merchant's default is one of them."""
 
 # By tag, each by its own name, in the order of the switch.
 LANGUAGES = {
@@ -22,7 +22,7 @@ _ALSO = {"pt": "pt-BR", "zh": "zh-Hans", "zh-cn": "zh-Hans", "zh-sg": "zh-Hans"}
 
 
 def known_language(tag: str) -> str | None:
-    """Return the language that serves a reader of `tag`, such as "de" for "de-AT"; None where there is none.
+    """Return the best language for `tag`, such as "de" for "de-AT", or None.
 
     Who reads Traditional Chinese is not taken for a reader of Simplified Chinese.
     """

@@ -1,4 +1,4 @@
-"""A merchant's allowed recipients: the wallets that its payment requests may pay, on every chain of their family.
+"""A merchant's allowed recipients: wallets its payment requests may pay, on every chain of the family.
 
 A leaked API key can't send customers' money elsewhere, since no API call changes the list. An empty list allows any
 recipient.
@@ -19,7 +19,7 @@ _LIST_LOCK = 0x616C  # names these locks among PostgreSQL's advisory ones
 
 
 def parse_recipient(text: str) -> tuple[str, str]:
-    """Return the key of the chain family, and the canonical address that `text` writes. Raises AddressError."""
+    """Parse an address; return its chain family's key and the canonical address. Raises AddressError."""
     family, address = read_address(text.strip())
     return family.key, address
 
@@ -40,7 +40,7 @@ def recipient_problem(merchant: Merchant, chain_type: str, address: str) -> Prob
 
 
 def hold_list(merchant: Merchant) -> None:
-    """Keep the list from changing until the transaction ends; other holders are not kept waiting."""
+    """Take a shared lock on the list until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock_shared(%s, hashtext(%s))", [_LIST_LOCK, str(merchant.pk)]
@@ -50,7 +50,7 @@ def hold_list(merchant: Merchant) -> None:
 def allow_recipients(
     merchant: Merchant, recipients: Sequence[tuple[str, str]], *, request: HttpRequest | None
 ) -> int:
-    """Add canonical addresses to the list and to the security log; return how many were not on it.
+    """Add canonical addresses to the list and log it; return how many were new.
 
     `request` is the portal's, None for the command line.
     """
@@ -70,7 +70,7 @@ def allow_recipients(
 def disallow_recipients(
     merchant: Merchant, recipients: Sequence[tuple[str, str]], *, request: HttpRequest | None
 ) -> int:
-    """Remove canonical addresses from the list, with a line in the security log; return how many are left on it.
+    """Remove canonical addresses from the list and log it; return how many remain.
 
     Requests that exist keep their recipient. Raises LookupError for an address that is not on the list, and then
     changes nothing.
@@ -88,6 +88,6 @@ def disallow_recipients(
 
 
 def _lock_list(merchant: Merchant) -> None:
-    """Wait for the creates that read the list, and hold off those to come until the transaction ends."""
+    """Take an exclusive lock on the list until the transaction ends, against concurrent creates."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_LIST_LOCK, str(merchant.pk)])

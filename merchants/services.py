@@ -1,4 +1,4 @@
-"""Making merchants, and issuing, finding and revoking their keys."""
+"""Create merchants; issue, look up, rotate and revoke API keys."""
 
 import hashlib
 import re
@@ -20,11 +20,11 @@ _LAST_USED_RESOLUTION = timedelta(minutes=1)
 
 
 class MerchantNotFound(LookupError):
-    """No merchant has this id or name, or more than one has the name."""
+    """No merchant has this ID or name, or several share the name."""
 
 
 def create_merchant(*, name: str) -> Merchant:
-    """Return a new merchant. Raises ValueError for a name that is empty, too long or holds control characters."""
+    """Create a merchant. Raises ValueError for a name that is empty, too long or contains control characters."""
     if not name.strip():
         raise ValueError("the name is empty")
     return Merchant.objects.create(name=_checked_name(name))
@@ -43,7 +43,7 @@ def find_merchant(text: str) -> Merchant:
 def issue_key(
     *, merchant: Merchant, permissions: Sequence[str], name: str = "", expires_at: datetime | None = None
 ) -> tuple[ApiKey, str]:
-    """Return a new key's row and the key itself, which is to be shown once and kept nowhere.
+    """Create a key; return its row and the key itself, which must be shown once and never stored.
 
     Raises ValueError for a permission that does not exist, and for a name that can't be kept.
     """
@@ -65,7 +65,7 @@ def issue_key(
 def rotate_key(
     api_key: ApiKey, *, overlap: timedelta, expires_at: datetime | None = None
 ) -> tuple[ApiKey, str]:
-    """Return a new key with the same rights; the old one goes on for `overlap`, never longer than it would have.
+    """Issue a key with the same permissions. The old one expires after `overlap`, or earlier if already set.
 
     Without an overlap the old one is revoked, so that no later change of its expiry opens it again. Its expiry is not
     the new one's: that is `expires_at`.
@@ -84,12 +84,12 @@ def rotate_key(
 
 
 def revoke_key(api_key: ApiKey) -> None:
-    """Close the key at once. Revoking a revoked one changes nothing."""
+    """Revoke the key immediately. Idempotent."""
     ApiKey.objects.filter(pk=api_key.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
 def authenticate_key(key: str) -> ApiKey:
-    """Return the active key's row, its merchant loaded. Raises ApiError (401) for any other."""
+    """Return the active key's row with its merchant. Raises ApiError (401) for any other key."""
     if not _KEY.fullmatch(key):
         message = "The API key is malformed: it is quitt_ and 40 hexadecimal digits."
         raise ApiError(ErrorCode.API_KEY_MISSING, message)
@@ -113,7 +113,7 @@ def _checked_name(name: str) -> str:
 
 
 def _note_use(row: ApiKey) -> None:
-    """Keep `last_used_at` to the minute, with a write only when the minute has passed."""
+    """Update `last_used_at`, at most once a minute."""
     now = timezone.now()
     if row.last_used_at is None or now - row.last_used_at >= _LAST_USED_RESOLUTION:
         ApiKey.objects.filter(pk=row.pk).update(last_used_at=now)

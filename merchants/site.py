@@ -1,4 +1,4 @@
-"""The portal as a site: who gets in, by which pages, and what of that is written down."""
+"""The portal's admin site: sign-in pages, access checks and security log entries."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +19,16 @@ else:
 
 
 class PortalSite(_Site):
-    """Django's admin with two-factor sign-in. Everything but the pages of signing in asks `has_permission`."""
+    """Django's admin with two-factor sign-in. Every page except sign-in checks `has_permission`."""
 
     login_form = SignInForm
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Return whether the caller is active staff who owes no second factor."""
+        """Return whether the user is active staff and has passed two-factor sign-in."""
         return super().has_permission(request) and not two_factor.is_missing(request.user)
 
     def get_urls(self) -> list[Any]:
-        """Add the pages of the second factor, which are for those who are not quite in yet."""
+        """Add the two-factor pages, which are open before sign-in is complete."""
         own: list[URLPattern] = [
             path("sign-in/code/", CodeView.as_view(site=self), name="sign_in_code"),
             path("two-factor/", TwoFactorView.as_view(site=self), name="two_factor"),
@@ -37,7 +37,7 @@ class PortalSite(_Site):
         return [*own, *password_reset.urls(self), *super().get_urls()]
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Ask for user name and password; those who gave them already are led to where they left off."""
+        """Ask for user name and password; users who already gave them are redirected to the next step."""
         if request.method == "GET" and super().has_permission(request):
             return HttpResponseRedirect(next_step(request, _local(request)))
         context = {
@@ -57,13 +57,13 @@ class PortalSite(_Site):
         )(request)
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Sign out, and write it down."""
+        """Sign out and log it."""
         if request.method == "POST" and request.user.is_authenticated:
             audit.note(request, audit.What.SIGNED_OUT)
         return super().logout(request, extra_context)
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        """Change one's own password; all other sessions end by that."""
+        """Change the user's own password, which ends all other sessions."""
         answer = super().password_change(request, extra_context)
         if request.method == "POST" and answer.status_code == 302:
             audit.note(request, audit.What.PASSWORD_CHANGED, subject=request.user.get_username())

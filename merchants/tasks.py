@@ -1,4 +1,4 @@
-"""What Celery nudges."""
+"""Celery tasks."""
 
 from celery import shared_task
 
@@ -7,5 +7,5 @@ from merchants.keys.idempotency import purge_expired
 
 @shared_task
 def purge_idempotency_keys() -> int:
-    """Delete some of the idempotency keys that are over a day old."""
+    """Delete expired idempotency keys, up to a limit per run."""
     return purge_expired()

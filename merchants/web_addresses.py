@@ -1,7 +1,6 @@
-"""Web addresses that merchants hand in: one set of syntax rules for all of them (contract 5 and 9).
+"""Validate the URLs that merchants submit.
 
-Only syntax is judged here. Where the service itself calls an address, `webhooks.dispatch.http_client` judges where it
-leads.
+Only the syntax is checked here. Before the service calls a URL, `webhooks.dispatch.http_client` checks its IP address.
 """
 
 import ipaddress
@@ -18,13 +17,13 @@ _PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _BRACKETED = re.compile(r"\[[^][]*\](:[0-9]*)?")
 _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
-# What RFC 3986 lets stand in a path and a query as it is; anything else goes percent-encoded as UTF-8.
+# Characters that RFC 3986 allows unencoded in a path and a query; all others are percent-encoded as UTF-8.
 _SAFE_IN_TARGET = "%/:?@!$&'()*+,;=-._~[]"
 
 
 @dataclass(frozen=True)
 class WebAddress:
-    """An absolute http(s) address taken apart.
+    """The parts of an absolute http(s) URL.
 
     `host` is in lower case and ASCII (an IPv6 literal without brackets), `target` the path and query as sent.
     """
@@ -38,7 +37,7 @@ class WebAddress:
 def parse_web_address(text: str, *, allow_http: bool) -> str:
     """Return `text` unchanged if it is an absolute https address (http only with `allow_http`).
 
-    Raises ValueError with a sentence for people: what was wrong, and what would be right.
+    Raises ValueError with a message for display.
     """
     split_web_address(text, allow_http=allow_http)
     return text
@@ -47,14 +46,13 @@ def parse_web_address(text: str, *, allow_http: bool) -> str:
 def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
     """Return the parts of `text`; raises ValueError as `parse_web_address` does.
 
-    Refused besides other schemes: over 2,048 characters, credentials, blanks, control characters, backslashes
-    (which parsers read in different ways), hosts that are no DNS name or IP address, ports outside 1 to
-    65535.
+    Rejects other schemes, more than 2,048 characters, credentials, whitespace, control characters, backslashes (which
+    parsers treat differently), invalid hosts, and ports outside 1 to 65535.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"The URL has {len(text):,} characters; at most {MAX_LENGTH:,} are accepted.")
     if has_unsafe_characters(text) or "\\" in text or any(character.isspace() for character in text):
-        raise ValueError("The URL holds a blank, a backslash or a control character; percent-encode it.")
+        raise ValueError("The URL contains a space, a backslash or a control character. Percent-encode it.")
     not_absolute = f"The URL should be an absolute {'http(s)' if allow_http else 'https'} address."
     try:
         parts = urlsplit(text)
@@ -67,9 +65,9 @@ def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
     if scheme == "http" and not allow_http:
         raise ValueError("The URL should begin with https://; http is not accepted.")
     if "@" in parts.netloc:
-        raise ValueError("The URL holds credentials; leave out what stands before the @.")
+        raise ValueError("The URL contains credentials. Remove the part before the @.")
     if "[" in parts.netloc and (":" not in (parts.hostname or "") or not _BRACKETED.fullmatch(parts.netloc)):
-        raise ValueError("The URL's host stands in brackets, which only an IPv6 address does, alone.")
+        raise ValueError("The URL's host is in brackets. Use brackets only around an IPv6 address.")
     if port == 0 or parts.netloc.endswith(":"):
         raise ValueError("The URL's port should be a number from 1 to 65535, or left out.")
     target = quote(parts.path or "/", safe=_SAFE_IN_TARGET)
@@ -79,10 +77,10 @@ def split_web_address(text: str, *, allow_http: bool) -> WebAddress:
 
 
 def parse_origin(text: str, *, allow_http: bool) -> str:
-    """Return the origin `scheme://host[:port]` that `text` is, as browsers write it.
+    """Return the origin `scheme://host[:port]` in `text`, normalised as browsers do.
 
-    It goes into a Content-Security-Policy header, so nothing but an origin is taken. Raises ValueError as
-    `parse_web_address` does, and for a path, query or fragment.
+    The origin goes into a Content-Security-Policy header. Raises ValueError as `parse_web_address` does, and for a
+    path, query or fragment.
     """
     address = split_web_address(text, allow_http=allow_http)
     if address.target != "/" or "?" in text or "#" in text:
@@ -93,7 +91,7 @@ def parse_origin(text: str, *, allow_http: bool) -> str:
 
 
 def _host(host: str) -> str:
-    """Return the host in ASCII. IPv4 counts only in its usual form: 0x7f.1 is refused, not guessed at."""
+    """Return the host in ASCII. Unusual spellings of IPv4 addresses, such as 0x7f.1, are rejected."""
     problem = "The URL's host should be a domain name or an IP address."
     if ":" in host:
         try:
@@ -101,7 +99,7 @@ def _host(host: str) -> str:
         except ValueError:
             raise ValueError(problem) from None
         if address.scope_id is not None:
-            raise ValueError("The URL's host names a network zone; leave out the % and what follows.")
+            raise ValueError("The URL's host contains a zone ID. Remove the % and the part after it.")
         return str(address)
     try:
         name = host if host.isascii() else idna.encode(host, uts46=True).decode("ascii")

@@ -1,7 +1,7 @@
-"""The families of chains, each a folder here, and the only way to a chain: `get_client(chain)`.
+"""Registry of chain families. `get_client(chain)` returns the client of a chain.
 
-A folder is found by being here: its package has one `FAMILY`, a `chains.families.base.Family`, with the folder's name
-as key. Nothing else names it.
+Each subpackage here is a family. It defines `FAMILY`, a `chains.families.base.Family` whose key is the folder's name,
+and is discovered automatically.
 """
 
 import os
@@ -23,27 +23,27 @@ __all__ = [
     "HashError",
     "SignatureError",
     "UnknownFamily",
+    "candidate_families",
     "choices",
     "clients_of_each_node",
     "families",
-    "families_by_looks",
     "family_of",
     "get_client",
     "label_of",
     "read_address",
 ]
 
-# How far a node may stay behind the others, or fall behind itself, before it is set aside.
+# A node that lags further behind the others, or behind its own head, is set aside.
 LAG_SECONDS = 40
 FEWEST_BLOCKS_OF_LAG = 3
 
 
 class UnknownFamily(LookupError):
-    """No folder here has this name: the chain was made by a deployment that had one."""
+    """The chain's family is not installed."""
 
 
 class ChainRow(Protocol):
-    """A chain of the catalogue, as far as its client depends on it."""
+    """The fields of a catalogue chain that its client needs."""
 
     @property
     def id(self) -> int:
@@ -71,32 +71,32 @@ class ChainRow(Protocol):
 
 
 def families() -> Mapping[str, Family]:
-    """Return every family by its key, in alphabetical order. Raises ImportError for a folder without a sound one."""
+    """Return the families by key, in alphabetical order. Raises ImportError for a folder without a valid FAMILY."""
     return _families(tuple(__path__))
 
 
 def family_of(chain_type: str) -> Family:
-    """Return the family with this key; raises UnknownFamily. Never another one: its decimals would be wrong."""
+    """Return the family with this key. Raises UnknownFamily; a fallback would have the wrong decimals."""
     try:
         return families()[chain_type]
     except KeyError:
-        known = ", ".join(families())
-        raise UnknownFamily(f"There is no family of chains {chain_type!r} here, only {known}.") from None
+        installed = ", ".join(families())
+        raise UnknownFamily(f"Unknown chain family {chain_type!r}. Installed: {installed}.") from None
 
 
 def choices() -> list[tuple[str, str]]:
-    """Return key and label of each family, for columns and forms."""
+    """Return the key and label of each family, as Django choices."""
     return [(family.key, family.label) for family in families().values()]
 
 
 def label_of(chain_type: str) -> str:
-    """Return what people call the family, or its key where its folder is gone."""
+    """Return the family's label, or its key if it is not installed."""
     family = families().get(chain_type)
     return family.label if family else chain_type
 
 
-def families_by_looks(text: str) -> list[Family]:
-    """Return the families that an address or a hash may be of: those whose mark it bears, else those without a mark."""
+def candidate_families(text: str) -> list[Family]:
+    """Return the families that an address or hash may belong to, by its prefix."""
     beginning = text[:_LONGEST_MARK].lower()
     every = families().values()
     marked = [family for family in every if family.address_mark and beginning.startswith(family.address_mark)]
@@ -104,12 +104,12 @@ def families_by_looks(text: str) -> list[Family]:
 
 
 def read_address(text: str) -> tuple[Family, str]:
-    """Return the family and the canonical address that `text` writes.
+    """Parse an address of any family; return the family and the canonical address.
 
-    Raises AddressError where it is no address of any family, and where it is one of several.
+    Raises AddressError if it is valid for no family or for several.
     """
     read, problems = [], []
-    likely = families_by_looks(text)
+    likely = candidate_families(text)
     for family in likely:
         try:
             read.append((family, family.normalise_address(text)))
@@ -117,9 +117,7 @@ def read_address(text: str) -> tuple[Family, str]:
             problems.append(str(error))
     if len(read) > 1:
         labels = " or ".join(family.label for family, _ in read)
-        raise AddressError(
-            f"This may be an address of {labels} chains, so it can't be taken without its chain."
-        )
+        raise AddressError(f"This address is valid on {labels} chains. Choose the chain first.")
     if not read:
         others = [family for family in families().values() if family not in likely]
         raise AddressError(" ".join([*problems, *(hint for each in others if (hint := each.address_hint))]))
@@ -127,7 +125,7 @@ def read_address(text: str) -> tuple[Family, str]:
 
 
 def get_client(chain: ChainRow) -> ChainClient:
-    """Return the client for `chain`; it is kept, with its connections, for as long as the chain's nodes stay the same.
+    """Return the client for `chain`. It is cached, with its connections, until the chain's nodes change.
 
     Raises ChainError (permanent) for an unknown family or a chain without a usable node.
     """
@@ -135,28 +133,30 @@ def get_client(chain: ChainRow) -> ChainClient:
 
 
 def node_urls(chain: ChainRow) -> tuple[str, ...]:
-    """Return the chain's node addresses in order, each once, `env:NAME` read from the environment.
+    """Return the chain's node URLs in order, with `env:NAME` resolved and without duplicates.
 
-    Once, since a node that is listed twice must not agree with itself.
+    A node that is listed twice must not form a quorum with itself.
     """
     urls = (os.environ.get(url[4:], "") if url.startswith("env:") else url for url in chain.rpc_urls)
     return tuple(dict.fromkeys(url for url in urls if url))
 
 
 def clients_of_each_node(chain: ChainRow) -> list[ChainClient]:
-    """Return one client for each configured node, so that each can be asked by itself. Raises ChainError."""
+    """Return one client per configured node. Raises ChainError."""
     return [_client_for(chain, (url,)) for url in node_urls(chain)]
 
 
 def head_allowance(chain: ChainRow) -> int:
-    """Return how many blocks a node of this chain may be behind: LAG_SECONDS' worth, three at least."""
+    """Return how many blocks a node may be behind: LAG_SECONDS in blocks, but at least FEWEST_BLOCKS_OF_LAG."""
     return max(FEWEST_BLOCKS_OF_LAG, LAG_SECONDS * 1000 // chain.block_time_ms)
 
 
 def _client_for(chain: ChainRow, urls: tuple[str, ...]) -> ChainClient:
     family = families().get(chain.chain_type)
     if family is None:
-        raise ChainError(f"{chain.name}: payments on this kind of chain are not offered", permanent=True)
+        raise ChainError(
+            f"{chain.name}: the chain family {chain.chain_type!r} is not installed", permanent=True
+        )
     return _client(family, Network(chain.id, chain.network, urls, head_allowance(chain)))
 
 
@@ -170,12 +170,12 @@ _LONGEST_MARK = 32
 
 @lru_cache(maxsize=8)
 def _families(path: tuple[str, ...]) -> Mapping[str, Family]:
-    found = {}
+    by_key = {}
     for module in sorted(pkgutil.iter_modules(path), key=lambda each: each.name):
         if not module.ispkg:
             continue
         family = getattr(import_module(f"{__name__}.{module.name}"), "FAMILY", None)
         if not isinstance(family, Family) or family.key != module.name:
             raise ImportError(f"chains/families/{module.name} needs a FAMILY with the key {module.name!r}")
-        found[family.key] = family
-    return MappingProxyType(found)
+        by_key[family.key] = family
+    return MappingProxyType(by_key)

@@ -1,7 +1,7 @@
-"""What makes a family of chains: everything that differs between one kind of chain and another, as one `Family`.
+"""`Family`: everything that differs between kinds of chains.
 
-Pure data and pure functions, apart from `make_client`. The rest of the product asks a chain's family and never which
-family it is, so that a new family is a new folder beside `evm` and `solana`.
+Pure data and pure functions, apart from `make_client`. The rest of the product uses these fields and never branches on
+the family itself, so a new family is a new folder next to `evm` and `solana`.
 """
 
 import json
@@ -14,20 +14,20 @@ LONGEST_SIGNATURE = 10_000
 
 
 class AddressError(ValueError):
-    """An address that no payment may go to; the message says why."""
+    """An address that can't receive payments; the message says why."""
 
 
 class HashError(ValueError):
-    """A text that is no transaction hash of its chain."""
+    """An invalid transaction hash."""
 
 
 class SignatureError(ValueError):
-    """A text that is no signature of its family of chains; the message says what would be one."""
+    """An invalid signature; the message describes a valid one."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """One chain as a client needs it: its catalogue number, cluster name (Solana), nodes, and allowed lag in blocks."""
+    """What a client needs of a chain: its catalogue ID, cluster name (Solana), node URLs and allowed lag in blocks."""
 
     chain_id: int
     name: str
@@ -37,10 +37,10 @@ class Network:
 
 @dataclass(frozen=True)
 class CallRules:
-    """How a routing provider's id is read from the calls of a transaction.
+    """How to find a routing provider's ID in the calls of a transaction.
 
-    `selector_bytes`: the id's first bytes follow directly after so many bytes of a call; None: they may be anywhere in
-    it. `payer_signs_all`: the payer signs every call of a transaction, so that none is a stranger's addition.
+    `selector_bytes`: the ID starts after this many bytes of a call; None if it may be anywhere in it.
+    `payer_signs_all`: the payer signs every call of a transaction, so a third party can't add one.
     """
 
     selector_bytes: int | None
@@ -49,9 +49,9 @@ class CallRules:
 
 @dataclass(frozen=True, kw_only=True)
 class PaymentAsk:
-    """What a payment link asks a wallet for: `units` in base units, `amount` the same as decimal text.
+    """The content of a payment link: `units` is in base units, `amount` the same as a decimal string.
 
-    `token` is empty for the native coin, `reference` None where the request has none.
+    `token` is empty for the native coin, `reference` None if the request has none.
     """
 
     chain_id: int
@@ -66,7 +66,7 @@ class PaymentAsk:
 
 @dataclass(frozen=True, kw_only=True)
 class PaymentLinks:
-    """The links that wallets open to pay. `bind`: a transfer made from a link carries the reference in it."""
+    """Payment links that open a wallet. `bind`: transfers made from a link carry the reference."""
 
     make: Callable[[PaymentAsk], str]
     bind: bool
@@ -74,10 +74,10 @@ class PaymentLinks:
 
 @dataclass(frozen=True, kw_only=True)
 class Wording:
-    """The checkout's words for this family, as keys of `checkout/messages`; the defaults are true of any chain.
+    """The checkout's texts for this family, as keys of `checkout/messages`; the defaults suit any chain.
 
-    `sign_method` names how a wallet signs a text, for people with tools of their own. An empty `signature_hint` is
-    left out.
+    `sign_method` names the signing method, for customers who sign with their own tools. An empty `signature_hint` is
+    not shown.
     """
 
     shows_chain_id: bool = False
@@ -96,35 +96,34 @@ class Family:
     """One family of chains.
 
     Identity:
-    - `key` is what the database and the API call it, and the name of its folder. `label` is for people.
+    - `key` is its identifier in the database and the API, and the folder's name. `label` is for display.
 
     Amounts:
-    - `native_decimals` are those of the native coin of each of its chains; fees are counted in it.
-    - `largest_amount` is what one amount can hold, in base units; at most 2^256 - 1, the database's own limit.
+    - `native_decimals` are the decimals of the native coin, which also pays the fees.
+    - `largest_amount` is the largest amount in base units; at most 2^256 - 1, the database's limit.
 
     Catalogue:
-    - `confirmation_tags` are the words that a chain's `confirmations` may be (of `safe`, `confirmed`, `finalized`);
-      `counts_confirmations` says whether it may be a number of blocks as well.
+    - `confirmation_tags` are the block tags allowed in a chain's `confirmations` (of `safe`, `confirmed`, `finalized`);
+      `counts_confirmations` is true if it may be a number of blocks as well.
 
-    Texts; each function returns the canonical form and raises the error of its kind:
-    - `normalise_address`, `normalise_transaction_hash`, and `read_signature`, which takes what `normalise_signature`
-      found in the text that it was given.
-    - `address_mark` is how each address begins and those of other families don't, in lower case; empty if there is no
-      such beginning.
-    - `find_address` returns the address that a pasted text spells, in any case and payable or not; else "".
-    - `address_bytes` returns a canonical address as calls hold it. `reference_text` writes a reference as explorers
+    Parsing; each function returns the canonical form and raises the matching error:
+    - `normalise_address`, `normalise_transaction_hash`, and `read_signature`, which gets the signature
+      that `normalise_signature` extracted.
+    - `address_mark` is the prefix that only this family's addresses have, in lower case; empty if there is none.
+    - `find_address` returns the address in a pasted text, in any case and payable or not; else "".
+    - `address_bytes` returns an address as calls encode it. `reference_text` formats a reference as explorers
       show it.
 
     Signing and paying:
-    - `account_name` and `chain_reference(chain id, cluster name)` go into the text that proves a wallet (EIP-4361).
-    - `actions` are the classes of `chains.client.Action` that its wallets sign. Without any, a customer can only send
-      by hand.
-    - `links` are None where wallets know no payment links. `call_rules` read a provider's id from calls.
-    - `native_alias` is how routing providers write the native coin; empty where none does.
+    - `account_name` and `chain_reference(chain id, cluster name)` go into the sign-in message for a wallet (EIP-4361).
+    - `actions` are the classes of `chains.client.Action` that its wallets sign. If empty, customers can only send
+      manually.
+    - `links` is None if wallets support no payment links. `call_rules` find a provider's ID in calls.
+    - `native_alias` is the address routing providers use for the native coin; empty if there is none.
 
     Sandbox:
-    - `sandbox_payers` are two addresses that have no known owner. `make_hash` makes a hash that begins with the bytes
-      given, of random ones otherwise.
+    - `sandbox_payers` are two addresses without a known owner. `make_hash` returns a random hash that starts with the
+      given bytes.
     """
 
     key: str
@@ -153,18 +152,18 @@ class Family:
 
     @property
     def address_hint(self) -> str:
-        """How its addresses begin, as a sentence; empty where they have no beginning of their own."""
+        """A sentence on the prefix of its addresses; empty if they have none."""
         article = "An" if self.label[0] in "AEIO" else "A"
         return f"{article} {self.label} address begins with {self.address_mark}." if self.address_mark else ""
 
     def normalise_signature(self, text: str) -> str:
-        """Return the signature in `text` in the form that the family's client takes. Raises SignatureError.
+        """Extract the signature from `text` in the format of the family's client. Raises SignatureError.
 
-        Blanks and quotation marks around it are dropped. Some tools give JSON that names it `sig` or `signature`,
-        beside what was signed; only the signature is read from that.
+        Surrounding whitespace and quotation marks are removed. From the JSON that some tools return, only `sig` or
+        `signature` is read.
         """
         if len(text) > LONGEST_SIGNATURE:
-            raise SignatureError(f"A signature has {LONGEST_SIGNATURE} characters at most.")
+            raise SignatureError(f"A signature has at most {LONGEST_SIGNATURE} characters.")
         return self.read_signature(_within_json(text.strip()).strip().strip("\"'"))
 
 

@@ -1,8 +1,8 @@
-"""Asking one node many calls in batches as large as it takes them.
+"""Send many calls to one node in the largest batches it accepts.
 
-A batch that the node refuses is repeated in smaller ones, down to single calls, and the size that worked is remembered.
-A batch whose answer is too large, breaks off or is garbled is halved too, and nothing is remembered of that: it depends
-on what was asked. A node that fails a single, trivial call as well is down, and is not asked any further.
+A batch that the node refuses is split, down to single calls, and the size that worked is remembered. A batch whose
+answer is too large, incomplete or malformed is split as well, without remembering the size, because it depends on the
+calls. A node that also fails a trivial call is down and is not queried further.
 """
 
 import threading
@@ -18,7 +18,7 @@ from chains.client import ChainError
 from chains.rpc.nodes import MOST_AT_A_TIME, Limiting, Node
 from chains.rpc.transport import Call, Refused, RpcFault, Silent, TooLarge, Unreachable, says_too_large
 
-# After so many calls that fail by themselves the rest is left for another time.
+# After this many failed single calls, the remaining calls are skipped.
 MOST_FAILED_CALLS = 3
 SPLITTING_SECONDS = 30.0
 MOST_FAILING = 1000
@@ -31,53 +31,53 @@ Send = Callable[[Sequence[Call], int], list[Any]]
 class Why(Enum):
     """Why a call has no result."""
 
-    LARGE = "its answer is too large to be read among others"
-    FAILED = "the node fails at this call alone"
-    UNASKED = "it was left for another time"
-    BESIDE_LARGE = "it was left for another time, among answers of which one was too large"
+    LARGE = "the answer is too large for a batch"
+    FAILED = "the node fails on this call"
+    UNASKED = "skipped"
+    BESIDE_LARGE = "skipped, together with a call whose answer was too large"
 
 
 @dataclass(frozen=True)
 class Unread:
-    """Stands in the place of a call's result; the node answers other calls."""
+    """Placeholder for the result of a call that failed while the node answers other calls."""
 
     why: Why
     error: ChainError
 
     @property
     def may_be_large(self) -> bool:
-        """Whether it is to be read alone: its own answer is too large, or there was no time to find whose is."""
+        """Whether to read the call on its own: its answer is too large, or may be."""
         return self.why in (Why.LARGE, Why.BESIDE_LARGE)
 
 
 class Failing:
-    """What a node failed at by itself. It is asked for after the rest, since a few failures end a round."""
+    """The names of items that a node failed on. They are queried last, because a few failures end a round."""
 
     def __init__(self) -> None:
         self._names: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
 
     def note(self, names: Iterable[str]) -> None:
-        """Remember these."""
+        """Add these names."""
         with self._lock:
             self._names |= dict.fromkeys(names)
             while len(self._names) > MOST_FAILING:
                 self._names.popitem(last=False)
 
     def includes(self, name: str) -> bool:
-        """Return whether the node failed at it before; a key to sort by."""
+        """Return whether the node failed on this name; usable as a sort key."""
         with self._lock:
             return name in self._names
 
 
-_Part = tuple[int, int]  # the first call, and the first after it
+_Part = tuple[int, int]  # index of the first call, and of the first after the part
 
 
 class Batches:
     """One round of calls to one node.
 
-    `send` asks some calls in one request, within so many bytes; `is_alive` tells whether the node answers a trivial
-    call. Where `isolating`, a call that fails by itself has an `Unread` in its place; otherwise its error is raised.
+    `send` sends some calls in one request and limits the answer's bytes; `is_alive` returns whether the node answers a
+    trivial call. With `isolating`, a call that fails on its own returns an `Unread`; otherwise its error is raised.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Batches:
         return results
 
     def _take(self, results: list[Any], part: _Part, outcome: list[Any]) -> None:
-        """Take the results of a batch; what was refused in it for the size of the whole answer is asked alone."""
+        """Store the results of a batch; queue calls refused for the answer's size as single calls."""
         length = part[1] - part[0]
         self._is_any_read = True
         results[part[0] : part[1]] = outcome
@@ -145,14 +145,14 @@ class Batches:
             if length > 1:
                 self._pending.append((place, place + 1))
             elif self._isolating:
-                results[place] = Unread(Why.LARGE, ChainError("the node's answer is too large for itself"))
+                results[place] = Unread(Why.LARGE, ChainError("the node doesn't send an answer of this size"))
 
     def _halve(self, part: _Part, error: ChainError) -> None:
-        """Ask the halves of a batch instead. Raises ChainError where that is of no use."""
+        """Split a failed batch in two. Raises ChainError if that can't help."""
         length = part[1] - part[0]
         if isinstance(error, Silent) and not self._isolating:
             raise error
-        self._demand_alive(error)
+        self._require_alive(error)
         if isinstance(error, Refused):
             self._refused = min(self._refused or length, length)
             self._worked = self._worked if self._worked < length else 0
@@ -161,7 +161,7 @@ class Batches:
         self._pending.extendleft(reversed(_parts(*part, (length + 1) // 2)))
 
     def _is_over(self, deadline: float) -> bool:
-        """Whether the rest is left for another time. Raises ChainError where it can't be."""
+        """Whether to skip the remaining calls. Raises ChainError if they may not be skipped."""
         is_late = self._is_known_alive and time.monotonic() > deadline
         if is_late and not (self._isolating and self._is_any_read):
             raise ChainError(_TOO_LONG)
@@ -172,7 +172,7 @@ class Batches:
     ) -> list[tuple[_Part, list[Any] | ChainError]]:
         if len(parts) == 1:
             return [(parts[0], self._one(calls, parts[0], self._room))]
-        # The answers are in memory at the same time, so they share the room for one.
+        # The answers are in memory at the same time, so they share the limit of one.
         room = self._room // len(parts)
         with ThreadPoolExecutor(max_workers=len(parts)) as pool:
             outcomes = list(pool.map(lambda part: self._limited(calls, part, room), parts))
@@ -183,7 +183,7 @@ class Batches:
 
     @property
     def _room(self) -> int:
-        """The bytes of one answer: less once one was too large, so that what made it so is found sooner."""
+        """The byte limit of one answer; lower once an answer was too large, to isolate the large call sooner."""
         return self._most_bytes // 4 if self._is_large and self._isolating else self._most_bytes
 
     def _limited(self, calls: Sequence[Call], part: _Part, most_bytes: int) -> list[Any] | ChainError:
@@ -198,27 +198,27 @@ class Batches:
         except Limiting:
             raise
         except ChainError as error:
-            # Also a cut connection or a garbled answer may be due to one of the calls.
+            # One of the calls may cause a cut connection or a malformed answer.
             is_single = part[1] - part[0] == 1
             if self._isolating and (is_single or not isinstance(error, Unreachable)):
                 return error
             raise
 
     def _alone(self, error: ChainError) -> Unread:
-        """Return what stands for a single call that failed. Raises ChainError where that is the caller's matter."""
+        """Return the placeholder for a failed single call. Raises ChainError unless isolating."""
         if not self._isolating:
             raise error
-        self._demand_alive(error)
+        self._require_alive(error)
         if isinstance(error, TooLarge):
             return Unread(Why.LARGE, error)
-        # It was this call, and not the size of the batches with it.
+        # The call itself fails; the size of its batches was not the cause.
         self._failed += 1
         self._refused = self._worked = 0
         self._pending = deque(_merged(self._pending))
         return Unread(Why.FAILED, error)
 
-    def _demand_alive(self, error: ChainError) -> None:
-        """Raise the error unless the node answers a trivial call: then it is not the node that is down."""
+    def _require_alive(self, error: ChainError) -> None:
+        """Raise `error` unless the node answers a trivial call, which shows that it is up."""
         if not self._is_known_alive and not self._is_alive():
             raise error
         self._is_known_alive = True
@@ -234,7 +234,7 @@ def _parts(first: int, end: int, size: int) -> list[_Part]:
 
 
 def _merged(parts: Iterable[_Part]) -> list[_Part]:
-    """Return the same calls in as few parts as can be."""
+    """Merge adjacent parts."""
     merged: list[_Part] = []
     for first, end in sorted(parts):
         if merged and merged[-1][1] == first:

@@ -1,8 +1,7 @@
-"""JSON-RPC over HTTP: time-outs, kept connections and fail-over between a chain's nodes.
+"""JSON-RPC over HTTP: timeouts, connection pooling and failover between a chain's nodes.
 
-Nodes are not believed to behave: an answer that is late, too large, not JSON, that does not pair with the question or
-does not make sense is no answer, and the next node is asked; the one that failed rests (see `chains.rpc.nodes`).
-How calls are put into batches that a node takes is decided in `chains.rpc.batches`.
+Nodes are not trusted. An answer that is late, too large, not JSON, mismatched or implausible counts as a failure: the
+next node is asked, and the failed one gets a cooldown (`chains.rpc.nodes`). `chains.rpc.batches` sizes the batches.
 """
 
 import copy
@@ -37,7 +36,7 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
-# It warns of malformed headers with the whole address, which may hold an access key.
+# Its warnings about malformed headers contain the full URL, which may hold an access key.
 logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
 _Meaning = TypeVar("_Meaning")
@@ -47,7 +46,7 @@ READ_SECONDS = 10.0
 HEAD_READ_SECONDS = 3.0
 WHOLE_ANSWER_SECONDS = 20.0
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
-# What is asked about transactions is decided by those who made them; an answer beyond this is read alone and streamed.
+# Senders control the size of their transactions; a larger answer is read on its own and streamed.
 MAX_ORDINARY_BYTES = 8 * 1024 * 1024
 STREAMED_READ_SECONDS = 30.0
 STREAMED_SECONDS = 60.0
@@ -56,12 +55,12 @@ MAX_BATCH = 100
 IDENTITY_SECONDS = 300.0
 HEAD_SECONDS = 15.0
 HEAD_ALLOWANCE = 20
-# The codes with which nodes say that what was called would fail: reverted (3), refused by the transaction pool or the
-# virtual machine. Any other code is about the node, not the call.
+# Error codes for a call that would fail: reverted (3), refused by the transaction pool or the virtual machine. Any
+# other code is about the node, not the call.
 _EXECUTION_FAILED = frozenset({3, -32000, -32003, -32015})
 _REVERTED = 3
 _LIMITED = -32005
-# The same codes serve nodes, and what stands before them, for faults of their own.
+# Nodes and the gateways in front of them use the same codes for their own faults.
 _IS_OWN_FAULT = re.compile(
     r"header not found|unknown block|missing trie|not available|unavailable|temporar|time(d )?-?out|deadline"
     r"|overload|capacity|busy|\brate\b|quota|too many|limit (reached|exceeded)|upstream|connection|retr(y|ies)",
@@ -70,7 +69,7 @@ _IS_OWN_FAULT = re.compile(
 
 
 def sound(answer: Any) -> Any:
-    """Return a call's result; raises ChainError where the node gave an error of its own, or no answer, instead."""
+    """Return a call's result. Raises ChainError if it is a node's error or `Unread`."""
     if isinstance(answer, RpcFault):
         raise ChainError(f"the node refused a call: {answer.message}")
     if isinstance(answer, Unread):
@@ -79,26 +78,25 @@ def sound(answer: Any) -> Any:
 
 
 def is_execution_failure(answer: Any) -> bool:
-    """Return whether the node says that what was called would fail, and not that it could not try."""
+    """Return whether the error says that the call would fail, rather than that the node couldn't run it."""
     if not isinstance(answer, RpcFault) or answer.code not in _EXECUTION_FAILED:
         return False
-    # The words after that are the contract's own.
+    # The text after that comes from the contract.
     is_reverted = answer.code == _REVERTED or "revert" in answer.message.lower()
     return is_reverted or not _IS_OWN_FAULT.search(answer.message)
 
 
 def is_passing(fault: RpcFault) -> bool:
-    """Return whether a node's error is of the moment, and does not say that it lacks the method."""
+    """Return whether an error is temporary, rather than a missing method."""
     is_limited = fault.code == _LIMITED or bool(_IS_OWN_FAULT.search(fault.message))
     return is_limited and "method" not in fault.message.lower()
 
 
 @dataclass(frozen=True)
 class Identity:
-    """The question that tells which chain a node serves, and whether the answer is the right one.
+    """The call that identifies a node's chain, and the check of its result.
 
-    `head` is the question for the newest block's height with the reading of its answer; without it nodes' heads are
-    not compared.
+    `head` is the call for the latest block's height and the parser of its result; without it, heads are not compared.
     """
 
     question: Call
@@ -107,11 +105,11 @@ class Identity:
 
 
 class JsonRpc:
-    """Batched JSON-RPC to the nodes of one chain, in the order given; one that failed rests for a while.
+    """Batched JSON-RPC to the nodes of one chain, in the order given; a failed node gets a cooldown.
 
-    A node is believed only after it has told that it serves the right chain: at first, after each failure and every
-    IDENTITY_SECONDS. Where there are several, their heads are compared every HEAD_SECONDS, and one that is more than
-    `head_allowance` blocks behind is set aside. All of this is this process's own knowledge; threads may share it.
+    A node's chain is verified at first, after each failure and every IDENTITY_SECONDS. With several nodes, heads are
+    compared every HEAD_SECONDS, and a node more than `head_allowance` blocks behind is set aside. The state is per
+    process and thread-safe.
     """
 
     def __init__(
@@ -150,12 +148,11 @@ class JsonRpc:
         at_once: int = MAX_BATCH,
         isolating: bool = False,
     ) -> _Meaning:
-        """Return what `read` makes of the calls' results, which come in order; a call's own error is an RpcFault.
+        """Return `read(results)`; the results are in call order, and a failed call's result is an RpcFault.
 
-        All results come from one node, in requests of up to `at_once` calls each, or as many as the node takes. Where
-        `read` raises ChainError the node's answer was unusable, and the next one is asked. With `isolating`, a call
-        that fails by itself at a node that answers others has an `Unread` for its result. Raises ChainError when no
-        node gives a usable answer.
+        All results come from one node, in requests of up to `at_once` calls each, or as many as the node
+        accepts. If `read` raises ChainError, the next node is asked. With `isolating`, a call that fails on a node that
+        answers others has an `Unread` as its result. Raises ChainError if no node gives a usable answer.
         """
         last: ChainError | None = None
         for node in self._in_order():
@@ -173,9 +170,9 @@ class JsonRpc:
     def stream(self, call: Call, convert: Callable[[dict[str, Any]], Any]) -> Any:
         """Return the result of one call to the one node of this client, read as it arrives, however large.
 
-        `convert` makes of each JSON object, innermost first, what is kept of it. Raises TooLarge beyond
-        MAX_STREAMED_BYTES, BrokenOff where that much did not arrive in STREAMED_SECONDS, and ChainError; none is held
-        against the node.
+        `convert` maps each JSON object, innermost first, to the value to keep. Raises TooLarge beyond
+        MAX_STREAMED_BYTES, BrokenOff if the answer took longer than STREAMED_SECONDS, and ChainError. None of them
+        counts as a failure of the node.
         """
         (node,) = self._nodes
         self._identify(node)
@@ -185,46 +182,46 @@ class JsonRpc:
 
     @property
     def log_limits(self) -> LogLimits:
-        """How large a query for logs the one node of this client answers, as far as is known."""
+        """The log query limits of this client's only node."""
         (node,) = self._nodes
         return node.logs
 
     def disconnect(self) -> None:
-        """Close the kept connections: behind a balancer the next ones may lead to other nodes."""
+        """Close pooled connections: behind a load balancer, new ones may reach a different node."""
         for node in self._nodes:
             node.session.close()
 
     def quietly(self) -> "JsonRpc":
-        """Return the same nodes, asked without holding a failure against them."""
+        """Return a client of the same nodes that doesn't record failures."""
         quiet = copy.copy(self)
         quiet._is_quiet = True
         return quiet
 
     def each(self) -> list["JsonRpc"]:
-        """Return the nodes worth asking now one by one, in order, so that their answers can be told apart."""
+        """Return one client per available node, in order."""
         return [self._alone(node) for node in self._in_order()]
 
     def set_aside(self, error: ChainError) -> None:
-        """Let the nodes rest, whatever they answered: something else proved them wrong."""
+        """Start a cooldown for the nodes, because other evidence proved their answers wrong."""
         for node in self._nodes:
             self._note_failure(node, error)
 
     def note_head(self, height: int) -> None:
-        """Note the newest block that the one node of this client told of; raises ChainError if it ran backwards."""
+        """Record the head of this client's only node; raises ChainError if it ran backwards."""
         (node,) = self._nodes
         try:
-            node.told_head(height, self._clock(), self._head_allowance)
+            node.record_head(height, self._clock(), self._head_allowance)
         except ChainError as error:
             self._note_failure(node, error)
             raise
 
     def soonest(self) -> float:
-        """Return the seconds until the next resting node may be asked again."""
+        """Return the seconds until the first cooldown ends."""
         now = self._clock()
-        return min((node.rests_until - now for node in self._nodes if not node.is_ready(now)), default=0.0)
+        return min((node.cooldown_until - now for node in self._nodes if not node.is_ready(now)), default=0.0)
 
     def health(self) -> list[NodeHealth]:
-        """Return how each node does, in the order in which they are configured."""
+        """Return the health of each node, in the configured order."""
         return [node.health() for node in self._nodes]
 
     def _alone(self, node: Node) -> "JsonRpc":
@@ -233,9 +230,9 @@ class JsonRpc:
         return alone
 
     def _in_order(self) -> list[Node]:
-        """Return the nodes worth asking now; if all of them rest, the one whose rest ends first.
+        """Return the available nodes; if all are in a cooldown, the one whose cooldown ends first.
 
-        Raises ChainError where there is none, or where each has named a time before which it is to be left alone.
+        Raises ChainError without nodes, or if every node sent a `Retry-After` that hasn't passed.
         """
         if not self._nodes:
             raise ChainError("no node is configured for this chain", permanent=True)
@@ -244,13 +241,13 @@ class JsonRpc:
         ready = [node for node in self._nodes if node.is_ready(now)]
         if ready:
             return ready
-        not_left_alone = [node for node in self._nodes if node.left_alone_until <= now]
-        if not not_left_alone:
+        retryable = [node for node in self._nodes if node.retry_not_before <= now]
+        if not retryable:
             raise Limiting("every node of this chain is limiting our rate", retry_after=self.soonest())
-        return [min(not_left_alone, key=lambda node: node.rests_until)]
+        return [min(retryable, key=lambda node: node.cooldown_until)]
 
     def _compare_heads(self) -> None:
-        """Ask the nodes how far they are, where that is not known of late, and set aside those that lag."""
+        """Query the heads of the nodes, unless done recently, and set lagging nodes aside."""
         if self.size < 2 or self._identity.head is None or not self._comparing.acquire(blocking=False):
             return
         try:
@@ -259,7 +256,7 @@ class JsonRpc:
                 return
             self._compare_at = now + HEAD_SECONDS
             asked = [node for node in self._nodes if node.is_ready(now)]
-            answering = [node for node in asked if self._tells_head(node, *self._identity.head)]
+            answering = [node for node in asked if self._update_head(node, *self._identity.head)]
             agreed = self._agreed_head()
             for node in answering:
                 behind = agreed - (node.head or 0)
@@ -270,18 +267,18 @@ class JsonRpc:
         finally:
             self._comparing.release()
 
-    def _tells_head(self, node: Node, question: Call, read: Callable[[Any], int]) -> bool:
+    def _update_head(self, node: Node, question: Call, read: Callable[[Any], int]) -> bool:
         try:
             self._identify(node, HEAD_READ_SECONDS)
             height = read(self._ask(node, [question], HEAD_READ_SECONDS)[0])
-            node.told_head(height, self._clock(), self._head_allowance)
+            node.record_head(height, self._clock(), self._head_allowance)
         except ChainError as error:
             self._note_failure(node, error)
             return False
         return True
 
     def _agreed_head(self) -> int:
-        """Return the height to keep up with: of three nodes and more one that two have reached, lest one lie alone."""
+        """Return the height to compare with. With three or more nodes, two must have reached it."""
         now = self._clock()
         heads = sorted(
             (head for node in self._nodes if (head := node.known_head(now)) is not None), reverse=True
@@ -294,7 +291,7 @@ class JsonRpc:
         if node.identified_at is not None and now - node.identified_at < IDENTITY_SECONDS:
             return
         if not self._identity.is_right(self._ask(node, [self._identity.question], read_seconds)[0]):
-            raise WrongChain("the node serves another chain than the catalogue says")
+            raise WrongChain("the node serves a different chain from the catalogue's")
         node.identified_at = now
 
     def _note_failure(self, node: Node, error: ChainError) -> None:
@@ -330,7 +327,7 @@ class JsonRpc:
         return batches.results(calls, at_once)
 
     def _is_alive(self, node: Node) -> bool:
-        """Return whether the node answers a single call as trivial as can be."""
+        """Return whether the node answers a trivial call."""
         limits = Limits(CONNECT_SECONDS, HEAD_READ_SECONDS, WHOLE_ANSWER_SECONDS, MAX_ANSWER_BYTES)
         try:
             return self._identity.is_right(ask(node, self._new_ids(1), [self._identity.question], limits)[0])

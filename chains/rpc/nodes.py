@@ -1,8 +1,8 @@
-"""One node of a chain as this process knows it: whether it is worth asking, its head, its limits, why it rests.
+"""One node of a chain as this process knows it: its state, its head, its limits and its cooldown.
 
-Nodes are not believed to behave. One that failed rests, longer each time; one that named a time is not asked before;
-one whose head runs backwards, lags behind the others, serves another chain or was contradicted is set aside. A node
-that limits the size of batches or the range of log queries is a healthy node: its limits are kept to.
+A node that failed gets a cooldown, longer each time; `Retry-After` is respected. A node whose head runs backwards,
+that lags behind the others, serves another chain or was contradicted is set aside. A node that limits batch sizes or
+log ranges is healthy; requests are adapted to its limits.
 """
 
 import logging
@@ -18,16 +18,16 @@ from config.backoff import doubled
 
 logger = logging.getLogger(__name__)
 
-FIRST_REST_SECONDS = 1.0
-LONGEST_REST_SECONDS = 60.0
-LONGEST_NAMED_REST_SECONDS = 900.0
+FIRST_COOLDOWN_SECONDS = 1.0
+LONGEST_COOLDOWN_SECONDS = 60.0
+LONGEST_RETRY_AFTER_SECONDS = 900.0
 SET_ASIDE_SECONDS = 30.0
-# A head that nobody has seen again for so long is forgotten: a chain that truly went back can then be followed.
+# A head that wasn't reached again for this long is dropped, so that a chain that was rolled back can be followed.
 HEAD_MEMORY_SECONDS = 120.0
-# Requests to one node at the same time, where it takes small batches alone.
+# Concurrent requests to one node if it accepts only small batches.
 MOST_AT_A_TIME = 8
-# A limit is tried again after so long: a refusal may have been a passing fault, and plans are upgraded. Each time that
-# it is confirmed the pause grows.
+# A limit is retested after this long, because a refusal may be temporary and plans get upgraded. The interval grows
+# each time the limit is confirmed.
 FIRST_LIMIT_SECONDS = 60.0
 LIMIT_SECONDS = 6 * 3600.0
 _LIMIT_GROWTH = 8
@@ -37,31 +37,31 @@ _SHORTEST_SECRET = 6
 
 
 class NodeFault(ChainError):
-    """A ChainError that also says what state its node is in."""
+    """A ChainError that sets the state of its node."""
 
     state = NodeState.FAILING
 
 
 class Limiting(NodeFault):
-    """It limits our rate (HTTP 429)."""
+    """The node limits our rate (HTTP 429)."""
 
     state = NodeState.LIMITING
 
 
 class Lagging(NodeFault):
-    """Its head ran backwards, or lags behind the other nodes'."""
+    """The node's head ran backwards or lags behind the other nodes."""
 
     state = NodeState.LAGGING
 
 
 class WrongChain(NodeFault):
-    """It serves another chain than the catalogue says."""
+    """The node serves a different chain from the catalogue's."""
 
     state = NodeState.WRONG_CHAIN
 
 
 class Contradicted(NodeFault):
-    """Two other nodes agreed on something else."""
+    """Two other nodes agreed on a different answer."""
 
     state = NodeState.CONTRADICTED
 
@@ -70,10 +70,10 @@ _SET_ASIDE = (Lagging, Contradicted)
 
 
 class Adaptive:
-    """A size that a node takes: halved when it fails, doubled again after some successes.
+    """A request size that adapts to a node: halved on failure, doubled after some successes.
 
-    Each doubling that fails makes the next one wait longer, so that a node's fixed limit costs next to nothing, and
-    what one odd block made small grows again.
+    Each doubling that fails makes the next one wait longer. So a fixed limit of the node costs little, and a limit
+    caused by one unusual block is lifted again.
     """
 
     FIRST_SUCCESSES = 10
@@ -88,14 +88,14 @@ class Adaptive:
         self._lock = threading.Lock()
 
     def failed(self, size: int) -> None:
-        """Note that this size failed."""
+        """Record that this size failed."""
         with self._lock:
             if self._is_trial:
                 self._needed = min(self._needed * self._GROWTH, self.MOST_SUCCESSES)
             self.size, self._successes, self._is_trial = max(min(self.size, size // 2), 1), 0, False
 
     def worked(self, size: int) -> None:
-        """Note that this size worked."""
+        """Record that this size worked."""
         with self._lock:
             if size < self.size or self.size == self._most:
                 return
@@ -107,7 +107,7 @@ class Adaptive:
 
 
 class LogLimits:
-    """How large a query for logs may be that a node answers, in blocks and in recipients."""
+    """The largest log query that a node answers, in blocks and in recipients."""
 
     def __init__(self) -> None:
         self.blocks = Adaptive(MOST_LOG_BLOCKS)
@@ -116,13 +116,13 @@ class LogLimits:
 
 @dataclass
 class Node:
-    """One node's address, its kept connections and its record. Safe to share between threads; times are monotonic."""
+    """A node's URL, connection pool and state. Thread-safe; times are monotonic."""
 
     url: str
     session: requests.Session = field(default_factory=requests.Session)
     failures: int = 0
-    rests_until: float = 0.0
-    left_alone_until: float = 0.0
+    cooldown_until: float = 0.0
+    retry_not_before: float = 0.0
     identified_at: float | None = None
     head: int | None = None
     state: NodeState = NodeState.UNASKED
@@ -143,57 +143,57 @@ class Node:
 
     @property
     def name(self) -> str:
-        """The host alone: paths and user parts of node addresses often hold an access key."""
+        """The host. The rest of a node URL often holds an access key."""
         try:
             return urlsplit(self.url).hostname or "node"
         except ValueError:
             return "node"
 
     def is_ready(self, now: float) -> bool:
-        """Whether nothing speaks against asking it."""
-        return self.rests_until <= now
+        """Whether the node is not in a cooldown."""
+        return self.cooldown_until <= now
 
     def answered(self) -> None:
-        """Note a usable answer; its failures are forgiven."""
+        """Record a usable answer and reset the failures."""
         with self._lock:
             self.failures = 0
-            self.rests_until = self.left_alone_until = 0.0
+            self.cooldown_until = self.retry_not_before = 0.0
             self._enter(NodeState.ANSWERING)
 
     def failed(self, now: float, error: ChainError) -> None:
-        """Note that it gave no usable answer, and let it rest: doubling, or for as long as it asked for."""
-        named = min(error.retry_after or 0.0, LONGEST_NAMED_REST_SECONDS)
+        """Record a failure and start a cooldown: exponential, or the `Retry-After` of the node if longer."""
+        named = min(error.retry_after or 0.0, LONGEST_RETRY_AFTER_SECONDS)
         with self._lock:
-            rest = doubled(FIRST_REST_SECONDS, LONGEST_REST_SECONDS, self.failures)
+            rest = doubled(FIRST_COOLDOWN_SECONDS, LONGEST_COOLDOWN_SECONDS, self.failures)
             if isinstance(error, _SET_ASIDE):
                 rest = max(rest, SET_ASIDE_SECONDS)
             self.failures += 1
             self.identified_at = None
-            self.rests_until = now + max(rest, named)
-            self.left_alone_until = now + named
+            self.cooldown_until = now + max(rest, named)
+            self.retry_not_before = now + named
             self.last_error = self.without_secrets(str(error))
             self._enter(error.state if isinstance(error, NodeFault) else NodeState.FAILING)
 
     def batch_limit(self, now: float) -> int | None:
-        """Return the size of the largest batch that it is known to take, where it refused larger ones."""
+        """Return the largest batch size the node accepts, or None if it has not refused any."""
         return self._batch_limit if now < self._batch_limit_until else None
 
     def note_full_batch(self, size: int, now: float) -> None:
-        """Note that it takes batches of this size: a limit below it, if there was one, has gone."""
+        """Record that the node accepted a batch of this size; an expired lower limit is dropped."""
         with self._lock:
             if now >= self._batch_limit_until and size > (self._batch_limit or size):
                 self._batch_limit, self._batch_limit_seconds = None, 0.0
 
     def note_batch_limit(self, size: int, now: float) -> None:
-        """Note the size of the largest batch that it takes."""
+        """Record the largest batch size the node accepts."""
         with self._lock:
             longer = max(self._batch_limit_seconds * _LIMIT_GROWTH, FIRST_LIMIT_SECONDS)
             self._batch_limit, self._batch_limit_seconds = size, min(longer, LIMIT_SECONDS)
             self._batch_limit_until = now + self._batch_limit_seconds
         logger.info("node %s takes batches of up to %s", self.name, size)
 
-    def told_head(self, height: int, now: float, allowance: int) -> None:
-        """Note its newest block; raises Lagging if that is more than `allowance` below what it told of before."""
+    def record_head(self, height: int, now: float, allowance: int) -> None:
+        """Record the node's head; raises Lagging if it is more than `allowance` blocks below the last one."""
         with self._lock:
             known = self.known_head(now)
             if known is None or height >= known:
@@ -202,16 +202,16 @@ class Node:
                 raise Lagging(f"the node's head ran backwards from {known} to {height}")
 
     def known_head(self, now: float) -> int | None:
-        """Return the highest block that it told of, unless that is too long ago."""
+        """Return the highest block the node reported, or None if that was too long ago."""
         return self.head if now - self._head_reached_at < HEAD_MEMORY_SECONDS else None
 
     def health(self) -> NodeHealth:
-        """Return its record."""
+        """Return the node's health."""
         with self._lock:
             return NodeHealth(self.name, self.state, self.head, self.last_error, self.since)
 
     def without_secrets(self, text: str) -> str:
-        """Return a node's words without what its own address holds beyond the host, where access keys stand."""
+        """Return `text` without the secrets in the node's URL: path segments, query values and credentials."""
         try:
             parts = urlsplit(self.url)
             values = [value for _, value in parse_qsl(parts.query)]

@@ -1,11 +1,11 @@
-"""Looking transactions up on several nodes, so that no single one is believed where money depends on it.
+"""Look up transactions by quorum, so that no payment depends on a single node.
 
-With three nodes or more, two have to agree before a transaction counts as mined: on its block's hash, its status and
-what it moved. Who may claim what moved is as much as both prove: nodes differ in what they can show (traces, older
-state). With fewer nodes there is only fail-over. In both cases a node that does not know a transaction, or does not
-send one for its size, is not believed before the others were asked.
+With three or more nodes, two must agree before a transaction counts as mined: on its block hash, its status and its
+transfers. Evidence of who may claim a transfer counts as far as both prove it, since nodes differ in what they can
+return (traces, older state). With fewer nodes there is only failover. Either way, the other nodes are asked as well
+if one doesn't know a transaction or doesn't send it because of its size.
 
-What this can't do: two nodes that return the same lie are believed. Choose providers that do not share a backend.
+Limit: two nodes that return the same wrong answer are believed. Choose providers that don't share a backend.
 """
 
 from collections import Counter
@@ -18,22 +18,22 @@ from chains.client import ChainError, Head, Mention, Snapshot, TransactionFacts,
 from chains.rpc.json_rpc import JsonRpc
 from chains.rpc.nodes import Contradicted
 
-NODES_FOR_AGREEMENT = 3
-Look = Callable[[JsonRpc, Sequence[str]], Snapshot]
-_Said = TypeVar("_Said")
+NODES_FOR_QUORUM = 3
+Query = Callable[[JsonRpc, Sequence[str]], Snapshot]
+_Result = TypeVar("_Result")
 
 
-def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], look: Look) -> Snapshot:
-    """Return what the nodes of `rpc` say of these transactions; `look` asks one node all its questions.
+def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], query: Query) -> Snapshot:
+    """Return the transactions that the nodes of `rpc` report; `query` reads them from one node.
 
-    A transaction on which nodes contradict each other is reported as not mined, and named in `contradicted`. Raises
-    ChainError when no node answered or, where agreement is needed, only one.
+    A transaction that the nodes disagree on is reported as not mined and listed in `contradicted`. Raises ChainError
+    if no node answered or, where a quorum is required, only one.
     """
-    needs_agreement = rpc.size >= NODES_FOR_AGREEMENT
+    needs_quorum = rpc.size >= NODES_FOR_QUORUM
     answers: list[_Answer] = []
     failure: ChainError | None = None
     for node in rpc.each():
-        if needs_agreement:
+        if needs_quorum:
             wanted = _unsettled(transaction_hashes, answers)
             is_enough = len(answers) > 1 and not wanted and not _is_head_unsettled(answers)
         else:
@@ -42,7 +42,7 @@ def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], look: Look) -> Snap
         if is_enough:
             break
         try:
-            snapshot = look(node, wanted)
+            snapshot = query(node, wanted)
             node.note_head(snapshot.head.latest)
         except ChainError as error:
             failure = error
@@ -50,46 +50,46 @@ def look_up(rpc: JsonRpc, transaction_hashes: Sequence[str], look: Look) -> Snap
             answers.append(_Answer(node, snapshot))
     if not answers:
         raise failure or ChainError("no node gave an answer")
-    if not needs_agreement:
+    if not needs_quorum:
         return _first_known(transaction_hashes, answers)
     if len(answers) < 2:
         after = failure.retry_after if failure else rpc.soonest()
-        raise ChainError(f"only one of {rpc.size} nodes answered, and two have to agree", retry_after=after)
+        raise ChainError(f"only one of {rpc.size} nodes answered, and two must agree", retry_after=after)
     return _agreed(transaction_hashes, answers)
 
 
-def ask_enough(rpc: JsonRpc, ask: Callable[[JsonRpc], _Said]) -> list[_Said]:
-    """Return what two nodes say, asked one by one, where two have to agree; otherwise what one says.
+def ask_enough(rpc: JsonRpc, ask: Callable[[JsonRpc], _Result]) -> list[_Result]:
+    """Return the answers of two nodes where a quorum is required, otherwise of one. Nodes are asked in turn.
 
-    Raises ChainError when too few answered.
+    Raises ChainError if too few answered.
     """
     return _ask_until(rpc, ask, len, "too few of {} nodes could be asked")
 
 
-def ask_until_agreed(rpc: JsonRpc, ask: Callable[[JsonRpc], _Said]) -> _Said:
-    """Return what two nodes say the same, asked one by one, where two have to agree; otherwise what one says.
+def ask_until_agreed(rpc: JsonRpc, ask: Callable[[JsonRpc], _Result]) -> _Result:
+    """Return the answer that two nodes agree on where a quorum is required, otherwise the first one.
 
-    Raises ChainError when no two of those that answered agree.
+    Nodes are asked in turn. Raises ChainError if no two of them agree.
     """
     no_two = "no two of {} nodes gave the same answer"
-    return _ask_until(rpc, ask, lambda said: said.count(said[-1]), no_two)[-1]
+    return _ask_until(rpc, ask, lambda reports: reports.count(reports[-1]), no_two)[-1]
 
 
 def _ask_until(
-    rpc: JsonRpc, ask: Callable[[JsonRpc], _Said], count: Callable[[list[_Said]], int], too_few: str
-) -> list[_Said]:
-    """Return what nodes say, asked one by one until `count` of the answers is how many have to agree."""
-    needed = 2 if rpc.size >= NODES_FOR_AGREEMENT else 1
-    said: list[_Said] = []
+    rpc: JsonRpc, ask: Callable[[JsonRpc], _Result], count: Callable[[list[_Result]], int], too_few: str
+) -> list[_Result]:
+    """Ask the nodes in turn until `count` of their answers reaches the quorum; return the answers."""
+    needed = 2 if rpc.size >= NODES_FOR_QUORUM else 1
+    reports: list[_Result] = []
     failure: ChainError | None = None
     for node in rpc.each():
         try:
-            said.append(ask(node))
+            reports.append(ask(node))
         except ChainError as error:
             failure = error
         else:
-            if count(said) == needed:
-                return said
+            if count(reports) == needed:
+                return reports
     raise failure or ChainError(too_few.format(rpc.size), retry_after=rpc.soonest())
 
 
@@ -100,7 +100,7 @@ class _Answer:
 
 
 def _of(wanted: str, answers: Iterable[_Answer]) -> list[TransactionFacts | None]:
-    """Return what each node that was asked said of one transaction."""
+    """Return one transaction as each queried node reported it."""
     return [
         answer.snapshot.transactions[wanted] for answer in answers if wanted in answer.snapshot.transactions
     ]
@@ -111,22 +111,22 @@ def _unknown(hashes: Sequence[str], answers: Sequence[_Answer]) -> list[str]:
 
 
 def _is_shown(facts: TransactionFacts | None) -> bool:
-    """Whether no other node has to be asked: what one can't show for its size, another may."""
+    """Whether a node returned the transaction in full. Another node may return one that is too large for this one."""
     return facts is not None and facts.is_readable
 
 
 def _first_known(hashes: Sequence[str], answers: Sequence[_Answer]) -> Snapshot:
-    """Fail-over: each transaction from the first node that knows it, under the head of the last that was needed."""
+    """Failover: return each transaction from the first node that knows it, and the head of the last node used."""
     transactions: dict[str, TransactionFacts | None] = dict.fromkeys(hashes)
     head = answers[0].snapshot.head
     open_questions: set[str] = set()
     for answer in answers:
-        said = answer.snapshot.transactions
+        reported = answer.snapshot.transactions
         asked = {wanted for wanted in hashes if not _is_shown(transactions[wanted])}
         new = {
             wanted: facts
             for wanted in asked
-            if (facts := said.get(wanted)) is not None
+            if (facts := reported.get(wanted)) is not None
             and (transactions[wanted] is None or (facts.is_readable and facts.block is not None))
         }
         open_questions = (open_questions - new.keys()) | (asked & answer.snapshot.contradicted)
@@ -138,21 +138,21 @@ def _first_known(hashes: Sequence[str], answers: Sequence[_Answer]) -> Snapshot:
 
 
 def _unsettled(hashes: Sequence[str], answers: Sequence[_Answer]) -> list[str]:
-    """Return those on which one more node's word may matter."""
+    """Return the hashes for which another node's answer may change the result."""
     return list(hashes) if len(answers) < 2 else [h for h in hashes if not _is_settled(_of(h, answers))]
 
 
-def _is_settled(said: Sequence[TransactionFacts | None]) -> bool:
-    """Whether two agree on all that any of them proves, or none saw the transaction in a block but it is known."""
-    known = [facts for facts in said if facts is not None]
-    agreed = _common(said)
+def _is_settled(reports: Sequence[TransactionFacts | None]) -> bool:
+    """Whether two nodes agree on everything that any node proves, or the transaction is known but not mined."""
+    known = [facts for facts in reports if facts is not None]
+    agreed = _common(reports)
     if agreed is None:
         return bool(known) and not any(facts.block for facts in known)
     return agreed.is_complete or not any(_proves_more(facts, agreed) for facts in known)
 
 
 def _proves_more(facts: TransactionFacts, agreed: TransactionFacts) -> bool:
-    """Whether one node proves what another may confirm, beyond what two agree on."""
+    """Whether one node proves more than two agree on, which a third may confirm."""
     if facts.is_readable > agreed.is_readable or facts.is_complete > agreed.is_complete:
         return True
     agreed_on = {_moved(transfer): transfer for transfer in agreed.transfers}
@@ -164,7 +164,7 @@ def _proves_more(facts: TransactionFacts, agreed: TransactionFacts) -> bool:
 
 
 def _is_head_unsettled(answers: Sequence[_Answer]) -> bool:
-    """Whether only one node knows a safe or finalized block: it may be that the other can't tell."""
+    """Whether only one node reports a safe or finalized block. The other may not support these tags."""
     heads = [answer.snapshot.head for answer in answers]
     return any(
         sum(number is not None for number in numbers) == 1
@@ -176,32 +176,32 @@ def _agreed(hashes: Sequence[str], answers: Sequence[_Answer]) -> Snapshot:
     transactions: dict[str, TransactionFacts | None] = {}
     contradicted = set()
     for wanted in hashes:
-        said = _of(wanted, answers)
-        agreed = _common(said)
+        reports = _of(wanted, answers)
+        agreed = _common(reports)
         if agreed is not None:
-            _set_liars_aside(wanted, agreed, answers)
-        elif sum(facts is not None and facts.block is not None for facts in said) > 1 or any(
+            _set_contradicting_nodes_aside(wanted, agreed, answers)
+        elif sum(facts is not None and facts.block is not None for facts in reports) > 1 or any(
             wanted in answer.snapshot.contradicted for answer in answers
         ):
             contradicted.add(wanted)
-        transactions[wanted] = agreed or _not_mined(said)
+        transactions[wanted] = agreed or _not_mined(reports)
     return Snapshot(_head(answers), transactions, frozenset(contradicted))
 
 
-def _common(said: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
-    """Return what two nodes agree on of a mined transaction, the fullest first."""
-    mined = [facts for facts in said if facts is not None and facts.block is not None]
+def _common(reports: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
+    """Return the most complete facts of a mined transaction that two nodes agree on."""
+    mined = [facts for facts in reports if facts is not None and facts.block is not None]
     agreed = [both for one, other in combinations(mined, 2) if (both := _both(one, other)) is not None]
     return max(agreed, key=lambda facts: (facts.is_readable, facts.is_complete), default=None)
 
 
 def _both(one: TransactionFacts, other: TransactionFacts) -> TransactionFacts | None:
-    """Return what both say, or None where they contradict each other.
+    """Return what both reports prove, or None if they contradict each other.
 
-    A node that can't trace may miss what moved in inner calls, and who may claim what it saw; then only what both prove
-    is agreed on, and it is not complete.
+    A node that can't trace may miss transfers in inner calls and the evidence of who may claim them. The result is
+    then limited to what both prove, and incomplete.
     """
-    if one.commitment != other.commitment:  # one hears of finality sooner than the other
+    if one.commitment != other.commitment:  # finality reaches nodes at different times
         one, other = (replace(facts, commitment="confirmed") for facts in (one, other))
     if one == other:
         return one
@@ -224,7 +224,7 @@ def _without_contents(facts: TransactionFacts) -> TransactionFacts:
 
 
 def _moved_in_both(less: TransactionFacts, more: TransactionFacts) -> tuple[Transfer, ...] | None:
-    """Return the transfers that both saw, or None where one saw what the other can't have missed."""
+    """Return the transfers that both report, or None if one lacks a transfer that it can't have missed."""
     seen = {_moved(transfer): transfer for transfer in more.transfers}
     moved = [_moved(transfer) for transfer in less.transfers]
     if not all(transfer in seen for transfer in moved):
@@ -264,14 +264,14 @@ def _claimable(transfer: Transfer) -> int:
 def _within_both(
     one: Transfer, of_one: TransactionFacts, other: Transfer, of_other: TransactionFacts, kept: list[Mention]
 ) -> tuple[int, ...]:
-    """Return the places, among the mentions `kept`, of the calls that enclose the transfer by both nodes' word."""
+    """Return the places, among the mentions `kept`, of the calls that enclose the transfer according to both nodes."""
     theirs = [of_other.mentions[place] for place in other.within]
     ours = [of_one.mentions[place] for place in one.within]
     return tuple(sorted({kept.index(mention) for mention in ours if mention in theirs and mention in kept}))
 
 
 def _is_contradicted(one: TransactionFacts, other: TransactionFacts) -> bool:
-    """Whether two that both claim to know all name different claimants, rather than one of them none."""
+    """Whether two complete reports name different claimants. A missing claimant is no contradiction."""
     others = {_moved(transfer): transfer for transfer in other.transfers}
     pairs = [(transfer, others[_moved(transfer)]) for transfer in one.transfers]
     return any(
@@ -281,13 +281,13 @@ def _is_contradicted(one: TransactionFacts, other: TransactionFacts) -> bool:
     )
 
 
-def _not_mined(said: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
-    """Return a transaction that no two nodes place in the same block as one still awaited; None if no node knows it.
+def _not_mined(reports: Sequence[TransactionFacts | None]) -> TransactionFacts | None:
+    """Return a transaction that no two nodes place in the same block as pending; None if no node knows it.
 
-    One node's word is enough for what it would move, as it is no payment. By the nonce and the effect a transaction is
-    called replaced, so that two nodes have to agree on them.
+    The intended transfer may come from one node, since it is no payment. The nonce and the effect decide whether a
+    transaction was replaced, so two nodes must agree on them.
     """
-    known = [facts for facts in said if facts is not None]
+    known = [facts for facts in reports if facts is not None]
     if not known:
         return None
     (sender, nonce), nodes = Counter((facts.sender, facts.nonce) for facts in known).most_common(1)[0]
@@ -308,17 +308,17 @@ def _not_mined(said: Sequence[TransactionFacts | None]) -> TransactionFacts | No
     )
 
 
-def _set_liars_aside(wanted: str, agreed: TransactionFacts, answers: Sequence[_Answer]) -> None:
+def _set_contradicting_nodes_aside(wanted: str, agreed: TransactionFacts, answers: Sequence[_Answer]) -> None:
     for answer in answers:
         facts = answer.snapshot.transactions.get(wanted)
         if facts is None or facts.block is None or facts.is_readable != agreed.is_readable:
-            continue  # a node that can't show so large a transaction does not lie
+            continue  # not returning a large transaction is no contradiction
         if _both(facts, agreed) is None:
             answer.node.set_aside(Contradicted("two other nodes agree on another answer"))
 
 
 def _head(answers: Sequence[_Answer]) -> Head:
-    """Return the heights that at least two nodes have reached, so that no depth rests on one node's word."""
+    """Return the heights that at least two nodes have reached, so that no depth depends on one node."""
     heads = [answer.snapshot.head for answer in answers]
     latest = _second([head.latest for head in heads])
     return Head(

@@ -1,4 +1,4 @@
-"""One HTTP request of JSON-RPC: what is sent, how the answer is read within its limits, and the ways it can fail.
+"""Send one JSON-RPC request over HTTP and read the answer within limits.
 
 Sources: JSON-RPC 2.0 (https://www.jsonrpc.org/specification).
 """
@@ -24,10 +24,10 @@ Call = tuple[str, list[Any]]
 
 MAX_NESTING = 4096  # a call trace nests two levels for each of at most 1,024 calls
 RATE_LIMITED = 429
-# An answer that breaks off is called too large from here on: some nodes cut off what exceeds their own limit.
+# An incomplete answer above this size counts as too large: some nodes truncate answers that exceed their limit.
 _LARGE_BYTES = 1024 * 1024
 _IS_TOO_LARGE = re.compile(r"response.*(too (large|big)|size|exceed)", re.IGNORECASE | re.DOTALL)
-# A node that had no time or no quota for a response speaks of it as well.
+# Messages about timeouts and quotas mention responses as well.
 _IS_PASSING = re.compile(
     r"deadline|time(d )?-?out|\brate\b|quota|credits|retr(y|ies)|per (second|minute|day|month)", re.IGNORECASE
 )
@@ -43,24 +43,24 @@ class Refused(ChainError):
 
 
 class TooLarge(ChainError):
-    """The answer is larger than what may be read or what the node sends, or was still arriving after its time."""
+    """The answer exceeds our limit or the node's, or was still arriving at the deadline."""
 
 
 class BrokenOff(TooLarge):
-    """A large answer broke off, or did not arrive in time: it may arrive another time."""
+    """A large answer was incomplete or late; a retry may succeed."""
 
 
 class Unreachable(ChainError):
-    """No connection, or a small answer that went on arriving after its time: that is due to no call."""
+    """No connection, or a small answer that was late. The call is not the cause."""
 
 
 class Silent(ChainError):
-    """The node did not begin, or stopped, to answer in time."""
+    """The node did not start its answer in time, or stopped sending."""
 
 
 @dataclass(frozen=True)
 class RpcFault:
-    """The node's own error to one call of a batch (JSON-RPC 2.0, section 5.1)."""
+    """A JSON-RPC error in reply to one call (JSON-RPC 2.0, section 5.1)."""
 
     code: int
     message: str
@@ -69,7 +69,7 @@ class RpcFault:
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a request may take (seconds without a byte, and in all), and how many bytes its answer may have."""
+    """The timeouts of a request in seconds (without a byte, and in total) and the byte limit of its answer."""
 
     connect_seconds: float
     read_seconds: float
@@ -78,7 +78,7 @@ class Limits:
 
 
 def ask(node: Node, ids: Sequence[int], calls: Sequence[Call], limits: Limits) -> list[Any]:
-    """Return the results of these calls, in order, by one request. Raises ChainError."""
+    """Send the calls in one request; return their results in order. Raises ChainError."""
     questions = [_question(id_, call) for id_, call in zip(ids, calls, strict=True)]
     answers = _post(node, questions[0] if len(questions) == 1 else questions, limits, _parsed)
     if isinstance(answers, dict):
@@ -91,7 +91,7 @@ def ask(node: Node, ids: Sequence[int], calls: Sequence[Call], limits: Limits) -
 def ask_streamed(
     node: Node, id_: int, call: Call, limits: Limits, convert: Callable[[dict[str, Any]], Any]
 ) -> Any:
-    """Return the result of one call, read as it arrives: `convert` makes of each JSON object what is kept of it.
+    """Return the result of one call, parsed as it arrives: `convert` maps each JSON object to the value to keep.
 
     The innermost objects come first, as with `object_hook` of the standard library's parser. Raises ChainError,
     TooLarge where the answer exceeds the limits.
@@ -124,7 +124,7 @@ class _Body(BoundedBody):
 
 
 def _post(node: Node, question: Any, limits: Limits, read: Callable[[_Body], Any]) -> Any:
-    """Send one HTTP request and return what `read` makes of the answer."""
+    """Send one HTTP request and return `read(body)`."""
     body: _Body | None = None
     try:
         with node.session.post(
@@ -141,7 +141,7 @@ def _post(node: Node, question: Any, limits: Limits, read: Callable[[_Body], Any
     except (requests.RequestException, HTTPError) as error:
         if body is not None and body.received > _LARGE_BYTES:
             raise BrokenOff("the node's answer broke off") from None
-        # The exception's text holds the whole address, so only its kind is reported.
+        # The exception's text contains the full URL, so only its type is reported.
         message = f"the node could not be reached ({type(error).__name__})"
         if isinstance(error, requests.ConnectTimeout):
             raise Unreachable(message) from None
@@ -171,7 +171,7 @@ def _streamed(body: _Body, convert: Callable[[dict[str, Any]], Any]) -> Any:
 
 
 def _built(events: Any, convert: Callable[[dict[str, Any]], Any]) -> Any:
-    """Return what the events of a JSON text describe, each object as `convert` returns it."""
+    """Build the value that parser events describe, with `convert` applied to each object."""
     root: list[Any] = []
     stack: list[Any] = []
     keys: list[Any] = []
@@ -201,7 +201,7 @@ def _built(events: Any, convert: Callable[[dict[str, Any]], Any]) -> Any:
 
 
 def says_too_large(reason: str) -> bool:
-    """Return whether a node's own words say that it does not send an answer of that size (geth: -32003)."""
+    """Return whether a node's message says that the answer is too large to send (geth: -32003)."""
     return bool(_IS_TOO_LARGE.search(reason)) and not _IS_PASSING.search(reason)
 
 
@@ -210,7 +210,7 @@ def _http_error(response: requests.Response, limits: Limits, *, is_single: bool)
     retry_after = float(seconds) if seconds.isascii() and seconds.isdigit() and len(seconds) < 6 else None
     if response.status_code == RATE_LIMITED:
         return Limiting("the node is limiting our rate", retry_after=retry_after)
-    # Of a batch, the same status may mean that it has too many calls.
+    # For a batch, the same status may mean that it has too many calls.
     is_too_large = is_single and response.status_code == requests.codes.request_entity_too_large
     if is_too_large or says_too_large(_reason(response, limits)):
         return TooLarge("the node does not send an answer of this size")
@@ -221,7 +221,7 @@ def _http_error(response: requests.Response, limits: Limits, *, is_single: bool)
 
 
 def _reason(response: requests.Response, limits: Limits) -> str:
-    """Return what a node says of an error in JSON; other text, of a gateway whose node is down, proves nothing."""
+    """Return the message of a JSON error body; "" for other text, which may come from a gateway."""
     try:
         answer = json.loads(_Body(response, limits).read(_REASON_BYTES))
     except (ChainError, requests.RequestException, HTTPError, ValueError, RecursionError):
@@ -241,7 +241,7 @@ def _refusal_of_batch(answer: dict[str, Any]) -> ChainError:
 
 
 def _pair(ids: Sequence[int], answers: Any) -> list[Any]:
-    """Return the results in the order of `ids`; every question has to have exactly one answer."""
+    """Return the results in the order of `ids`; every call must have exactly one answer."""
     if not isinstance(answers, list):
         raise ChainError("the node's answer is not JSON-RPC")
     if len(answers) != len(ids):
@@ -252,7 +252,7 @@ def _pair(ids: Sequence[int], answers: Any) -> list[Any]:
             raise ChainError("the node's answer is not JSON-RPC")
         by_id[answer["id"]] = _result(answer)
     if set(by_id) != set(ids):
-        raise ChainError("the node answered other questions than were asked")
+        raise ChainError("the node answered calls that were not sent")
     return [by_id[id_] for id_ in ids]
 
 

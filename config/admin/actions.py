@@ -1,4 +1,4 @@
-"""What members of staff do to one object by hand: offered where it can be done, asked first, done once, written down.
+"""Actions of staff on one object: shown when available, confirmed first, run once, and logged.
 
 The page that asks carries what its reader saw. If the object has changed by the time the answer comes, nothing is
 done: a second click, a stale tab and two colleagues at once are all harmless. Doing it, and the line in the object's
@@ -20,13 +20,13 @@ from config.api.errors import ApiError
 
 
 class ConfirmForm(forms.Form):
-    """The answer to the page that asks; `seen` is the state of the object that its reader saw."""
+    """The confirmation form; `seen` is the object's state when the page was rendered."""
 
     seen = forms.CharField(widget=forms.HiddenInput, required=False, strip=False)
 
 
 class ReasonForm(ConfirmForm):
-    """An answer that has to say why."""
+    """A confirmation form that requires a reason."""
 
     reason = forms.CharField(
         max_length=400,
@@ -36,7 +36,7 @@ class ReasonForm(ConfirmForm):
 
 
 class Action:
-    """One thing that can be done to an object. Subclasses say what it is, when, and which service does it."""
+    """An action on an object. Subclasses define the label, the condition and the service call."""
 
     name: ClassVar[str]
     icon: ClassVar[str]
@@ -45,36 +45,36 @@ class Action:
     is_dangerous: ClassVar[bool] = False
 
     def label(self, row: Any) -> str:
-        """Return what the button on the object's page says."""
+        """Return the button's label."""
         raise NotImplementedError
 
     def is_offered(self, row: Any) -> bool:
-        """Return whether it can be done to `row` as it is."""
+        """Return whether the action is available for `row`."""
         raise NotImplementedError
 
     def title(self, row: Any) -> str:
-        """Return what the page that asks is called."""
+        """Return the confirmation page's title."""
         return f"{self.label(row)}: {row}"
 
     def explanation(self, row: Any) -> str:
-        """Return what will happen, for whoever decides."""
+        """Return the consequences, for the confirmation page."""
         raise NotImplementedError
 
     def lock(self, row: Any) -> Any:
-        """Return `row` as it is now, held until the transaction ends."""
+        """Reload `row` and lock it until the transaction ends."""
         raise NotImplementedError
 
     def seen(self, row: Any) -> str:
-        """Return a short text that differs once `row` has changed in a way that matters here."""
+        """Return a token that changes when `row` changes in a relevant way."""
         raise NotImplementedError
 
     def perform(self, row: Any, actor: str, answer: dict[str, Any]) -> tuple[str, str]:
-        """Do it; return what the log says and what the page says. Raises ApiError where it can't be done."""
+        """Run the action; return the log message and the page message. Raises ApiError if it isn't possible."""
         raise NotImplementedError
 
 
 class WithActions(portal.ShowsMore):
-    """For an admin page whose objects have actions; the template is `admin/acting_change_form.html`."""
+    """Mixin for an admin page whose objects have actions; the template is `admin/acting_change_form.html`."""
 
     confirmed_actions: ClassVar[tuple[Action, ...]] = ()
     change_form_template = "admin/acting_change_form.html"
@@ -94,7 +94,7 @@ class WithActions(portal.ShowsMore):
         return [*own, *super().get_urls()]
 
     def offered(self, request: HttpRequest, row: Any) -> list[dict[str, str]]:
-        """Return what this member of staff may do to `row` now: label, icon and address of each."""
+        """Return the actions this user may run on `row` now: label, icon and URL."""
         return [
             {"label": action.label(row), "icon": action.icon, "url": action_url(row, action.name)}
             for action in self.confirmed_actions
@@ -102,12 +102,12 @@ class WithActions(portal.ShowsMore):
         ]
 
     def beside(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        """Offer what can be done."""
+        """Add the buttons of the available actions."""
         offered = self.offered(request, row) if row is not None else []
         return {**super().beside(request, row), "offered": offered}
 
     def action_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        """Ask; then do it, unless the object has changed since."""
+        """Show the confirmation page; then run the action, unless the object has changed since."""
         action = next(each for each in self.confirmed_actions if each.name == name)
         portal.demand(request.user.has_perm(action.permission))
         row = self.get_object(request, unquote(object_id))
@@ -157,11 +157,11 @@ class WithActions(portal.ShowsMore):
 
 
 def action_url(row: Model, name: str) -> str:
-    """Return the address of the page on which the action `name` on `row` is confirmed."""
+    """Return the URL of the confirmation page of the action `name` on `row`."""
     meta = row._meta
     return reverse(f"admin:{meta.app_label}_{meta.model_name}_{name}", args=(quote(row.pk),))
 
 
 def actor_of(request: HttpRequest) -> str:
-    """Return the name under which the history knows this member of staff."""
+    """Return this user's name for history entries."""
     return f"admin {request.user.get_username()}"[:100]

@@ -1,4 +1,4 @@
-"""How the portal's lists and pages write what they show: times both ways, long texts with their ends, links."""
+"""Format values for the portal's lists and pages: times, shortened texts and links."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ NOTHING = "—"
 
 
 def ago(time: datetime, now: datetime | None = None) -> str:
-    """Return how far `time` is from now in its largest unit: `3 minutes ago`, `in 2 hours`, `just now`."""
+    """Return `time` relative to now in its largest unit: `3 minutes ago`, `in 2 hours`, `just now`."""
     now = now or timezone.now()
     earlier, later = sorted((time, now))
     if (later - earlier).total_seconds() < 1:
@@ -35,11 +35,11 @@ def _titled(text: str) -> str:
 
 
 in_zone: Callable[[str], Any] = lazy(_titled, str)
-"""Return a column's title with the name of the user's time zone, known once it is shown: `Created (UTC)`."""
+"""Return a lazy column title with the user's time zone: `Created (UTC)`."""
 
 
 def when(time: datetime | None, otherwise: str = NOTHING) -> SafeString | str:
-    """Return a cell that says how long ago and, in small print, when exactly, in the user's time zone."""
+    """Return a cell with the relative time and, below, the exact time in the user's time zone."""
     if time is None:
         return otherwise
     return format_html(
@@ -52,7 +52,7 @@ def when(time: datetime | None, otherwise: str = NOTHING) -> SafeString | str:
 
 
 def two_lines(first: object, second: object) -> SafeString:
-    """Return a cell with a smaller second line, or with one line where there is nothing for the second."""
+    """Return a cell with a smaller second line, if there is one."""
     if second in (None, ""):
         return format_html("{}", first)
     return format_html('<span class="q-two">{}<small>{}</small></span>', first, second)
@@ -64,7 +64,7 @@ def ends(text: str, first: int = 8, last: int = 6) -> str:
 
 
 def clipped(text: str, url: str = "", first: int = 8, last: int = 6) -> SafeString:
-    """Return a long text's ends, the whole text at hand as its title, as a link where there is a URL."""
+    """Return a shortened text with the full text as its title, linked if there is a URL."""
     if url:
         return format_html(
             '<a href="{}" class="text-link q-code" rel="noreferrer" title="{}">{}</a>',
@@ -76,7 +76,7 @@ def clipped(text: str, url: str = "", first: int = 8, last: int = 6) -> SafeStri
 
 
 def copyable(text: str, shown: object = "") -> SafeString | str:
-    """Return `text`, or `shown` in its place, with a button that copies `text`; nothing to copy where it is empty."""
+    """Return `shown` (default `text`) with a button that copies `text`, unless it is empty."""
     if not text:
         return NOTHING
     return format_html(
@@ -96,5 +96,5 @@ def present(facts: Iterable[tuple[str, object]]) -> list[tuple[str, object]]:
 
 
 def outside(base: str, path: str) -> str:
-    """Return the address of a page on an explorer, or nothing unless the catalogue names one with https."""
+    """Return a block explorer URL, or "" unless the catalogue has an https explorer."""
     return f"{base.rstrip('/')}/{path}" if urlsplit(base).scheme == "https" else ""

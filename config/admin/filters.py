@@ -1,4 +1,4 @@
-"""The filters of the portal's lists: choices as drop-downs, what there is much of by autocompletion, a range of days.
+"""Filters of the portal's lists: drop-downs, autocompletion for large tables, and date ranges.
 
 They are unfold's; to the type checker they are Django's own, which they extend.
 """
@@ -32,10 +32,10 @@ __all__ = ["Autocompleted", "Choices", "Days", "Dropdown", "Related"]
 
 
 class Days(_DateRange):
-    """From one day to another in the user's time zone, inclusive. Either may be empty; an invalid date is no bound."""
+    """An inclusive range of days in the user's time zone. Either end may be empty; invalid dates are ignored."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002 - the interface
-        """Return the rows of these days."""
+        """Return the rows in the range."""
         name = self.parameter_name
         first, last = (_day(self.used_parameters.get(f"{name}_{end}")) for end in ("from", "to"))
         if first is not None:

@@ -1,4 +1,4 @@
-"""What all admin pages share: the theme's classes, the sections, and read-only records.
+"""Shared parts of all admin pages: theme classes, sections and read-only records.
 
 The theme is unfold's; to the type checker its classes are Django's own, which they extend.
 """
@@ -73,10 +73,10 @@ COUNTED_AT_MOST = 10_000
 
 
 class ShowsMore(_PageClass):
-    """An object's page shows more than its fields: what `beside` returns, for its template."""
+    """Mixin for a change page with more than its fields: `beside` returns the extra context."""
 
     def beside(self, request: HttpRequest, row: Any) -> dict[str, Any]:  # noqa: ARG002 - for those who extend it
-        """Return what the template is given for `row`, which is None on the page that adds one."""
+        """Return the template context for `row`, which is None on the add page."""
         return {}
 
     def render_change_form(
@@ -88,13 +88,13 @@ class ShowsMore(_PageClass):
         form_url: str = "",
         obj: Any = None,
     ) -> HttpResponse:
-        """Draw the page with what stands beside its fields."""
+        """Render the page with the extra context."""
         context = {**context, **self.beside(request, obj)}
         return super().render_change_form(request, context, add, change, form_url, obj)
 
 
 class NeverDeleted(_AdminClass):
-    """What other records lean on, or what happened: it can be ended, never removed."""
+    """Records that others refer to, or events: they can be ended, never deleted."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
         """Disabled."""
@@ -102,7 +102,7 @@ class NeverDeleted(_AdminClass):
 
 
 class ReadOnly(NeverDeleted):
-    """What happened is looked at here, not made or changed."""
+    """Read-only records of events."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002 - the admin interface
         """Disabled."""
@@ -114,7 +114,7 @@ class ReadOnly(NeverDeleted):
 
 
 class BoundedPaginator(_Records):
-    """Counts no further than 10,000 rows: in a table of millions one searches, and counting would take seconds."""
+    """Counts at most 10,000 rows, because counting a table of millions takes seconds."""
 
     @cached_property
     def count(self) -> int:
@@ -126,16 +126,16 @@ class BoundedPaginator(_Records):
 
 
 class RecordList(ChangeList):
-    """A list that does not offer to show all of its rows when no search has hidden any."""
+    """A change list without a "show all" link when nothing is filtered."""
 
     def get_results(self, request: HttpRequest) -> None:
-        """Take what was counted as all there is."""
+        """Use the filtered count as the total."""
         super().get_results(request)
         self.full_result_count = self.result_count
 
 
 class LinesField(forms.CharField):
-    """A list of texts, one per line; `check` returns a line as it is to be kept, or raises ValueError."""
+    """A list of strings, one per line; `check` returns the normalised line or raises ValueError."""
 
     widget = Textarea
 
@@ -144,11 +144,11 @@ class LinesField(forms.CharField):
         super().__init__(widget=Textarea(attrs={"rows": rows}), **options)
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the list as lines."""
+        """Return the list, one item per line."""
         return "\n".join(value) if isinstance(value, list) else value
 
     def to_python(self, value: Any) -> Any:
-        """Return the checked lines, without blank ones and repetitions."""
+        """Return the validated lines without blanks and duplicates."""
         lines = [line.strip() for line in str(value or "").splitlines() if line.strip()]
         try:
             return list(dict.fromkeys(self.check_line(line) for line in lines))
@@ -157,7 +157,7 @@ class LinesField(forms.CharField):
 
 
 def badge(word: str, colours: dict[str, str]) -> str:
-    """Return `word` as a coloured label; `colours` says success, info, warning or danger for each word."""
+    """Return `word` as a coloured badge; `colours` maps words to success, info, warning or danger."""
     return render_to_string("unfold/helpers/label.html", {"text": word, "type": colours.get(word, "")})
 
 
@@ -182,7 +182,7 @@ def confirmation(
     form: forms.Form | None = None,
     dangerous: bool = False,
 ) -> TemplateResponse:
-    """Return the page that asks before something is done to `obj`; its button posts to the same address."""
+    """Return the confirmation page of an action on `obj`; its button posts to the same URL."""
     context = {
         **admin.admin_site.each_context(request),
         "opts": obj._meta,
@@ -198,7 +198,7 @@ def confirmation(
 
 
 def change_url(obj: Model) -> str:
-    """Return the address of an object's page."""
+    """Return the URL of an object's change page."""
     # Quoted as the admin reads it: it takes the "_3A" in "pay_3A…" for an escape.
     return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=(quote(obj.pk),))
 
@@ -210,7 +210,7 @@ def demand(allowed: bool) -> None:
 
 
 def sections(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the sidebar: what this member of staff may look at."""
+    """Return the sidebar sections this user may view."""
     home = {"title": "Dashboard", "icon": "monitoring", "link": reverse("admin:index")}
     shown: list[dict[str, Any]] = [{"items": [home]}]
     for title, pages in _SECTIONS.items():
@@ -225,12 +225,12 @@ def sections(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def environment_label(request: HttpRequest) -> list[str] | None:  # noqa: ARG001 - the theme's interface
-    """Return the mark of a staging deployment and its colour; production has none."""
+    """Return the label of a staging deployment and its colour; None in production."""
     return ["TEST", "warning"] if settings.ENVIRONMENT == "staging" else None
 
 
 def account_links(request: HttpRequest) -> list[dict[str, Any]]:  # noqa: ARG001 - the theme's interface
-    """Return what everybody may do about their own account."""
+    """Return the links to the user's own account pages."""
     return [
         {"title": "Two-factor sign-in", "link": reverse("admin:two_factor")},
         {"title": "Time zone", "link": reverse("admin:time_zone")},

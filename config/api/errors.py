@@ -1,4 +1,4 @@
-"""Every error the API can answer: one enumeration of codes, each with its HTTP status and type."""
+"""All API errors: the codes, each with its HTTP status and type."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from enum import StrEnum
 
 from rest_framework.exceptions import APIException
 
-# When a call that met an outage is worth sending again, where nothing names a time.
+# The default Retry-After during an outage.
 RETRY_AFTER_SECONDS = 5
 UNKNOWN_PATH = "There is nothing at this path. /api/docs lists all paths; none ends in a slash."
 
 
 class ErrorType(StrEnum):
-    """The families of errors; a client branches on these when it does not know a code."""
+    """The error types; clients fall back to these for unknown codes."""
 
     INVALID_REQUEST = "invalid_request_error"
     AUTHENTICATION = "authentication_error"
@@ -24,7 +24,7 @@ class ErrorType(StrEnum):
 
 
 class ErrorCode(StrEnum):
-    """The stable, documented codes. A new one is an addition; renaming one breaks merchants."""
+    """The stable, documented codes. Adding one is compatible; renaming one breaks clients."""
 
     PARAMETER_MISSING = "parameter_missing"
     PARAMETER_INVALID = "parameter_invalid"
@@ -128,12 +128,12 @@ _IDEMPOTENCY = {
 
 
 def status_of(code: ErrorCode) -> int:
-    """Return the HTTP status that `code` is answered with; 400 unless listed."""
+    """Return the HTTP status of `code`; 400 by default."""
     return _STATUS.get(code, 400)
 
 
 def type_of(code: ErrorCode) -> ErrorType:
-    """Return the error family of `code`."""
+    """Return the error type of `code`."""
     if code in _IDEMPOTENCY:
         return ErrorType.IDEMPOTENCY
     return _TYPE_OF_STATUS.get(status_of(code), ErrorType.INVALID_REQUEST)
@@ -141,7 +141,7 @@ def type_of(code: ErrorCode) -> ErrorType:
 
 @dataclass(frozen=True)
 class Problem:
-    """One failed field: what was wrong, and what would be right."""
+    """One invalid field: the problem and how to fix it."""
 
     code: ErrorCode
     message: str
@@ -153,7 +153,7 @@ class Problem:
 
 
 class ApiError(APIException):
-    """An answer in the API's error shape. Raised by services and views, rendered by one handler.
+    """An error response. Raised by services and views, rendered by one handler.
 
     `retry_after` (seconds) becomes the Retry-After header. A 503 always has one.
     """
@@ -177,6 +177,6 @@ class ApiError(APIException):
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> "ApiError":
-        """Return the error for all failed fields; the first one is what the top level says."""
+        """Return the error for all invalid fields; the first one is used at the top level."""
         first = problems[0]
         return cls(first.code, first.message, first.param, problems=problems)

@@ -1,4 +1,4 @@
-"""All that is wrong with the settings at once: each by itself, and what is unsafe together."""
+"""Validate all settings at once: each value, and unsafe combinations."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -6,7 +6,7 @@ from config.environment.addresses import is_plain_and_remote, node
 from config.environment.declared import PROVIDERS, Environment
 from config.environment.wrong import Fault, SettingsError, Wrong
 
-# Keys that anyone can read: Django's `startproject` writes the one, this repository's tests the other.
+# Publicly known keys: from Django's `startproject` and from this repository's tests.
 _PUBLISHED_KEYS = ("django-insecure-", "only-for-tests-")
 
 
@@ -41,7 +41,7 @@ def _wrong_nodes(texts: Mapping[str, str], nodes: Iterable[str]) -> Iterator[Fau
 
 
 def _plain_providers(env: Environment) -> Iterator[Fault]:
-    """Yield providers that would be sent their keys unencrypted."""
+    """Yield providers whose keys would be sent unencrypted."""
     if env.parsed.get("ALLOW_HTTP_URLS"):
         return
     for setting in (provider.settings[provider.api_url] for provider in PROVIDERS):
@@ -50,7 +50,7 @@ def _plain_providers(env: Environment) -> Iterator[Fault]:
 
 
 def _unsafe_in_production(env: Environment) -> Iterator[Fault]:
-    """Yield what is for development alone. Values that are wrong by themselves are not judged again."""
+    """Yield settings that are only allowed in development. Values that are already invalid are skipped."""
     declared = type(env)
     if env.parsed.get("DEBUG"):
         yield declared.DEBUG.fault("is on in production, and shows settings and code to anyone", "False")

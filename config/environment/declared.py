@@ -1,4 +1,4 @@
-"""Every setting of the service: what it is called, how it is read, what it is without being set, what it should be.
+"""Every setting of the service: its name, parser, default and expected format.
 
 `.env.example` and the README explain each; a test compares them with what is declared here.
 """
@@ -125,7 +125,7 @@ class Environment:
     )
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        """Parse `texts`. What is wrong is in `faults`; only without any may the values be used."""
+        """Parse `texts`. Errors are in `faults`; use the values only if there are none."""
         self.parsed: dict[str, object] = {}
         self.faults: list[Fault] = []
         for name, setting in declared().items():

@@ -16,7 +16,7 @@ _KEY = "at most 500 visible ASCII characters without blanks"
 
 @dataclass(frozen=True)
 class Provider:
-    """One routing provider: its name for people, its settings by name, and its quotas (calls per time)."""
+    """One routing provider: its display name, its settings by name, and its quotas (calls per period)."""
 
     key: str
     name: str
@@ -26,16 +26,16 @@ class Provider:
 
     @property
     def api_url(self) -> str:
-        """The name of the setting with its address."""
+        """The name of its URL setting."""
         return f"{self.key.upper()}_API_URL"
 
     @property
     def api_key(self) -> str:
-        """The name of the setting with its key."""
+        """The name of its API key setting."""
         return f"{self.key.upper()}_API_KEY"
 
     def quote_limit(self, api_key: str) -> str:
-        """Return how many quotes it allows a deployment with this key, or without one."""
+        """Return its quote limit with or without an API key."""
         return self.quotes_with_key if api_key else self.quotes_without_key
 
 

@@ -1,4 +1,4 @@
-"""How one setting is declared: its parser, its default, what it should be, and whether it may be shown."""
+"""The declaration of one setting: parser, default, expected format and whether it is secret."""
 
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar, overload
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Parsed(Protocol):
-    """What holds the parsed values by name."""
+    """An object with the parsed values by name."""
 
     parsed: dict[str, object]
 
@@ -49,7 +49,7 @@ class Setting(Generic[T]):
         return self if instance is None else instance.parsed[self.name]  # type: ignore[return-value]
 
     def parse(self, text: str) -> T | Fault:
-        """Return the value of `text`, of the default where it is empty, or what is wrong with it."""
+        """Parse `text`, or the default if it is empty; return the value or the error."""
         text = text.strip() or self.default or ""
         if not text and self.default is None:
             return self.fault("is missing")
@@ -60,7 +60,7 @@ class Setting(Generic[T]):
             return self._fault_with(wrong, text)
 
     def fault(self, problem: str, should_be: str | None = None) -> Fault:
-        """Return what is wrong with this setting, as `problem` says."""
+        """Return a fault for this setting with `problem`."""
         return Fault(self.name, problem, should_be or self._should_be)
 
     def _fault_with(self, wrong: Wrong, text: str) -> Fault:

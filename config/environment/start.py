@@ -1,4 +1,4 @@
-"""Reading the environment at the start of a process, and ending a process that it is wrong for."""
+"""Read the environment when a process starts, and exit if it is invalid."""
 
 import io
 import os
@@ -41,7 +41,7 @@ def load(directory: Path = REPOSITORY) -> Environment:
 
 
 def load_or_exit(directory: Path = REPOSITORY) -> Environment:
-    """Return the settings, or print what is wrong and exit."""
+    """Return the settings, or print the faults and exit."""
     try:
         return load(directory)
     except SettingsError as error:
@@ -55,7 +55,7 @@ def print_and_exit(error: SettingsError, code: int = EXIT_CODE) -> NoReturn:
 
 
 def _text(name: str) -> str | None:
-    """Return what is set, empty for nothing; None where it refers to a variable that has no text.
+    """Return the value, or "" if unset; None if it refers to an unset variable.
 
     A value of `$OTHER` is that of OTHER.
     """
@@ -67,7 +67,7 @@ def _text(name: str) -> str | None:
 
 
 def _read_file(path: Path) -> Iterator[Fault]:
-    """Read `.env`; yield what is wrong with the file itself, by line and without quoting it."""
+    """Read `.env`; yield faults of the file by line, without quoting its content."""
     should_be = "UTF-8 text with lines of NAME=value and of # comments"
     try:
         content = path.read_text(encoding="utf-8-sig")
@@ -84,12 +84,12 @@ def _read_file(path: Path) -> Iterator[Fault]:
         is_comment = line.lstrip().startswith("#")
         if line.strip() and not is_comment and ("\0" in line or not _ASSIGNMENT.fullmatch(line)):
             yield Fault(str(path), f"line {number} can't be read", should_be)
-    # django-environ logs lines that it can't read as they are, with whatever secret is in them: it gets the others.
+    # django-environ logs unreadable lines with the secrets in them, so it gets only the valid ones.
     readable = (line for line in lines if "\0" not in line and _ASSIGNMENT.fullmatch(line))
     environ.Env.read_env(io.StringIO("\n".join(readable)))
 
 
 def _node_names(directory: Path) -> list[str]:
-    """Return the variables that the shipped catalogues of chains read addresses of nodes from."""
+    """Return the variables that the shipped catalogues use for node URLs."""
     texts = (path.read_text(encoding="utf-8") for path in sorted(directory.glob(_CATALOGUES)))
     return list(dict.fromkeys(name for text in texts for name in _NODE.findall(text)))

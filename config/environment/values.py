@@ -12,7 +12,7 @@ from limits import parse as parse_limit
 from config.environment.wrong import Wrong
 
 SHORTEST_KEY = 32
-# Django's own measure of a key that was typed instead of made.
+# Django's threshold for a key that was typed instead of generated.
 _FEWEST_DIFFERENT_CHARACTERS = 5
 MOST_PROXIES = 16
 
@@ -31,7 +31,7 @@ def refuse_control_characters(text: str) -> None:
 
 
 def boolean(text: str) -> bool:
-    """Return whether a switch is on; a word that is neither yes nor no is not read as no."""
+    """Parse a boolean. Raises Wrong for any other word."""
     if text.lower() in ("true", "1", "yes", "on"):
         return True
     if text.lower() in ("false", "0", "no", "off"):
@@ -94,7 +94,7 @@ def matching(pattern: str) -> Callable[[str], str]:
 
 
 def secret_key(text: str) -> str:
-    """Return a key that is long enough and not one character again and again."""
+    """Return a key that is long enough and doesn't repeat a single character."""
     if len(text) < SHORTEST_KEY:
         raise Wrong(f"has only {len(text)} characters")
     if len(set(text)) < _FEWEST_DIFFERENT_CHARACTERS:
@@ -141,7 +141,7 @@ def _is_ip(host: str) -> bool:
 
 
 def proxies(text: str) -> int | list[IPv4Network | IPv6Network]:
-    """Return how many proxies are in front of the service, or the networks that they are in."""
+    """Return the number of proxies in front of the service, or their networks."""
     if re.fullmatch(r"-?[0-9]+", text):
         return whole(0, MOST_PROXIES)(text)
     networks: list[IPv4Network | IPv6Network] = []
@@ -157,7 +157,7 @@ def proxies(text: str) -> int | list[IPv4Network | IPv6Network]:
 
 
 def rate_limit(text: str) -> RateLimitItem | None:
-    """Return how many calls are allowed in which time; None where `off` switches the limit off."""
+    """Return the allowed calls and the period; None for `off`."""
     if text.lower() == "off":
         return None
     if not _RATE.fullmatch(text.lower()):

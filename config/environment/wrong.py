@@ -1,4 +1,4 @@
-"""What is wrong with settings, in words that never contain a secret."""
+"""Errors in settings. Their messages never contain a secret."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ _LONGEST_QUOTE = 60
 
 
 class Wrong(Exception):
-    """A text that a parser refuses. `problem` is a predicate without the value: "is not a whole number".
+    """An invalid value. `problem` is a predicate without the value: "is not a whole number".
 
     `part` is what the predicate is about, where that is less than the whole value; None for all of it.
     """
@@ -23,7 +23,7 @@ class Wrong(Exception):
 
 @dataclass(frozen=True)
 class Fault:
-    """One wrong setting, as one line: what is wrong with it, and what it should be."""
+    """One invalid setting, as one line: the problem and the expected format."""
 
     name: str
     problem: str
@@ -34,7 +34,7 @@ class Fault:
 
 
 class SettingsError(ImproperlyConfigured):
-    """The settings can't be used. Its text has one line per fault.
+    """The settings are invalid. The message has one line per fault.
 
     Django's own exception, so that `manage.py help` and what else needs no settings goes on without them.
     """

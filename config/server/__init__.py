@@ -1,1 +1,1 @@
-"""How the web process receives requests: whole and in time, before a thread is given to them."""
+"""The web server: requests are received completely before a thread handles them."""

@@ -11,7 +11,7 @@ from demo.reading import Reader
 
 
 def main() -> None:
-    """Serve until told to stop. The chains have to be prepared (`server.prepare`)."""
+    """Serve until stopped. The chains must be prepared first (`server.prepare`)."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s aggregator %(levelname)s %(message)s")
     reader = Reader()
     chain = reader.url("LOCAL_RPC_URL", "the address of the first chain's node")

@@ -51,7 +51,7 @@ def chain(place: Place) -> Json:
 
 
 def token(of: Token) -> Json:
-    """A token, wherever one stands."""
+    """A token object."""
     return {
         "address": of.address,
         "chainId": of.chain_id,
@@ -136,7 +136,7 @@ def status(swap: Swap, places: Places) -> Json:
 
 
 def in_words(swap: Swap, places: Places) -> str:
-    """What became of a swap, for people."""
+    """A swap's outcome, for display."""
     lines = [
         f"Quote {swap.step_id}, by {_tool(swap).name}",
         f"Taken      {_amount(swap.amount_in, swap.from_token, places)} from {swap.sender}",
@@ -287,5 +287,5 @@ def _gas_used(place: Place) -> Json:
 
 
 def _lowered(place: Place, account: str) -> str:
-    """Accounts of EVM chains stand in lower case in a status, as in LI.FI's."""
+    """EVM accounts are in lower case in a status, as in LI.FI's."""
     return account.lower() if place.kind == EVM else account

@@ -1,4 +1,4 @@
-"""What the aggregator has offered, and what became of it: one row for each quote, awaited by who needs to know."""
+"""The aggregator's quotes and their outcomes: one row per quote; readers can wait for changes."""
 
 import threading
 import time
@@ -67,7 +67,7 @@ class Book:
         self._store(swap)
 
     def change(self, swap: Swap, **fields: Any) -> Swap:
-        """Keep what became of a swap, and tell who waits; the row as it is now."""
+        """Store a swap's outcome and notify waiting readers; return the row."""
         changed = replace(swap, **fields)
         if changed.taken_by and not changed.seen_at:
             changed = replace(changed, seen_at=time.time())

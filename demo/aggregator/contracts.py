@@ -1,7 +1,7 @@
 """The aggregator's contracts: where they are, how they come onto a chain, and the calls that they take.
 
 One key deploys them, at its nonces 0 to 3, and nothing before, so that their addresses are the same on every chain and
-machine, and can stand in demo/catalogue.json.
+machine, and can be listed in demo/catalogue.json.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from demo.contracts.deploy import (
 )
 
 KEY = "0x" + keccak(text="quittance local world: aggregator").hex()
-"""Worth nothing anywhere: anybody can make it."""
+"""A public key without value."""
 USDT = "0xd936BBB8742Dbacc7FD9f2768087af5A977f8a1A"
 EURC = "0x6562917ac2a5978C330AAC8e625E96c95e92e747"
 ROUTER = "0x06a49a5F22eb5757Cc459d3BF95109Bfa8B07cc8"

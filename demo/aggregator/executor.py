@@ -24,7 +24,7 @@ QUOTE_LIFE = 20 * 60
 REORGANISATION = 8
 """Blocks that are read again, since they may have been replaced."""
 _TO_AMOUNT = slice(6 * 32, 7 * 32)
-"""Where a completed swap's log tells what was given."""
+"""The position of the delivered amount in a completed swap's log."""
 
 MOST_FAILURES = 5
 
@@ -51,7 +51,7 @@ class Executor(threading.Thread):
         self._failures: Counter[bytes] = Counter()
 
     def run(self) -> None:
-        """Look and deliver until it is told to stop; a node that does not answer is asked again."""
+        """Poll and deliver until stopped; a node that doesn't answer is retried."""
         while not self._stopping.is_set():
             is_busy = False
             try:

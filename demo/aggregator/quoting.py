@@ -19,7 +19,7 @@ from demo.aggregator.switches import Positions
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 SOLANA_STRANGER = str(ledger.STRANGER.pubkey())
 UNKNOWN_CONTRACT = "0x00000000000000000000000000000000DeaDBeef"
-# Which LI.FI refuses to quote for, since nobody has the key.
+# LI.FI refuses to quote for these, because no one has the key.
 _PLACEHOLDERS = {"0x" + digit * 40 for digit in "0123456789abcdef"}
 
 
@@ -38,7 +38,7 @@ class NoQuote(Exception):
 
 @dataclass(frozen=True)
 class Question:
-    """A checked question. One of `taken` and `least` is told, in base units."""
+    """A validated quote request. Either `taken` or `least` is set, in base units."""
 
     source: Place
     target: Place

@@ -43,13 +43,13 @@ class Aggregator:
         return self.book.wait(lambda swap: swap.taken_by == source_hash, patience)
 
     def delivered(self, source_hash: str, patience: float = 20) -> Swap:
-        """That swap, once it was delivered or refunded: `delivery` says what, to whom and by which transaction."""
+        """Wait until the swap is delivered or refunded; `delivery` holds the amount, recipient and transaction."""
         return self.book.wait(
             lambda swap: swap.taken_by == source_hash and swap.delivery is not None, patience
         )
 
     def stop(self) -> None:
-        """Answer nobody any more, and deliver nothing."""
+        """Stop serving and delivering."""
         self.switches.reset()
         self._server.shutdown()
         self._executor.stop()

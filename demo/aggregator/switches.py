@@ -11,15 +11,15 @@ HONEST = "honest"
 
 QUOTES = {
     HONEST: "answers as it should",
-    "other_recipient": "the quote, and its call, pay somebody else",
+    "other_recipient": "the quote and its call pay another recipient",
     "other_token": "the quote delivers another token",
     "other_chain": "the quote delivers on another chain",
-    "other_sender": "the quote takes from somebody else's wallet",
+    "other_sender": "the quote debits another wallet",
     "minimum_too_low": "the guaranteed minimum is 1 % less than what was asked for",
-    "unknown_router": "the transaction calls a contract that nobody knows",
-    "unknown_spender": "the approval would go to a contract that nobody knows",
+    "unknown_router": "the transaction calls an unknown contract",
+    "unknown_spender": "the approval names an unknown contract",
     "no_id": "the call data does not hold the quote's id",
-    "other_receiver_in_call": "the answer names the recipient, and the call somebody else",
+    "other_receiver_in_call": "the answer names the recipient, but the call pays another",
     "other_minimum_in_call": "the answer guarantees the amount, and the call of a swap on one chain half of it",
     "too_much_value": "the transaction sends more of the native coin than the answer says",
     "absurd_price": "half of the value is lost on the way",
@@ -39,17 +39,17 @@ QUOTES = {
     "hang": "no answer for `hang_seconds`",
 }
 STATUSES = {
-    HONEST: "tells what became of the swap",
+    HONEST: "reports the swap's outcome",
     "not_found": "404, code 1003",
     "not_found_quietly": "200, status NOT_FOUND",
     "flip_flop": "the truth and `PENDING` by turns",
-    "unknown_word": "a status that nobody has heard of",
+    "unknown_word": "an unknown status",
     "foreign_hash": "DONE, by the destination transaction `hash` (another swap's latest, if it is empty)",
     "unknown_hash": "DONE, by a destination transaction that does not exist",
     "no_hash": "DONE, without a destination transaction",
     "less": "DONE, and says that 1 % less arrived than did",
     "other_token": "DONE, and names another token than the one that arrived",
-    "other_recipient": "DONE, and says that somebody else got it",
+    "other_recipient": "DONE, with another recipient",
     "other_chain": "DONE, on another chain",
     "other_source": "DONE, of another source transaction",
     "other_id": "DONE, of another quote",
@@ -59,17 +59,17 @@ STATUSES = {
     "server_error": "500, code 1006",
     "hang": "no answer for `hang_seconds`",
 }
-"""Beside these, any `STATUS/SUBSTATUS` of LI.FI's (`PENDING/REFUND_IN_PROGRESS`), or `INVALID`, is told as it is."""
+"""Also any `STATUS/SUBSTATUS` of LI.FI's (`PENDING/REFUND_IN_PROGRESS`), or `INVALID`, is returned as it is."""
 STATUS_WORDS = ("NOT_FOUND", "INVALID", "PENDING", "DONE", "FAILED")
 DELIVERIES = {
-    HONEST: "what the quote said, to whom it said, as soon as the money was taken",
-    "none": "nothing, for as long as the switch stands",
+    HONEST: "the quoted amount to the quoted recipient, as soon as the source funds arrived",
+    "none": "nothing, while the switch is set",
     "late": "after `delay_seconds`",
     "less": "1 % less than the quote's minimum",
-    "other_token": "another token of the same worth (told as DONE/PARTIAL)",
-    "other_recipient": "to somebody else (told as DONE/COMPLETED)",
-    "refund": "back to the sender, on the source chain (told as DONE/REFUNDED)",
-    "batch": "in one transaction with a delivery to somebody else",
+    "other_token": "another token of the same value (reported as DONE/PARTIAL)",
+    "other_recipient": "to another recipient (reported as DONE/COMPLETED)",
+    "refund": "back to the sender, on the source chain (reported as DONE/REFUNDED)",
+    "batch": "in one transaction with a delivery to another recipient",
     "batch_same_recipient": "in one transaction with a smaller delivery to the same recipient",
 }
 
@@ -80,7 +80,7 @@ class UnknownSwitch(ValueError):
 
 @dataclass(frozen=True)
 class Positions:
-    """How the switches stand. `quote_times` of the next quotes go wrong, then they are honest again; None is all."""
+    """The switches' state. The next `quote_times` quotes misbehave, then quotes are honest again; None means all."""
 
     quote: str = HONEST
     status: str = HONEST
@@ -103,7 +103,7 @@ class Switches:
         self._released = threading.Event()
 
     def __call__(self) -> Positions:
-        """How they stand now."""
+        """Return the current state."""
         with self._lock:
             return self._positions
 
@@ -123,7 +123,7 @@ class Switches:
             self._let_go()
 
     def for_quote(self) -> Positions:
-        """How they stand for one quote, which counts against `quote_times`."""
+        """Return the state for one quote, which counts towards `quote_times`."""
         with self._lock:
             now = self._positions
             if now.quote == HONEST or now.quote_times is None:

@@ -24,7 +24,7 @@ _FAST_BUT_FRAGILE = {"fsync": "off", "full_page_writes": "off"}
 
 @dataclass(frozen=True)
 class Postgres:
-    """A running server. `url` suits psycopg and django-environ alike; the socket is in its `host` option."""
+    """A running server. `url` works with psycopg and django-environ; the socket is in its `host` option."""
 
     url: str
     child: Child
@@ -140,7 +140,7 @@ def _initialise(cluster: Path, log: Path, user: int | None) -> None:
 
 
 def _server_user() -> int | None:
-    """PostgreSQL refuses to run as root: root runs it as `nobody`, everybody else as themselves."""
+    """PostgreSQL refuses to run as root, so root runs it as `nobody`."""
     return pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None
 
 
@@ -164,7 +164,7 @@ def _socket_directory(data_dir: Path, user: int | None) -> Path:
     if found.st_uid == os.geteuid() != owner:
         os.chown(sockets, owner, owner)
     elif not stat.S_ISDIR(found.st_mode) or found.st_uid != owner or stat.S_IMODE(found.st_mode) != 0o700:
-        raise ServiceError(f"{sockets} belongs to somebody else: remove it and start again.")
+        raise ServiceError(f"{sockets} belongs to another user. Remove it and start again.")
     return sockets
 
 

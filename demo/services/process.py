@@ -44,7 +44,7 @@ class Child:
         return self.popen.poll()
 
     def stop(self, patience: float = 15.0) -> None:
-        """Ends the process politely, by SIGKILL after `patience` seconds; an ended one is left alone."""
+        """Terminate the process, with SIGKILL after `patience` seconds. Does nothing if it has ended."""
         if self.popen.poll() is None:
             self.popen.send_signal(self.stop_signal)
             try:
@@ -171,7 +171,7 @@ def claim(port: int) -> bool:
 
 
 def free_port() -> int:
-    """A TCP port on 127.0.0.1 that nobody listened on a moment ago."""
+    """Return a free TCP port on 127.0.0.1."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -20,7 +20,7 @@ Answer = TypeVar("Answer")
 
 
 def main() -> None:
-    """Register the shop's webhook, then serve until told to stop."""
+    """Register the shop's webhook, then serve until stopped."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s shop %(levelname)s %(message)s")
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     reader = Reader()

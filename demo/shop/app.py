@@ -112,7 +112,7 @@ def create_app(
 
     @app.get("/orders/<number>")
     def show_order(number: str) -> str:
-        # The checkout adds payment_request_id and status to this address. Anybody can type those, so
+        # The checkout adds payment_request_id and status to this address. Anyone can type those, so
         # they are not read.
         order = find_order(number)
         confirming = is_confirming(order)
@@ -178,6 +178,6 @@ def create_app(
 
 
 def _origin(address: str) -> str:
-    """Return where a payment page stands: the one other origin that a page of the shop has to do with."""
+    """Return the origin of the payment page, the only other origin that the shop's pages use."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}"

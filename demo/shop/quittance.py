@@ -39,7 +39,7 @@ class Quittance:
     def find_token(self, chain_id: int, contract_address: str) -> Token:
         """Look a token up by its contract, since symbols are not unique and ids differ between deployments.
 
-        An empty `contract_address` stands for the chain's own coin. Raises QuittanceError when there is none.
+        An empty `contract_address` means the native coin. Raises QuittanceError if there is none.
         """
         for token in self._call("GET", f"/api/public/chains/{chain_id}/tokens"):
             if token["contract_address"].lower() == contract_address.lower():
@@ -58,7 +58,7 @@ class Quittance:
         return cast(dict[str, Any], answer)
 
     def get_payment_request(self, request_id: str) -> dict[str, Any]:
-        """Return the request as it stands, with its payments."""
+        """Return the current request with its payments."""
         return cast(dict[str, Any], self._call("GET", f"/api/payment-requests/{request_id}"))
 
     def set_webhook_url(self, url: str) -> None:

@@ -22,7 +22,7 @@ class LedgerRefusal(RuntimeError):
 
 
 def known_key(name: str) -> Keypair:
-    """The key pair that belongs to `name` on every local chain; anybody can make it."""
+    """The key pair that belongs to `name` on every local chain; it is public."""
     return Keypair.from_seed(hashlib.sha256(b"quittance local world: " + name.encode()).digest())
 
 

@@ -1,4 +1,4 @@
-"""The admin's forms for merchants and their keys."""
+"""Admin forms for merchants and API keys."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -72,21 +72,21 @@ class MerchantForm(_MerchantForm):
         self.initial["default_language"] = known_language(kept) or ENGLISH
 
     def clean(self) -> dict[str, Any]:
-        """Refuse control and bidirectional-override characters, wherever they stand."""
+        """Reject control and bidirectional-override characters in every text field."""
         cleaned = super().clean() or {}
         _refuse_unsafe(self, cleaned)
         return cleaned
 
     def clean_logo_url(self) -> str:
-        """Return an https address, or nothing."""
+        """Return an https URL or an empty string."""
         return _web_address(self.cleaned_data["logo_url"])
 
     def clean_support_url(self) -> str:
-        """Return an https address, or nothing."""
+        """Return an https URL or an empty string."""
         return _web_address(self.cleaned_data["support_url"])
 
     def clean_accent_colour(self) -> str:
-        """Return a colour that stands out from the card, or nothing."""
+        """Return a colour with enough contrast to the card, or an empty string."""
         colour: str = self.cleaned_data["accent_colour"]
         if colour:
             try:
@@ -97,7 +97,7 @@ class MerchantForm(_MerchantForm):
 
 
 class OnceForm(forms.Form):
-    """A form that acts once: sent again, by a reload or a double click, it does nothing.
+    """A form that acts once. A second submission, by a reload or a double click, does nothing.
 
     That is kept in the database, in the transaction of what the form does: both happen or neither.
     """
@@ -105,14 +105,14 @@ class OnceForm(forms.Form):
     form_id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
 
     def is_first_use(self) -> bool:
-        """Return whether this very form was not acted on before, and remember it. Called inside a transaction."""
+        """Return whether this is the form's first submission, and record it. Call inside a transaction."""
         SpentForm.objects.filter(at__lt=timezone.now() - _FORM_LIFETIME).delete()
         _, is_first = SpentForm.objects.get_or_create(form_id=self.cleaned_data["form_id"])
         return is_first
 
 
 class NewKeyForm(OnceForm, _ApiKeyForm):
-    """What a new key may do, and for how long."""
+    """The permissions and lifetime of a new key."""
 
     permissions = forms.MultipleChoiceField(
         choices=Permission.choices,
@@ -131,7 +131,7 @@ class NewKeyForm(OnceForm, _ApiKeyForm):
         }
 
     def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
-        """Take what is no merchant's id for no choice, since the field that looks merchants up breaks at it."""
+        """Treat an invalid merchant ID as no choice; the lookup field would raise an error."""
         initial = dict(options.pop("initial", None) or {})
         if merchant_id(str(initial.get("merchant", ""))) is None:
             initial.pop("merchant", None)
@@ -141,18 +141,18 @@ class NewKeyForm(OnceForm, _ApiKeyForm):
         super().__init__(data, *args, **{**options, "initial": initial})
 
     def clean(self) -> dict[str, Any]:
-        """Refuse control and bidirectional-override characters."""
+        """Reject control and bidirectional-override characters."""
         cleaned = super().clean() or {}
         _refuse_unsafe(self, cleaned)
         return cleaned
 
     def clean_expires_at(self) -> datetime | None:
-        """Return a time to come, or None."""
+        """Return a time in the future, or None."""
         return _time_to_come(self.cleaned_data["expires_at"])
 
 
 class EditKeyForm(_ApiKeyForm):
-    """All of a key that can still be changed."""
+    """The editable fields of an existing key."""
 
     class Meta:
         model = ApiKey
@@ -161,19 +161,19 @@ class EditKeyForm(_ApiKeyForm):
         help_texts = {"expires_at": "Leave empty for a key that doesn’t expire."}
 
     def clean(self) -> dict[str, Any]:
-        """Refuse control and bidirectional-override characters."""
+        """Reject control and bidirectional-override characters."""
         cleaned = super().clean() or {}
         _refuse_unsafe(self, cleaned)
         return cleaned
 
     def clean_expires_at(self) -> datetime | None:
-        """Return a time to come, or None; one that has passed may stay, but not be set."""
+        """Return a time in the future, None, or the unchanged past expiry."""
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         return _time_to_come(expires_at) if "expires_at" in self.changed_data else expires_at
 
 
 class RotateForm(OnceForm):
-    """How long the old key goes on, and whether the new one ends."""
+    """The overlap with the old key and the expiry of the new one."""
 
     overlap = forms.ChoiceField(
         choices=[(value, label) for value, (label, _) in OVERLAPS.items()],
@@ -191,11 +191,11 @@ class RotateForm(OnceForm):
     )
 
     def overlap_chosen(self) -> timedelta:
-        """Return how long the old key goes on."""
+        """Return how long the old key stays active."""
         return OVERLAPS[self.cleaned_data["overlap"]][1]
 
     def expiry_chosen(self) -> datetime | None:
-        """Return when the new key ends, or None."""
+        """Return when the new key expires, or None."""
         days = self.cleaned_data["lifetime"]
         return timezone.now() + timedelta(days=days) if days else None
 

@@ -1,4 +1,4 @@
-"""The portal where merchants are made and their API keys provisioned (spec 5.1, contract 3)."""
+"""Portal pages for merchants and their API keys."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def key_status(key: ApiKey) -> str:
 
 
 class KeyColumns:
-    """What lists show of a key: enough to know it by, nothing that opens anything."""
+    """The list columns of a key. They identify it without revealing it."""
 
     @admin.display(description="Key", ordering="prefix")
     def stub(self, key: ApiKey) -> str:
@@ -47,27 +47,27 @@ class KeyColumns:
 
     @admin.display(description="Status")
     def status(self, key: ApiKey) -> str:
-        """Return whether it works."""
+        """Return the status badge."""
         return portal.badge(key_status(key), _STATUS_COLOURS)
 
     @admin.display(description="Permissions")
     def permission_names(self, key: ApiKey) -> str:
-        """Return what it may do."""
+        """Return the key's permissions."""
         return key.rights
 
     @admin.display(description=in_zone("Last used"), ordering="last_used_at")
     def last_used(self, key: ApiKey) -> str:
-        """Return the minute of its last use."""
+        """Return the time of its last use, to the minute."""
         return portal.moment(key.last_used_at, "never")
 
     @admin.display(description=in_zone("Expires"), ordering="expires_at")
     def expires(self, key: ApiKey) -> str:
-        """Return when it ends."""
+        """Return its expiry."""
         return portal.moment(key.expires_at, "never")
 
 
 class KeyInline(KeyColumns, MerchantScoped, portal.ReadOnly, portal.TabularInline[ApiKey, Merchant]):
-    """A merchant's keys, to look at."""
+    """A merchant's keys, read-only."""
 
     model = ApiKey
     extra = 0
@@ -119,24 +119,24 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
 
     @admin.display(description="How the checkout will look")
     def preview(self, merchant: Merchant) -> str:
-        """Return the checkout's header and button in the theme, which follows what is typed."""
+        """Return a live preview of the checkout's header and button in the theme."""
         name = merchant.display_name or merchant.name or "Merchant"
         context = {"merchant": merchant, "name": name, "allow_http": settings.ALLOW_HTTP_URLS}
         return render_to_string("admin/merchants/merchant/preview.html", context)
 
     @admin.display(description="Display name", empty_value="—")
     def shown_name(self, merchant: Merchant) -> str | None:
-        """Return what customers read."""
+        """Return the name that customers see."""
         return merchant.display_name or None
 
     def get_fieldsets(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
-        """Leave out what a merchant that is still to be made has not got."""
+        """Hide the fields that a new merchant doesn't have yet."""
         if obj is not None:
             return (*self.fieldsets, self.recipient_fieldset(request, obj))
         return (("New merchant", {"fields": ("name", "email")}), *self.fieldsets[1:])
 
     def save_model(self, request: HttpRequest, obj: Merchant, form: Any, change: bool) -> None:
-        """Save the merchant, with a line in the security log."""
+        """Save the merchant and add an entry to the security log."""
         with transaction.atomic():
             super().save_model(request, obj, form, change)
             if not change:
@@ -146,11 +146,11 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
                 audit.note(request, audit.What.MERCHANT_CHANGED, subject=obj, detail=detail)
 
     def get_inlines(self, request: HttpRequest, obj: Merchant | None = None) -> Any:
-        """Show the keys of a merchant that is there."""
+        """Show the keys of an existing merchant."""
         return self.inlines if obj is not None and request.user.has_perm("merchants.view_apikey") else ()
 
     def beside(self, request: HttpRequest, merchant: Merchant | None) -> dict[str, Any]:
-        """Offer to issue a key."""
+        """Add the link to issue a key."""
         may_issue_keys = request.user.has_perm("merchants.add_apikey")
         return {**super().beside(request, merchant), "may_issue_keys": may_issue_keys}
 
@@ -180,7 +180,7 @@ class StatusFilter(admin.SimpleListFilter):
 class ApiKeyAdmin(
     portal.ShowsMore, KeyColumns, MerchantScoped, portal.NeverDeleted, portal.ModelAdmin[ApiKey]
 ):
-    """Issuing, rotating and revoking keys. A key is in the one answer to the form that made it, and nowhere else."""
+    """Issue, rotate and revoke keys. A key is shown once, in the response to the form that created it."""
 
     list_display = (
         "stub",
@@ -202,7 +202,7 @@ class ApiKeyAdmin(
     def get_form(
         self, request: HttpRequest, obj: ApiKey | None = None, change: bool = False, **options: Any
     ) -> type[ModelForm[ApiKey]]:
-        """Return the form for a new key, or for the little that can be changed of an old one."""
+        """Return the form for a new key, or for the editable fields of an existing one."""
         options["form"] = NewKeyForm if obj is None else EditKeyForm
         form = super().get_form(request, obj, change, **options)
         if obj is None:  # the merchant is chosen here, not made or changed
@@ -215,14 +215,14 @@ class ApiKeyAdmin(
         return form
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Take the merchant from the address, but not for those who have only one."""
+        """Prefill the merchant from the query string, except for merchant staff."""
         initial: dict[str, Any] = dict(super().get_changeform_initial_data(request))
         if merchant_of(request.user) is not None:
             initial.pop("merchant", None)
         return initial
 
     def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:  # noqa: ARG002 - the admin interface
-        """Return the fields, those of the key's life first."""
+        """Return the fields, the key's lifetime first."""
         if obj is None:
             return (
                 ("New API key", {"fields": ("merchant", "name", "permissions", "expires_at", "form_id")}),
@@ -230,11 +230,11 @@ class ApiKeyAdmin(
         return (("Settings", {"fields": ("name", "expires_at")}), ("Key", {"fields": self.shown}))
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:  # noqa: ARG002 - the admin interface
-        """Return all but the name and the expiry."""
+        """Return all fields except the name and the expiry."""
         return () if obj is None else self.shown
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the pages of what can be done to a key."""
+        """Add the pages that rotate and revoke a key."""
         own = [
             path(f"<int:key_id>/{name}/", self.admin_site.admin_view(view), name=f"merchants_apikey_{name}")
             for name, view in (("rotate", self.rotate_view), ("revoke", self.revoke_view))
@@ -242,7 +242,7 @@ class ApiKeyAdmin(
         return [*own, *super().get_urls()]
 
     def beside(self, request: HttpRequest, key: ApiKey | None) -> dict[str, Any]:
-        """Offer what can be done to the key."""
+        """Add the links to rotate and revoke the key."""
         shown = super().beside(request, key)
         if key is None:
             return {**shown, "title": "Issue an API key", "may_rotate": False, "may_revoke": False}
@@ -253,7 +253,7 @@ class ApiKeyAdmin(
         }
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:  # noqa: ARG002 - the admin interface
-        """Write the little that can be changed; new keys are made by `add_view` alone."""
+        """Save the editable fields; only `add_view` creates keys."""
         obj.save(update_fields=("name", "expires_at"))
         if form.changed_data:
             audit.note(request, audit.What.KEY_CHANGED, subject=obj, detail=", ".join(form.changed_data))
@@ -261,7 +261,7 @@ class ApiKeyAdmin(
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Issue a key and answer with it: no redirect, since that would have to carry it."""
+        """Issue a key and return it in the response. A redirect would have to carry the key."""
         if request.method == "POST" and self.has_add_permission(request):
             form = self.get_form(request)(request.POST)
             if form.is_valid():
@@ -284,7 +284,7 @@ class ApiKeyAdmin(
         return self._show_once(request, row, key)
 
     def rotate_view(self, request: HttpRequest, key_id: int) -> HttpResponse:
-        """Ask how long the old key goes on; then put a new one in its place and answer with that."""
+        """Ask for the overlap, then rotate the key and return the new one in the response."""
         portal.demand(self._may_rotate(request))
         row = self.get_object(request, str(key_id))
         if row is None:
@@ -320,7 +320,7 @@ class ApiKeyAdmin(
         return self._show_once(request, new, key, replaced=old)
 
     def revoke_view(self, request: HttpRequest, key_id: int) -> HttpResponse:
-        """Ask, then close the key at once."""
+        """Ask for confirmation, then revoke the key."""
         portal.demand(self.has_change_permission(request))
         row = self.get_object(request, str(key_id))
         if row is None:
@@ -367,7 +367,7 @@ class ApiKeyAdmin(
         return self.has_add_permission(request) and self.has_change_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: ApiKey | None = None) -> bool:
-        """Nothing of a revoked key is changed."""
+        """Revoked keys are read-only."""
         return super().has_change_permission(request, obj) and (obj is None or obj.revoked_at is None)
 
     def _already_done(self, request: HttpRequest) -> HttpResponse:

@@ -24,7 +24,7 @@ _MOST_SHOWN = 100
 
 
 class _FactorForm(CodeForm):
-    """A change that needs a fresh code: a session that someone else took over can't make it."""
+    """A change that needs a fresh code, so that a hijacked session can't make it."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -48,7 +48,7 @@ class AllowForm(_FactorForm):
     field_order = ("address", "code")
 
     def clean_address(self) -> tuple[str, str]:
-        """Return the key of the chain family, and the canonical address."""
+        """Return the chain family's key and the canonical address."""
         try:
             return parse_recipient(self.cleaned_data["address"])
         except AddressError as error:
@@ -76,7 +76,7 @@ class RecipientPages(portal.ShowsMore):
 
     @admin.display(description="Wallets")
     def recipient_list(self, merchant: Merchant) -> str:
-        """Return the allowed recipients, or that there are none."""
+        """Return the allowed recipients, or a note that there are none."""
         rows = merchant.allowed_recipients.all()
         total = rows.count()
         context = {"recipients": rows[:_MOST_SHOWN], "hidden": max(total - _MOST_SHOWN, 0)}
@@ -127,7 +127,7 @@ class RecipientPages(portal.ShowsMore):
         )
 
     def disallow_view(self, request: HttpRequest, merchant_id: str) -> HttpResponse:
-        """Ask for one of the wallets and a code, then take the wallet off the list."""
+        """Ask for one of the wallets and a code, then remove the wallet from the list."""
         merchant = self._merchant(request, merchant_id)
         if two_factor.authenticator_of(request.user) is None:
             return self._set_up_first(request)
@@ -151,7 +151,7 @@ class RecipientPages(portal.ShowsMore):
         )
 
     def _allow(self, request: HttpRequest, merchant: Merchant, form: AllowForm) -> bool:
-        """Add the wallet to the list; return False where the form has to be filled in again."""
+        """Add the wallet to the list; return False if the form must be corrected."""
         chain_type, address = form.cleaned_data["address"]
         # A form that was sent twice: its code is used up, and there is nothing to do.
         if merchant.allowed_recipients.filter(chain_type=chain_type, address=address).exists():
@@ -193,7 +193,7 @@ class RecipientPages(portal.ShowsMore):
         return HttpResponseRedirect(f"{reverse('admin:two_factor')}?{query}")
 
     def _is_code_right(self, request: HttpRequest, form: _FactorForm) -> bool:
-        """Whether the form's code is one of now; what is wrong is said on the form."""
+        """Whether the form's code is valid. An error is added to the form."""
         name, address = f"second factor of {request.user.pk}", client_identity(request)
         if not throttle.may_try(name, address):
             form.add_error("code", TOO_MANY)

@@ -1,4 +1,4 @@
-"""The forms for the portal's users: who they are, and one clear choice of role."""
+"""Forms for the portal's users and their role."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ ROLES = (
 
 
 class _RoleFields(_Form):
-    """The choice of a role, and of the merchant for those who belong to one."""
+    """The role, and the merchant for merchant staff."""
 
     role = forms.ChoiceField(choices=ROLES, widget=portal.Radios)
     merchant = forms.ModelChoiceField(
@@ -42,7 +42,7 @@ class _RoleFields(_Form):
     )
 
     def __init__(self, data: QueryDict | None = None, *args: Any, **options: Any) -> None:
-        """Take what is no merchant's id for no choice, since the field that looks merchants up breaks at it."""
+        """Treat an invalid merchant ID as no choice; the lookup field would raise an error."""
         if data is not None and merchant_id(data.get("merchant", "")) is None:
             data = data.copy()
             data["merchant"] = ""
@@ -53,7 +53,7 @@ class _RoleFields(_Form):
         chosen.widget.choices = chosen.choices
 
     def clean(self) -> dict[str, Any]:
-        """Ask for a merchant where the role has one, and drop it where it has none."""
+        """Require a merchant for merchant staff and clear it for other roles."""
         cleaned = super().clean() or {}
         belongs = cleaned.get("role") == StaffMembership.Role.MERCHANT
         if belongs and cleaned.get("merchant") is None and "merchant" not in self.errors:
@@ -72,7 +72,7 @@ class NewStaffForm(_RoleFields, _NewUserForm):
 
 
 class StaffForm(_RoleFields, _UserForm):
-    """A user: who they are, whether they may sign in, and as what. Nobody changes their own role or lets go of it."""
+    """An existing user: name, status and role. Users can't change their own role."""
 
     class Meta:
         model = User
@@ -87,10 +87,10 @@ class StaffForm(_RoleFields, _UserForm):
         self.initial.setdefault("merchant", membership.merchant_id if membership else None)
 
     def clean(self) -> dict[str, Any]:
-        """Keep an operator from shutting themselves out: somebody has to be left who can let others in."""
+        """Reject a change of the user's own role or status, so that an operator always remains."""
         cleaned = super().clean()
         if self.is_self and {"role", "is_active"} & set(self.changed_data):
             raise ValidationError(
-                "Nobody changes their own role or switches themselves off: ask another operator."
+                "You can't change your own role or deactivate yourself. Ask another operator."
             )
         return cleaned

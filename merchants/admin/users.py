@@ -45,7 +45,7 @@ class RoleFilter(admin.SimpleListFilter):
 
 @admin.register(User)
 class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.ModelAdmin[User]):
-    """Who may sign in, and as what. Users are switched off, not deleted: what they did stays theirs."""
+    """Portal users. They are deactivated, not deleted, so that the security log keeps its actors."""
 
     form: Any = StaffForm
     add_form: Any = NewStaffForm
@@ -77,14 +77,14 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        """Say along whether each has a second factor."""
+        """Annotate each user with whether they have a second factor."""
         users: QuerySet[User] = super().get_queryset(request)
         return users.annotate(has_factor=Exists(Authenticator.objects.filter(user=OuterRef("pk"))))
 
     def get_form(
         self, request: HttpRequest, obj: User | None = None, change: bool = False, **options: Any
     ) -> type[ModelForm[User]]:
-        """Tell the form whose page it is."""
+        """Pass the current user to the form."""
         form: Any = super().get_form(request, obj, change=change, **options)
         form.is_self = obj is not None and obj.pk == request.user.pk
         return form  # type: ignore[no-any-return]
@@ -99,7 +99,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         return [reset, *super().get_urls()]
 
     def beside(self, request: HttpRequest, user: User | None) -> dict[str, Any]:
-        """Offer to reset the second factor of somebody else."""
+        """Add the link that resets another user's second factor."""
         may_reset = (
             user is not None
             and self._may_set_up_anew(request, user)
@@ -108,7 +108,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         return {**super().beside(request, user), "may_reset": may_reset}
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Save the user, and give them the chosen role and no other rights."""
+        """Save the user with the chosen role and no other permissions."""
         before = _described(User.objects.get(pk=obj.pk)) if change else ""
         with transaction.atomic():
             super().save_model(request, obj, form, change)
@@ -128,14 +128,14 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
             audit.note(request, audit.What.USER_CHANGED, subject=user, detail=", ".join(others))
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Set somebody's password; their sessions end by that."""
+        """Set a user's password, which ends their sessions."""
         answer = super().user_change_password(request, id, form_url)
         if request.method == "POST" and answer.status_code == 302:
             audit.note(request, audit.What.PASSWORD_CHANGED, subject=User.objects.get(pk=id))
         return answer
 
     def reset_view(self, request: HttpRequest, user_id: int) -> HttpResponse:
-        """Ask, then forget the second factor of somebody who lost theirs."""
+        """Ask for confirmation, then reset a user's second factor."""
         user = self.get_object(request, str(user_id))
         if user is None or not self._may_set_up_anew(request, user):
             raise PermissionDenied
@@ -165,13 +165,13 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
 
     @admin.display(description="Role")
     def role_badge(self, user: User) -> str:
-        """Return what the user is here."""
+        """Return the user's role."""
         role = role_of(user)
         return portal.badge(_ROLE_WORDS.get(role, role), _ROLE_COLOURS)
 
     @admin.display(description="Merchant")
     def merchant_name(self, user: User) -> Merchant | str:
-        """Return whose data the user sees."""
+        """Return the merchant whose data the user sees."""
         membership = membership_of(user)
         return membership.merchant if membership and membership.merchant else "—"
 
@@ -183,7 +183,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(portal.ReadOnly, portal.ModelAdmin[AuditEntry]):
-    """The security log, to look at."""
+    """The security log, read-only."""
 
     list_display = ("moment", "event", "actor", "subject", "detail", "address")
     list_display_links = None
@@ -208,7 +208,7 @@ class AuditEntryAdmin(portal.ReadOnly, portal.ModelAdmin[AuditEntry]):
 
     @admin.display(description="What", ordering="what")
     def event(self, entry: AuditEntry) -> str:
-        """Return what happened, in words."""
+        """Return the action's label."""
         return entry.get_what_display()
 
 

@@ -1,4 +1,4 @@
-"""API keys in the X-API-Key or Authorization header, and nowhere else (spec 5.3, contract 3)."""
+"""API key authentication by the X-API-Key or Authorization header."""
 
 from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
@@ -16,7 +16,7 @@ class ApiKeyAuthentication(BaseAuthentication):
     """Sets `request.user` to the Merchant and `request.auth` to the ApiKey."""
 
     def authenticate(self, request: Request) -> tuple[Merchant, ApiKey] | None:
-        """Return the merchant and key, or None where no key was sent. Raises ApiError (401, and 429 over its limit)."""
+        """Return the merchant and key, or None if no key was sent. Raises ApiError (401, and 429 over its limit)."""
         sent = set(_sent_keys(request))
         if not sent:
             return None
@@ -49,12 +49,12 @@ def _sent_keys(request: Request) -> list[str]:
 
 
 def actor_of(request: Request) -> str:
-    """Return who acts, for histories: the key's first characters, never the key."""
+    """Return the actor for history entries: the key's prefix, never the key."""
     return f"api key {request.auth.prefix}" if isinstance(request.auth, ApiKey) else "api"
 
 
 def merchant_of(request: Request) -> Merchant:
-    """Return the merchant whose key signed this request in. Every look-up of an object starts from it."""
+    """Return the authenticated merchant. Every object lookup starts from it."""
     merchant: object = request.user
     if not isinstance(merchant, Merchant):
         raise ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")

@@ -1,7 +1,7 @@
-"""`Idempotency-Key`: however often a call is sent, it takes effect once and is answered alike (contract 1).
+"""`Idempotency-Key`: a repeated call takes effect once and gets the same response.
 
-The key is claimed by a row before anything is done. The answer is written in the transaction of the effect, so that a
-process may die at any moment: either both are there, or neither is and the claim runs out.
+A row claims the key first. The response is stored in the same transaction as the effect, so a crash leaves both or
+neither; in the latter case the claim expires.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from merchants.models import Merchant
 from merchants.models.idempotency_keys import IdempotencyKey
 
 KEPT_FOR = timedelta(hours=24)
-# How long a call that died holds its key. One that merely takes longer loses the claim, and then changes nothing.
+# How long a crashed call holds its key. A call that takes longer loses its claim and is rolled back.
 LEASE = timedelta(seconds=30)
 PURGE_BATCH = 1000
 PURGE_BATCHES = 20
@@ -41,14 +41,14 @@ View = TypeVar("View")
 Arguments = ParamSpec("Arguments")
 
 
-def keyed_post(
+def idempotent(
     handler: Callable[Concatenate[View, Request, Arguments], Effect],
 ) -> Callable[Concatenate[View, Request, Arguments], HttpResponse]:
     """Make a view's handler of an authenticated POST honour `Idempotency-Key`.
 
-    The handler checks the call, asks whom it must over the network, and returns its effect: a function that changes
-    the database, calls nobody, and returns the answer. The effect runs in one transaction, with the answer's keeping.
-    An answer must hold no secret, since it is kept as it is.
+    The handler validates the call, makes any network requests, and returns its effect: a function that changes the
+    database and returns the response. The effect runs in one transaction, which also stores the response. Responses
+    must not contain secrets, since they are stored as they are.
     """
 
     @wraps(handler)
@@ -71,14 +71,12 @@ def _key_of(request: Request) -> str | None:
     key = request.headers.get("Idempotency-Key")
     if key is None or _KEY.fullmatch(key):
         return key
-    message = (
-        "An Idempotency-Key is 1 to 255 printable ASCII characters, no blank at either end: a UUID, say."
-    )
+    message = "An Idempotency-Key has 1 to 255 printable ASCII characters and no space at either end."
     raise ApiError(ErrorCode.IDEMPOTENCY_KEY_INVALID, message)
 
 
 def _fingerprint(request: Request) -> bytes:
-    """Return the digest of path and body. The body counts by its values: their order and blanks may differ."""
+    """Return the digest of the path and the parsed body; key order and whitespace don't matter."""
     body = json.dumps(request.data, sort_keys=True)
     return hashlib.sha256(f"{request.path}\n{body}".encode()).digest()
 
@@ -108,14 +106,14 @@ def _answer_once(
 
 @dataclass
 class _Claim:
-    """The right to answer for a key, held by one call until its lease ends."""
+    """A call's exclusive claim on a key until its lease ends."""
 
     row_id: int
     claim_id: uuid.UUID
     is_lost: bool = False
 
     def keep(self, status: int, data: Any) -> None:
-        """Write the answer. Raises ApiError if another call has taken the key over: the caller's changes must go."""
+        """Store the response. Raises ApiError if another call took over the key; the caller must roll back."""
         changed = self._held().update(
             status=status,
             body=AnswerRenderer().render(data),
@@ -128,7 +126,7 @@ class _Claim:
             raise _in_use()
 
     def release(self) -> None:
-        """Free the key for another try. Where the database does not answer, the lease does that."""
+        """Release the key for a retry. If the database is unavailable, the lease expires instead."""
         with suppress(AnyDatabaseError):
             self._held().delete()
 
@@ -137,7 +135,7 @@ class _Claim:
 
 
 def _claim(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | HttpResponse:
-    """Return the claim on the key, or the answer that is kept for it.
+    """Claim the key, or return the stored response.
 
     Raises ApiError: `idempotency_key_reused` for another path or body, `idempotency_key_in_use` while a call runs.
     """
@@ -159,7 +157,7 @@ def _claim(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | HttpRes
     if row.is_free(now):
         return _take_over(row, mine)
     if bytes(row.fingerprint) != fingerprint:
-        message = "This Idempotency-Key was used for another path or body. Make a new key for a new call."
+        message = "This Idempotency-Key was used for another path or body. Use a new key for a new call."
         raise ApiError(ErrorCode.IDEMPOTENCY_KEY_REUSED, message)
     if row.body is None:
         raise _in_use()
@@ -169,7 +167,7 @@ def _claim(merchant: Merchant, key: str, fingerprint: bytes) -> _Claim | HttpRes
 
 
 def _take_over(row: IdempotencyKey, mine: IdempotencyKey) -> _Claim:
-    """Claim a key whose call died, or whose answer is over a day old; one of those who try succeeds."""
+    """Claim a key whose call crashed or whose response has expired. Only one concurrent call succeeds."""
     taken = IdempotencyKey.objects.filter(pk=row.pk, claim_id=row.claim_id, expires_at=row.expires_at).update(
         fingerprint=mine.fingerprint,
         claim_id=mine.claim_id,
@@ -184,12 +182,12 @@ def _take_over(row: IdempotencyKey, mine: IdempotencyKey) -> _Claim:
 
 
 def _in_use() -> ApiError:
-    message = "A call with this Idempotency-Key is still running; send it again in a moment."
+    message = "A call with this Idempotency-Key is still running. Retry in a second."
     return ApiError(ErrorCode.IDEMPOTENCY_KEY_IN_USE, message, retry_after=1)
 
 
 def purge_expired(now: datetime | None = None) -> int:
-    """Delete keys that are over a day old, in small batches, and return how many; at most so many in one go."""
+    """Delete expired keys in small batches, up to a limit per run; return how many."""
     now = now or timezone.now()
     purged = 0
     for _ in range(PURGE_BATCHES):
@@ -202,7 +200,7 @@ def purge_expired(now: datetime | None = None) -> int:
 
 def _purge_batch(now: datetime) -> int:
     with transaction.atomic():
-        # One that is being claimed anew at this moment is left.
+        # A key that another call claims at this moment is kept.
         old = IdempotencyKey.objects.select_for_update(skip_locked=True).filter(expires_at__lte=now)
         ids = list(old.order_by("expires_at").values_list("pk", flat=True)[:PURGE_BATCH])
         return IdempotencyKey.objects.filter(pk__in=ids).delete()[0]

@@ -1,4 +1,4 @@
-"""What a key may do. The default is to refuse: a view without a key has to say that it is public."""
+"""Key permissions. Views require a key by default; a public view must declare itself public."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class HasApiKey(BasePermission):
-    """Any active key; a subclass may name a permission that the key needs as well."""
+    """Requires an active key; subclasses may require a permission as well."""
 
     permission: ClassVar[Permission | None] = None
 
     def has_permission(self, request: Request, view: "APIView") -> bool:  # noqa: ARG002 - the DRF interface
-        """Let the key through, or raise ApiError (401 or 403)."""
+        """Return True, or raise ApiError (401 or 403)."""
         if not isinstance(request.auth, ApiKey):
             raise ApiError(ErrorCode.API_KEY_MISSING, "Send your API key in the X-API-Key header.")
         if self.permission is not None and self.permission.value not in request.auth.permissions:
@@ -29,12 +29,12 @@ class HasApiKey(BasePermission):
 
 
 class CanCreatePayments(HasApiKey):
-    """A key with `create_payments`."""
+    """Requires `create_payments`."""
 
     permission = Permission.CREATE_PAYMENTS
 
 
 class CanManageWebhooks(HasApiKey):
-    """A key with `manage_webhooks`."""
+    """Requires `manage_webhooks`."""
 
     permission = Permission.MANAGE_WEBHOOKS

@@ -1,4 +1,4 @@
-"""Merchants, their API keys (contract 3), and the staff who see them in the portal."""
+"""Merchants, their API keys, and the staff who see them in the portal."""
 
 import uuid
 
@@ -39,7 +39,7 @@ _COLOUR = RegexValidator(r"\A#[0-9a-fA-F]{6}\Z", "This should be a colour such a
 
 
 class Merchant(models.Model):
-    """Who owns keys, payment requests and a webhook endpoint; nothing crosses merchants.
+    """The owner of keys, payment requests and a webhook endpoint. Data is never shared between merchants.
 
     `references` says whether the service's transactions carry a binding reference, unless a request says otherwise.
     The other fields are the theme that customers see.
@@ -104,14 +104,14 @@ class AllowedRecipient(models.Model):
 
 
 class Permission(models.TextChoices):
-    """What a key may do beyond reading payment requests and events (spec 5.5)."""
+    """A key's permissions beyond reading payment requests and events."""
 
     CREATE_PAYMENTS = "create_payments", "Create, cancel and retry payments"
     MANAGE_WEBHOOKS = "manage_webhooks", "Read and change the webhook endpoint, its secret included"
 
 
 class ApiKey(models.Model):
-    """A merchant's key. The key itself is nowhere: `digest` is its SHA-256, `prefix` its first 12 characters."""
+    """A merchant's API key. The key itself is not stored: `digest` is its SHA-256, `prefix` its first 12 characters."""
 
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="api_keys")
     name = models.CharField(max_length=100, blank=True)
@@ -134,23 +134,23 @@ class ApiKey(models.Model):
 
     @property
     def rights(self) -> str:
-        """What the key may do, in words for people: the names of its permissions."""
+        """The names of its permissions, for display."""
         return ", ".join(self.permissions) or "read only"
 
     @property
     def is_active(self) -> bool:
-        """Whether the key opens anything now."""
+        """Whether the key is active."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
 
 
 class StaffMembership(models.Model):
-    """What a member of staff who is no operator is here: support for all merchants, or one merchant's own staff.
+    """The role of staff who aren't operators: support for all merchants, or staff of one merchant.
 
     Operators are Django's superusers and have no row. `merchants.staff.roles` says what each role may do.
     """
 
     class Role(models.TextChoices):
-        """What a row makes of its user."""
+        """The role."""
 
         SUPPORT = "support", "Support"
         MERCHANT = "merchant", "Merchant staff"
@@ -177,7 +177,7 @@ class StaffMembership(models.Model):
 
 
 def merchant_id(text: str) -> uuid.UUID | None:
-    """Return the merchant id that `text` writes, or None."""
+    """Parse a merchant ID; return None if `text` isn't one."""
     try:
         return uuid.UUID(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What signing in to the portal leaves in the database: second factors, attempts, and who did what from where."""
+"""Portal accounts: second factors, sign-in attempts, preferences and the security log."""
 
 import hashlib
 import logging
@@ -21,7 +21,7 @@ TOLERANCE = 1  # steps: a clock may be half a minute off
 
 
 class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]  # the library has no types
-    """The app on somebody's phone that makes their codes (TOTP, RFC 6238). Its secret is stored encrypted.
+    """A user's authenticator app (TOTP, RFC 6238). Its secret is stored encrypted.
 
     Only what was confirmed by a code is stored, and each user has one at most. `last_step` is the step of the newest
     code that was accepted: none of it or before it is accepted again. Wrong codes make the next try wait, twice as
@@ -41,7 +41,7 @@ class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[mi
         return 1
 
     def verify_token(self, token: str) -> bool:
-        """Return whether `token` is a code of now that was not used yet. Called with this row locked."""
+        """Return whether `token` is a current, unused code. Call with this row locked."""
         if not self.verify_is_allowed()[0]:
             return False
         try:
@@ -61,7 +61,7 @@ class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[mi
 
 
 class RecoveryCode(models.Model):
-    """A code that stands in for a lost phone, once. Only its SHA-256 is stored: it holds 80 random bits."""
+    """A one-time code for a lost phone. Only its SHA-256 is stored; it has 80 random bits."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="recovery_codes"
@@ -74,7 +74,7 @@ class RecoveryCode(models.Model):
 
 
 class SignInAttempt(models.Model):
-    """Somebody tried to sign in; kept for as long as it counts against the account and the address."""
+    """A sign-in attempt, kept while it counts towards the account's and the address's limits."""
 
     at = models.DateTimeField(default=timezone.now, db_index=True)
     account = models.BinaryField(max_length=32)
@@ -91,10 +91,10 @@ class SignInAttempt(models.Model):
 
 
 class AuditEntry(models.Model):
-    """Who did what to the portal's doors and keys, when and from where. Never a secret, and never changed."""
+    """A security log entry: actor, action, time and IP address. Append-only, without secrets."""
 
     class What(models.TextChoices):
-        """What happened."""
+        """The action."""
 
         SIGNED_IN = "signed_in", "Signed in"
         SIGN_IN_FAILED = "sign_in_failed", "Sign-in failed"
@@ -140,7 +140,7 @@ class AuditEntry(models.Model):
 
 
 class PortalPreferences(models.Model):
-    """How a user wants the portal shown. A user without a row gets UTC."""
+    """A user's portal preferences. Without a row, the time zone is UTC."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="preferences"
@@ -152,7 +152,7 @@ class PortalPreferences(models.Model):
 
 
 class SpentForm(models.Model):
-    """A form that acts once was acted on."""
+    """A one-time form that was submitted."""
 
     form_id = models.UUIDField(primary_key=True)
     at = models.DateTimeField(default=timezone.now, db_index=True)
@@ -162,7 +162,7 @@ class SpentForm(models.Model):
 
 
 def accepted_step(key: bytes, code: str, *, after: int = -1) -> int | None:
-    """Return the step of time whose code is `code`, if it is about now and later than `after`; else None."""
+    """Return the time step of `code` if it is current and later than `after`; else None."""
     if not (len(code) == 6 and code.isascii() and code.isdecimal()):
         return None
     totp: Any = TOTP(key, step=STEP_SECONDS)

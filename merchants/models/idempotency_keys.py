@@ -1,4 +1,4 @@
-"""The rows behind `Idempotency-Key`: a claim while the call runs, then its answer (contract 1)."""
+"""The rows behind `Idempotency-Key`: a claim while the call runs, then its response."""
 
 from datetime import datetime
 
@@ -41,5 +41,5 @@ class IdempotencyKey(models.Model):
         return self.key
 
     def is_free(self, now: datetime) -> bool:
-        """Whether anyone may claim it: its answer is a day old, or its call died before there was one."""
+        """Whether a new call may claim it: its response has expired, or its call crashed."""
         return self.expires_at <= now or (self.lease_until is not None and self.lease_until <= now)

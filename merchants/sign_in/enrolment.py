@@ -1,4 +1,4 @@
-"""The page on which one sets a second factor up, replaces or removes it, and makes new recovery codes."""
+"""The page to set up, replace or remove a second factor and to create recovery codes."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +27,12 @@ _PENDING = "enrolling"
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
 class TwoFactorView(RedirectURLMixin, View):
-    """Set-up for those without a second factor; for those who gave theirs, what can be done about it."""
+    """Set up a second factor, or manage the existing one."""
 
     site: "AdminSite" = None  # type: ignore[assignment]  # given by `as_view`
 
     def dispatch(self, request: Any, *args: Any, **options: Any) -> Any:
-        """Let in those who signed in, but nobody who owes a code: that would be a way around it."""
+        """Require sign-in, and reject users who still owe a code; the page would bypass it."""
         if not (request.user.is_active and request.user.is_staff):
             return HttpResponseRedirect(f"{reverse('admin:login')}?next={request.path}")
         enrolled = two_factor.authenticator_of(request.user) is not None
@@ -42,16 +42,16 @@ class TwoFactorView(RedirectURLMixin, View):
         return super().dispatch(request, *args, **options)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show a new secret, or how things stand."""
+        """Show a new secret, or the current status."""
         if self.enrolled:
             return self._standing(EitherForm())
         key = two_factor.new_key()
-        # Bound to this session, so that nobody else has seen the secret that is confirmed; encrypted as at rest.
+        # Bound to this session, so that no one else has seen the secret; encrypted as in the database.
         request.session[_PENDING] = encryption.encrypt(key).decode()
         return self._set_up(key, CodeForm())
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Confirm the new secret by a code; or, by a code too, do what was asked for."""
+        """Confirm the new secret with a code, or perform the requested action with one."""
         if self.enrolled:
             return self._manage(request, EitherForm(request.POST))
         return self._confirm(request, CodeForm(request.POST))
@@ -133,7 +133,7 @@ class TwoFactorView(RedirectURLMixin, View):
 
 
 def _qr(text: str) -> SafeString:
-    """Return the QR code as SVG, dark on light also where the page is dark: not every app reads it inverted."""
+    """Return the QR code as SVG, always dark on light, because not every app reads it inverted."""
     svg: str = segno.make(text, error="m", micro=False).svg_inline(
         scale=4, border=3, dark="#000", light="#fff", omitsize=True, svgclass="q-qr"
     )

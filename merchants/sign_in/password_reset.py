@@ -1,6 +1,6 @@
 """Forgotten passwords: Django's own reset views, inside the portal.
 
-Whoever asks gets the same response at the same speed whether or not an account has this address: the mail is sent
+The response and its timing are the same whether or not an account has this address: the mail is sent
 by another thread. The new password doesn't replace the second factor, which the next sign-in still requires.
 """
 
@@ -64,7 +64,7 @@ class EmailForm(PasswordResetForm):
         to_email: str,
         html_email_template_name: str | None = None,  # noqa: ARG002 - the interface of Django's form
     ) -> None:
-        """Send the mail from another thread, so that the response takes as long without an account."""
+        """Send the mail from another thread, so that response times don't reveal accounts."""
         context = {**context, "base_url": settings.BASE_URL}
         subject = render_to_string(subject_template_name, context).strip()
         text = render_to_string(email_template_name, context)
@@ -142,7 +142,7 @@ class ConfirmView(_Page, PasswordResetConfirmView):
     title = "Choose a new password"
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Set it, which ends all sessions of the user, and write it to the security log."""
+        """Set the password, which ends the user's sessions, and log it."""
         response = super().form_valid(form)
         audit.note(self.request, audit.What.PASSWORD_RESET, subject=self.user)
         return response

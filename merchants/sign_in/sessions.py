@@ -1,4 +1,4 @@
-"""How long a session of the portal lives: not idle for long, never beyond its life, and no longer than its factors."""
+"""Portal session lifetime: idle timeout, maximum age, and end on a change of the second factor."""
 
 import time
 from collections.abc import Callable
@@ -23,23 +23,23 @@ HALFWAY_SECONDS = 600
 
 
 class SessionLifeMiddleware:
-    """Ends sessions that were idle or lived too long, and those that began before the second factor changed.
+    """Ends sessions that are idle or too old, or began before the second factor changed.
 
-    A changed password ends them by Django's own means. Stands behind the middleware that finds the user.
+    Django itself ends sessions on a password change. Place it after the authentication middleware.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Look at the session before the view does; requests without one cost nothing."""
+        """Check the session before the view runs."""
         if settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.is_authenticated:
             _keep_or_end(request)
         return self.get_response(request)
 
 
 def begin(request: HttpRequest, user: User) -> None:
-    """Sign `user` in, under a new session key; sessions that ended are swept out.
+    """Sign `user` in under a new session key and delete expired sessions.
 
     Those who owe a second factor get no further than its page.
     """
@@ -49,14 +49,14 @@ def begin(request: HttpRequest, user: User) -> None:
 
 
 def verify(request: HttpRequest, authenticator: Authenticator) -> None:
-    """Note that the second factor was right, under a new session key and with a life of its own."""
+    """Mark the second factor as passed, under a new session key and lifetime."""
     django_otp.login(request, authenticator)
     request.session.cycle_key()
     _mark(request, request.user)
 
 
 def outlive(request: HttpRequest) -> None:
-    """Let this session go on after its user's second factor went; all others of theirs end."""
+    """Keep this session after a reset of the second factor; the user's other sessions end."""
     _mark(request, request.user)
 
 

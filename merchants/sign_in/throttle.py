@@ -1,4 +1,4 @@
-"""How often one may try to sign in: counted in the database, so that it holds without Redis and over all processes.
+"""Limit sign-in attempts. They are counted in the database, across processes and without Redis.
 
 A try is written down before anything is looked at. Of many tries at one moment each sees those that were written
 before it, so that no more than the limit get through.
@@ -18,7 +18,7 @@ FROM_ONE_ADDRESS = 30
 
 
 def may_try(account: str, address: str) -> bool:
-    """Write down that `address` tries to sign in as `account`, and return whether it may.
+    """Record a sign-in attempt of `address` for `account`; return whether it is allowed.
 
     `account` is any text that was typed, or another name for what is guessed at: whether there is such an account
     makes no difference.
@@ -36,7 +36,7 @@ def may_try(account: str, address: str) -> bool:
 
 
 def forget(account: str, address: str) -> None:
-    """Take the tries of `address` at `account` back, since the last one was right."""
+    """Delete the attempts of `address` for `account` after a success."""
     SignInAttempt.objects.filter(account=_digest(account), address=address).delete()
 
 

@@ -21,11 +21,11 @@ _CODE_BYTES = 10
 
 
 class WrongCode(ValueError):
-    """The code is not one of now."""
+    """The code is not current."""
 
 
 def is_demanded() -> bool:
-    """Return whether nobody gets in without a second factor: so it is in production."""
+    """Return whether a second factor is mandatory, as in production."""
     return bool(settings.ENVIRONMENT == "production")
 
 
@@ -35,7 +35,7 @@ def authenticator_of(user: Account) -> Authenticator | None:
 
 
 def is_missing(user: Account) -> bool:
-    """Return whether this signed-in user still owes a second factor, be it a code or its setting up."""
+    """Return whether this signed-in user must still enter a code or set up a second factor."""
     if getattr(user, "otp_device", None) is not None:
         return False
     return is_demanded() or authenticator_of(user) is not None
@@ -47,13 +47,13 @@ def new_key() -> bytes:
 
 
 def key_text(key: bytes) -> str:
-    """Return the secret as apps take it when it is typed: base 32, in groups of four."""
+    """Return the secret for manual entry: base 32, in groups of four."""
     text = base64.b32encode(key).decode()
     return " ".join(text[start : start + 4] for start in range(0, len(text), 4))
 
 
 def enrolment_url(user: Account, key: bytes) -> str:
-    """Return what the QR code holds: the secret, and under which name the app is to list it."""
+    """Return the otpauth URI for the QR code: the secret and the account's name."""
     label = quote(f"{ISSUER}:{user.get_username()}")
     secret = base64.b32encode(key).decode()
     query = urlencode({"secret": secret, "issuer": ISSUER, "digits": 6, "period": STEP_SECONDS})
@@ -61,7 +61,7 @@ def enrolment_url(user: Account, key: bytes) -> str:
 
 
 def enrol(user: Account, key: bytes, code: str) -> tuple[Authenticator, list[str]]:
-    """Store the secret that `code` proves to be in the app; return the authenticator and fresh recovery codes.
+    """Store the secret once `code` proves it; return the authenticator and new recovery codes.
 
     Raises WrongCode. An authenticator that the user had before is replaced.
     """
@@ -81,7 +81,7 @@ def enrol(user: Account, key: bytes, code: str) -> tuple[Authenticator, list[str
 
 
 def check_code(user: Account, code: str) -> Authenticator | None:
-    """Return the user's authenticator if `code` is one of its codes of now that was not used before, else None."""
+    """Return the user's authenticator if `code` is a current, unused code, else None."""
     authenticator = authenticator_of(user)
     if authenticator is None:
         return None
@@ -89,7 +89,7 @@ def check_code(user: Account, code: str) -> Authenticator | None:
 
 
 def seconds_to_wait(user: Account) -> int:
-    """Return for how long codes are not even looked at, after wrong ones."""
+    """Return how long codes are refused after wrong ones."""
     authenticator = authenticator_of(user)
     if authenticator is None:
         return 0
@@ -98,14 +98,14 @@ def seconds_to_wait(user: Account) -> int:
 
 
 def spend_recovery_code(user: Account, code: str) -> Authenticator | None:
-    """Return the user's authenticator if `code` is an unused recovery code, which it is no longer; else None."""
+    """Use up a recovery code; return the user's authenticator, or None if the code is invalid."""
     unused = RecoveryCode.objects.filter(user=user.pk, used_at=None)
     digest = digest_of(_compact(code).upper())
     return authenticator_of(user) if unused.filter(digest=digest).update(used_at=timezone.now()) else None
 
 
 def check_either(user: Account, code: str) -> Authenticator | None:
-    """Return the user's authenticator if `code` is a fresh code of the app or an unused recovery code, else None."""
+    """Return the user's authenticator if `code` is a valid app or recovery code, else None."""
     is_of_the_app = _compact(code).isdecimal()
     return check_code(user, code) if is_of_the_app else spend_recovery_code(user, code)
 
@@ -116,7 +116,7 @@ def recovery_codes_left(user: Account) -> int:
 
 
 def renew_recovery_codes(user: Account) -> list[str]:
-    """Return fresh recovery codes in place of all older ones; they are to be shown once and kept nowhere."""
+    """Replace all recovery codes; return the new ones, which must be shown once and never stored."""
     codes = [base64.b32encode(secrets.token_bytes(_CODE_BYTES)).decode() for _ in range(RECOVERY_CODES)]
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user.pk).delete()
@@ -127,7 +127,7 @@ def renew_recovery_codes(user: Account) -> list[str]:
 
 
 def remove(user: Account) -> bool:
-    """Forget the user's second factor; return whether there was one. Their sessions end."""
+    """Delete the user's second factor and end their sessions; return whether there was one."""
     with transaction.atomic():
         RecoveryCode.objects.filter(user=user.pk).delete()
         removed, _ = Authenticator.objects.filter(user=user.pk).delete()

@@ -1,4 +1,4 @@
-"""Signing in to the portal: a password, then, for those who have a second factor, its code."""
+"""Portal sign-in: a password, then a second factor's code."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,7 @@ class SignInForm(_PasswordForm):
     }
 
     def clean(self) -> dict[str, Any]:
-        """Count the attempt, then look at the password."""
+        """Record the attempt, then check the password."""
         name = self.cleaned_data.get("username", "")
         address = client_identity(_request(self))
         if not throttle.may_try(name, address):
@@ -50,7 +50,7 @@ class SignInForm(_PasswordForm):
         try:
             cleaned = super().clean() or {}
         except ValidationError:
-            # The name is not kept unless it is somebody's: people type passwords into the wrong field.
+            # Unknown names are not stored, because people type passwords into the wrong field.
             audit.note(_request(self), audit.What.SIGN_IN_FAILED, subject=_known(name))
             raise
         if self.user_cache is not None:
@@ -62,7 +62,7 @@ class SignInView(LoginView):
     """The first page: user name and password."""
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """Open a session, and lead to the second factor where one is owed."""
+        """Open a session and redirect to the second factor if required."""
         sessions.begin(self.request, form.get_user())
         if two_factor.is_missing(self.request.user):
             return HttpResponseRedirect(next_step(self.request, self.get_redirect_url()))
@@ -97,7 +97,7 @@ class RecoveryForm(CodeForm):
 
 
 class EitherForm(CodeForm):
-    """A code of the app or, where the phone is lost, a recovery code."""
+    """A code of the app, or a recovery code."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -107,13 +107,13 @@ class EitherForm(CodeForm):
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
 class CodeView(RedirectURLMixin, _FormView):
-    """The second page: a code of the app or, where the phone is lost, a recovery code."""
+    """The second page: a code of the app, or a recovery code."""
 
     template_name = "admin/sign_in_code.html"
     site: Any = None
 
     def dispatch(self, request: Any, *args: Any, **options: Any) -> Any:
-        """Show the page only to those who gave their password and owe a code."""
+        """Show the page only to users who gave their password and owe a code."""
         if not _is_staff(request):
             return HttpResponseRedirect(reverse("admin:login"))
         if not two_factor.is_missing(request.user) or two_factor.authenticator_of(request.user) is None:
@@ -121,11 +121,11 @@ class CodeView(RedirectURLMixin, _FormView):
         return super().dispatch(request, *args, **options)
 
     def get_form_class(self) -> type[forms.Form]:
-        """Return the form for what the user has at hand."""
+        """Return the form for an app code or a recovery code."""
         return RecoveryForm if self._by_recovery() else CodeForm
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        """Add what the page says."""
+        """Add the page's context."""
         return super().get_context_data(
             **{
                 **self.site.each_context(self.request),
@@ -137,7 +137,7 @@ class CodeView(RedirectURLMixin, _FormView):
         )
 
     def form_valid(self, form: forms.Form) -> HttpResponse:
-        """Let in, or say what is wrong."""
+        """Complete the sign-in, or show the error."""
         user, address = self.request.user, client_identity(self.request)
         name = f"second factor of {user.pk}"
         if not throttle.may_try(name, address):
@@ -180,7 +180,7 @@ class CodeView(RedirectURLMixin, _FormView):
 
 
 def next_step(request: HttpRequest, wanted: str = "") -> str:
-    """Return where a user who gave their password goes on: to the code, to the set-up, or to what they wanted."""
+    """Return the next page after the password: the code, the setup, or the requested page."""
     if not two_factor.is_missing(request.user):
         return wanted or reverse("admin:index")
     enrolled = two_factor.authenticator_of(request.user) is not None

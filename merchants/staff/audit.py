@@ -1,4 +1,4 @@
-"""The security log: who did what to sign-in, staff and keys, when and from where. It never holds a secret."""
+"""Write the security log: actions on sign-in, staff and keys, with actor, time and IP address. No secrets."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ def note(
     subject: object = "",
     detail: str = "",
 ) -> None:
-    """Write one line. The actor is the request's user unless another is named; without a request, the command line."""
+    """Write one entry. The actor defaults to the request's user, or to the command line without a request."""
     if actor is None and request is not None:
         actor = request.user
     name = actor.get_username() if actor is not None and not actor.is_anonymous else ""
@@ -37,7 +37,7 @@ def note(
 
 @contextmanager
 def of_saved_users(what: str, *, detail: str = "") -> Iterator[None]:
-    """Write one line for each user that is saved inside, with the command line as its actor.
+    """Write one entry for each user saved inside the context, with the command line as the actor.
 
     For Django's commands, which ask for the user's name themselves. The line follows the change at once, without a
     transaction around both: one would stay open while the command waits for a password to be typed.

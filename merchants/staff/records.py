@@ -1,4 +1,4 @@
-"""Lists of what happened, rows by the million: never all counted, and found by what has an index alone."""
+"""Admin lists for tables with millions of rows: no full counts, and search by indexed columns only."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
@@ -14,11 +14,11 @@ from merchants.staff.scope import MerchantScoped
 _Row = TypeVar("_Row", bound=Model)
 
 FOUND_AT_MOST = 1000
-"""A shared wallet may have been paid a million times: the newest thousand are shown."""
+"""The search limit; a shared wallet may have millions of payments."""
 
 
 class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdmin[Any]):
-    """Records to look at: newest first, searched by what names them, filtered in a sheet beside the list."""
+    """Read-only records: newest first, searched by identifier, filtered in a side sheet."""
 
     show_full_result_count = False
     paginator = portal.BoundedPaginator
@@ -33,7 +33,7 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
         return portal.RecordList
 
     def found(self, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
-        """Return the rows that `text` names."""
+        """Return the rows that match `text`."""
         raise NotImplementedError
 
     def get_search_results(
@@ -42,13 +42,13 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
         queryset: QuerySet[Any],
         search_term: str,
     ) -> tuple[QuerySet[Any], bool]:
-        """Return the rows that `search_term` names."""
+        """Return the rows that match `search_term`."""
         text = clean(search_term)
         return (self.found(queryset, text) if text else queryset), False
 
 
 def clean(text: str) -> str:
-    """Return what was meant to be searched for: without blanks, and of a link its last part."""
+    """Normalise a search term: strip whitespace; of a URL, keep the last path segment."""
     text = text.strip()
     if text.lower().startswith(("http://", "https://")):
         try:
@@ -59,7 +59,7 @@ def clean(text: str) -> str:
 
 
 def found_by(rows: QuerySet[_Row], named: Iterable[QuerySet[_Row]]) -> QuerySet[_Row]:
-    """Return those of `rows` that any of the querysets `named` holds, each asked by itself.
+    """Return the `rows` that any of the querysets `named` contains; each is queried separately.
 
     One question with OR between tables would read them whole; several small ones each take an index.
     """

@@ -1,4 +1,4 @@
-"""Who may see and do what in the portal: operators all, support much of every merchant, merchant staff their own.
+"""Portal roles: operators, support for all merchants, and staff of one merchant.
 
 An operator is a superuser. The other roles are rows of StaffMembership, and what they may do is written here, by
 code name: so a role means the same in every deployment, and a new version needs no step to bring it up to date.
@@ -57,10 +57,10 @@ _Row = TypeVar("_Row", bound=Model)
 
 
 class RoleBackend(ModelBackend):
-    """Django's own users and passwords; what a role may do is added to what a user was given by hand."""
+    """Django's model backend, with the permissions of the user's role added."""
 
     def get_all_permissions(self, user_obj: Any, obj: Any = None) -> set[str]:
-        """Return the names of all that this user may do."""
+        """Return the names of all of this user's permissions."""
         given = super().get_all_permissions(user_obj, obj)
         if obj is not None or not user_obj.is_active or user_obj.is_anonymous:
             return given
@@ -69,14 +69,14 @@ class RoleBackend(ModelBackend):
 
 
 def membership_of(user: Account) -> StaffMembership | None:
-    """Return the row that says which role this user has; operators have none."""
+    """Return the user's role row; operators have none."""
     return getattr(user, "membership", None)
 
 
 def merchant_of(user: Account) -> Merchant | None:
     """Return the one merchant whose data this user may see, or None for users who see every merchant's.
 
-    Raises PermissionDenied for a user who is neither: without a role one sees nobody's.
+    Raises PermissionDenied for a user without a role.
     """
     membership = membership_of(user)
     if membership is not None and membership.merchant is not None:
@@ -87,7 +87,7 @@ def merchant_of(user: Account) -> Merchant | None:
 
 
 def sees_every_merchant(user: Account) -> bool:
-    """Return whether nothing of any merchant is hidden from this user."""
+    """Return whether this user sees every merchant's data."""
     try:
         return merchant_of(user) is None
     except PermissionDenied:
@@ -104,7 +104,7 @@ def visible_to(user: Account, rows: QuerySet[_Row], path: str) -> QuerySet[_Row]
 
 
 def role_of(user: User) -> str:
-    """Return `operator`, `support` or `merchant`, or an empty text for none."""
+    """Return `operator`, `support`, `merchant` or an empty string."""
     membership = membership_of(user)
     if membership is not None:
         return membership.role
@@ -119,7 +119,7 @@ def assign_role(user: User, role: str, merchant: Merchant | None = None) -> None
     if role not in (OPERATOR, *StaffMembership.Role.values):
         raise ValueError(f"there is no role {role!r}")
     if (merchant is not None) != (role == StaffMembership.Role.MERCHANT):
-        raise ValueError("merchant staff have a merchant, and nobody else has one")
+        raise ValueError("the merchant role needs a merchant; other roles can't have one")
     with transaction.atomic():
         user.groups.clear()
         user.user_permissions.clear()

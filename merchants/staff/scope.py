@@ -1,4 +1,4 @@
-"""What keeps a merchant's staff to their own merchant, on every page of the portal that shows what merchants own."""
+"""Restrict merchant staff to their own merchant's rows on every portal page."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,10 +20,10 @@ else:
 
 
 class MerchantScoped(_AdminClass):
-    """For pages and inlines whose rows belong to merchants: shows each user the rows of the merchants they may see.
+    """Mixin for pages and inlines whose rows belong to merchants: limits rows to the user's merchants.
 
     `merchant_path` leads from a row to its merchant as filters write it: `merchant`, `request__merchant`, or `pk` for
-    the merchant itself. Stands before the admin's own class among the bases. Lists, objects, searches, autocompletion,
+    the merchant itself. List it before the admin class in the bases. Lists, objects, searches, autocompletion,
     choices, actions and history all start from `get_queryset`, so that another merchant's row is not there for them.
     """
 
@@ -34,7 +34,7 @@ class MerchantScoped(_AdminClass):
         return visible_to(request.user, super().get_queryset(request), self.merchant_path)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether this user may look at it."""
+        """Return whether this user may view it."""
         return super().has_view_permission(request, obj) and self.is_within_reach(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -46,7 +46,7 @@ class MerchantScoped(_AdminClass):
         return super().has_delete_permission(request, obj) and self.is_within_reach(request, obj)
 
     def is_within_reach(self, request: HttpRequest, obj: Model | None) -> bool:
-        """Return whether this user may see `obj`'s merchant. An inline is asked about its parent, which was checked."""
+        """Return whether this user may see `obj`'s merchant. Inlines pass their parent, which was checked."""
         try:
             merchant = merchant_of(request.user)
         except PermissionDenied:
@@ -60,7 +60,7 @@ class MerchantScoped(_AdminClass):
         return (owner.pk if isinstance(owner, Merchant) else owner) == merchant.pk
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Offer, and accept, only what this user may see."""
+        """Limit the choices to rows this user may see."""
         related: Any = self.admin_site._registry.get(db_field.remote_field.model)
         if isinstance(related, MerchantScoped) and "queryset" not in options:
             options["queryset"] = related.get_queryset(request)
@@ -69,7 +69,7 @@ class MerchantScoped(_AdminClass):
     def _get_obj_does_not_exist_redirect(
         self, request: HttpRequest, opts: Any, object_id: str
     ) -> HttpResponse:
-        """Answer a guessed address with 404, where those who see every merchant are led back and told."""
+        """Return 404 for an unknown object instead of Django's redirect with a message."""
         if not sees_every_merchant(request.user):
             raise Http404
         page: Any = super()
@@ -77,7 +77,7 @@ class MerchantScoped(_AdminClass):
         return answer
 
     def get_list_filter(self, request: HttpRequest) -> Any:
-        """Leave out filters that would list merchants, or what they own, for those who see one merchant alone."""
+        """Hide filters that list merchants or their objects from users who see one merchant."""
         page: Any = super()  # inlines have no filters, and are not asked
         filters = page.get_list_filter(request)
         try:
@@ -106,5 +106,5 @@ class MerchantScoped(_AdminClass):
 
 
 def owned_admins(site: admin.AdminSite) -> list[type[Model]]:
-    """Return the models whose pages on `site` keep merchants apart."""
+    """Return the models whose pages on `site` are restricted by merchant."""
     return [model for model, page in site._registry.items() if isinstance(page, MerchantScoped)]

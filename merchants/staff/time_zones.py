@@ -35,7 +35,7 @@ def names() -> tuple[str, ...]:
 
 
 def zone_of(user: Account) -> str:
-    """Return the IANA name of the zone that `user` chose; UTC if the server doesn't know it (any more)."""
+    """Return the IANA name of the user's time zone; UTC if the server doesn't know it."""
     chosen = PortalPreferences.objects.filter(user=user.pk).values_list("time_zone", flat=True).first()
     return chosen if chosen in names() else DEFAULT
 
@@ -73,11 +73,11 @@ class TimeZoneView(_FormView):
     site: Any = None
 
     def get_initial(self) -> dict[str, Any]:
-        """Return what the user chose before."""
+        """Return the current choice."""
         return {"time_zone": zone_of(self.request.user)}
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        """Add what the page says."""
+        """Add the page's context."""
         return super().get_context_data(
             **{**self.site.each_context(self.request), "title": "Time zone", **context}
         )

@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from chains.health import NEEDS_A_PERSON, Health, evaluate
+from chains.health import NEEDS_ATTENTION, Health, evaluate
 from chains.models import Chain
 from merchants.models import ApiKey, Merchant
 from merchants.staff.roles import merchant_of
@@ -32,7 +32,7 @@ _STATISTICS_PERMISSIONS = ("payments.view_paymentrequest", "payments.view_paymen
 # The worst first.
 _HEALTH_COLOURS = {
     Health.DOWN: "danger",
-    Health.STANDING_STILL: "danger",
+    Health.STALLED: "danger",
     Health.IMPAIRED: "warning",
     Health.UNKNOWN: "",
     Health.WORKING: "success",
@@ -170,7 +170,7 @@ def _about_webhooks(user: User | AnonymousUser, merchant: Merchant | None, now: 
 
 
 def _about_chains(now: datetime) -> Concern:
-    number = sum(health in NEEDS_A_PERSON for _, health in _health_of_chains(now))
+    number = sum(health in NEEDS_ATTENTION for _, health in _health_of_chains(now))
     return Concern(
         "Chains in trouble",
         "Too few nodes respond, or there is no new block. Payments on these chains wait.",

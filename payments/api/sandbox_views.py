@@ -10,7 +10,7 @@ from config.api.errors import UNKNOWN_PATH, ApiError, ErrorCode
 from config.api.schema.operations import described, operation
 from config.api.serializers import OneOfField, StrictSerializer
 from merchants.keys.authentication import actor_of
-from merchants.keys.idempotency import Effect, keyed_post
+from merchants.keys.idempotency import Effect, idempotent
 from payments.api.objects import PaymentRequestDetail, request_detail
 from payments.api.views import PaymentRequestViewSet
 from payments.sandbox import Outcome, is_open, simulate
@@ -39,7 +39,7 @@ class SandboxViewSet(PaymentRequestViewSet):
             raise ApiError(ErrorCode.RESOURCE_MISSING, UNKNOWN_PATH)
         super().initial(request, *args, **kwargs)
 
-    @keyed_post
+    @idempotent
     @operation(
         "sandbox.simulate",
         tag="Sandbox",

@@ -16,7 +16,7 @@ from config.api.paging import ListQuery, conditions, list_answer, page_of, read_
 from config.api.schema.operations import list_of, operation
 from config.api.serializers import demand_no_parameters
 from merchants.keys.authentication import actor_of, merchant_of
-from merchants.keys.idempotency import Effect, keyed_post
+from merchants.keys.idempotency import Effect, idempotent
 from merchants.keys.permissions import CanCreatePayments, HasApiKey
 from payments.api.objects import (
     PaymentObject,
@@ -99,7 +99,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         page = page_of(own.filter(**conditions(query, _FILTERS)), query, cursors=own)
         return list_answer(request, page, [PaymentRequestObject.of(row) for row in page.rows])
 
-    @keyed_post
+    @idempotent
     @operation(
         "payment_requests.create",
         tag="Payment requests",
@@ -165,7 +165,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         page = page_of(payments, read_query(ListQuery, request), cursors=payments)
         return list_answer(request, page, [payment_object(row) for row in page.rows])
 
-    @keyed_post
+    @idempotent
     @operation(
         "payments.submit",
         tag="Payments",
@@ -208,7 +208,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
         return effect
 
-    @keyed_post
+    @idempotent
     @operation(
         "payment_requests.cancel",
         tag="Payment requests",
@@ -232,7 +232,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
         return effect
 
-    @keyed_post
+    @idempotent
     @operation(
         "payments.retry",
         tag="Payments",
@@ -252,7 +252,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         payment = self.find_payment(id, payment_id)
         return lambda: Response(payment_object(retry_payment(payment, actor=actor_of(request))))
 
-    @keyed_post
+    @idempotent
     @operation(
         "payments.accept",
         tag="Payments",

@@ -12,7 +12,7 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
-from chains.families import AddressError, HashError, families, families_by_looks, read_address
+from chains.families import AddressError, HashError, candidate_families, families, read_address
 from chains.fields import UINT256_MAX
 from config.api.serializers import has_unsafe_characters
 from payments.providers.base import ProviderDown
@@ -172,7 +172,7 @@ def dollars(value: Any, what: str) -> Decimal | None:
 
 def signs(account: str, action: type) -> bool:
     """Whether the wallet with this canonical address can sign such actions (`chains.client.Action`)."""
-    return any(action in family.actions for family in families_by_looks(account))
+    return any(action in family.actions for family in candidate_families(account))
 
 
 def account(value: Any, what: str) -> str:
@@ -208,7 +208,7 @@ def native_coin(of_account: str) -> str:
 def transaction_hash(value: Any, what: str) -> str:
     """Return a transaction hash in canonical form: lower-case 0x hex, or base58."""
     spelled = text(value, what, most=100)
-    for family in families_by_looks(spelled):
+    for family in candidate_families(spelled):
         with suppress(HashError):
             return family.normalise_transaction_hash(spelled)
     raise malformed(what)

@@ -13,13 +13,13 @@ from solders.pubkey import Pubkey
 from chains.client import SolanaInstructions, SolanaTransaction
 from chains.families.solana.accounts import WRAPPED_SOL
 from chains.families.solana.vetting.balance_changes import RENT_ALLOWANCE
-from chains.families.solana.vetting.debits import Taking, TakingKind, takings
+from chains.families.solana.vetting.debits import Debit, DebitKind, debits
 from chains.families.solana.vetting.messages import (
     MessageInstruction,
     SolanaMessage,
     message_of,
     read_message,
-    rests_on_nonce,
+    uses_durable_nonce,
 )
 from payments.providers.base import Offer
 
@@ -36,14 +36,14 @@ def problem_of(action: SolanaAction, offer: Offer, extra_native: int, routers: C
         return "its transaction is malformed"
     if message.fee_payer != payer or message.missing != (payer,):
         return "the payer is not the only signer of its transaction"
-    if rests_on_nonce(message):
+    if uses_durable_nonce(message):
         return "its transaction could be sent at any later time"
     pinned = _calls_of(message, routers)
     if not pinned:
         return "its transaction calls no program that the catalogue pins"
     if not any(offer.bound_by[:_ID_PREFIX_BYTES] in call.data for call in pinned):
         return "its transaction does not carry its id"
-    return _excess(takings(message, payer), offer, extra_native, routers)
+    return _excess(debits(message, payer), offer, extra_native, routers)
 
 
 def names_receiver(action: SolanaAction, receiver: str, payer: str, routers: Collection[str]) -> bool:
@@ -63,7 +63,7 @@ def _calls_of(message: SolanaMessage, routers: Collection[str]) -> list[MessageI
     return [call for call in message.instructions if call.program in routers]
 
 
-def _excess(debits: list[Taking], offer: Offer, extra_native: int, routers: Collection[str]) -> str | None:
+def _excess(debits: list[Debit], offer: Offer, extra_native: int, routers: Collection[str]) -> str | None:
     """Return what is debited beyond the offer, or None. Pinned programs may use the wallet's signature."""
     is_native = offer.source.token == ""
     own_coins, tokens = (offer.amount_in, 0) if is_native else (0, offer.amount_in)
@@ -72,13 +72,13 @@ def _excess(debits: list[Taking], offer: Offer, extra_native: int, routers: Coll
     for taking in debits:
         is_own_token = taking.mint in (None, offer.source.token)
         match taking.kind:
-            case TakingKind.UNKNOWN if taking.program in routers:
+            case DebitKind.UNKNOWN if taking.program in routers:
                 continue
-            case TakingKind.LAMPORTS if taking.amount is not None:
+            case DebitKind.LAMPORTS if taking.amount is not None:
                 native -= taking.amount
-            case TakingKind.TOKENS if taking.amount is not None and is_own_token and not is_native:
+            case DebitKind.TOKENS if taking.amount is not None and is_own_token and not is_native:
                 tokens -= taking.amount
-            case TakingKind.TOKENS if taking.amount is not None and taking.mint == WRAPPED_SOL:
+            case DebitKind.TOKENS if taking.amount is not None and taking.mint == WRAPPED_SOL:
                 wrapped -= taking.amount
             case _:
                 return f"its transaction may do more than pay ({taking.what} of {taking.program})"

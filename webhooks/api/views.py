@@ -18,7 +18,7 @@ from config.api.paging import conditions, list_answer, page_of, read_query
 from config.api.schema.operations import list_of, operation
 from config.api.serializers import demand_no_parameters, required_timestamp
 from merchants.keys.authentication import actor_of, merchant_of
-from merchants.keys.idempotency import Effect, keyed_post
+from merchants.keys.idempotency import Effect, idempotent
 from merchants.keys.permissions import CanManageWebhooks, HasApiKey
 from webhooks.api.objects import (
     DeliveryDetail,
@@ -87,7 +87,7 @@ class ConfigurationView(_WebhookView):
 class TestView(_WebhookView):
     """A sample event, sent at once."""
 
-    @keyed_post
+    @idempotent
     @operation(
         "webhooks.test",
         tag="Webhooks",
@@ -163,7 +163,7 @@ class DeliveryViewSet(viewsets.ViewSet):
         """Return a delivery with all of its attempts."""
         return Response(delivery_detail(self.find(request, id)))
 
-    @keyed_post
+    @idempotent
     @operation(
         "webhook_deliveries.redeliver",
         tag="Deliveries",
@@ -184,7 +184,7 @@ class DeliveryViewSet(viewsets.ViewSet):
 
         return effect
 
-    @keyed_post
+    @idempotent
     @operation(
         "webhook_deliveries.redeliver_failed",
         tag="Deliveries",

@@ -1,4 +1,4 @@
-"""What a wallet has of very many tokens, in one call that needs no contract on the chain.
+"""Read a wallet's balances of many tokens in one call, without a deployed contract.
 
 The call (`eth_call`) creates a contract that never comes to be: its creation code asks each token for the owner's
 balance and returns what they said as if it were the new contract's code. Each token answers within a limit of gas of
@@ -22,7 +22,7 @@ MOST_IN_A_PART = 700
 GAS_FOR_EACH = 150_000
 # How many requests it may take to ask for one token at a time, where the node will not run the call for all.
 MOST_SINGLE_ROUNDS = 3
-# In the code addresses stand one after the other: one of another length would shift all that follow.
+# The code contains the addresses back to back: one of a different length would shift all that follow.
 _ADDRESS = re.compile("0x[0-9a-fA-F]{40}")
 _ANSWER = 1 + WORD
 _DEPOSIT_GAS = 200
@@ -33,7 +33,7 @@ _LIMITED = {-32005, 429}
 
 _PROGRAM = """
     60 24 60 4d 60 00 39    ; CODECOPY(0, 0x4d, 36): balanceOf(owner), as each token is called
-    60 71                   ; place: where in this code the next token's address stands
+    60 71                   ; place: offset of the next token's address in this code
     60 81                   ; out: where its answer goes; the byte before all answers, at 0x80, stays zero
     5b                      ; 0x0b: JUMPDEST, with out and place on the stack
     38 82 10                ; place < CODESIZE
@@ -65,23 +65,23 @@ def balances(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int]
     calls: list[Call] = [("eth_getBalance", [owner, "latest"]), *(_question(owner, part) for part in parts)]
 
     def read(answers: list[Any]) -> tuple[int, list[list[int | None]]]:
-        coins, *said = answers
+        coins, *lists = answers
         return quantity(sound(coins)), [
-            _read(answer, len(part)) for part, answer in zip(parts, said, strict=True)
+            _read(answer, len(part)) for part, answer in zip(parts, lists, strict=True)
         ]
 
-    coins, told = node.batch(calls, read)
-    found: dict[str, int | None] = {"": coins} if "" in tokens else {}
-    unasked: list[str] = []
-    for part, said in zip(parts, told, strict=True):
-        found |= zip(part, said, strict=False)
-        unasked += part[len(said) :]
+    coins, batches = node.batch(calls, read)
+    balances: dict[str, int | None] = {"": coins} if "" in tokens else {}
+    unread: list[str] = []
+    for part, amounts in zip(parts, batches, strict=True):
+        balances |= zip(part, amounts, strict=False)
+        unread += part[len(amounts) :]
     try:
-        found |= _one_by_one(node, owner, unasked)
+        balances |= _one_by_one(node, owner, unread)
     except ChainError:
-        if not any(told):
+        if not any(batches):
             raise
-    return {token: balance for token, balance in found.items() if balance is not None}
+    return {token: balance for token, balance in balances.items() if balance is not None}
 
 
 def creation_code(owner: str, tokens: Sequence[str]) -> bytes:
@@ -118,17 +118,17 @@ def _read(answer: Any, asked: int) -> list[int | None]:
             raise ChainError(f"the node refused a call: {answer.message}")
         return []
     data = data_bytes(answer)
-    told, rest = divmod(len(data) - 1, _ANSWER)
-    if rest or not data or data[0] or told > asked:
+    count, rest = divmod(len(data) - 1, _ANSWER)
+    if rest or not data or data[0] or count > asked:
         return []
     answers = [data[at : at + _ANSWER] for at in range(1, len(data), _ANSWER)]
-    if any(said[0] > 1 for said in answers):
+    if any(answer[0] > 1 for answer in answers):
         return []
-    return [int.from_bytes(said[1:]) if said[0] == 1 else None for said in answers]
+    return [int.from_bytes(answer[1:]) if answer[0] == 1 else None for answer in answers]
 
 
 def _one_by_one(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int | None]:
-    """Return the balances of tokens that are each asked by itself, in few requests. Raises ChainError."""
+    """Return the balances of tokens that are queried separately, in few requests. Raises ChainError."""
     calls = [_single_question(owner, token) for token in tokens]
     answers = node.batch(calls, list, at_once=max(MAX_BATCH, -(-len(calls) // MOST_SINGLE_ROUNDS)))
     if answers and all(

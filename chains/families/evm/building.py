@@ -1,4 +1,4 @@
-"""Unsigned transactions that were simulated: what they cost, and why one can't be made for this wallet now.
+"""Build simulated unsigned transactions: their cost, and why a wallet can't make one now.
 
 Sources: the Ethereum execution API, EIP-1559 (fees).
 """
@@ -52,7 +52,7 @@ def fee_questions() -> list[Call]:
 
 
 def fees(answers: Sequence[Any]) -> Fees:
-    """Return what gas costs; where a chain has no base fee, both figures are the same."""
+    """Return the gas price; on chains without a base fee, both values are the same."""
     block, tip = json_object(sound(answers[0])), answers[1]
     priority_fee = _FALLBACK_TIP_WEI if isinstance(tip, RpcFault) else quantity(tip)
     base_fee = block.get("baseFeePerGas")
@@ -129,7 +129,7 @@ def gas_limit(funding: Funding, amount: int, call: EvmCall) -> int:
 
 
 def unsigned(call: EvmCall, *, sender: str, chain_id: int, gas: int | None, fees: Fees) -> dict[str, Any]:
-    """Return the transaction as hex quantities, ready for `eth_sendTransaction` (contract 8).
+    """Return the transaction as hex quantities, ready for `eth_sendTransaction`.
 
     Without `gas` the wallet is left to estimate it.
     """

@@ -51,7 +51,7 @@ _UNLIMITED = 2**256 - 1
 
 
 class EvmClient:
-    """One EVM chain, asked through its nodes. See `ChainClient` for what each method promises."""
+    """A client of one EVM chain. `ChainClient` documents the methods."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class EvmClient:
         mentioning: frozenset[str] = frozenset(),
         alone: Alone | None = None,
     ) -> Snapshot:
-        """Return what one node says, in two rounds of questions, whatever their number, and one more for traces.
+        """Read the transactions from one node: two batches, and one more for traces.
 
         First the transactions with their receipts, then the traces of those that need one (two rounds about the state
         for those without a trace, once each), then the head with the blocks that the receipts name, and the chain id
@@ -146,7 +146,7 @@ class EvmClient:
     def _read_alone(
         self, node: JsonRpc, found: facts.Found, mentioning: frozenset[str]
     ) -> dict[str, TransactionFacts]:
-        """Return what is known by now of the loud transactions; the rest is read in the background."""
+        """Return the facts of the loud transactions read so far; the rest is read in the background."""
         reader, quiet = self._loud[node.urls[0]], node.quietly()
         reader.remember(found.loud)
 
@@ -165,14 +165,14 @@ class EvmClient:
     def _traces(
         self, node: JsonRpc, wanted: dict[str, Mined], whole_input_of: frozenset[str], *, alone: Alone | None
     ) -> Traces:
-        """Return these traces. Where nodes have to agree each speaks for itself; else any may tell."""
+        """Return these traces, from this node alone where a quorum is required; otherwise from any node."""
         own = [self._tracers[url] for url in node.urls]
-        if self._rpc.size < quorum.NODES_FOR_AGREEMENT:
+        if self._rpc.size < quorum.NODES_FOR_QUORUM:
             own += [tracer for tracer in self._tracers.values() if tracer not in own]
         return traces_of(own, wanted, whole_input_of, alone=alone)
 
     def _evidences(self, node: JsonRpc, wanted: Sequence[Doubtful]) -> Evidences:
-        """Return what this node's own state proves of these transactions."""
+        """Return the evidence from this node's state on these transactions."""
         (url,) = node.urls
         return self._readers[url].evidences(wanted) if wanted else Evidences({})
 
@@ -233,7 +233,7 @@ class EvmClient:
 
     def tells_inner_calls(self) -> bool:
         """Return whether an inner call's value can be proved: by two nodes' traces where two have to agree."""
-        needed = 2 if self._rpc.size >= quorum.NODES_FOR_AGREEMENT else 1
+        needed = 2 if self._rpc.size >= quorum.NODES_FOR_QUORUM else 1
         offering = (tracer for tracer in self._tracers.values() if tracer.is_offered())
         return sum(1 for _ in islice(offering, needed)) == needed
 
@@ -265,7 +265,7 @@ class EvmClient:
         return dict(zip(senders, map(min, zip(*said, strict=True)), strict=True))
 
     def transaction_of_nonce(self, sender: str, nonce: int) -> str | None:
-        """Return the hash of the sender's transaction with this nonce, as the first node says that can tell."""
+        """Return the hash of the sender's transaction with this nonce, from the first node that knows it."""
         return self._nonces.transaction(sender, nonce)
 
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
@@ -320,7 +320,7 @@ class EvmClient:
         return Discovery(found, search.next_block, search.unreadable)
 
     def _answers(self, calls: Sequence[Call]) -> list[Any]:
-        """Return what a node answered to each call, its own errors included."""
+        """Return a node's answer to each call, including its errors."""
         return self._rpc.batch(calls, list)
 
     def _is_right_chain(self, answer: Any) -> bool:

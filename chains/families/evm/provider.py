@@ -1,11 +1,10 @@
-"""web3's way to a chain's nodes: our own transport, with its batches, fail-over, limits and identity checks.
+"""A web3 provider over our own transport, with its batches, failover, limits and chain verification.
 
 web3 formats an answer only after its provider has returned, that is, after the node was chosen. So each answer is
-checked here first, while another node can still be asked; what reaches web3's formatters can't make them raise, nor
-come out as another fact. Only methods with such a check are offered.
+validated here first, while another node can still be asked, and web3's formatters can't fail or change its meaning.
+Only methods with such a check are offered.
 
-Rounds of several kinds of questions, of which a node's standing or a payment depends as a whole, go to
-`JsonRpc.batch`, which reads them together.
+Batches of several kinds of calls that must come from one node go to `JsonRpc.batch`, which parses them together.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +27,7 @@ def _data(answer: Any) -> str:
     return to_hex(data_bytes(answer))
 
 
-# What each method's answer has to be; it is handed on in one spelling.
+# The parser of each method's answer, which also normalises it.
 _CHECKS: Mapping[str, Callable[[Any], str]] = {
     "eth_blockNumber": _whole,
     "eth_chainId": _whole,

@@ -1,4 +1,4 @@
-"""Whether an EVM account signed a message: by its key (EIP-191), or by its contract's own word (EIP-1271)."""
+"""Verify signatures of EVM accounts: by key (EIP-191) or by contract (EIP-1271)."""
 
 import re
 from collections.abc import Callable, Sequence

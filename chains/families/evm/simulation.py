@@ -1,8 +1,8 @@
-"""What a call that somebody else made would take from the wallet that signs it, where a node tells (`eth_simulateV1`).
+"""Simulate a third party's call and check what it would take from the signing wallet (`eth_simulateV1`).
 
-`eth_estimateGas` says whether a call succeeds; a simulation gives its logs as well. They are a second lock, and never
-required: many nodes do not offer it, and a token's log is the token's own word. What no log tells is not seen: native
-coin beyond the call's value (which a plain wallet can't lose) and what is not a token (ERC-721, ERC-1155).
+`eth_estimateGas` says whether a call succeeds; a simulation gives its logs as well. This is an extra
+check, never a requirement: many nodes lack it, and a token's log is only its own claim. It misses movements without a
+log: native coin beyond the call's value (which a plain wallet can't lose), and NFTs (ERC-721, ERC-1155).
 """
 
 import logging
@@ -38,15 +38,15 @@ class Simulator:
         self._not_before = 0.0
 
     def is_worth_asking(self) -> bool:
-        """Whether the node was not found of late to offer no simulations, or to fail."""
+        """Whether the node has not recently failed a simulation or lacked the method."""
         return self._clock() >= self._not_before
 
     def check(self, call: EvmCall, sender: str, spending: Spending) -> bool:
-        """Return whether the node could tell; raises TransferRefused where the call would take more than `spending`."""
+        """Return whether the node could simulate it. Raises TransferRefused if the call exceeds `spending`."""
         try:
             logs = self._logs(call, sender)
             if logs is not None:
-                _check_taken(logs, to_checksum_address(sender), spending)
+                _check_debits(logs, to_checksum_address(sender), spending)
                 self._check_approvals(logs, to_checksum_address(sender), to_checksum_address(call.to))
         except ChainError:
             self._not_before = self._clock() + FAILING_SECONDS
@@ -54,7 +54,7 @@ class Simulator:
         return logs is not None
 
     def _logs(self, call: EvmCall, sender: str) -> list[Log] | None:
-        """Return what the call would log, or None where the node does not tell or the call would fail."""
+        """Return the logs of the simulated call, or None if the node can't simulate it or the call would fail."""
         fields = {"from": sender, "to": call.to, "data": to_hex(call.data), "value": hex(call.value)}
         question: Call = ("eth_simulateV1", [{"blockStateCalls": [{"calls": [fields]}]}, "latest"])
         (answer,) = self._node.batch([question], list)
@@ -65,40 +65,42 @@ class Simulator:
         return transfers.logs_of(result) if quantity(result.get("status")) == 1 else None
 
     def _check_approvals(self, logs: Sequence[Log], owner: str, called: str) -> None:
-        """Refuse a call by which anybody could move more of the wallet's afterwards than before.
+        """Raise TransferRefused if the call would increase any allowance of the wallet.
 
-        Tokens log an approval also when leave is used up, so a logged one counts only where it is more than what
-        stands. What the wallet itself tells the contract that it calls is left to its owner.
+        Tokens also log an approval when an allowance is spent, so a logged one counts only if it is larger than the
+        current allowance. Approvals by the contract that the wallet calls directly are the owner's decision.
         """
-        told = {
+        logged = {
             (log.address, address(to_hex(log.topics[2][12:]))): int.from_bytes(log.data)
             for log in logs
             if _is_approval(log, owner) and log.address != called
         }
-        given = {pair: amount for pair, amount in told.items() if amount > 0}
-        if not given:
+        granted = {pair: amount for pair, amount in logged.items() if amount > 0}
+        if not granted:
             return
-        if len(given) > MOST_APPROVALS:
+        if len(granted) > MOST_APPROVALS:
             raise TransferRefused(
-                Refusal.WOULD_FAIL, note="it would let many others move the wallet's tokens"
+                Refusal.WOULD_FAIL, note="it would grant too many allowances over the wallet's tokens"
             )
-        questions = [allowance_call(token, owner, spender) for token, spender in given]
-        standing = self._node.batch(questions, lambda answers: [_standing(answer) for answer in answers])
-        for ((token, spender), amount), before in zip(given.items(), standing, strict=True):
+        questions = [allowance_call(token, owner, spender) for token, spender in granted]
+        current = self._node.batch(
+            questions, lambda answers: [_current_allowance(answer) for answer in answers]
+        )
+        for ((token, spender), amount), before in zip(granted.items(), current, strict=True):
             if amount > before:
                 raise _refused(f"it would let {spender} move {amount} base units of {token}")
 
 
-def _check_taken(logs: Sequence[Log], sender: str, spending: Spending) -> None:
-    """Refuse a call that takes more of any token from the wallet, on balance, than it is to spend."""
-    taken: Counter[str] = Counter()
+def _check_debits(logs: Sequence[Log], sender: str, spending: Spending) -> None:
+    """Raise TransferRefused if the net debit of any token exceeds `spending`."""
+    debits: Counter[str] = Counter()
     for transfer in transfers.token_transfers(logs).values():
-        taken[transfer.token] += transfer.amount * (transfer.sender == sender)
-        taken[transfer.token] -= transfer.amount * (transfer.recipient == sender)
-    for token, amount in taken.items():
+        debits[transfer.token] += transfer.amount * (transfer.sender == sender)
+        debits[transfer.token] -= transfer.amount * (transfer.recipient == sender)
+    for token, amount in debits.items():
         allowed = spending.amount if token.lower() == spending.token.lower() else 0
         if amount > allowed:
-            raise _refused(f"it would take {amount} base units of {token}, and not {allowed}")
+            raise _refused(f"it would spend {amount} base units of {token}, but may spend {allowed}")
 
 
 def _refused(note: str) -> TransferRefused:
@@ -114,8 +116,8 @@ def _is_approval(log: Log, owner: str) -> bool:
     )
 
 
-def _standing(answer: Any) -> int:
-    """Return an allowance as it is now: none where the contract can't tell. Raises ChainError if the node can't."""
+def _current_allowance(answer: Any) -> int:
+    """Return the current allowance, 0 if the contract call fails. Raises ChainError if the node fails."""
     if isinstance(answer, RpcFault) and not is_execution_failure(answer):
         raise ChainError(f"the node refused a call: {answer.message}")
     try:

@@ -29,7 +29,7 @@ def normalise_address(text: str) -> str:
         raise AddressError("The address's checksum (EIP-55) is wrong: a character may be mistyped.")
     if int(digits, 16) <= _LAST_RESERVED:
         raise AddressError(
-            "The zero address and the precompiled contracts belong to nobody; what is sent there is lost."
+            "The zero address and the precompiled contracts have no owner; funds sent there are lost."
         )
     return to_checksum_address(text)
 

@@ -1,4 +1,4 @@
-"""What token contracts tell of themselves and of their holders (ERC-20): balances, allowances, names."""
+"""Read ERC-20 contracts: balances, allowances, metadata."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -38,7 +38,7 @@ def word(answer: Any) -> int:
 
 
 def metadata(answers: Sequence[Any]) -> list[TokenMetadata]:
-    """Return what each contract says of itself, from the answers to `metadata_calls` of each."""
+    """Return each token's metadata from the answers to `metadata_calls`."""
     return [
         TokenMetadata(_text(sound(symbol)), word(decimals))
         for symbol, decimals in zip(answers[::2], answers[1::2], strict=True)

@@ -1,4 +1,4 @@
-"""What stands at a Solana address: wallets, mints, token accounts and programs (SPL Token and Token-2022 layouts)."""
+"""Accounts at Solana addresses: wallets, mints, token accounts and programs (SPL Token and Token-2022 layouts)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ _TOKEN_ACCOUNT_BYTES = 165
 _EXTENDED_MINT, _EXTENDED_TOKEN_ACCOUNT = (
     1,
     2,
-)  # Token-2022 tells them apart by the byte after a token account's fields
+)  # Token-2022 distinguishes them by the byte after a token account's fields
 _FROZEN = 2
 
 
@@ -67,7 +67,7 @@ class Holding:
 
 @dataclass(frozen=True)
 class TokenAccount:
-    """What a token account says: whose it is, and who else may do something with it."""
+    """A token account: its owner, balance, and other accounts with rights over it."""
 
     mint: str
     owner: str
@@ -98,8 +98,8 @@ def read_holding(answer: Any) -> Holding:
     account = read_account(entry.get("account"))
     if account is None or not account.is_token_account:
         raise ChainError("the node's answer is not a token account")
-    told = read_token_account(account)
-    return Holding(key(entry.get("pubkey")), told.amount, told.is_frozen, told.mint)
+    token = read_token_account(account)
+    return Holding(key(entry.get("pubkey")), token.amount, token.is_frozen, token.mint)
 
 
 def read_token_account(account: Account) -> TokenAccount:
@@ -126,16 +126,16 @@ def mint_decimals(account: Account | None) -> int:
 
 
 def why_not_payable(account: Account | None) -> str | None:
-    """Return why money must not be sent to what stands at an address, in a sentence, or None if it may.
+    """Return a sentence on why this account can't receive payments, or None if it can.
 
-    An address where nothing stands is a wallet that was not used yet; an off-curve one may be a vault.
+    An address without an account is an unused wallet; an off-curve one may be a vault.
     """
     if account is None:
         return None
     if account.executable or account.owner in _LOADERS:
         return "This is the address of a program; money sent there can't be moved again."
     if account.owner == _SYSVARS:
-        return "This is one of the network's own accounts (a sysvar); it is nobody's wallet."
+        return "This is one of the network's own accounts (a sysvar); it is not a wallet."
     if account.is_mint:
         return "This is the address of a token itself (its mint), not of a wallet."
     if account.is_token_account:
@@ -144,5 +144,5 @@ def why_not_payable(account: Account | None) -> str | None:
 
 
 def _optional_key(data: bytes) -> str | None:
-    """Return the key behind four bytes that tell whether there is one."""
+    """Return the key of a COption (a four-byte tag, then the key), or None."""
     return str(Pubkey(data[4:36])) if any(data[:4]) else None

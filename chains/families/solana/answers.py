@@ -1,4 +1,4 @@
-"""Reading what Solana nodes answer with; anything malformed is no answer (ChainError)."""
+"""Parse answers of Solana nodes; malformed ones raise ChainError."""
 
 import base64
 import binascii

@@ -1,4 +1,4 @@
-"""Building a Solana transfer: what the wallet holds, a trial run by the node, and the transaction that was tried."""
+"""Build a Solana transfer: read the wallet's balances, simulate the transaction, return it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from chains.families.solana.accounts import (
 )
 from chains.families.solana.answers import blockhash, mapping, sequence, sound, value_of, whole
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
-from chains.families.solana.simulation import PAYER_LEFT_TOO_LITTLE, read_trial
+from chains.families.solana.simulation import PAYER_LEFT_TOO_LITTLE, read_simulation
 from chains.families.solana.unsigned_transfers import (
     Budget,
     TokenSource,
@@ -53,7 +53,7 @@ class Order:
 
 @dataclass(frozen=True)
 class _Wallet:
-    """What stands behind an order. Amounts are in lamports, `holdings` in the token's base units, the largest first."""
+    """The payer's balances. Amounts are in lamports, `holdings` in the token's base units, largest first."""
 
     coins: int
     holdings: tuple[Holding, ...]
@@ -78,14 +78,18 @@ def build(rpc: JsonRpc, order: Order) -> str:
     instructions, deposit = _instructions(order, wallet)
     tried = unsigned(order.sender, instructions, Budget(_TRIAL_UNITS, 0), wallet.blockhash)
     options = {"encoding": "base64", "sigVerify": False, "replaceRecentBlockhash": True, **CONFIRMED}
-    trial = rpc.batch([("simulateTransaction", [tried, options])], lambda answers: read_trial(answers[0]))
-    # The trial offers nothing for compute units, so what it leaves the payer is not what will be left.
-    is_sound = trial.error is None or trial.error == PAYER_LEFT_TOO_LITTLE
+    simulation = rpc.batch(
+        [("simulateTransaction", [tried, options])], lambda answers: read_simulation(answers[0])
+    )
+    # The simulation pays nothing for compute units, so the payer's real balance will be lower.
+    is_sound = simulation.error is None or simulation.error == PAYER_LEFT_TOO_LITTLE
     spent = deposit + (0 if order.token else order.amount)
-    budget = budget_for(trial.units if is_sound and trial.units is not None else _TRIAL_UNITS, wallet.price)
+    budget = budget_for(
+        simulation.units if is_sound and simulation.units is not None else _TRIAL_UNITS, wallet.price
+    )
     _demand_coins(wallet, spent + budget.fee)
     if not is_sound:
-        raise TransferRefused(Refusal.WOULD_FAIL, note=trial.note)
+        raise TransferRefused(Refusal.WOULD_FAIL, note=simulation.note)
     return unsigned(order.sender, instructions, budget, wallet.blockhash)
 
 
@@ -160,12 +164,12 @@ def _wallet(order: Order, answers: Sequence[Any]) -> _Wallet:
 
 
 def budget_for(used: int, price: int) -> Budget:
-    """Return the budget for a transaction of which a trial used so many compute units."""
+    """Return the compute budget for a transaction whose simulation used `used` units."""
     return Budget(used * _UNITS_MARGIN_PERCENT // 100 + _SPARE_UNITS, price)
 
 
 def unit_price(answer: Any) -> int:
-    """Return what to offer for a compute unit; a node that does not tell what others paid gets the lowest offer."""
+    """Return the price per compute unit from recent fees; the minimum if the node doesn't return any."""
     paid = [] if isinstance(answer, RpcFault) else sequence(answer)
     fees = [whole(mapping(entry).get("prioritizationFee")) for entry in paid]
     return max(_LOWEST_PRICE, min(median_low(fees), _HIGHEST_PRICE)) if fees else _LOWEST_PRICE

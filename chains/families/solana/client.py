@@ -172,7 +172,7 @@ class SolanaClient:
         return self._rpc.batch(calls, lambda answers: _metadata(chunks, answers)) if calls else []
 
     def recipient_problem(self, recipient: str) -> str | None:
-        """Return what makes this address nobody's wallet, by what stands there now; unused addresses are fine."""
+        """Return why this address can't receive payments, from its account; an unused address can."""
         call: Call = ("getAccountInfo", [recipient, ACCOUNTS])
         return self._rpc.batch([call], lambda answers: why_not_payable(read_account(value_of(answers[0]))))
 

@@ -210,9 +210,9 @@ class ReferenceSearch:
                 self._note(watch, trail, signature, looks)
 
     def _note(self, watch: Watch, trail: _Trail, signature: str, looks: "_Looks") -> None:
-        """File a transaction that was looked at.
+        """Record a transaction that was looked up.
 
-        Of too many that can't be read the oldest is reported, to be judged like any other.
+        If too many can't be read, the oldest is reported, to be verified like any other.
         """
         facts = looks.facts_of(signature)
         if facts is None:
@@ -241,7 +241,7 @@ class _Looks:
         return self.left <= 0 or self._failures >= _MOST_FAILURES
 
     def allow(self, looks: int) -> None:
-        """Grant a further budget, whatever became of the last."""
+        """Grant a new budget, whether or not the last one was used up."""
         self.left, self._failures = looks, 0
 
     def has(self, signature: str) -> bool:

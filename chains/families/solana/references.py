@@ -1,7 +1,7 @@
 """A request's 16-byte reference as a Solana account key, and back (Solana Pay: references are 32-byte keys).
 
-The second half of the key is a check over the first, so that a stranger's key is not taken for a reference. Nobody
-holds a private key for it, and nothing need exist at that address.
+The second half of the key is a check over the first, so that other keys aren't mistaken for references. The
+key has no private key, and its address needs no account.
 """
 
 from hashlib import sha256

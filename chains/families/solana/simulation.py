@@ -17,38 +17,38 @@ _TOO_FEW_LAMPORTS = re.compile(r"^Transfer: insufficient lamports (\d{1,20}), ne
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What came of a simulation. `units` is None where the node does not tell; `accounts` are those asked back, after.
+class Simulation:
+    """The result of a simulation. `units` is None if the node omits it; `accounts` are the requested ones afterwards.
 
-    `note` is the error with the program's last words.
+    `note` is the error with the last log line.
     """
 
     units: int | None
     error: Any
     note: str
     lacking: int
-    """Lamports that the transfer which failed was short of, as far as the logs tell; else 0."""
+    """The shortfall of the failed transfer in lamports, if the logs contain it; else 0."""
     accounts: tuple[Account | None, ...]
 
     @property
     def payer_cannot_pay(self) -> bool:
-        """Whether it failed for want of lamports to pay the network or to be kept."""
+        """Whether it failed because the payer has too few lamports for the fee or the rent."""
         return self.error in _PAYER_CANNOT_PAY
 
 
-def read_trial(answer: Any, *, asked_back: int = 0) -> Trial:
-    """Return what a node's `simulateTransaction` answered. Raises ChainError, also where accounts are missing."""
+def read_simulation(answer: Any, *, asked_back: int = 0) -> Simulation:
+    """Parse a node's answer to `simulateTransaction`. Raises ChainError, also if accounts are missing."""
     if isinstance(answer, RpcFault):
         raise ChainError(f"the node could not simulate: {answer.message}")
     value = mapping(value_of(answer))
     if "err" not in value:
-        raise ChainError("the node does not tell whether the simulation succeeded")
+        raise ChainError("the node's answer lacks the simulation's status")
     error, units = value["err"], value.get("unitsConsumed")
     logs = [line for line in sequence(value.get("logs")) if isinstance(line, str)]
     accounts = () if error is not None or not asked_back else tuple(sequence(value.get("accounts")))
     if error is None and len(accounts) != asked_back:
         raise ChainError("the node did not show what the simulation left of every account")
-    return Trial(
+    return Simulation(
         units=None if units is None else whole(units),
         error=error,
         note=(f"{error}; {logs[-1]}" if logs else str(error))[:500],
@@ -58,6 +58,6 @@ def read_trial(answer: Any, *, asked_back: int = 0) -> Trial:
 
 
 def _lacking(logs: list[str]) -> int:
-    """Return how much the last transfer of lamports was short of."""
+    """Return the shortfall of the last transfer of lamports."""
     found = [match for match in map(_TOO_FEW_LAMPORTS.match, logs) if match]
     return max(int(found[-1][2]) - int(found[-1][1]), 0) if found else 0

@@ -30,7 +30,7 @@ def normalise_address(text: str) -> str:
         raise AddressError("This is Solana's incinerator; what is sent there is destroyed.")
     if bytes(key) == bytes(Pubkey.LENGTH):
         raise AddressError(
-            "This is the System Program, which some write for SOL itself; it is nobody's wallet."
+            "This is the System Program, which some tools use to denote SOL; it is not a wallet."
         )
     return str(key)
 

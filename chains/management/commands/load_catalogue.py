@@ -7,23 +7,23 @@ from chains.catalogue import CatalogueError, read_catalogue, store_catalogue, ve
 
 
 class Command(BaseCommand):
-    help = "Make or update chains and tokens from a catalogue file; nothing is changed when the file is bad."
+    help = "Create or update chains and tokens from a catalogue file. An invalid file changes nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path)
         parser.add_argument(
             "--verify",
             action="store_true",
-            help="ask the nodes for their chain id, and tokens for their decimals",
+            help="compare chain IDs and token decimals with the nodes first",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             chains = read_catalogue(options["file"])
-            unasked = verify_catalogue(chains) if options["verify"] else []
+            unverified = verify_catalogue(chains) if options["verify"] else []
             chain_count, token_count = store_catalogue(chains)
         except CatalogueError as error:
             raise CommandError(f"The catalogue was not loaded: {error}") from error
-        if unasked:
-            self.stdout.write(f"Not asked, because inactive: {', '.join(unasked)}.")
-        self.stdout.write(f"{chain_count} chains and {token_count} tokens are in the catalogue.")
+        if unverified:
+            self.stdout.write(f"Not verified because inactive: {', '.join(unverified)}.")
+        self.stdout.write(f"{chain_count} chains and {token_count} tokens loaded.")

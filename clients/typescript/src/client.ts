@@ -14,7 +14,7 @@ export interface ClientOptions {
    * Pauses grow, and are never shorter than the service's `Retry-After`.
    */
   maxRetries?: number;
-  /** Stands in for the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch?: typeof fetch;
 }
 

@@ -49,7 +49,7 @@ export class QuittanceError extends Error {
   }
 }
 
-/** The call was refused as it stands (400, 404, 405, 409, 413, 415): the same again is refused again. */
+/** The call is invalid (400, 404, 405, 409, 413, 415). A retry fails again. */
 export class InvalidRequestError extends QuittanceError {}
 
 /** The API key is missing, unknown, revoked or expired (401). */
@@ -99,7 +99,7 @@ const BY_TYPE: ReadonlyMap<string, ErrorClass> = new Map<string, ErrorClass>([
   ["api_error", APIError],
 ]);
 
-/** Returns the error that an answer's `type` stands for. */
+/** Returns the error class for a response's `type`. */
 export function errorOf(message: string, fields: ErrorFields): QuittanceError {
   return new (BY_TYPE.get(fields.type ?? "") ?? APIError)(message, fields);
 }

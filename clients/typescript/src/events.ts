@@ -18,7 +18,7 @@ export function readEvent(answer: unknown): Event {
   } else if (Number.isSafeInteger(amount)) {
     object["amount"] = String(amount);
   } else {
-    throw new APIError("The event's amount can't be told exactly: it has no amount_details.");
+    throw new APIError("The event has no amount_details, so its exact amount is unknown.");
   }
   return answer as Event;
 }

@@ -1,4 +1,4 @@
-/** Quittance for TypeScript and JavaScript: ask for crypto payments, and verify the webhooks that tell of them. */
+/** Quittance for TypeScript and JavaScript: request crypto payments and verify webhooks. */
 export { Client, type ClientOptions } from "./client.js";
 export {
   APIConnectionError,

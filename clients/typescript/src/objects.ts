@@ -134,7 +134,7 @@ export interface WebhookConfiguration {
   disabled_reason: string | null;
 }
 
-/** What came of a sample event: `error` says in a sentence why it was not `delivered`. */
+/** The result of a test event; `error` is a sentence on why it was not `delivered`. */
 export interface WebhookTest {
   event_id: string;
   delivered: boolean;
@@ -145,7 +145,7 @@ export interface WebhookTest {
 
 /** What a payment event is about: its `data.object`. */
 export interface PaymentEventObject {
-  /** The payment's; null where a request expired that nobody tried to pay. */
+  /** The payment's; null where a request expired without a payment attempt. */
   id: string | null;
   /**
    * What this payment delivered, in base units of the requested token. The body has it as a JSON number, which may be

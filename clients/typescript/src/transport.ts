@@ -136,8 +136,8 @@ function content(call: Call, response: Response, text: string): unknown {
 
 function failure(call: Call, response: Response, answer: unknown): QuittanceError {
   const { status, headers } = response;
-  const told = (answer as { error?: Record<string, unknown> } | null)?.error;
-  const problem = typeof told === "object" && told !== null ? told : { message: notOurs(call, status) };
+  const reported = (answer as { error?: Record<string, unknown> } | null)?.error;
+  const problem = typeof reported === "object" && reported !== null ? reported : { message: notOurs(call, status) };
   const words = (name: string): string | null => (typeof problem[name] === "string" ? (problem[name] as string) : null);
   return errorOf(words("message") ?? `${call.method} ${call.path} answered ${status}.`, {
     code: words("code"),

@@ -72,7 +72,7 @@ function bytesOf(body: Uint8Array | ArrayBuffer): Uint8Array {
   throw new TypeError(`rawBody should be the raw bytes of the request (a Buffer or Uint8Array), not ${what}.`);
 }
 
-/** An empty secret is refused: anybody could sign with it. */
+/** Rejects an empty secret, since anyone could sign with it. */
 function secretsOf(secret: string | readonly string[]): readonly string[] {
   const secrets = typeof secret === "string" ? [secret] : secret;
   if (!Array.isArray(secrets) || !secrets.length || !secrets.every((each) => typeof each === "string" && each)) {

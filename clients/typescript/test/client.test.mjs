@@ -112,7 +112,7 @@ test("a body that never ends is cut off at the time-out", async (t) => {
   await assert.rejects(call, /none came within 0.06 s/);
 });
 
-test("a connection that never came about is told from one that broke", async () => {
+test("a failed connection is distinguished from a broken one", async () => {
   const closed = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => closed.once("listening", resolve));
   const { port } = closed.address();

@@ -1,4 +1,4 @@
-// A stand-in for the service on loopback: answers what a test lines up, and keeps what was asked.
+// A fake service on loopback: returns the responses that a test queues, and records the requests.
 import { once } from "node:events";
 import { createServer } from "node:http";
 

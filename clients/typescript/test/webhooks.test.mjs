@@ -24,9 +24,9 @@ const refused = (call, words) =>
   assert.throws(call, (error) => error instanceof SignatureVerificationError && words.test(error.message));
 
 test("a signed body is its event", () => {
-  const told = webhooks.verify(BODY, signature(), SECRET, { now: NOW });
-  assert.equal(told.type, "payment.succeeded");
-  assert.equal(told.data.object.reference, "Bestellung-ü");
+  const event = webhooks.verify(BODY, signature(), SECRET, { now: NOW });
+  assert.equal(event.type, "payment.succeeded");
+  assert.equal(event.data.object.reference, "Bestellung-ü");
 });
 
 test("bytes are taken as a Buffer, a Uint8Array, a part of a larger buffer or an ArrayBuffer", () => {
@@ -116,7 +116,7 @@ test("an amount beyond 2^53 keeps every digit", () => {
   const small = event({ ...OBJECT, amount: 7, amount_details: undefined });
   assert.equal(webhooks.verify(small, signature(small), SECRET, { now: NOW }).data.object.amount, "7");
   const lost = Buffer.from(small.toString().replace('"amount":7', `"amount":${raw}`));
-  refused(() => webhooks.verify(lost, signature(lost), SECRET, { now: NOW }), /can't be told exactly/);
+  refused(() => webhooks.verify(lost, signature(lost), SECRET, { now: NOW }), /exact amount is unknown/);
 });
 
 test("sign makes what verify takes, one signature for each secret", () => {

@@ -246,7 +246,7 @@ export class DemoWalletProvider {
       title: "Sign this data?",
       confirmLabel: "Sign",
       text: JSON.stringify(typed?.message, null, 2),
-      note: "Read it well: signed data can allow somebody to spend.",
+      note: "Check it carefully: signed data can approve spending.",
     });
     return this.#account.signTypedData(typed);
   }

@@ -1,7 +1,7 @@
 import { decodeFunctionData, hexToBytes, parseAbi, zeroAddress, type Address, type Hex } from "viem";
 import { toBase58 } from "../../../checkout/frontend/src/solana/base58";
 
-/** What a routing provider's contract is asked to do: take so much of a token, and pay somebody. */
+/** A call to a routing provider's contract: the token amount it takes and the recipient it pays. */
 export interface RouterCall {
   title: string;
   /** Null for the chain's own coin. */

@@ -7,7 +7,7 @@ const TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
 const TRANSFER = 2n;
 const TRANSFER_CHECKED = 12;
 
-/** What leaves the wallet, to whom, and what is written down with it. */
+/** What leaves the wallet, its recipient, and the memo. */
 export interface Moves {
   /** Of one token at most. */
   token: { mint: string; amount: bigint; decimals: number; to: string } | null;

@@ -82,7 +82,7 @@ async function summariseMoves(
   };
 }
 
-/** Name the programs of a transaction: what they do is for the node's trial run to tell. */
+/** Name the programs of a transaction: only a simulation shows what they do. */
 async function summarisePrograms(chain: Chain, message: Message, transaction: Uint8Array): Promise<Summary> {
   const programs = message.instructions.map(({ program }) => program).filter((program) => program !== BUDGET);
   const [balance, warning] = await Promise.all([coinBalance(chain, message.payer), tryOut(chain, transaction)]);

@@ -89,14 +89,14 @@ class DemoSolanaWallet {
         note: "The site will see this account's address and balance. It cannot move money without asking you.",
       });
       localStorage.setItem(CONNECTED, "1");
-      this.#tell();
+      this.#notify();
     }
     return { accounts: this.accounts };
   }
 
   #disconnect(): void {
     localStorage.removeItem(CONNECTED);
-    this.#tell();
+    this.#notify();
   }
 
   async #sendTransaction({ account, transaction }: Asked): Promise<{ signature: Uint8Array }> {
@@ -154,7 +154,7 @@ class DemoSolanaWallet {
     return () => this.#listeners.delete(listener);
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener({ accounts: this.accounts });
   }
 }

@@ -10,9 +10,9 @@ export interface Summary {
   counterparty: { label: string; address: string } | null;
   /** The token's contract or mint. */
   contract: string | null;
-  /** Whom the contract that is called pays in turn, on which chain, and what it takes of the coin on top. */
+  /** The recipient that the called contract pays, its chain, and the extra native coin it takes. */
   arrives?: { at: string; on: string; bridgeFee: string | null };
-  /** What is sent beside the amount, and whom to. */
+  /** Further transfers, with their recipients. */
   besides?: { value: string; to: string };
   /** What the transaction leaves on the chain to be read. */
   note?: string;
@@ -182,7 +182,7 @@ function table(rows: Row[]): HTMLElement {
   );
 }
 
-/** A long value in two halves, so that it breaks in the same place wherever it stands. */
+/** A long value in two halves, so that it always breaks in the same place. */
 function code(value: string): HTMLElement {
   const half = Math.ceil(value.length / 2);
   return element("code", element("span", value.slice(0, half)), element("span", value.slice(half)));

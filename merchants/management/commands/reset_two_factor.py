@@ -1,4 +1,4 @@
-"""`manage.py reset_two_factor USER`: for an operator who lost phone and recovery codes, and has no other to ask."""
+"""`manage.py reset_two_factor USER`: for the last operator who lost phone and recovery codes."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -15,11 +15,11 @@ class Command(BaseCommand):
     help = "Forgets the second factor of a user of the portal, who sets up a new one at the next sign-in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Take the user name."""
+        """Add the arguments."""
         parser.add_argument("user", help="the user name, as it is typed to sign in")
 
     def handle(self, **options: Any) -> None:
-        """Reset it, and write that down."""
+        """Reset the second factor and log it."""
         user = User.objects.filter(username=options["user"]).first()
         if user is None:
             raise CommandError(f"There is no user called {options['user']!r}.")

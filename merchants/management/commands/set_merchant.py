@@ -99,7 +99,7 @@ def _set_columns(merchant: Merchant, options: dict[str, Any]) -> None:
 
 
 def _set_theme(merchant: Merchant, options: dict[str, Any]) -> dict[str, str]:
-    """Set what customers see, under the rules of the admin's form."""
+    """Set a merchant's customer-facing settings, validated by the admin form."""
     given = {name: options[name] for name in _THEME if options[name] is not None}
     if not given:
         return {}

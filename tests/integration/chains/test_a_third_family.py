@@ -223,7 +223,7 @@ def test_a_chain_whose_folder_is_gone_is_not_on_offer_and_becomes_no_other_famil
     assert not PaymentRequest.objects.exists()
     with pytest.raises(UnknownFamily, match="'moon'"):
         family_of("moon")
-    with pytest.raises(ChainError, match="not offered"):
+    with pytest.raises(ChainError, match="not installed"):
         get_client(coin.chain)
 
 

@@ -68,7 +68,7 @@ def test_a_chain_without_a_new_block_for_long_stands_still(chain: Chain, nodes: 
     later = NOON + longest_pause(chain) + timedelta(seconds=1)
     look(nodes, later)
     assert ChainStatus.objects.get().head_since == NOON
-    assert health(chain, later) is Health.STANDING_STILL
+    assert health(chain, later) is Health.STALLED
 
 
 def test_a_node_far_behind_the_others_lags_and_one_far_ahead_is_not_believed(

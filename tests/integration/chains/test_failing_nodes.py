@@ -269,7 +269,7 @@ def test_a_node_that_was_dead_for_days_still_only_rests_a_minute() -> None:
         nodes._nodes[0].failures = 5000
         with pytest.raises(ChainError):
             ask(nodes)
-        assert nodes._nodes[0].rests_until == clock.now + 60
+        assert nodes._nodes[0].cooldown_until == clock.now + 60
 
 
 def test_a_single_calls_own_error_is_told_and_not_a_failure_of_the_node() -> None:

@@ -33,10 +33,7 @@ def entry(local: LocalChain, tokens: list[dict[str, Any]] | None = None, **diffe
 
 
 def test_what_the_chain_confirms_is_loaded(tmp_path: Path, local_chain: LocalChain) -> None:
-    assert (
-        load(write(tmp_path, [entry(local_chain)]), "--verify")
-        == "1 chains and 3 tokens are in the catalogue.\n"
-    )
+    assert load(write(tmp_path, [entry(local_chain)]), "--verify") == "1 chains and 3 tokens loaded.\n"
     assert Token.objects.count() == 3
 
 
@@ -58,11 +55,11 @@ def refused(directory: Path, *chains: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("different", "says"),
     [
-        ({"decimals": 18}, "says its decimals is 6, the file says 18"),
-        ({"symbol": "USDT"}, "says its symbol is USDC, the file says USDT"),
-        ({"symbol": "usdc"}, "says its symbol is USDC, the file says usdc"),
+        ({"decimals": 18}, "has decimals 6, but the file has 18"),
+        ({"symbol": "USDT"}, "has symbol USDC, but the file has USDT"),
+        ({"symbol": "usdc"}, "has symbol USDC, but the file has usdc"),
         ({"contract_address": "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f"}, "is the token's address right"),
-        ({"is_active": False, "decimals": 8}, "says its decimals is 6, the file says 8"),
+        ({"is_active": False, "decimals": 8}, "has decimals 6, but the file has 8"),
     ],
 )
 def test_a_token_that_disagrees_is_refused(
@@ -120,5 +117,5 @@ def test_an_inactive_chain_is_not_asked_and_the_command_says_so(
         tokens=[],
     )  # fmt: skip
     said = load(write(tmp_path, [entry(local_chain), solana]), "--verify")
-    assert said.startswith("Not asked, because inactive: Solana.\n")
+    assert said.startswith("Not verified because inactive: Solana.\n")
     assert Chain.objects.count() == 2

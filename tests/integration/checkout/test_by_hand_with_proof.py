@@ -188,7 +188,7 @@ def test_an_address_that_is_none_is_refused_beside_what_was_typed(checkout: Chec
     for address, said in (
         ("0x12", "an EVM address"),
         ("", "an EVM address"),
-        ("0x" + "0" * 40, "belong to nobody"),
+        ("0x" + "0" * 40, "have no owner"),
     ):
         answer = browser.ask(address)
         shown = answer.content.decode()

@@ -55,7 +55,7 @@ def test_an_address_that_comes_to_stand_for_another_chain_is_found_out_at_the_ne
     hijacked = fault_proxy.other_chain(other_local_chain.url)
     nodes[0].break_with(hijacked)
     unknown = "0x" + "ab" * 32
-    with pytest.raises(ChainError, match="serves another chain"):
+    with pytest.raises(ChainError, match="serves a different chain"):
         alone.look_up([unknown], with_finality=False)
     assert both.look_up([unknown], with_finality=False).transactions == {unknown: None}
     assert [node.state.value for node in both.health()] == ["wrong_chain", "answering"]

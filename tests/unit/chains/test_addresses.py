@@ -91,7 +91,7 @@ def test_what_is_not_an_evm_address_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", NOBODYS)
 def test_nobody_is_paid_at_the_zero_address_or_a_precompiled_contract(text: str) -> None:
-    with pytest.raises(AddressError, match="nobody"):
+    with pytest.raises(AddressError, match="no owner"):
         family_of("evm").normalise_address(text)
 
 

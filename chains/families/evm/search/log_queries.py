@@ -1,7 +1,7 @@
 """Queries for logs that adapt to what a node answers: a range of blocks, some recipients, some tokens.
 
 Nodes limit the range, the number of results, the size of the answer or the number of topics, each in words and codes of
-its own. So whatever a query failed of, it is halved, and the size that worked is remembered of the node. A query that
+its own. So a failed query is always halved, and the size that worked is remembered per node. A query that
 can't be halved any further is unreadable, if the node answers another about the same block: who sends dust can make it
 so, and must not stop the search for others.
 """

@@ -1,4 +1,4 @@
-"""What a node's state says about an untraced transaction: the code of the accounts that made it, before and after.
+"""Evidence from a node's state on an untraced transaction: the code of its accounts, before and after.
 
 An account is believed to have made the calls that its owner signed only if its code is known (see `evm_accounts`) in
 the block before and in the transaction's own, and nothing else in that block can have changed that for a while: its
@@ -83,7 +83,7 @@ class Evidences:
 
 
 class EvidenceReader:
-    """The evidence that one node gives. A block's state does not change, so what was found is kept.
+    """The evidence from one node. Results are cached, because a block's state doesn't change.
 
     It has connections of its own: evidence that can't be had says nothing about the node's other answers.
     """
@@ -95,7 +95,7 @@ class EvidenceReader:
         self._failing = Failing()
 
     def evidences(self, wanted: Sequence[Doubtful]) -> Evidences:
-        """Return the evidence on these transactions, in two rounds of questions at most, whatever their number."""
+        """Return the evidence on these transactions, in at most two batches."""
         found = self._remembered(wanted)
         cases = [_Case(doubtful) for doubtful in wanted if doubtful.hash not in found]
         cases.sort(key=lambda case: self._failing.includes(case.doubtful.hash))
@@ -189,7 +189,7 @@ class _Case:
             account.read_more([next(left) for _ in account.more_questions()])
 
     def evidence(self) -> Evidence:
-        """Return what was proved; nothing where the node lacked some of it."""
+        """Return the proved facts; none if the node lacked some of the state."""
         if self.is_gone:
             return NO_EVIDENCE
         known = frozenset(account.address for account in self._accounts if account.is_known)

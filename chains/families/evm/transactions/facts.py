@@ -1,4 +1,4 @@
-"""What one node says of transactions, made facts: which block each is in, what it moved, which contracts it called.
+"""Parse one node's answers about transactions into facts: block, transfers, and calls of contracts.
 
 An answer that makes no sense is no answer (ChainError). One transaction's answers never spoil another's.
 """
@@ -18,7 +18,7 @@ from chains.families.evm.transactions.mentions import mentions
 from chains.families.evm.transactions.tracing import Mined, Traces
 from chains.rpc.json_rpc import BrokenOff, Call, JsonRpc, RpcFault, TooLarge, Unread, Why, is_too_large, sound
 
-# Receipts from before Byzantium tell no status; what is not said to have succeeded has not.
+# Receipts from before Byzantium have no status; they don't count as successful.
 _NO_STATUS = "0x0"
 
 NeedsTrace = Callable[[dict[str, Any], dict[str, Any]], bool]
@@ -28,7 +28,7 @@ Pair = tuple[dict[str, Any], dict[str, Any] | None] | None
 
 @dataclass(frozen=True)
 class Found:
-    """What a node says of each transaction; `odd` are those that it could say nothing sound of.
+    """A node's answers per transaction; `odd` are those without a valid answer.
 
     The receipts of `loud` ones have to be read alone: their pairs hold no receipt, and `places` the heights and hashes
     of the blocks that the node puts them in. Those of `unreadable` ones can't be read even so.
@@ -63,7 +63,7 @@ def fetch(node: JsonRpc, transaction_hashes: Sequence[str], loud: Collection[str
 
 
 def fetch_alone(node: JsonRpc, transaction_hash: str, *, is_last_try: bool) -> Found:
-    """Ask a node for one transaction, whatever the size of its receipt. Raises ChainError.
+    """Fetch one transaction from a node, with a receipt of any size. Raises ChainError.
 
     On the last try a receipt that breaks off counts as unreadable.
     """
@@ -141,7 +141,7 @@ def _pair(wanted: str, transaction: Any, receipt: Any) -> Pair:
 
 
 def set_apart(found: Found, loud: Collection[str]) -> Found:
-    """Return the same with these mined transactions among the loud ones: their traces have to be read alone."""
+    """Mark these mined transactions as loud: their traces must be read on their own."""
     if not loud:
         return found
     places, pairs = dict(found.places), dict(found.pairs)
@@ -160,7 +160,7 @@ def without(found: Found, failing: Collection[str]) -> Found:
 
 
 def mined(found: Found, is_wanted: NeedsTrace) -> dict[str, Mined]:
-    """Return the successful transactions among them of which a trace is wanted."""
+    """Return the successful transactions that need a trace."""
     return {
         hash_: Mined(pair[0], pair[1], hash32(pair[1].get("blockHash")))
         for hash_, pair in found.pairs.items()
@@ -175,13 +175,13 @@ def heights(found: Found) -> list[int]:
 
 
 def checked(found: Found, traces: Traces) -> Traces:
-    """Return the traces without those that are not complete.
+    """Return the traces without the incomplete ones.
 
     A trace that does not report logs counts as missing; one whose logs are not the receipt's can't be read.
     """
-    told = dict(traces.told)
+    by_hash = dict(traces.by_hash)
     missing, unreadable = set(traces.missing), set(traces.unreadable)
-    for hash_, trace in traces.told.items():
+    for hash_, trace in traces.by_hash.items():
         pair = found.pairs.get(hash_)
         if pair is None or pair[1] is None:
             continue
@@ -189,12 +189,12 @@ def checked(found: Found, traces: Traces) -> Traces:
             logs = transfers.logs_of(pair[1])
             if not binding.is_complete(transfers.token_transfers(logs), logs, trace):
                 (missing if trace.logs is None else unreadable).add(hash_)
-                del told[hash_]
-    return replace(traces, told=told, missing=frozenset(missing), unreadable=frozenset(unreadable))
+                del by_hash[hash_]
+    return replace(traces, by_hash=by_hash, missing=frozenset(missing), unreadable=frozenset(unreadable))
 
 
 def doubtful(found: Found, traces: Traces) -> list[Doubtful]:
-    """Return the transactions without a trace of which a node's state may prove more."""
+    """Return the untraced transactions for which a node's state may prove more."""
     questions: list[Doubtful] = []
     for hash_ in sorted(traces.missing | traces.unreadable):
         transaction, receipt = found.pairs.get(hash_) or (None, None)
@@ -248,7 +248,7 @@ def snapshot(
 
 
 def _blocks(heights: Sequence[int], answers: Sequence[Any]) -> tuple[dict[int, Block], set[int]]:
-    """Return the blocks at these heights, and the heights of which there is no usable answer.
+    """Return the blocks at these heights, and the heights without a usable answer.
 
     Raises ChainError where there is none at all.
     """
@@ -310,7 +310,7 @@ def _facts(
     if receipt is None or not is_there or wanted in traces.unanswered | evidences.unanswered:
         own_call = mentions(transaction, (), None, mentioning).all
         return replace(waiting, intended=intended(transaction), mentions=own_call)
-    trace, is_unreadable = traces.told.get(wanted), wanted in traces.unreadable
+    trace, is_unreadable = traces.by_hash.get(wanted), wanted in traces.unreadable
     found = mentions(transaction, transfers.logs_of(receipt), trace, mentioning)
     mined = replace(waiting, block=block, succeeded=_succeeded(receipt), mentions=found.all)
     if not mined.succeeded:

@@ -1,4 +1,4 @@
-"""What a transaction asks for by its own bytes, before or after it is mined."""
+"""Parse the transfer that a transaction's own bytes request, mined or not."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _NO_ADDRESS = bytes(20)
 
 
 def intended(transaction: dict[str, Any]) -> tuple[Transfer, ...]:
-    """Return what the transaction would move if it succeeds: its value, or its own call of a token's transfer.
+    """Return the transfer the transaction makes if it succeeds: its value, or its own call of a token's transfer.
 
     It is a promise: the token may move less or nothing. Raises ChainError for a malformed transaction.
     """

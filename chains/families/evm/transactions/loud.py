@@ -1,8 +1,7 @@
-"""Transactions too large to be looked up among others: each is read alone, in the background, in its turn.
+"""Read transactions that are too large for a batch one at a time, in a background thread.
 
-Who makes a transaction decides how large its receipt and its trace are. So none is waited for where others are looked
-up: a thread of this process reads one at a time, in the order in which they were asked for, and the next look finds
-what it read. One client has one reader for each of its nodes.
+Senders control the size of receipts and traces, so lookups of other transactions must not wait for a large ("loud")
+one. The next lookup returns the result. A client has one reader per node.
 """
 
 import logging
@@ -40,7 +39,7 @@ class _Failure:
 
 
 class LoudReader:
-    """The loud transactions that one node is known to have, and what was read of them. Threads may share it."""
+    """The loud transactions of one node, and their facts once read. Thread-safe."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -53,7 +52,7 @@ class LoudReader:
         self._thread: threading.Thread | None = None
 
     def known(self, hashes: Iterable[str]) -> set[str]:
-        """Return those among the transactions that have to be read alone."""
+        """Return the transactions that must be read on their own."""
         with self._changed:
             return {hash_ for hash_ in hashes if hash_ in self._known}
 
@@ -67,7 +66,7 @@ class LoudReader:
                 self._known.popitem(last=False)
 
     def failing(self, hashes: Iterable[str], mentioning: Collection[str]) -> frozenset[str]:
-        """Return those that this node failed to show even alone, when it was last asked."""
+        """Return the transactions whose last separate read from this node failed."""
         with self._changed:
             return frozenset(hash_ for hash_ in hashes if (hash_, frozenset(mentioning)) in self._failures)
 
@@ -91,7 +90,7 @@ class LoudReader:
     def _current(
         self, blocks: Mapping[str, str], wanted: Mapping[str, Wanted]
     ) -> dict[str, TransactionFacts]:
-        """Return what was read of the transactions that are still in the block in which they were read."""
+        """Return the facts of transactions that are still in the same block."""
         current = {}
         for hash_, key in wanted.items():
             facts = self._read.get(key)

@@ -1,4 +1,4 @@
-"""What smart accounts were asked to execute, decoded from the transaction itself, for nodes that offer no traces.
+"""Decode the calls that smart accounts execute from the transaction itself, for nodes without traces.
 
 Known are a Safe's `execTransaction` (also through MultiSend), what the user operations of an ERC-4337 bundle execute,
 and a batch that an EIP-7702 account sends to itself. Only what is signed is read: never the bytes around it, a
@@ -44,7 +44,7 @@ _HANDLE_OPS = {
     selector(f"handleOps({_OPERATION_V6}[],address)"): 9,
     selector(f"handleOps({_OPERATION_V7}[],address)"): 7,
 }
-_MARKER_7702 = bytes.fromhex("7702")  # stands for no code, where the account is an EIP-7702 account
+_MARKER_7702 = bytes.fromhex("7702")  # returned instead of code for an EIP-7702 account
 _CALL, _DELEGATE_CALL = 0, 1
 
 
@@ -103,7 +103,7 @@ class _Malformed(Exception):
 
 
 def executions(sender: str, to: str | None, data: bytes, logs: Sequence[Log]) -> tuple[Execution, ...]:
-    """Return what accounts were asked to execute within this transaction, as far as its shape is known."""
+    """Return the calls that smart accounts execute in this transaction, if its layout is known."""
     if to is None:
         return ()
     try:
@@ -119,7 +119,7 @@ def executions(sender: str, to: str | None, data: bytes, logs: Sequence[Log]) ->
 
 
 def is_bundle(logs: Sequence[Log]) -> bool:
-    """Whether user operations ran in the transaction, which their events show and not the address it called."""
+    """Whether the transaction ran user operations, according to their events."""
     return any(log.topics[:1] == (USER_OPERATION_EVENT,) for log in logs)
 
 
@@ -148,7 +148,7 @@ class _Arguments:
         return to_checksum_address(number.to_bytes(20))
 
     def behind(self, place: int) -> "_Arguments":
-        """Return what the pointer at `place` points to."""
+        """Return the data that the pointer at `place` points to."""
         offset = self.word(place)
         if offset >= len(self._data):
             raise _Malformed

@@ -1,4 +1,4 @@
-"""Reading a call trace: which calls took effect, what each carried, and which of them wrote which log.
+"""Parse a call trace: the effective calls, their input and value, and the logs that each wrote.
 
 The trace is that of `debug_traceTransaction` with `callTracer`: a tree of frames. A frame that failed takes everything
 under it back. Value moves with CALL, CREATE and SELFDESTRUCT alone: the code that DELEGATECALL and CALLCODE run acts
@@ -13,7 +13,7 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.evm.quantities import address, data_bytes, quantity
 
-# More than a block's gas pays for on any chain in use; bounds memory, whatever the node sends.
+# More than a block's gas pays for on any chain in use; bounds memory against a faulty node.
 MOST_FRAMES = 1_500_000
 LONGEST_SLOT = 160
 _ROOT = "0"
@@ -136,7 +136,7 @@ class RawFrame:
 
 
 def read_trace(answer: Any, whole_input_of: Collection[str] = ()) -> Trace:
-    """Return what took effect in a transaction, from its trace.
+    """Return the effective calls of a transaction from its trace.
 
     Of calls to the addresses `whole_input_of` (checksummed) the whole input is kept. Raises ChainError for a trace that
     makes no sense, and Untraceable for one that exists and can't be read.

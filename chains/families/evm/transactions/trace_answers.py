@@ -1,4 +1,4 @@
-"""Reading what a node answers when it is asked for a trace: a trace, one that can't be read, none, or no answer."""
+"""Classify a node's answer to a trace query: a trace, an unreadable one, none, or no answer."""
 
 import re
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def trace_of(answer: Any, mined: Mined, whole_input_of: frozenset[str], has_trac
 
 
 def is_too_much(answer: Any) -> bool:
-    """Return whether the node gave up on a trace that it was asked for alone."""
+    """Return whether the node gave up on a trace that was queried on its own."""
     return isinstance(answer, RpcFault) and bool(_IS_TOO_MUCH.search(answer.message))
 
 
@@ -84,7 +84,7 @@ def is_able(answer: Any) -> bool:
 
 
 def is_refusal(answer: Any) -> bool:
-    """Return whether the node says that it offers no traces at all."""
+    """Return whether the node doesn't support traces."""
     return isinstance(answer, RpcFault) and (
         _is_no_method(answer) or bool(_IS_NOT_OFFERED.search(answer.message))
     )
@@ -103,7 +103,7 @@ def transactions(answers: list[Any]) -> list[str]:
 
 
 class Compact:
-    """Make of each object of a trace, innermost first, what is kept of it."""
+    """Map each object of a trace, innermost first, to the value to keep."""
 
     def __init__(self, whole_input_of: frozenset[str]) -> None:
         self._whole_input_of = whole_input_of
@@ -140,7 +140,7 @@ def _shows_transfers(trace: Trace, receipt: dict[str, Any]) -> bool:
 
 
 def _is_of(trace: Trace, transaction: dict[str, Any]) -> bool:
-    """Whether the trace begins with this very transaction."""
+    """Whether the trace starts with this transaction."""
     if not trace.calls:
         return False
     call, to = trace.calls[0], transaction.get("to")

@@ -1,6 +1,6 @@
 """Asking nodes for traces: which node offers them, which are known already, and which have to be asked for alone.
 
-A node that does not offer traces is no fault, and the transaction is then judged by what else is known of it. A node
+A node may lack traces; the transaction is then evaluated from the other evidence. A node
 that fails to answer proves nothing: the transaction is looked at again. A trace that exists and can't be read is
 something else again: who made the transaction decides how large its trace is, and must not choose by that which rules
 apply to it. One whose trace could not be had is asked for alone from then on, so that it holds up no other.
@@ -50,7 +50,7 @@ _OPTIONS_ALONE = {**_OPTIONS, "timeout": "30s"}
 
 @dataclass(frozen=True)
 class _Kept:
-    """A trace, and the contracts of which it holds the whole input."""
+    """A trace, and the contracts whose full input it contains."""
 
     trace: Trace
     whole_input_of: frozenset[str]
@@ -64,22 +64,21 @@ class _Suspect:
 
 @dataclass(frozen=True)
 class Alone:
-    """How a loud transaction is read alone: on the last try, what breaks off counts as unreadable."""
+    """How to read a loud transaction; on the last attempt, an incomplete trace counts as unreadable."""
 
     is_last_try: bool
 
 
 @dataclass(frozen=True)
 class Traces:
-    """What came of asking for the traces of some transactions: each is in one of the four.
+    """The result of querying traces; each transaction is in exactly one of the first four fields.
 
-    `missing` are those of which no node offers one; of `unanswered` there was no usable answer now. The traces of
-    `unreadable` exist and can't be read (too large, incomplete, calls of unknown kinds): what such a transaction did in
-    inner calls can't be proved, nor guessed from its call data. Those among the unanswered that have to be read alone,
-    for their size, are `loud`.
+    `missing`: no node has a trace. `unanswered`: no usable answer now. `unreadable`: a trace exists but can't be read
+    (too large, incomplete, unknown kinds of calls), so inner calls can't be proved. `loud`: the unanswered ones that
+    must be read on their own because of their size.
     """
 
-    told: Mapping[str, Trace]
+    by_hash: Mapping[str, Trace]
     missing: frozenset[str]
     unanswered: frozenset[str]
     unreadable: frozenset[str] = frozenset()
@@ -87,9 +86,9 @@ class Traces:
 
 
 class Tracer:
-    """The traces that one node offers, if it does; what it told is kept, as long as there is room.
+    """The traces of one node, if it supports them. Results are cached, up to a size limit.
 
-    It has connections of its own: a trace that can't be had says nothing of the node's other answers.
+    It has its own connections: a failed trace says nothing about the node's other answers.
     """
 
     def __init__(self, node: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -111,18 +110,18 @@ class Tracer:
     def traces(
         self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str] = frozenset()
     ) -> dict[str, Trace | None]:
-        """Return the traces of these transactions by their hashes: None where the node offers none.
+        """Return the traces by transaction hash: None if the node has none, UNREADABLE if it can't be read.
 
-        Where a trace exists and can't be read, it is UNREADABLE. A transaction of which there is no usable answer now
-        is left out. One round of questions, and one more for each of the few that are asked for alone.
+        Transactions without a usable answer are omitted. Uses one batch, plus one request for each transaction that is
+        queried on its own.
         """
         found: dict[str, Trace | None] = {**self.remembered(wanted, whole_input_of)}
         for part in self._parts([hash_ for hash_ in wanted if hash_ not in found]):
             if self._is_unable:
                 break
-            told = self._ask({hash_: wanted[hash_] for hash_ in part}, whole_input_of)
-            self._keep({hash_: wanted[hash_] for hash_ in part}, told, whole_input_of)
-            found |= told
+            by_hash = self._ask({hash_: wanted[hash_] for hash_ in part}, whole_input_of)
+            self._keep({hash_: wanted[hash_] for hash_ in part}, by_hash, whole_input_of)
+            found |= by_hash
         if self._is_unable:
             found = dict.fromkeys(wanted) | found
         return found
@@ -154,7 +153,7 @@ class Tracer:
         return {hash_: trace}
 
     def is_offered(self) -> bool:
-        """Return whether the node offers traces: what it showed of late, or else one question tells.
+        """Return whether the node supports traces: known from recent answers, otherwise from one query.
 
         What could not be found out counts as no, for a short time.
         """
@@ -194,13 +193,13 @@ class Tracer:
         yield from ([hash_] for _, hash_ in due[:SUSPECTS_PER_LOOK])
 
     def loud(self, hashes: Iterable[str]) -> frozenset[str]:
-        """Return those of the transactions whose traces were too large to be read among others."""
+        """Return the transactions whose traces are too large for a batch."""
         with self._lock:
             return frozenset(hash_ for hash_ in hashes if hash_ in self._loud)
 
     def _ask(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace | None]:
         questions: list[Call] = [("debug_traceTransaction", [hash_, _OPTIONS]) for hash_ in wanted]
-        told: dict[str, Trace | None] = {}
+        by_hash: dict[str, Trace | None] = {}
         is_any_refused = False
         try:
             answers = self._node.batch(questions, list, isolating=True)
@@ -210,19 +209,19 @@ class Tracer:
         self._note_loud({hash_ for hash_, answer in unread.items() if answer.may_be_large})
         for (hash_, mined), answer in zip(wanted.items(), answers, strict=True):
             try:
-                told[hash_] = trace_of(answer, mined, whole_input_of, self._has_traced)
+                by_hash[hash_] = trace_of(answer, mined, whole_input_of, self._has_traced)
             except Unable:
                 is_any_refused = True
             except ChainError:
                 pass  # it is left out
-        if is_any_refused and not any(told.values()) and self._refused():
+        if is_any_refused and not any(by_hash.values()) and self._refused():
             return dict.fromkeys(wanted)
         if len(unread) == len(wanted) and not any(answer.may_be_large for answer in unread.values()):
             return self._failed(wanted)
         self._failures, self._failing_since = 0, None
-        if any(told.values()):
+        if any(by_hash.values()):
             self._has_traced, self._refusing_since = True, None
-        return told
+        return by_hash
 
     def _refused(self) -> bool:
         """Note that the node says of a transaction that it offers no traces; return whether that is believed.
@@ -269,7 +268,7 @@ class Tracer:
         return dict.fromkeys(wanted)
 
     def remembered(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace]:
-        """Return those of these traces that are kept."""
+        """Return the cached traces among these."""
         found: dict[str, Trace] = {}
         with self._lock:
             for hash_, mined in wanted.items():
@@ -280,18 +279,18 @@ class Tracer:
         return found
 
     def _keep(
-        self, wanted: Mapping[str, Mined], told: Mapping[str, Trace | None], whole_input_of: frozenset[str]
+        self, wanted: Mapping[str, Mined], by_hash: Mapping[str, Trace | None], whole_input_of: frozenset[str]
     ) -> None:
         """Keep the traces that were received, and be wary of the transactions without an answer."""
         now = self._clock()
         with self._lock:
             for hash_, mined in wanted.items():
-                trace = told.get(hash_)
+                trace = by_hash.get(hash_)
                 if trace is not None:
                     former = self._kept.pop((hash_, mined.block_hash), None)
                     self._weight += _weight(trace) - (_weight(former.trace) if former else 0)
                     self._kept[hash_, mined.block_hash] = _Kept(trace, whole_input_of)
-                if hash_ in told:
+                if hash_ in by_hash:
                     self._suspects.pop(hash_, None)
                 else:
                     self._suspect(hash_, now)
@@ -319,12 +318,12 @@ def traces_of(
     Of calls to the addresses `whole_input_of` (checksummed) the traces hold the whole input. With `alone` each is read
     by itself, whatever its size.
     """
-    told: dict[str, Trace] = {}
+    by_hash: dict[str, Trace] = {}
     unanswered: set[str] = set()
     unreadable: set[str] = set()
     loud: set[str] = set()
     for tracer in tracers:
-        open_ = {hash_: mined for hash_, mined in wanted.items() if hash_ not in told}
+        open_ = {hash_: mined for hash_, mined in wanted.items() if hash_ not in by_hash}
         if not open_:
             break
         if alone:
@@ -338,12 +337,12 @@ def traces_of(
             loud |= tracer.loud(open_.keys() - answers.keys())
         unanswered |= open_.keys() - answers.keys()
         unreadable |= {hash_ for hash_, trace in answers.items() if trace is UNREADABLE}
-        told |= {h: trace for h, trace in answers.items() if trace is not None and trace is not UNREADABLE}
-    unreadable -= told.keys()
-    unanswered -= told.keys() | unreadable
-    missing = wanted.keys() - told.keys() - unanswered - unreadable
+        by_hash |= {h: trace for h, trace in answers.items() if trace is not None and trace is not UNREADABLE}
+    unreadable -= by_hash.keys()
+    unanswered -= by_hash.keys() | unreadable
+    missing = wanted.keys() - by_hash.keys() - unanswered - unreadable
     return Traces(
-        told,
+        by_hash,
         frozenset(missing),
         frozenset(unanswered),
         frozenset(unreadable),

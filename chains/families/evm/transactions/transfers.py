@@ -1,4 +1,4 @@
-"""What moved in an EVM transaction, and who may claim it; pure functions over a node's answers.
+"""The transfers of an EVM transaction, and who may claim them. Pure functions over a node's answers.
 
 For a token what counts is the contract's own `Transfer` log, never the call data (a contract may move less than it was
 asked to, or nothing). Call data is read for one thing alone: who may claim the log that this very call wrote. Native
@@ -98,7 +98,7 @@ def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
 def doubtful(
     transaction: dict[str, Any], receipt: dict[str, Any], *, is_trace_unreadable: bool
 ) -> Doubtful | None:
-    """Return what a node's state has to tell about a transaction without a trace, or None if nothing would help.
+    """Return the state to query for a transaction without a trace, or None if no state would help.
 
     Raises ChainError for a malformed answer.
     """
@@ -123,7 +123,7 @@ def doubtful(
 def is_complete_without_trace(
     transaction: dict[str, Any], receipt: dict[str, Any], evidence: Evidence
 ) -> bool:
-    """Return whether a transaction that ran code, or may have, shows all that it moved even without a trace.
+    """Return whether all transfers of a transaction that may have run code are visible without a trace.
 
     It does if its recipient has no code, or if an account of known code made nothing but transfers of one token, each
     with a reference. A bundle never does: its beneficiary is paid by a call.
@@ -182,7 +182,7 @@ def _claiming(
 def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
     """Whether the transaction is a token's transfer, and the one log of it, from payer to payee, is the token's own.
 
-    Where anyone else's tokens moved as well, a hook or the token's own code made calls of which a trace may tell more.
+    Where anyone else's tokens moved as well, a hook or the token's own code made calls that a trace may reveal.
     """
     to = transaction.get("to")
     if to is None or quantity(transaction.get("value")):
@@ -272,7 +272,7 @@ def _own_value(
 
 
 def _inner_values(trace: Trace, mentions: Mentions) -> tuple[Transfer, ...]:
-    """Return what moved in inner calls; the first call is the transaction itself, whose value is returned apart."""
+    """Return the transfers in inner calls. The first call is the transaction itself; its value is separate."""
     found: list[Transfer] = []
     for place, call in enumerate(trace.calls):
         if place == 0 or not call.value or call.sender == call.to:

@@ -124,7 +124,7 @@ def _status(answer: Any) -> _Status | None:
     if commitment not in COMMITMENTS:
         raise ChainError("the node's status is none of the known ones")
     if "err" not in status:
-        raise ChainError("the node's status does not tell whether the transaction succeeded")
+        raise ChainError("the node's status lacks the transaction's result")
     return _Status(whole(status.get("slot")), commitment, status["err"] is None)
 
 

@@ -1,7 +1,7 @@
 """Wallet programs: programs that execute only what their members approved, in the name of a vault.
 
 A transfer that such a program itself makes, signed for by the vault, counts like a top-level instruction with the vault
-as its authority. All others forward whatever accounts they are handed, and so do not.
+as its authority. All others forward any accounts they receive, and so do not.
 
 Sources: Squads-Protocol/v4, `vault_transaction_execute.rs`, `batch_execute_transaction.rs` and `state/seeds.rs`;
 Squads-Protocol/squads-mpl (v3), `execute_transaction` and `execute_instruction` in `programs/squads-mpl/src/lib.rs`.

@@ -1,7 +1,7 @@
-"""What a simulated transaction did to a wallet, held against what it may do.
+"""Compare a simulated transaction's effect on a wallet with what it may spend.
 
-Pure, over the accounts that the transaction can write to, as they stood before and as the simulation left them. All of
-a wallet's money that a transaction can touch is among them, whoever made the calls. SOL and wrapped SOL count as one.
+Pure. The input is every account the transaction can write to, before and after the simulation. This covers all funds
+of the wallet that any call can reach. SOL and wrapped SOL count as one.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from chains.client import Spending
 from chains.families.solana.accounts import SYSTEM, WRAPPED_SOL, Account, TokenAccount, read_token_account
 
 RENT_ALLOWANCE = 10_000_000
-"""Lamports (0.01 SOL) that may be deposited for accounts that the transaction makes and that are not the wallet's own.
+"""Lamports (0.01 SOL) that the transaction may deposit in new accounts that aren't the wallet's own.
 
 A token account costs about 0.002 SOL, a bridge's record of a message up to 0.004.
 """
@@ -22,7 +22,7 @@ Accounts = Mapping[str, Account | None]
 
 @dataclass(frozen=True)
 class _Held:
-    """What a wallet has in these accounts: its token accounts, and its lamports with those in them."""
+    """A wallet's share of these accounts: its token accounts, and all of its lamports."""
 
     tokens: Mapping[str, TokenAccount]
     lamports: int
@@ -35,9 +35,9 @@ class _Held:
 
 
 def excess(sender: str, before: Accounts, after: Accounts, *, spending: Spending, fee: int) -> str | None:
-    """Return what the transaction did to the sender beyond `spending`, in a sentence, or None.
+    """Return a sentence on how the transaction exceeds `spending`, or None.
 
-    `fee` is what the network took at most, in lamports. Both mappings have the same keys.
+    `fee` is the largest possible network fee, in lamports. Both mappings have the same keys.
     """
     had, has = _held(sender, before), _held(sender, after)
     return (
@@ -55,12 +55,12 @@ def _held(sender: str, accounts: Accounts) -> _Held:
         if account and account.is_token_account and (token := read_token_account(account)).owner == sender
     }
     own = accounts.get(sender)
-    lamports = sum(found.lamports for address in tokens if (found := accounts[address]))
+    lamports = sum(account.lamports for address in tokens if (account := accounts[address]))
     return _Held(tokens, lamports + (own.lamports if own else 0))
 
 
 def _wallet_problem(before: Account | None, after: Account | None) -> str | None:
-    """Return what became of the wallet's own account, which nothing but lamports may leave."""
+    """Return how the wallet's own account changed, other than in lamports, or None."""
     if after is None:
         return None
     was = before or Account(0, SYSTEM, b"", executable=False)
@@ -70,26 +70,26 @@ def _wallet_problem(before: Account | None, after: Account | None) -> str | None
 
 
 def _rights_problem(sender: str, had: _Held, after: Accounts) -> str | None:
-    """Return which right over the sender's token accounts somebody else would be given."""
+    """Return which right over the sender's token accounts another account would gain, or None."""
     for address, account in after.items():
         if account is None or not account.is_token_account:
             continue
         was, now = had.tokens.get(address), read_token_account(account)
         if now.owner != sender:
             if was is not None:
-                return "it would give a token account of the wallet's to somebody else"
+                return "it would transfer ownership of one of the wallet's token accounts"
             continue
         if now.delegate is not None and not (
             was and was.delegate == now.delegate and now.delegated <= was.delegated
         ):
-            return "it would let somebody else spend from the wallet later"
+            return "it would let another account spend from the wallet later"
         if now.close_authority is not None and now.close_authority not in (
             sender,
             was and was.close_authority,
         ):
-            return "it would let somebody else close a token account of the wallet's"
+            return "it would let another account close one of the wallet's token accounts"
         if now.is_frozen and not (was and was.is_frozen):
-            return "it would freeze a token account of the wallet's"
+            return "it would freeze one of the wallet's token accounts"
     return None
 
 
@@ -100,14 +100,14 @@ def _tokens_problem(had: _Held, has: _Held, spending: Spending) -> str | None:
             continue
         allowed = spending.amount if mint == spending.token else 0
         if amount - now[mint] > allowed:
-            return f"it would take {amount - now[mint]} of the token {mint}, and may take {allowed}"
+            return f"it would spend {amount - now[mint]} of the token {mint}, but may spend {allowed}"
     return None
 
 
 def _lamports_problem(lost: int, deposits: int, spending: Spending, fee: int) -> str | None:
     price = spending.amount if spending.token in ("", WRAPPED_SOL) else 0
     allowed = price + spending.extra_native + fee + min(deposits, RENT_ALLOWANCE)
-    return f"it would take {lost} lamports, and may take {allowed}" if lost > allowed else None
+    return f"it would spend {lost} lamports, but may spend {allowed}" if lost > allowed else None
 
 
 def _deposits(before: Accounts, after: Accounts, has: _Held) -> int:

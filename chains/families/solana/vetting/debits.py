@@ -23,7 +23,7 @@ _HARMLESS = {COMPUTE_BUDGET, *MEMO_PROGRAMS}
 _AMOUNT_BYTES = 8
 
 
-class TakingKind(StrEnum):
+class DebitKind(StrEnum):
     """What an instruction does to a wallet."""
 
     LAMPORTS = "lamports"
@@ -33,16 +33,15 @@ class TakingKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Taking:
-    """One thing that a top-level instruction takes from the wallet, or may do to it.
+class Debit:
+    """One debit of a top-level instruction from the wallet, or another effect on it.
 
-    `what` names the instruction, for people. `amount` is in base units, None where the instruction names none.
-    `account` is what is taken from, `to` who gets it: None where a lookup table holds the key, or there is nobody.
-    `mint` is told where the instruction tells it. For `UNKNOWN` only the program is known: it is handed the wallet's
-    signature.
+    `what` names the instruction for display. `amount` is in base units, None where the instruction names none.
+    `account` is debited and `to` receives it; each is None if a lookup table holds the key or there is none. `mint` is
+    set if the instruction names it. For `UNKNOWN`, only the program is known, which gets the wallet's signature.
     """
 
-    kind: TakingKind
+    kind: DebitKind
     program: str
     what: str
     amount: int | None = None
@@ -53,9 +52,9 @@ class Taking:
 
 @dataclass(frozen=True)
 class _Shape:
-    """How an instruction is read: where its amount begins, and which of its accounts stand for what."""
+    """The layout of an instruction: the offset of its amount and the roles of its accounts."""
 
-    kind: TakingKind
+    kind: DebitKind
     what: str
     amount_at: int | None = None
     account: int | None = None
@@ -63,7 +62,7 @@ class _Shape:
     mint: int | None = None
 
 
-_LAMPORTS, _TOKENS, _AUTHORITY = TakingKind.LAMPORTS, TakingKind.TOKENS, TakingKind.AUTHORITY
+_LAMPORTS, _TOKENS, _AUTHORITY = DebitKind.LAMPORTS, DebitKind.TOKENS, DebitKind.AUTHORITY
 _TRANSFER, _CREATE_WITH_SEED, _ADVANCE_NONCE = 2, 3, 4
 # By the 4 bytes of the instruction's number.
 _SYSTEM: Mapping[int, _Shape] = {
@@ -100,26 +99,26 @@ _WITH_FEE = _Shape(_TOKENS, "transfer_checked_with_fee", 2, account=0, mint=1, t
 _CREATE_ASSOCIATED = {b"", b"\x00", b"\x01"}
 
 
-def takings(message: SolanaMessage, owner: str) -> list[Taking]:
+def debits(message: SolanaMessage, owner: str) -> list[Debit]:
     """Return what each instruction takes from `owner`, in order; empty for a transaction that does nothing to it.
 
     A transaction that rests on a durable nonce, and so may be sent at any later time, counts as `UNKNOWN`. The deposit
-    for a new associated token account and the network's fee are no takings: see `highest_fee` and the simulation.
+    for a new associated token account and the network's fee are no debits: see `highest_fee` and the simulation.
     """
     found = (_taking(instruction, owner) for instruction in message.instructions)
     return [taking for taking in found if taking is not None]
 
 
-def _taking(instruction: MessageInstruction, owner: str) -> Taking | None:
+def _taking(instruction: MessageInstruction, owner: str) -> Debit | None:
     if instruction.program == SYSTEM and _number(instruction) == _ADVANCE_NONCE:
-        return Taking(TakingKind.UNKNOWN, SYSTEM, "advance_nonce")
+        return Debit(DebitKind.UNKNOWN, SYSTEM, "advance_nonce")
     if instruction.program in _HARMLESS or not instruction.names(owner):
         return None
     read = _READERS.get(instruction.program)
-    return read(instruction, owner) if read else Taking(TakingKind.UNKNOWN, instruction.program, "call")
+    return read(instruction, owner) if read else Debit(DebitKind.UNKNOWN, instruction.program, "call")
 
 
-def _system(instruction: MessageInstruction, owner: str) -> Taking | None:
+def _system(instruction: MessageInstruction, owner: str) -> Debit | None:
     number = _number(instruction)
     if number == _TRANSFER and instruction.accounts[0].key != owner:
         return None
@@ -128,7 +127,7 @@ def _system(instruction: MessageInstruction, owner: str) -> Taking | None:
     return _shaped(instruction, _SYSTEM.get(number), is_known=number in _SYSTEM)
 
 
-def _token(instruction: MessageInstruction, owner: str) -> Taking | None:
+def _token(instruction: MessageInstruction, owner: str) -> Debit | None:
     data = instruction.data
     if data.startswith(_TRANSFER_WITH_FEE):
         return _shaped(instruction, _WITH_FEE, is_known=True)
@@ -140,13 +139,13 @@ def _token(instruction: MessageInstruction, owner: str) -> Taking | None:
     return _shaped(instruction, _TOKEN.get(number), is_known=number in _TOKEN)
 
 
-def _associated(instruction: MessageInstruction, _owner: str) -> Taking | None:
+def _associated(instruction: MessageInstruction, _owner: str) -> Debit | None:
     if instruction.data in _CREATE_ASSOCIATED:
         return None
-    return Taking(TakingKind.UNKNOWN, instruction.program, "call")
+    return Debit(DebitKind.UNKNOWN, instruction.program, "call")
 
 
-_Reader = Callable[[MessageInstruction, str], Taking | None]
+_Reader = Callable[[MessageInstruction, str], Debit | None]
 _READERS: Mapping[str, _Reader] = {
     SYSTEM: _system,
     ASSOCIATED_TOKEN: _associated,
@@ -154,10 +153,10 @@ _READERS: Mapping[str, _Reader] = {
 }
 
 
-def _shaped(instruction: MessageInstruction, shape: _Shape | None, *, is_known: bool) -> Taking | None:
+def _shaped(instruction: MessageInstruction, shape: _Shape | None, *, is_known: bool) -> Debit | None:
     """Return the taking of this shape, UNKNOWN where the instruction does not fit it."""
     if not is_known:
-        return Taking(TakingKind.UNKNOWN, instruction.program, "call")
+        return Debit(DebitKind.UNKNOWN, instruction.program, "call")
     if shape is None:
         return None
     amount = None
@@ -167,24 +166,24 @@ def _shaped(instruction: MessageInstruction, shape: _Shape | None, *, is_known: 
     places = [place for place in (shape.account, shape.to, shape.mint) if place is not None]
     is_short = shape.amount_at is not None and amount is None
     if is_short or max(places, default=-1) >= len(instruction.accounts):
-        return Taking(TakingKind.UNKNOWN, instruction.program, shape.what)
+        return Debit(DebitKind.UNKNOWN, instruction.program, shape.what)
     account, to, mint = (
         None if place is None else instruction.accounts[place].key
         for place in (shape.account, shape.to, shape.mint)
     )
-    return Taking(shape.kind, instruction.program, shape.what, amount, account, to, mint)
+    return Debit(shape.kind, instruction.program, shape.what, amount, account, to, mint)
 
 
-def _created_with_seed(instruction: MessageInstruction) -> Taking:
-    """Return what the account costs: the lamports stand behind the base key and the seed, whose length is told."""
+def _created_with_seed(instruction: MessageInstruction) -> Debit:
+    """Return the debit for a new account. The lamports follow the base key and the length-prefixed seed."""
     data = instruction.data
     length = int.from_bytes(data[36:44], "little")
     at = 44 + length
     if len(data) < at + _AMOUNT_BYTES or len(instruction.accounts) < 2:
-        return Taking(TakingKind.UNKNOWN, SYSTEM, "create_account_with_seed")
+        return Debit(DebitKind.UNKNOWN, SYSTEM, "create_account_with_seed")
     lamports = int.from_bytes(data[at : at + _AMOUNT_BYTES], "little")
     payer, new = (account.key for account in instruction.accounts[:2])
-    return Taking(_LAMPORTS, SYSTEM, "create_account_with_seed", lamports, payer, new)
+    return Debit(_LAMPORTS, SYSTEM, "create_account_with_seed", lamports, payer, new)
 
 
 def _number(instruction: MessageInstruction) -> int:

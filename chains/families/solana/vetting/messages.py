@@ -1,7 +1,7 @@
-"""Reading a Solana transaction that somebody else made, before anybody is asked to sign it.
+"""Parse a Solana transaction from a third party before a wallet is asked to sign it.
 
-Pure, and made for hostile input. Sources: Solana's transaction format (legacy and version 0), the Compute Budget
-program. Newer formats are refused: what is not read must not be signed.
+Pure, and safe for hostile input. Sources: Solana's transaction format (legacy and version 0), the Compute Budget
+program. Newer formats are rejected: a transaction that can't be read must not be signed.
 """
 
 from dataclasses import dataclass
@@ -43,14 +43,14 @@ class AccountUse:
 
 @dataclass(frozen=True)
 class MessageInstruction:
-    """One instruction; its program always stands in the message itself."""
+    """One instruction; its program is always in the message itself, never in a lookup table."""
 
     program: str
     accounts: tuple[AccountUse, ...]
     data: bytes
 
     def names(self, key: str) -> bool:
-        """Return whether this account is handed to the program."""
+        """Return whether the instruction passes this account to the program."""
         return any(account.key == key for account in self.accounts)
 
 
@@ -89,7 +89,7 @@ def read_message(serialized: bytes) -> SolanaMessage:
     transaction = _parsed(serialized)
     message = transaction.message
     if not isinstance(message, Message | MessageV0):
-        raise ValueError("the transaction is of a version that is not known here")
+        raise ValueError("the transaction's version is not supported")
     keys = [str(key) for key in message.account_keys]
     header, count = message.header, len(keys)
     signing, plain = header.num_required_signatures, header.num_readonly_unsigned_accounts
@@ -115,7 +115,7 @@ def read_message(serialized: bytes) -> SolanaMessage:
 
 
 def read_action(action: SolanaTransaction | SolanaInstructions, payer: str) -> SolanaMessage:
-    """Return what an action says, whichever form it has; bare instructions are to be paid for by `payer`.
+    """Parse an action in either form; `payer` pays the fee of bare instructions.
 
     Raises ValueError for anything malformed, and nothing else.
     """
@@ -127,9 +127,9 @@ def read_action(action: SolanaTransaction | SolanaInstructions, payer: str) -> S
 
 
 def message_of(action: SolanaInstructions, payer: str) -> SolanaMessage:
-    """Return what a transaction of these instructions, paid for by `payer`, would say, nobody having signed.
+    """Return the unsigned message of these instructions with `payer` as the fee payer.
 
-    Raises ValueError for keys that are none.
+    Raises ValueError for invalid keys.
     """
     signers: dict[str, None] = {payer: None}
     writable: dict[str, None] = {payer: None}
@@ -157,14 +157,14 @@ def message_of(action: SolanaInstructions, payer: str) -> SolanaMessage:
 
 
 def programs_called(message: SolanaMessage) -> frozenset[str]:
-    """Return the programs that the transaction itself calls; what these call in turn is not told."""
+    """Return the programs of the top-level instructions; the calls these make are unknown."""
     return frozenset(instruction.program for instruction in message.instructions)
 
 
 def highest_fee(message: SolanaMessage) -> int:
-    """Return what the network charges at most, in lamports: for the signatures, and the price of compute units.
+    """Return the largest possible network fee in lamports: signatures plus compute units.
 
-    Signatures that the network's own programs are told to verify cost as much as the signers'.
+    Signatures checked by the native verifier programs cost as much as those of the signers.
     """
     signatures, units, price = len(message.signers), MOST_UNITS, 0
     for instruction in message.instructions:
@@ -179,8 +179,8 @@ def highest_fee(message: SolanaMessage) -> int:
     return signatures * _SIGNATURE_FEE + -(-units * price // _MICRO)
 
 
-def rests_on_nonce(message: SolanaMessage) -> bool:
-    """Return whether it rests on a durable nonce in place of a blockhash: it could then be sent at any later time."""
+def uses_durable_nonce(message: SolanaMessage) -> bool:
+    """Return whether the message uses a durable nonce, which never expires, instead of a blockhash."""
     return any(
         instruction.program == SYSTEM and instruction.data[:4] == _ADVANCE_NONCE
         for instruction in message.instructions
@@ -188,7 +188,7 @@ def rests_on_nonce(message: SolanaMessage) -> bool:
 
 
 def unsigned_copy(serialized: bytes, blockhash: str) -> bytes:
-    """Return the transaction with another blockhash, and nobody's signature. Raises ValueError."""
+    """Return the transaction with a new blockhash and without signatures. Raises ValueError."""
     transaction = _parsed(serialized)
     message, latest = transaction.message, Hash.from_string(blockhash)
     fresh: Message | MessageV0
@@ -211,13 +211,13 @@ def unsigned_copy(serialized: bytes, blockhash: str) -> bytes:
             message.instructions,
         )
     else:
-        raise ValueError("the transaction is of a version that is not known here")
+        raise ValueError("the transaction's version is not supported")
     empty = [Signature.default()] * len(transaction.signatures)
     return bytes(VersionedTransaction.populate(fresh, empty))
 
 
 def _parsed(serialized: bytes) -> VersionedTransaction:
-    """Return the parsed transaction. Whatever solders raises is a ValueError, its panics (no Exceptions) included."""
+    """Parse a transaction. Raises ValueError for any failure in solders, including its panics."""
     if not 0 < len(serialized) <= MOST_BYTES:
         raise ValueError("the transaction is empty or too large")
     try:

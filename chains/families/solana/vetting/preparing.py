@@ -1,8 +1,8 @@
-"""Preparing an action that a routing provider made: signable by the sender alone, tried by our node, within bounds.
+"""Prepare a routing provider's action: check that only the sender must sign, simulate it and enforce spending limits.
 
-The wallet gets the very bytes that were tried. A provider's whole transaction is taken as it is, but for the blockhash
-where nobody else has signed; bare instructions become a transaction of ours. A trial is no proof: a program may do
-something else a minute later, so that which programs are called at all is judged before, from the catalogue.
+The wallet gets exactly the bytes that were simulated. A provider's transaction is used as it is, except for a new
+blockhash if it has no signatures; bare instructions are compiled into a transaction. A simulation is no proof, because
+a program may behave differently later. Therefore the catalogue restricts which programs may be called at all.
 """
 
 import base64
@@ -27,7 +27,7 @@ from chains.families.solana.accounts import TOKEN_PROGRAMS, Account, read_accoun
 from chains.families.solana.answers import blockhash, mapping, sequence, sound, value_of, whole
 from chains.families.solana.building import budget_for, unit_price
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
-from chains.families.solana.simulation import Trial, read_trial
+from chains.families.solana.simulation import Simulation, read_simulation
 from chains.families.solana.unsigned_transfers import Budget, unsigned
 from chains.families.solana.vetting.balance_changes import Accounts, excess
 from chains.families.solana.vetting.messages import (
@@ -38,8 +38,8 @@ from chains.families.solana.vetting.messages import (
     highest_fee,
     read_action,
     read_message,
-    rests_on_nonce,
     unsigned_copy,
+    uses_durable_nonce,
 )
 from chains.families.solana.vetting.tables import Tables, read_table, writable_accounts
 from chains.rpc.json_rpc import Call, JsonRpc
@@ -47,25 +47,25 @@ from chains.rpc.json_rpc import Call, JsonRpc
 MOST_FEE = 10_000_000
 """Lamports (0.01 SOL): what a provider's transaction may offer the network at most."""
 _MOST_ACCOUNTS = 100
-# What we set ourselves where instructions are made a transaction: the limit of compute units and their price.
+# Compute budget instructions, which are replaced by our own limit and price of compute units.
 _BUDGET_CODES = (b"\x00", b"\x02", b"\x03")
 
 
 @dataclass(frozen=True)
 class _Wallet:
-    """What stands behind an action: lamports and base units that the sender has, and what the chain says now."""
+    """The sender's balances in lamports and base units, and the chain state needed to build the transaction."""
 
     coins: int
     tokens: int
     blockhash: str
     least: int
-    """Below this an account without data can't be kept (the rent-exempt minimum)."""
+    """The rent-exempt minimum of an account without data, in lamports."""
     tables: Tables
 
 
 @dataclass(frozen=True)
 class _Draft:
-    """A transaction ready to be tried: its bytes, what they say, and which accounts they may change."""
+    """A transaction to simulate: its bytes, its parsed message and the accounts it can write to."""
 
     serialized: bytes
     message: SolanaMessage
@@ -78,7 +78,7 @@ class _Draft:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What a trial that succeeded used, in compute units, and what it left the sender, in lamports."""
+    """The compute units used by a successful simulation, and the lamports left to the sender."""
 
     units: int | None
     left: int
@@ -96,15 +96,15 @@ def prepare(
     try:
         if isinstance(action, SolanaInstructions):
             action = _without_budget(action)
-        message = _demand_signable(read_action(action, sender), sender)
+        message = _require_signable(read_action(action, sender), sender)
         wallet = _ask(rpc, sender, spending, _table_names(action, message))
         draft = _drafted(action, message, sender, wallet, Budget(MOST_UNITS, 0))
     except ValueError as error:
         raise TransferRefused(Refusal.WOULD_FAIL, note=str(error)) from None
     if not simulate:
         return draft.text
-    _demand_funds(wallet, spending)
-    outcome = _tried(rpc, draft, sender, spending, wallet)
+    _require_funds(wallet, spending)
+    outcome = _simulated(rpc, draft, sender, spending, wallet)
     if isinstance(action, SolanaTransaction):
         return draft.text
     fees = rpc.batch(
@@ -112,20 +112,20 @@ def prepare(
     )
     budget = budget_for(MOST_UNITS if outcome.units is None else outcome.units, fees)
     budget = replace(budget, units=min(budget.units, MOST_UNITS))
-    _demand_fee(outcome.left + highest_fee(draft.message), wallet, budget.fee)
+    _require_fee(outcome.left + highest_fee(draft.message), wallet, budget.fee)
     return _drafted(action, message, sender, wallet, budget).text
 
 
-def _demand_signable(message: SolanaMessage, sender: str) -> SolanaMessage:
-    """Return the message, if the sender's is the one signature that it lacks. Raises ValueError."""
+def _require_signable(message: SolanaMessage, sender: str) -> SolanaMessage:
+    """Return the message if only the sender's signature is missing. Raises ValueError."""
     if message.fee_payer != sender:
-        raise ValueError("the transaction is to be paid for by another wallet")
+        raise ValueError("another wallet is the transaction's fee payer")
     if message.missing != (sender,):
-        raise ValueError("the transaction lacks another signature than the wallet's")
-    if rests_on_nonce(message):
-        raise ValueError("the transaction could be sent at any later time")
+        raise ValueError("the transaction needs a signature other than the wallet's")
+    if uses_durable_nonce(message):
+        raise ValueError("the transaction uses a durable nonce and never expires")
     if highest_fee(message) > MOST_FEE:
-        raise ValueError("the transaction offers the network an absurd fee")
+        raise ValueError("the transaction's network fee is too high")
     return message
 
 
@@ -145,7 +145,9 @@ def _ask(rpc: JsonRpc, sender: str, spending: Spending, tables: Sequence[str]) -
     ]
     if spending.token:
         calls.append(("getTokenAccountsByOwner", [sender, {"mint": spending.token}, ACCOUNTS]))
-    latest, accounts, least, holdings = rpc.batch(calls, lambda answers: _standing(answers, 1 + len(tables)))
+    latest, accounts, least, holdings = rpc.batch(
+        calls, lambda answers: _wallet_state(answers, 1 + len(tables))
+    )
     own = accounts[0]
     return _Wallet(
         coins=own.lamports if own else 0,
@@ -156,7 +158,7 @@ def _ask(rpc: JsonRpc, sender: str, spending: Spending, tables: Sequence[str]) -
     )
 
 
-def _standing(answers: Sequence[Any], wanted: int) -> tuple[str, list[Account | None], int, int]:
+def _wallet_state(answers: Sequence[Any], wanted: int) -> tuple[str, list[Account | None], int, int]:
     latest, stored, least, *held = answers
     holdings = [read_holding(entry) for answer in held for entry in sequence(value_of(answer))]
     return (
@@ -170,7 +172,7 @@ def _standing(answers: Sequence[Any], wanted: int) -> tuple[str, list[Account | 
 def _accounts(answer: Any, wanted: int) -> list[Account | None]:
     accounts = [read_account(account) for account in sequence(value_of(answer))]
     if len(accounts) != wanted:
-        raise ChainError("the node did not answer for every account")
+        raise ChainError("the node did not return every account")
     return accounts
 
 
@@ -181,7 +183,7 @@ def _drafted(
     wallet: _Wallet,
     budget: Budget,
 ) -> _Draft:
-    """Return the transaction's bytes and what they say. Raises ValueError."""
+    """Build the transaction and parse its message. Raises ValueError."""
     if isinstance(action, SolanaInstructions):
         serialized = _compiled(action, sender, wallet, budget)
     elif message.signatures:
@@ -223,16 +225,16 @@ def _compiled(action: SolanaInstructions, sender: str, wallet: _Wallet, budget: 
     return compiled
 
 
-def _demand_funds(wallet: _Wallet, spending: Spending) -> None:
+def _require_funds(wallet: _Wallet, spending: Spending) -> None:
     has = wallet.tokens if spending.token else wallet.coins
     if has < spending.amount:
         raise TransferRefused(Refusal.INSUFFICIENT_FUNDS, missing=spending.amount - has)
 
 
-def _tried(rpc: JsonRpc, draft: _Draft, sender: str, spending: Spending, wallet: _Wallet) -> _Outcome:
-    """Return what the trial took. Raises TransferRefused if it failed, or did more than it may."""
+def _simulated(rpc: JsonRpc, draft: _Draft, sender: str, spending: Spending, wallet: _Wallet) -> _Outcome:
+    """Simulate the draft. Raises TransferRefused if it fails or exceeds `spending`."""
     before = _before(rpc, draft.writable)
-    # Only token accounts, what is yet to be made and the wallet itself can matter; others may be large.
+    # Only token accounts, new accounts and the wallet matter; others may be large.
     asked = [key for key in draft.writable if key == sender or _may_be_the_senders(before[key])]
     options = {
         "encoding": "base64",
@@ -242,16 +244,16 @@ def _tried(rpc: JsonRpc, draft: _Draft, sender: str, spending: Spending, wallet:
         **CONFIRMED,
     }
     call: Call = ("simulateTransaction", [draft.text, options])
-    trial = rpc.batch([call], lambda answers: read_trial(answers[0], asked_back=len(asked)))
+    simulation = rpc.batch([call], lambda answers: read_simulation(answers[0], asked_back=len(asked)))
     fee = highest_fee(draft.message)
-    if trial.error is not None:
-        raise _refusal(trial, wallet, spending, fee)
-    after = dict(zip(asked, trial.accounts, strict=True))
+    if simulation.error is not None:
+        raise _refusal(simulation, wallet, spending, fee)
+    after = dict(zip(asked, simulation.accounts, strict=True))
     beyond = excess(sender, {key: before[key] for key in asked}, after, spending=spending, fee=fee)
     if beyond is not None:
         raise TransferRefused(Refusal.WOULD_FAIL, note=f"the transaction was refused: {beyond}")
     own = after[sender]
-    return _Outcome(trial.units, own.lamports if own else 0)
+    return _Outcome(simulation.units, own.lamports if own else 0)
 
 
 def _before(rpc: JsonRpc, keys: Sequence[str]) -> Accounts:
@@ -259,10 +261,10 @@ def _before(rpc: JsonRpc, keys: Sequence[str]) -> Accounts:
     calls: list[Call] = [("getMultipleAccounts", [list(chunk), ACCOUNTS]) for chunk in chunks]
 
     def read(answers: Sequence[Any]) -> dict[str, Account | None]:
-        found: dict[str, Account | None] = {}
+        accounts: dict[str, Account | None] = {}
         for chunk, answer in zip(chunks, answers, strict=True):
-            found |= zip(chunk, _accounts(answer, len(chunk)), strict=True)
-        return found
+            accounts |= zip(chunk, _accounts(answer, len(chunk)), strict=True)
+        return accounts
 
     return rpc.batch(calls, read)
 
@@ -271,19 +273,19 @@ def _may_be_the_senders(account: Account | None) -> bool:
     return account is None or account.owner in TOKEN_PROGRAMS
 
 
-def _refusal(trial: Trial, wallet: _Wallet, spending: Spending, fee: int) -> TransferRefused:
-    """Return why the trial failed: for want of lamports, or by the program's own word."""
+def _refusal(simulation: Simulation, wallet: _Wallet, spending: Spending, fee: int) -> TransferRefused:
+    """Return why the simulation failed: too few lamports, or the program's error."""
     needed = spending.extra_native + fee + (0 if spending.token else spending.amount)
-    if trial.lacking:
-        return TransferRefused(Refusal.INSUFFICIENT_GAS, missing=trial.lacking)
-    if trial.payer_cannot_pay or wallet.coins < needed:
+    if simulation.lacking:
+        return TransferRefused(Refusal.INSUFFICIENT_GAS, missing=simulation.lacking)
+    if simulation.payer_cannot_pay or wallet.coins < needed:
         missing = max(needed + wallet.least - wallet.coins, 1)
         return TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing)
-    return TransferRefused(Refusal.WOULD_FAIL, note=trial.note)
+    return TransferRefused(Refusal.WOULD_FAIL, note=simulation.note)
 
 
-def _demand_fee(left: int, wallet: _Wallet, fee: int) -> None:
-    """Raise TransferRefused unless what the trial left pays for the compute units too, for which it offered nothing."""
+def _require_fee(left: int, wallet: _Wallet, fee: int) -> None:
+    """Raise TransferRefused unless the remaining lamports pay for the compute units, which the simulation left out."""
     rest = left - fee
     if rest != 0 and rest < wallet.least:
         raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=wallet.least - rest)

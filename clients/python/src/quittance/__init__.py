@@ -1,4 +1,4 @@
-"""Quittance for Python: ask for crypto payments, and verify the webhooks that tell of them.
+"""Quittance for Python: request crypto payments and verify webhooks.
 
 import quittance
 

@@ -35,7 +35,7 @@ class QuittanceError(Exception):
         self.retry_after = retry_after
 
     def __str__(self) -> str:
-        """Return the message with the field at fault, and what tells one failure from another."""
+        """Return the message with the invalid field, the code and the request ID."""
         named = ": ".join(filter(None, (self.code, self.param, self.message)))
         others = ", ".join(str(each.get("param")) for each in self.details[1:])
         also = f" Also at fault: {others}." if others else ""
@@ -43,7 +43,7 @@ class QuittanceError(Exception):
 
 
 class InvalidRequestError(QuittanceError):
-    """The call was refused as it stands (400, 404, 405, 409, 413, 415): the same again is refused again."""
+    """The call is invalid (400, 404, 405, 409, 413, 415). A retry fails again."""
 
 
 class AuthenticationError(QuittanceError):

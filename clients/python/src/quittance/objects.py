@@ -209,7 +209,7 @@ class WebhookConfiguration(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookTest(ApiObject):
-    """What came of a sample event: `error` says in a sentence why it was not `delivered`."""
+    """The result of a test event; `error` is a sentence on why it was not `delivered`."""
 
     event_id: str
     delivered: bool
@@ -224,7 +224,7 @@ class PaymentEventObject(ApiObject):
 
     `amount` is what this payment delivered, in base units of the requested token, exact however large; `currency` is
     that token's symbol, `reference` the request's `external_id`. `id` is the payment's, and None where a request
-    expired that nobody tried to pay. `amount_paid` and `amount_overpaid` are of the whole request. `test` marks a
+    expired without a payment attempt. `amount_paid` and `amount_overpaid` are of the whole request. `test` marks a
     sample, which is no payment.
     """
 

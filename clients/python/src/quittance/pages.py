@@ -8,7 +8,7 @@ from quittance.errors import APIError
 
 
 class HasId(Protocol):
-    """What can stand in a list."""
+    """An object of a list."""
 
     @property
     def id(self) -> str: ...

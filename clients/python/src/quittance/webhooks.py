@@ -64,7 +64,7 @@ def sign(body: bytes, secret: str | Sequence[str], timestamp: int) -> str:
 
 
 def _keys(secret: str | Sequence[str]) -> list[bytes]:
-    """Return the secrets as HMAC keys. An empty one is refused: anybody could sign with it."""
+    """Return the secrets as HMAC keys. Rejects an empty secret, since anyone could sign with it."""
     secrets = [secret] if isinstance(secret, str) else list(secret)
     if not secrets or not all(isinstance(each, str) and each for each in secrets):
         raise ValueError("secret should be the endpoint's whsec_… or several of them; got an empty one.")

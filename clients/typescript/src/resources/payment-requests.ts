@@ -59,7 +59,7 @@ export class PaymentRequests {
     return (await this.#transport.request({ method: "POST", path: PATH, body: params }, options)) as PaymentRequest;
   }
 
-  /** Returns a request as it stands, with its newest 20 payments. */
+  /** Returns a request with its newest 20 payments. */
   async retrieve(id: string, options?: RequestOptions): Promise<PaymentRequest> {
     return (await this.#transport.request({ method: "GET", path: `${PATH}/${checkedId(id)}` }, options)) as PaymentRequest;
   }

@@ -8,7 +8,7 @@ export interface WebhookUpdateParams {
   /** Null removes the endpoint. */
   url: string | null;
   is_enabled?: boolean;
-  /** Null stands for the default types. */
+  /** Null means the default types. */
   enabled_events?: EventType[] | null;
   /** Both secrets sign for 24 hours then. */
   rotate_secret?: boolean;
@@ -83,7 +83,7 @@ export class Deliveries {
     return (await this.#transport.request({ method: "GET", path }, options)) as Delivery;
   }
 
-  /** Has it sent again, whatever became of it. */
+  /** Resends the delivery, in any state. */
   async redeliver(id: string, options?: RequestOptions): Promise<Delivery> {
     const path = `${PATH}/deliveries/${checkedId(id)}/redeliver`;
     return (await this.#transport.request({ method: "POST", path, body: {} }, options)) as Delivery;

@@ -19,7 +19,7 @@ from spl.token.models import (
 )
 
 from chains.client import Action, ChainClient, Refusal, Spending, TransferRefused
-from chains.families.solana.vetting.debits import takings
+from chains.families.solana.vetting.debits import debits
 from chains.families.solana.vetting.messages import read_message
 from tests.support.solana.accounts import give_away
 from tests.support.solana.actions import bare, whole
@@ -126,7 +126,7 @@ def test_it_is_refused(
     notes = [refusal(client, scene, made) for made in (action, bare(instructions))]
     assert notes[0] == notes[1]
     assert notes[0].startswith("the transaction was refused: it would")
-    kinds = [taking.kind for taking in takings(read_message(action.serialized), str(scene.owner))]
+    kinds = [taking.kind for taking in debits(read_message(action.serialized), str(scene.owner))]
     assert kinds == ["tokens", DRAINERS[drain]]
     assert scene.state() == before
 

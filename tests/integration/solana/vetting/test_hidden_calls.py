@@ -13,7 +13,7 @@ from spl.token.constants import TOKEN_PROGRAM_ID
 from spl.token.models import ApproveParams, CloseAccountParams
 
 from chains.client import ChainClient, Refusal, Spending, TransferRefused
-from chains.families.solana.vetting.debits import TakingKind, takings
+from chains.families.solana.vetting.debits import DebitKind, debits
 from chains.families.solana.vetting.messages import programs_called, read_message
 from demo.solana import mint
 from tests.support.solana.accounts import open_account
@@ -89,8 +89,8 @@ def test_it_is_refused(client: ChainClient, scene: Scene, hidden: Callable[[Scen
 def test_by_its_words_the_call_is_only_unknown(scene: Scene) -> None:
     call = smuggled(scene.ledger, coins(scene), ID)
     message = read_message(whole([call], scene.wallet).serialized)
-    [taking] = takings(message, str(scene.owner))
-    assert (taking.kind, taking.program) == (TakingKind.UNKNOWN, str(call.program_id))
+    [taking] = debits(message, str(scene.owner))
+    assert (taking.kind, taking.program) == (DebitKind.UNKNOWN, str(call.program_id))
     assert programs_called(message) == {str(call.program_id)}
 
 

@@ -24,7 +24,7 @@ from chains.client import (
     Spending,
     TransferRefused,
 )
-from chains.families.solana.vetting.debits import Taking, TakingKind, takings
+from chains.families.solana.vetting.debits import Debit, DebitKind, debits
 from chains.families.solana.vetting.messages import read_action
 from chains.families.solana.vetting.preparing import MOST_FEE
 from demo.solana import ledger as node_of
@@ -48,9 +48,9 @@ def refusal(client: ChainClient, scene: Scene, action: Action) -> str:
     return error.value.note
 
 
-def taken(scene: Scene, action: SolanaTransaction | SolanaInstructions) -> list[Taking]:
+def taken(scene: Scene, action: SolanaTransaction | SolanaInstructions) -> list[Debit]:
     owner = str(scene.owner)
-    return takings(read_action(action, owner), owner)
+    return debits(read_action(action, owner), owner)
 
 
 def test_deposits_for_strangers_that_another_programs_calls_take(client: ChainClient, scene: Scene) -> None:
@@ -83,7 +83,7 @@ def test_an_account_of_the_customers_that_only_a_lookup_table_names(
     for made in (action, bare(instructions, [str(table.key)])):
         assert str(scene.mints.other) in refusal(client, scene, made)
     stolen = taken(scene, action)[1]
-    assert (stolen.kind, stolen.account, stolen.mint) == (TakingKind.TOKENS, None, None)
+    assert (stolen.kind, stolen.account, stolen.mint) == (DebitKind.TOKENS, None, None)
 
 
 def test_lamports_for_an_account_that_the_transaction_makes(client: ChainClient, scene: Scene) -> None:
@@ -166,7 +166,7 @@ def test_a_durable_nonce(client: ChainClient, scene: Scene) -> None:
     )
     for action in (whole([advance, *scene.honest()], scene.wallet), bare([advance, *scene.honest()])):
         assert "later" in refusal(client, scene, action)
-        assert taken(scene, action)[0].kind == TakingKind.UNKNOWN
+        assert taken(scene, action)[0].kind == DebitKind.UNKNOWN
 
 
 def test_what_another_wallet_is_to_pay_for(client: ChainClient, scene: Scene) -> None:

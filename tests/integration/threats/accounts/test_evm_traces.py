@@ -234,17 +234,17 @@ def checked(tree: dict[str, Any], *logs: dict[str, Any]) -> Traces_:
 def test_a_trace_whose_logs_are_not_the_receipts_can_not_be_read() -> None:
     call = frame(B, TOKEN, 0, paying(C, 2, REFERENCE), logs=[log(B, C, 2)])
     tree = frame(A, B, calls=[call])
-    assert checked(tree, log(B, C, 2)).told
+    assert checked(tree, log(B, C, 2)).by_hash
     for logs in ([log(B, C, 1)], [log(B, C, 2), log(B, C, 2)]):
         left = checked(tree, *logs)
-        assert (left.told, left.unreadable) == ({}, {"0x1"})
+        assert (left.by_hash, left.unreadable) == ({}, {"0x1"})
 
 
 def test_a_trace_that_reports_no_logs_is_as_good_as_none() -> None:
     tree = frame(A, B, calls=[frame(B, TOKEN, 0, paying(C, 2, REFERENCE))])
     left = checked(tree, log(B, C, 2))
-    assert (left.told, left.missing, left.unreadable) == ({}, {"0x1"}, frozenset())
-    assert checked(tree).told, "there were none to report"
+    assert (left.by_hash, left.missing, left.unreadable) == ({}, {"0x1"}, frozenset())
+    assert checked(tree).by_hash, "there were none to report"
 
 
 class Traces:

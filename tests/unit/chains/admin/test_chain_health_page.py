@@ -6,13 +6,13 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from chains.health import NodeLook, write_status
+from chains.health import NodeCheck, write_status
 from chains.models import Chain, Token
 from tests.support.portal.payment_rows import page_of
 
 
-def node(host: str, state: str, head: int | None, behind: int | None = 0, error: str = "") -> NodeLook:
-    return NodeLook(host, state, head, behind, error)
+def node(host: str, state: str, head: int | None, behind: int | None = 0, error: str = "") -> NodeCheck:
+    return NodeCheck(host, state, head, behind, error)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ def test_a_file_becomes_chains_and_tokens(tmp_path: Path) -> None:
     said = load(
         write(tmp_path, [chain(), chain(id=10, name="OP Mainnet", confirmations="finalized", tokens=[])])
     )
-    assert said == "2 chains and 2 tokens are in the catalogue.\n"
+    assert said == "2 chains and 2 tokens loaded.\n"
     base = Chain.objects.get(pk=8453)
     assert (base.name, base.confirmations, base.block_time_ms, base.network) == ("Base", "5", 2000, "")
     assert base.routers == {"lifi": ["0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"]}
@@ -38,7 +38,7 @@ def test_the_same_file_again_changes_nothing(tmp_path: Path) -> None:
     path = write(tmp_path, [chain()])
     load(path)
     before = everything()
-    assert load(path) == "1 chains and 2 tokens are in the catalogue.\n"
+    assert load(path) == "1 chains and 2 tokens loaded.\n"
     assert everything() == before
 
 

@@ -124,7 +124,7 @@ def test_events_wait_while_nobody_listens(settings: dict[str, str], happens: Hap
     with running("listen", "--json", "--forward-to", f"localhost:{port}/hook", **settings) as listening:
         listening.line()
         expected = [happens() for _ in range(2)]
-        assert expected[0] in listening.line_with("Nobody listens", "err")
+        assert expected[0] in listening.line_with("No server at", "err")
         with running_receiver(port) as receiver:
             for event_id in expected:
                 assert json.loads(listening.line())["event_id"] == event_id
@@ -183,7 +183,7 @@ def test_what_waits_is_left_for_the_next_time(
     with running("listen", "--forward-to", f"localhost:{free_port()}", **settings) as listening:
         listening.line_with("Ready")
         waiting = happens()
-        assert waiting in listening.line_with("Nobody listens", "err")
+        assert waiting in listening.line_with("No server at", "err")
         assert listening.interrupt() == 0
         assert listening.rest("err") == [f"Ended after 0 events. Go on from here with --since {before}"]
     with running(

@@ -51,7 +51,7 @@ def test_the_walk_finds_them() -> None:
 @pytest.mark.parametrize("path", sorted(keyed_posts()))
 def test_it_is_made_by_keyed_post(path: str) -> None:
     handler = keyed_posts()[path]
-    assert getattr(handler, "takes_idempotency_key", False), f"{path} needs @keyed_post"
+    assert getattr(handler, "takes_idempotency_key", False), f"{path} needs @idempotent"
 
 
 @pytest.mark.parametrize("path", sorted(keyed_posts()))

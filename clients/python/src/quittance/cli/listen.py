@@ -65,8 +65,8 @@ class Listener:
     """Reads the events in their order and forwards each once.
 
     The API lists events in the order in which they were committed, so the last one forwarded is all that has to be
-    remembered. One that was answered, however badly, is done with; one that found nobody listening is kept until
-    somebody does, and those behind it wait, so that none is skipped and none comes twice.
+    remembered. Any response counts as forwarded. If no server listens, the event is kept
+    until one does, and later events wait, so that each is forwarded once and in order.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Listener:
         self._last = newest[0].id if newest else None
 
     def run(self) -> None:
-        """Poll and forward until told to stop. Raises QuittanceError for what no waiting can mend."""
+        """Poll and forward until stopped. Raises QuittanceError for permanent errors."""
         failures = 0
         while not self._stop.is_set():
             try:
@@ -130,7 +130,7 @@ class Listener:
         self._last = event.id
 
     def _forward(self, event: Event) -> Forwarded | None:
-        """Forward `event`, however long nobody listens; None when told to stop first."""
+        """Forward `event`, waiting until a server listens; return None if stopped first."""
         failures = 0
         while not self._stop.is_set():
             try:
@@ -139,7 +139,7 @@ class Listener:
                 failures += 1
                 if failures == 1:
                     self._out.remark(
-                        f"Nobody listens at {self._forwarder.url} ({problem}): {event.id} waits until somebody does."
+                        f"No server at {self._forwarder.url} ({problem}). {event.id} is retried until one answers."
                     )
                 self._stop.wait(retries.delay(failures, longest=POLL_SECONDS * 2))
         return None

@@ -44,9 +44,7 @@ def main(arguments: Sequence[str]) -> int:
     except SettingsError as error:
         out.remark(without_secrets(f"quittance: {error}"))
         return WRONG_USE
-    except (
-        ValueError
-    ) as error:  # what the library refuses before it calls anybody, such as an id that is none
+    except ValueError as error:  # errors that the library raises before a call, such as an invalid ID
         out.remark(f"quittance: {error}")
         return WRONG_USE
     except trigger.NoSandbox as error:
@@ -59,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
         return _code(error)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read the output has had enough
+    except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
 

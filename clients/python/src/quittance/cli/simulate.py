@@ -35,7 +35,7 @@ def add(commands: Commands) -> Parser:
 
 
 def run(options: argparse.Namespace, out: Output) -> int:
-    """Simulate the outcome and show what became of the request."""
+    """Simulate the outcome and print the request."""
     with client_of(options) as client:
         require_sandbox(client, "simulate", "Nothing was changed.")
         request = client.sandbox.simulate(options.id, options.outcome)

@@ -19,7 +19,7 @@ OUTCOMES = {
     "payment.overpaid": ("paid", "overpaid"),
     "payment.reorged": ("reorged",),
 }
-# Nobody holds the keys of these: Ethereum's customary burn address, and the SHA-256 of `quittance trigger`.
+# Addresses without a known key: Ethereum's usual burn address, and the SHA-256 of `quittance trigger`.
 _RECIPIENTS = {
     "evm": "0x000000000000000000000000000000000000dEaD",
     "solana": "6Nh6ec9BNgx4w4R62pT3cCX4RbjW9PEyaXMUafBRmCPL",
@@ -45,7 +45,9 @@ def add(commands: Commands) -> Parser:
     parser.add_argument("--amount", default="1", help="in whole units of the token (1)")
     parser.add_argument("--chain-id", type=int, help="the chain to ask on (else an active one)")
     parser.add_argument("--token-id", type=int, help="the token to ask for (else a stablecoin)")
-    parser.add_argument("--recipient-address", help="the wallet to name (else one that nobody holds)")
+    parser.add_argument(
+        "--recipient-address", help="the recipient's wallet (default: one without a known key)"
+    )
     parser.add_argument("--external-id", default="quittance-trigger", help="your reference in the event")
     parser.set_defaults(run=run)
     return parser

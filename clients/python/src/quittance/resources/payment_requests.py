@@ -63,7 +63,7 @@ class PaymentRequests:
         return PaymentRequest.from_answer(answer)
 
     def retrieve(self, id: str) -> PaymentRequest:
-        """Return a request as it stands, with its newest 20 payments."""
+        """Return a request with its newest 20 payments."""
         return PaymentRequest.from_answer(self._transport.request("GET", f"{_PATH}/{checked_id(id)}"))
 
     def list(

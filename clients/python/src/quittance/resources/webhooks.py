@@ -1,4 +1,4 @@
-"""Being told: the endpoint, what was sent to it, and the events themselves."""
+"""The webhook endpoint, its deliveries, and events."""
 
 import enum
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class Unchanged(enum.Enum):
 
 
 UNCHANGED: Final = Unchanged.UNCHANGED
-"""Stands for "leave it as it is", where None means something else."""
+"""Means "unchanged" where None has another meaning."""
 
 
 class Webhooks:
@@ -98,7 +98,7 @@ class Deliveries:
         return Delivery.from_answer(self._transport.request("GET", f"{_PATH}/deliveries/{checked_id(id)}"))
 
     def redeliver(self, id: str, *, idempotency_key: str | None = None) -> Delivery:
-        """Have it sent again, whatever became of it."""
+        """Resend the delivery, in any state."""
         path = f"{_PATH}/deliveries/{checked_id(id)}/redeliver"
         answer = self._transport.request("POST", path, body={}, idempotency_key=idempotency_key)
         return Delivery.from_answer(answer)

@@ -77,7 +77,7 @@ def problem(
 def test_the_price_and_the_fee_may_be_taken() -> None:
     assert problem({}) is None
     assert problem({SPENT: None, OWNER: coins(10**9 - FEE + RENT)}) == (
-        f"it would take 1000 of the token {USDC}, and may take {PRICE}"
+        f"it would spend 1000 of the token {USDC}, but may spend {PRICE}"
     )
 
 
@@ -93,7 +93,7 @@ def test_the_price_and_the_fee_may_be_taken() -> None:
         ("program", {OWNER: coins(10**9 - FEE, owner=TOKEN)}),
         ("program", {OWNER: coins(10**9 - FEE, data=b"\0")}),
         ("program", {OWNER: replace(coins(10**9 - FEE), executable=True)}),
-        ("somebody else", {SPARE: replace(MORE, owner=THIEF).stored()}),
+        ("transfer ownership", {SPARE: replace(MORE, owner=THIEF).stored()}),
         ("spend", {SPARE: replace(MORE, delegate=THIEF, delegated=1).stored()}),
         ("spend", {NEW: replace(MORE, amount=0, delegate=THIEF).stored()}),
         ("close", {SPARE: replace(MORE, closer=THIEF).stored()}),

@@ -28,7 +28,7 @@ from spl.token.models import (
     TransferParams as TokenTransferParams,
 )
 
-from chains.families.solana.vetting.debits import ASSOCIATED_TOKEN, Taking, TakingKind, takings
+from chains.families.solana.vetting.debits import ASSOCIATED_TOKEN, Debit, DebitKind, debits
 from chains.families.solana.vetting.messages import COMPUTE_BUDGET, message_of
 from tests.support.solana.actions import bare, memo
 
@@ -36,8 +36,8 @@ OWNER, THIEF, MINT, SOURCE, TARGET = (Keypair().pubkey() for _ in range(5))
 SYSTEM = Pubkey.from_string("11111111111111111111111111111111")
 
 
-def taken(*instructions: Instruction) -> list[Taking]:
-    return takings(message_of(bare(instructions), str(OWNER)), str(OWNER))
+def taken(*instructions: Instruction) -> list[Debit]:
+    return debits(message_of(bare(instructions), str(OWNER)), str(OWNER))
 
 
 def by_owner(program: Pubkey, data: bytes, *others: Pubkey) -> Instruction:
@@ -65,10 +65,10 @@ def test_tokens_and_rights_over_them(program: Pubkey) -> None:
     )
     name, source, target, mint = str(program), str(SOURCE), str(TARGET), str(MINT)
     assert found == [
-        Taking(TakingKind.TOKENS, name, "transfer_checked", 5, source, target, mint),
-        Taking(TakingKind.TOKENS, name, "transfer", 6, source, target),
-        Taking(TakingKind.AUTHORITY, name, "approve_checked", 7, source, str(THIEF), mint),
-        Taking(TakingKind.TOKENS, name, "burn_checked", 8, source, None, mint),
+        Debit(DebitKind.TOKENS, name, "transfer_checked", 5, source, target, mint),
+        Debit(DebitKind.TOKENS, name, "transfer", 6, source, target),
+        Debit(DebitKind.AUTHORITY, name, "approve_checked", 7, source, str(THIEF), mint),
+        Debit(DebitKind.TOKENS, name, "burn_checked", 8, source, None, mint),
     ]
 
 
@@ -86,10 +86,10 @@ def test_lamports() -> None:
     )
     name, owner = str(SYSTEM), str(OWNER)
     assert found == [
-        Taking(TakingKind.LAMPORTS, name, "create_account", 5, owner, str(TARGET)),
-        Taking(TakingKind.LAMPORTS, name, "create_account_with_seed", 6, owner, str(TARGET)),
-        Taking(TakingKind.LAMPORTS, name, "transfer", 7, owner, str(THIEF)),
-        Taking(TakingKind.LAMPORTS, name, "transfer_with_seed", 8, str(SOURCE), str(THIEF)),
+        Debit(DebitKind.LAMPORTS, name, "create_account", 5, owner, str(TARGET)),
+        Debit(DebitKind.LAMPORTS, name, "create_account_with_seed", 6, owner, str(TARGET)),
+        Debit(DebitKind.LAMPORTS, name, "transfer", 7, owner, str(THIEF)),
+        Debit(DebitKind.LAMPORTS, name, "transfer_with_seed", 8, str(SOURCE), str(THIEF)),
     ]
 
 
@@ -110,13 +110,13 @@ def test_what_takes_nothing() -> None:
 def test_a_program_that_is_not_handed_the_wallet_can_take_nothing_from_it() -> None:
     assert not taken(Instruction(THIEF, b"", [AccountMeta(SOURCE, False, True)]))
     [call] = taken(Instruction(THIEF, b"", [AccountMeta(OWNER, False, False)]))
-    assert call == Taking(TakingKind.UNKNOWN, str(THIEF), "call")
+    assert call == Debit(DebitKind.UNKNOWN, str(THIEF), "call")
 
 
 def test_an_account_closed_to_somebody_else() -> None:
     closing = CloseAccountParams(program_id=TOKEN_PROGRAM_ID, account=SOURCE, dest=THIEF, owner=OWNER)
     [taking] = taken(spl.close_account(closing))
-    assert (taking.kind, taking.what, taking.amount) == (TakingKind.LAMPORTS, "close_account", None)
+    assert (taking.kind, taking.what, taking.amount) == (DebitKind.LAMPORTS, "close_account", None)
     assert (taking.account, taking.to) == (str(SOURCE), str(THIEF))
 
 
@@ -136,6 +136,6 @@ def test_no_instruction_that_is_handed_the_wallet_is_harmless_by_being_odd(progr
 
 @pytest.mark.parametrize("data", [b"", b"\x00", b"\x02\0", b"\xff" * 4, b"\x02\0\0\0" + bytes(7)])
 def test_what_is_cut_short_is_unknown(data: bytes) -> None:
-    assert [taking.kind for taking in taken(by_owner(SYSTEM, data))] == [TakingKind.UNKNOWN]
+    assert [taking.kind for taking in taken(by_owner(SYSTEM, data))] == [DebitKind.UNKNOWN]
     recovery = by_owner(Pubkey.from_string(ASSOCIATED_TOKEN), b"\x02")
-    assert [taking.kind for taking in taken(recovery)] == [TakingKind.UNKNOWN]
+    assert [taking.kind for taking in taken(recovery)] == [DebitKind.UNKNOWN]

@@ -15,7 +15,7 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
 
 from chains.client import SolanaInstruction, SolanaInstructions
-from chains.families.solana.vetting.debits import takings
+from chains.families.solana.vetting.debits import debits
 from chains.families.solana.vetting.messages import (
     AccountUse,
     TableUse,
@@ -169,7 +169,7 @@ def test_bent_bytes_are_a_value_error_or_fit_together() -> None:
             refused += 1
             continue
         read += 1
-        takings(message, owner)
+        debits(message, owner)
         highest_fee(message)
         unsigned_copy(bytes(bent), str(Hash.default()))
     assert read > 500
