@@ -1,4 +1,4 @@
-"""The public node that a customer's wallet may be told of."""
+"""The public node that may be given to a customer's wallet."""
 
 from django.db import migrations, models
 

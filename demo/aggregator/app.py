@@ -134,7 +134,7 @@ def create_app(places: Places, book: Book, switches: Switches, calls: Calls) -> 
 
     def quote(*, by_output: bool) -> Response:
         positions = switches.for_quote()
-        _stand_in_the_way(positions.quote, positions)
+        _cause_fault(positions.quote, positions)
         question = quoting.read_question(request.args, places, by_output=by_output)
         try:
             swap = quoting.quote(question, positions)
@@ -147,9 +147,9 @@ def create_app(places: Places, book: Book, switches: Switches, calls: Calls) -> 
     @app.get("/v1/status")
     def status() -> Response:
         positions = switches()
-        _stand_in_the_way(positions.status, positions)
+        _cause_fault(positions.status, positions)
         swap = book.by_hash(request.args.get("txHash", ""))
-        answer = faults.told_status(swap, request.args.get("txHash", ""), book, places, positions)
+        answer = faults.faulty_status(swap, request.args.get("txHash", ""), book, places, positions)
         if "lifiExplorerLink" in answer:
             answer["lifiExplorerLink"] = request.host_url + answer["lifiExplorerLink"]
         return _json(answer)
@@ -161,7 +161,7 @@ def create_app(places: Places, book: Book, switches: Switches, calls: Calls) -> 
             return Response("The aggregator knows of no such swap.\n", 404, content_type="text/plain")
         return Response(answers.in_words(swap, places), content_type="text/plain; charset=utf-8")
 
-    def _stand_in_the_way(fault: str, positions: Positions) -> None:
+    def _cause_fault(fault: str, positions: Positions) -> None:
         if fault == "hang":
             switches.hang(positions.hang_seconds)
         failure = faults.failure(fault, positions)

@@ -112,7 +112,7 @@ def crooked_quote(answer: Json, question: Question, positions: Positions) -> Jso
     return answer
 
 
-def told_status(swap: Swap | None, asked: str, book: Book, places: Places, positions: Positions) -> Json:
+def faulty_status(swap: Swap | None, asked: str, book: Book, places: Places, positions: Positions) -> Json:
     """What is said of a swap, as the switch bends it. Raises Failure where nothing is known of it."""
     fault = positions.status
     if fault == "not_found_quietly":

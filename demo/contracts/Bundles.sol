@@ -115,7 +115,7 @@ contract AccountLike {
     }
 }
 
-/// Passes a bundle on, whatever bytes stand behind it, and tells of operations as if it were the EntryPoint itself.
+/// Forwards a bundle with any trailing bytes, and emits operation events as if it were the EntryPoint itself.
 contract EntryPointWrapper {
     address public immutable entryPoint;
     bytes internal genuine;

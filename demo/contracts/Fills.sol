@@ -8,7 +8,7 @@ interface Pullable {
     function transferFrom(address from, address to, uint256 value) external returns (bool);
 }
 
-/// Pays what an order of somebody else asks for, with the tokens of the relayer who calls it.
+/// Fills another customer's order with the tokens of the relayer who calls it.
 contract FillPool {
     event Filled(address indexed relayer, uint256 amount);
 
@@ -31,7 +31,7 @@ contract Impostor {
 
     receive() external payable {}
 
-    /// Makes the call that stands behind the signatures of a Safe's execution, or behind a batch.
+    /// Makes the call that follows the signatures of a Safe's execution, or a batch.
     fallback() external payable {
         uint256 length = uint256(bytes32(msg.data[msg.data.length - 32:]));
         bytes calldata hidden = msg.data[msg.data.length - 32 - length:msg.data.length - 32];
@@ -136,7 +136,7 @@ contract MeddlingPaymaster {
     }
 }
 
-/// A module or any other contract that makes a call that it was given, whoever asks.
+/// A module or any other contract that makes any call for any caller.
 contract Accomplice {
     address internal target;
     bytes internal data;

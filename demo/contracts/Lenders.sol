@@ -21,7 +21,7 @@ contract FlashToken is TestToken {
     }
 }
 
-/// A merchant's contract that lends what it has within one transaction, and lets anybody pass on what it got.
+/// A merchant's contract that lends what it has within one transaction, and lets anyone pass on what it got.
 contract LendingShop {
     receive() external payable {}
 

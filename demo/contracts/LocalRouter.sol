@@ -150,7 +150,7 @@ contract LocalRouter {
         _swap(transactionId, integrator, referrer, receiver, minAmountOut, swapData);
     }
 
-    /// `swapData.callData` holds what the exchange gives: it stands where an exchange's own call would.
+    /// `swapData.callData` holds what the exchange gives: it replaces an exchange's own call.
     function _swap(
         bytes32 transactionId,
         string calldata integrator,

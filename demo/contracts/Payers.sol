@@ -5,7 +5,7 @@ interface Token {
     function transferFrom(address from, address to, uint256 value) external returns (bool);
 }
 
-/// Makes the calls that anybody asks it for, with the money that comes along.
+/// Makes any calls for any caller, with the value that comes along.
 contract BatchPayer {
     struct Call {
         address to;
@@ -35,7 +35,7 @@ contract BatchPayer {
     }
 }
 
-/// Leaves everything to somebody, or keeps it.
+/// Leaves everything to an address, or keeps it.
 contract Legacy {
     receive() external payable {}
 

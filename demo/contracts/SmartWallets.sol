@@ -2,7 +2,7 @@
 pragma solidity ^0.8.20;
 
 /// A wallet of one owner with the shape of a Safe: the same call, the same events, the same carelessness about
-/// bytes after what is signed. It stands behind a proxy, as Safes do.
+/// bytes after what is signed. It is used behind a proxy, as Safes are.
 contract SafeLike {
     address internal singleton; // where the proxy keeps the address of this code
     address public owner;
@@ -60,7 +60,7 @@ contract SafeLike {
         return signer(digest, signature) == owner ? this.isValidSignature.selector : bytes4(0xffffffff);
     }
 
-    /// Reads the first 65 bytes; what follows them is nobody's signature and nobody's concern.
+    /// Reads the first 65 bytes; what follows them is ignored.
     function signer(bytes32 hash, bytes memory signatures) internal pure returns (address) {
         bytes32 r;
         bytes32 s;

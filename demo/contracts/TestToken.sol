@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// An ERC-20 token for the local chain and the tests. Anybody may mint: it is its own faucet.
+/// An ERC-20 token for the local chain and the tests. Anyone may mint: it is its own faucet.
 /// As with most deployed tokens, bytes after a call's arguments are ignored, so a payment reference can ride there.
 contract TestToken {
     string public name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// As USDT on Ethereum: calls return nothing, and an allowance changes through zero alone. Anybody may mint.
+/// As USDT on Ethereum: calls return nothing, and an allowance changes through zero alone. Anyone may mint.
 contract TetherLike {
     string public name;
     string public symbol;

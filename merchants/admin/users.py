@@ -102,7 +102,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         """Add the link that resets another user's second factor."""
         may_reset = (
             user is not None
-            and self._may_set_up_anew(request, user)
+            and self._may_reset_two_factor(request, user)
             and two_factor.authenticator_of(user) is not None
         )
         return {**super().beside(request, user), "may_reset": may_reset}
@@ -137,7 +137,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
     def reset_view(self, request: HttpRequest, user_id: int) -> HttpResponse:
         """Ask for confirmation, then reset a user's second factor."""
         user = self.get_object(request, str(user_id))
-        if user is None or not self._may_set_up_anew(request, user):
+        if user is None or not self._may_reset_two_factor(request, user):
             raise PermissionDenied
         if two_factor.authenticator_of(user) is None:
             messages.info(request, f"{user} has no two-factor sign-in to reset.")
@@ -160,7 +160,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         messages.success(request, f"{user} signs in with the password and sets up a new phone.")
         return HttpResponseRedirect(portal.change_url(user))
 
-    def _may_set_up_anew(self, request: HttpRequest, user: User) -> bool:
+    def _may_reset_two_factor(self, request: HttpRequest, user: User) -> bool:
         return user.pk != request.user.pk and self.has_change_permission(request, user)
 
     @admin.display(description="Role")

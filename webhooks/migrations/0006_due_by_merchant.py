@@ -1,6 +1,6 @@
 """Due deliveries are looked for merchant by merchant: an index for it, made beside the running service.
 
-The table keeps room on its pages, so that a claim rewrites the row where it stands and no index. Built without a time
+The table keeps room on its pages, so that a claim rewrites the row in place and no index. Built without a time
 limit: broken off, the index would have to be removed by hand.
 """
 

@@ -36,7 +36,7 @@ class Migration(migrations.Migration):
                 to="merchants.merchant",
             ),
         ),
-        # Django makes these for prefix searches, which nobody does by an event's id.
+        # Django makes these for prefix searches, which are never made by an event's id.
         migrations.RunSQL(
             "DROP INDEX IF EXISTS webhooks_delivery_event_id_b6f5af91_like",
             "CREATE INDEX webhooks_delivery_event_id_b6f5af91_like"

@@ -1,4 +1,4 @@
-// Show the order as it stands at the shop, which knows it from the signed webhook. What the checkout over this page
+// Show the order as the shop has it, which knows it from the signed webhook. What the checkout over this page
 // tells is no proof of anything: it only says when to look, and when it would be rude to change the page.
 const order = document.querySelector("[data-status-url]");
 const { status, problem, statusUrl } = order.dataset;

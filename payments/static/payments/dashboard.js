@@ -1,4 +1,4 @@
-// Draws the dashboard's plots from the figures in the page, in the theme's colours, anew when the theme changes.
+// Draws the dashboard's plots from the page's data, in the theme's colours, and again when the theme changes.
 "use strict";
 
 (() => {

@@ -14,7 +14,7 @@ from chains.families.evm.calls import TokenCall, token_call
 from chains.families.evm.transactions.signed_calls import Execution, Log, Way
 from chains.families.evm.transactions.trace import EmittedLog, Trace
 
-_NOBODY = "0x" + "00" * 20
+_ZERO_ADDRESS = "0x" + "00" * 20
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def by_executions(
 def _is_of(asked: TokenCall, transfer: Transfer) -> bool:
     """Whether the call can have made this transfer. A mint is made by none."""
     parties = (transfer.token, transfer.sender, transfer.recipient)
-    return parties == (asked.token, asked.sender, asked.recipient) and transfer.sender != _NOBODY
+    return parties == (asked.token, asked.sender, asked.recipient) and transfer.sender != _ZERO_ADDRESS
 
 
 def _shared_out(asked: TokenCall, transfers: Mapping[int, Transfer]) -> dict[int, Claim]:
