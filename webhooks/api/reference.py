@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from webhooks.dispatch.retry_schedule import MAX_ATTEMPTS, schedule_text
 from webhooks.event_types import ABOUT, About, EventType
 
-_VERIFYING = """Sent as a POST to your endpoint. To verify it:
+_VERIFYING = f"""Sent as a POST to your endpoint. To verify it:
 
 1. Take the body as it came, byte for byte, before anything parses it.
 2. From `Service-Signature`, take `t` and every `v1` (two while a secret is being rotated).
@@ -13,8 +14,8 @@ _VERIFYING = """Sent as a POST to your endpoint. To verify it:
 5. Compare it in constant time with each `v1`: one has to match. Only then parse.
 
 Act once per event id, and read the state in the event: events can arrive twice, and in another order than they
-happened. Any 2xx within 10 seconds is success. Anything else, redirects included, is tried again after 1, 3, 5, 10 and
-30 minutes, 2 and 6 hours: eight attempts of the same bytes, each freshly signed."""
+happened. Any 2xx within 10 seconds is success. Anything else, redirects included, is retried after
+{schedule_text()}: {MAX_ATTEMPTS} attempts of the same bytes, each freshly signed."""
 _HEADERS = {
     "Service-Signature": (
         "`t=<Unix seconds>,v1=<hex>`: when it was signed, and the signature.",

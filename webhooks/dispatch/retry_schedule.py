@@ -9,6 +9,18 @@ JITTER = 0.1
 """Up to a tenth of the delay is added, so that deliveries that failed together don't retry together."""
 
 
+def schedule_text() -> str:
+    """Return the delays for people, such as `1, 3 and 5 minutes, 2 and 6 hours`."""
+    hour = timedelta(hours=1)
+    minutes = [str(delay // timedelta(minutes=1)) for delay in DELAYS if delay < hour]
+    hours = [str(delay // hour) for delay in DELAYS if delay >= hour]
+    return f"{_listed(minutes)} minutes, {_listed(hours)} hours"
+
+
+def _listed(numbers: list[str]) -> str:
+    return f"{', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
 def next_due(attempts: int, ended_at: datetime, random: Callable[[], float]) -> datetime | None:
     """Return when the next attempt is due after `attempts` failed ones, the last of which ended at `ended_at`.
 
