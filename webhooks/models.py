@@ -23,7 +23,7 @@ class Endpoint(models.Model):
     secret_encrypted = models.BinaryField(editable=False)
     previous_secret_encrypted = models.BinaryField(null=True, editable=False)
     previous_secret_expires_at = models.DateTimeField(null=True, editable=False)
-    is_enabled = models.BooleanField(default=True)
+    is_enabled = models.BooleanField("enabled", default=True)
     enabled_events = ArrayField(
         models.CharField(max_length=64, choices=EventType.choices), null=True, blank=True
     )
@@ -75,7 +75,7 @@ class Event(models.Model):
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="events", db_index=False)
     type = models.CharField(max_length=64, choices=EventType.choices)
     created = models.DateTimeField()
-    dedupe_key = models.CharField(max_length=200)
+    dedupe_key = models.CharField("occurrence", max_length=200)
     body = models.BinaryField()
 
     class Meta:
@@ -116,7 +116,7 @@ class Delivery(models.Model):
         Merchant, on_delete=models.PROTECT, related_name="webhook_deliveries", db_index=False
     )
     event = models.ForeignKey(Event, on_delete=models.CASCADE, null=True, related_name="deliveries")
-    public_event_id = models.CharField(max_length=28)
+    public_event_id = models.CharField("event ID", max_length=28)
     type = models.CharField(max_length=64, choices=EventType.choices)
     url_override = models.CharField(max_length=2048, blank=True, default="")
     own_body = models.BinaryField(null=True)

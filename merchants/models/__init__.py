@@ -56,10 +56,10 @@ class Merchant(models.Model):
     )
     embed_origins = ArrayField(models.CharField(max_length=255), default=list, blank=True)
     display_name = models.CharField(max_length=100, blank=True)
-    logo_url = models.URLField(max_length=2048, blank=True)
+    logo_url = models.URLField("logo URL", max_length=2048, blank=True)
     accent_colour = models.CharField(max_length=7, blank=True, validators=[_COLOUR])
     background_colour = models.CharField(max_length=7, blank=True, validators=[_COLOUR])
-    support_url = models.URLField(max_length=2048, blank=True)
+    support_url = models.URLField("support URL", max_length=2048, blank=True)
     support_email = models.EmailField(blank=True)
     default_language = models.CharField(max_length=16, blank=True, default="en")
     show_order_number = models.BooleanField(

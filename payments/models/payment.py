@@ -132,7 +132,7 @@ class Payment(models.Model):
     )
     is_bridging = models.BooleanField(default=False, db_default=False)
     bridge_looks = models.PositiveIntegerField(default=0, db_default=0)
-    provider_url = models.CharField(max_length=500, blank=True, default="", db_default="")
+    provider_url = models.CharField("provider URL", max_length=500, blank=True, default="", db_default="")
     is_simulated = models.BooleanField(default=False, db_default=False, editable=False)
 
     from_address = models.CharField(max_length=64, blank=True)

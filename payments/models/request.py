@@ -66,12 +66,12 @@ class PaymentRequest(models.Model):
     token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+")
     recipient_address = models.CharField(max_length=64)
 
-    external_id = models.CharField(max_length=255, null=True, blank=True)  # noqa: DJ001 - absent is not empty
+    external_id = models.CharField("external ID", max_length=255, null=True, blank=True)  # noqa: DJ001 - absent is not empty
     description = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001 - absent is not empty
     metadata = models.JSONField(default=dict, blank=True)
-    redirect_url = models.CharField(max_length=2048, null=True, blank=True)  # noqa: DJ001 - absent is not empty
-    cancel_url = models.CharField(max_length=2048, null=True, blank=True)  # noqa: DJ001 - absent is not empty
-    webhook_url = models.CharField(max_length=2048, null=True, blank=True)  # noqa: DJ001 - absent is not empty
+    redirect_url = models.CharField("redirect URL", max_length=2048, null=True, blank=True)  # noqa: DJ001 - absent is not empty
+    cancel_url = models.CharField("cancel URL", max_length=2048, null=True, blank=True)  # noqa: DJ001 - absent is not empty
+    webhook_url = models.CharField("webhook URL", max_length=2048, null=True, blank=True)  # noqa: DJ001 - absent is not empty
 
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField()
