@@ -196,13 +196,14 @@ def test_lists_are_renewed_before_a_customer_finds_them_old(
     (lister,) = listing(Lister("lifi", [usdc("1")]))
     token_list.keep_fresh()
     until(lambda: token_list.price(HERE, USDC) == 1)
+    asked = len(lister.asked)  # more than once where a price was asked for before the first answer
     token_list.keep_fresh()
     age(token_list.FRESH_SECONDS / 2, monkeypatch)
-    assert lister.asked == [[HERE]]
+    assert len(lister.asked) == asked
     lister.tokens_now = [usdc("2")]
     token_list.keep_fresh()
     until(lambda: token_list.price(HERE, USDC) == 2)
-    assert lister.asked == [[HERE], [HERE]]
+    assert lister.asked == [[HERE]] * (asked + 1)
 
 
 def test_where_no_chain_is_active_nobody_is_asked(listing: Listing) -> None:
