@@ -1,4 +1,4 @@
-"""A database as busy merchants fill it in 90 days, made inside PostgreSQL: no row passes through Python.
+"""Fill a database with 90 days of busy merchants, inside PostgreSQL: no row passes through Python.
 
 Rows are what the service would have written: requests with their payments, consumed transfers and history, events with
 their deliveries and attempts. A few hundred merchants share them unevenly, as merchants do. Columns that are not named

@@ -1,4 +1,4 @@
-"""How long the admin's and the API's pages take over a million requests and five million deliveries.
+"""Time the admin's and the API's pages over a million requests and five million deliveries.
 
 `make bench-admin`, or `python -m demo.services python -m bench.admin_pages [--requests N --deliveries N]`.
 

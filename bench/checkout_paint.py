@@ -1,4 +1,4 @@
-"""How soon the checkout's largest paint comes on a slow phone, beside that of a bare page; and what it loads.
+"""Measure the checkout's largest contentful paint on a slow phone, beside a bare page, and what it loads.
 
 `make bench`, or `python -m demo.services python -m bench.checkout_paint [LOADS]`.
 

@@ -1,4 +1,4 @@
-"""What it costs to look at a wallet's 1,000 tokens on one chain: round trips to the node, and time beside a floor.
+"""Measure reading a wallet's 1,000 tokens on one chain: round trips to the node, and time beside a floor.
 
 `make bench`, or `python -m demo.services python -m bench.discovery_cost [TOKENS]`.
 

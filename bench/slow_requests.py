@@ -1,4 +1,4 @@
-"""How the web process answers while 200 clients send their requests a byte at a time: on loopback, for a few seconds.
+"""Measure the web process while 200 clients send their requests a byte at a time, on loopback, for a few seconds.
 
 `python -m demo.services python -m bench.slow_requests [SERVER...]`, where a SERVER is `ours`, `gthread`, `waitress` or
 `granian` (the last two have to be installed). Each server runs the product with two processes of 16 threads, or with

@@ -1,4 +1,4 @@
-"""What it costs to verify 1,000 payments: round trips to the nodes, and payments per second beside a floor.
+"""Measure verifying 1,000 payments: round trips to the nodes, and payments per second beside a floor.
 
 `make bench`, or `python -m demo.services python -m bench.verification_cost [PAYMENTS]`.
 

@@ -1,4 +1,4 @@
-"""How fast webhooks go out, beside a bare loop of signed posts, and what hostile neighbours do to the others.
+"""Measure webhook delivery beside a bare loop of signed posts, and the effect of failing endpoints on the others.
 
 `make bench`, or `python -m demo.services python -m bench.webhook_delivery [DELIVERIES]`.
 

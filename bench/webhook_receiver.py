@@ -1,4 +1,4 @@
-"""A receiver for the webhook benchmark: as little HTTP as there can be, so that it is not what is measured.
+"""A receiver for the webhook benchmark, with as little HTTP as possible, so that it isn't the bottleneck.
 
 `POST /fast/...` is answered at once, `POST /hang/...` after ten seconds. `GET /report` gives, for each event id, how
 many milliseconds after the `sent` in its body it came, and forgets them. Prints its port when it listens.

@@ -1,4 +1,4 @@
-"""Asking several chains at once under one deadline: a chain that is dead or slow holds none of the others up."""
+"""Query several chains in parallel under one deadline: a dead or slow chain delays no other."""
 
 import logging
 import threading

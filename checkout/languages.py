@@ -1,4 +1,4 @@
-"""The checkout's languages: which one a page is in, and its messages, which the page's script takes from the page.
+"""The checkout's languages: a page's language and its messages, which are in the page for its script.
 
 The words are in `checkout/messages/`, one file per language. Placeholders have names; a message with forms has one for
 each plural category of its language (Unicode CLDR), selected by `count`. A missing message is shown in English.

@@ -1,4 +1,4 @@
-"""Logos of merchants and tokens, served from our own address: a customer's browser never contacts anyone else's.
+"""Logos of merchants and tokens, served from our own address, so that a customer's browser contacts no third party.
 
 A worker fetches them with `webhooks.dispatch.http_client`, under the rules for every URL of a merchant, into Redis.
 Without a logo the page shows the name's first letter.

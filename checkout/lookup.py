@@ -1,4 +1,4 @@
-"""Finding what a call to the checkout names: its request, its route, its chain, wallet and token."""
+"""Look up what a call to the checkout names: its request, route, chain, wallet and token."""
 
 import uuid
 from collections.abc import Callable, Mapping

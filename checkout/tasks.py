@@ -1,4 +1,4 @@
-"""What Celery nudges."""
+"""The periodic Celery tasks."""
 
 from celery import shared_task
 

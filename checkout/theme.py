@@ -1,4 +1,4 @@
-"""A merchant's colours as CSS custom properties that customers can read, whatever was chosen (WCAG 1.4.3, 1.4.11).
+"""A merchant's colours as CSS custom properties, adjusted so that text stays readable (WCAG 1.4.3, 1.4.11).
 
 What is worked out here needs no colour functions of the browser's. The grounds are those of styles/colours.css, which
 also has the values for merchants who chose nothing.

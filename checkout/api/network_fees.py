@@ -1,4 +1,4 @@
-"""What the network takes for a direct payment, as an estimate to show before the customer's wallet says it exactly."""
+"""Estimate the network fee of a direct payment, until the customer's wallet shows the exact one."""
 
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What a page may say of a payment: it is on its way, it is in doubt, or it paid nothing.
+"""The status of a payment for the page: on its way, in doubt, or without effect.
 
 Anyone with the link can submit a hash, so only a transaction that a node has seen and that is bound to the request is
 shown as on its way. Everything else is a notice beside the ways to pay.

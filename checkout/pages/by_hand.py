@@ -1,4 +1,4 @@
-"""Paying without connecting a wallet: where to send by hand, and a form for the hash, both without scripts."""
+"""Pay without connecting a wallet: where to send, and a form for the hash, both without scripts."""
 
 from collections.abc import Callable
 from functools import partial

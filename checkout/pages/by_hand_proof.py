@@ -1,4 +1,4 @@
-"""Proving the address before sending from it by hand, without scripts: a text to sign, then where to send.
+"""Prove an address before sending from it by hand, without scripts: a text to sign, then where to send.
 
 A page of one route: only the customer who had the text made knows its address, since the text names their wallet.
 """

@@ -1,4 +1,4 @@
-"""What the pages of one request share: its data as text, and which instructions may still be shown."""
+"""The context that the pages of one request share: its data, and which instructions may still be shown."""
 
 from typing import Any
 from urllib.parse import urljoin

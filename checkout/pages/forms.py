@@ -1,4 +1,4 @@
-"""What a form without scripts brought, and where its sender is led afterwards."""
+"""Read forms that were sent without scripts, and redirect afterwards."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""On which chain a transaction is: hashes look the same on all chains of a family, and people mix up networks."""
+"""Find the chain of a transaction: hashes look the same on all chains of a family, and people mix up networks."""
 
 from collections.abc import Callable, Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""How templates name our own built files: with the digests that browsers check."""
+"""Tags for our own built files, with the digests that browsers check."""
 
 import json
 

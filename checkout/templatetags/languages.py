@@ -1,4 +1,4 @@
-"""What pages need to speak the customer's language: found by the request, and by the `merchant` of the context."""
+"""Tags for the customer's language, from the request and from the context's `merchant`."""
 
 import json
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The merchant's colours, for a style element that carries the answer's nonce."""
+"""The merchant's colours, for a style element with the response's nonce."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which of the API's answers no cache may keep: errors, answers to POST, and all that do not say otherwise."""
+"""Set `Cache-Control: no-store` on errors, on responses to POST, and wherever nothing else is set."""
 
 from collections.abc import Callable
 

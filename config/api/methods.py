@@ -1,4 +1,4 @@
-"""Pages that are only read say so to any other method."""
+"""Refuse other methods than GET and HEAD on read-only pages."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -1,4 +1,4 @@
-"""How deep a JSON text nests, found before it is parsed.
+"""Find how deep a JSON text nests before it is parsed.
 
 The standard library's parser recurses, and leans on Python's recursion limit to stop. A library in the same process may
 have raised that limit (py_ecc, which eth-account brings along, sets 100,000), and then a few kilobytes of brackets

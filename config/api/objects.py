@@ -1,4 +1,4 @@
-"""Finding the object that a call names by its id, and the 404 that says what was not found."""
+"""Look up an object by its id, or answer a 404 that names what is missing."""
 
 import re
 from typing import TypeVar

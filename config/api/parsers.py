@@ -1,4 +1,4 @@
-"""Strict JSON: what a lenient parser would guess at is refused, since a guess could cost money."""
+"""Strict JSON: ambiguous input is refused, since a wrong guess could cost money."""
 
 import json
 from collections.abc import Mapping

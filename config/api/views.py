@@ -1,4 +1,4 @@
-"""The answers for paths that no app knows, and for errors outside the API's views."""
+"""Responses for unknown paths, and for errors outside the API's views."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt

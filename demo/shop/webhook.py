@@ -1,4 +1,4 @@
-"""Is this delivery really from Quittance? Pure functions: no clock, no network, no framework.
+"""Verify that a webhook is from Quittance. Pure functions: no clock, no network, no framework.
 
 The header is `Service-Signature: t=<unix seconds>,v1=<hex>`, where the hex is HMAC-SHA256 over
 `<t>.<raw body>` with the webhook secret. While a secret is being rotated there are two `v1=`.

@@ -1,4 +1,4 @@
-"""Finding a sender's transaction by its nonce, where a node can: `eth_getTransactionBySenderAndNonce`.
+"""Find a sender's transaction by its nonce, where a node supports it: `eth_getTransactionBySenderAndNonce`.
 
 reth, Erigon and anvil have the method; others refuse it. A node that refused is not asked again for an hour.
 """

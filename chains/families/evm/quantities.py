@@ -1,4 +1,4 @@
-"""Reading the hexadecimal that Ethereum nodes answer with; anything malformed is no answer (ChainError)."""
+"""Parse hexadecimal values from Ethereum nodes; malformed ones raise ChainError."""
 
 import re
 from functools import lru_cache

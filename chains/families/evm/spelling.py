@@ -1,4 +1,4 @@
-"""One written form for each EVM address, transaction hash and signature, so that equal things compare equal."""
+"""Normalise EVM addresses, transaction hashes and signatures, so that equal values compare equal."""
 
 import re
 import secrets

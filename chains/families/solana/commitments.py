@@ -1,4 +1,4 @@
-"""How settled a chain's state has to be to answer a question, by solana-py's names; parts of requests' options."""
+"""Commitment levels of requests, by solana-py's names."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Reading what came of a transaction that a node only simulated, and why it failed where it did."""
+"""Parse the result of a simulated transaction, and why it failed."""
 
 import re
 from dataclasses import dataclass

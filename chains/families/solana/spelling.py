@@ -1,4 +1,4 @@
-"""One written form for each Solana address, transaction signature and signature under a text: base58."""
+"""Normalise Solana addresses, transaction signatures and text signatures to base58."""
 
 import base64
 import binascii

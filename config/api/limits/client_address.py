@@ -1,4 +1,4 @@
-"""Which client a request comes from: X-Forwarded-For is believed as far as `TRUSTED_PROXIES` wrote it, no further."""
+"""The client address of a request: X-Forwarded-For is trusted only for the hops in `TRUSTED_PROXIES`."""
 
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 

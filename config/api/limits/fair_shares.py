@@ -1,4 +1,4 @@
-"""Counting calls against a quota that all clients share, so that one client can't use it up.
+"""Count calls against a quota that all clients share, so that one client can't use it up.
 
 A call is allowed while the quota of the window has room, and while the client has made fewer calls than a tenth of
 what the others have left of it (always one, or the end of a quota would be of use to no client). Both are checked and

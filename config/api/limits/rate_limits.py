@@ -1,4 +1,4 @@
-"""Counting calls against a limit, in Redis, where all processes count together.
+"""Count calls against a limit, in Redis, for all processes together.
 
 Each count is one atomic step there, over a sliding window. A Redis that does not answer keeps no caller waiting: after
 one short wait it gets no call for a few seconds, and calls go through. What must not be free even then is counted by

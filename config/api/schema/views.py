@@ -1,4 +1,4 @@
-"""The API's description at `/api/schema`, and the reference page at `/api/docs` that is drawn from it."""
+"""The API's description at `/api/schema`, and the reference page at `/api/docs`."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Finding the block of a time by the blocks' own timestamps, in few questions and each result kept."""
+"""Find the block of a time by the blocks' timestamps, with few calls and cached results."""
 
 from collections import OrderedDict
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Finding payments whose hash was never submitted, by the recipients' `Transfer` logs.
+"""Find payments whose hash was never submitted, by the recipients' `Transfer` logs.
 
 A log names no reference, so the transactions of the logs are fetched, by themselves, and only those that have a watched
 reference in their input are looked up. What a stranger sends costs one small question, however large its receipt is.

@@ -1,4 +1,4 @@
-"""Queries for logs that adapt to what a node answers: a range of blocks, some recipients, some tokens.
+"""Query logs in ranges that adapt to the node: blocks, recipients and tokens.
 
 Nodes limit the range, the number of results, the size of the answer or the number of topics, each in words and codes of
 its own. So a failed query is always halved, and the size that worked is remembered per node. A query that

@@ -1,4 +1,4 @@
-"""The smart accounts whose code is known: what they do when they are asked to execute calls.
+"""Smart accounts of known code, and how they execute calls.
 
 All of them make just the calls that they are asked for, in order and each once, and revert if one of them fails. A
 proxy is known by the hash of its code together with the hash of the code that it hands its calls to; the delegate of an

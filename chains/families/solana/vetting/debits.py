@@ -1,4 +1,4 @@
-"""What the instructions of a Solana transaction take from a wallet, or give others rights over, by their own words.
+"""What the instructions of a Solana transaction debit from a wallet, or let others control.
 
 Pure. A program can do to a wallet only what it was handed the wallet's key for: an instruction that does not name the
 owner takes nothing. What those programs do in calls of their own is not read here; that takes a simulation

@@ -1,4 +1,4 @@
-"""Address lookup tables: what they hold, read from the chain (Solana's Address Lookup Table program)."""
+"""Read address lookup tables from the chain (Solana's Address Lookup Table program)."""
 
 from collections.abc import Mapping, Sequence
 

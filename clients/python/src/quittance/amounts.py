@@ -1,4 +1,4 @@
-"""Money on its way in: exact, or refused."""
+"""Validate amounts before they are sent: exact decimals, never floats."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""The way in."""
+"""The API client."""
 
 from types import TracebackType
 

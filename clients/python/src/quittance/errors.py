@@ -1,4 +1,4 @@
-"""What can go wrong, as types to catch. None of them ever holds the API key."""
+"""The exceptions of this package. None of them holds the API key."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""What the API answers, as light typed objects.
+"""The API's response objects, typed.
 
-New fields are no breaking change: an object made from an answer ignores fields that this version does not know, and
-`to_dict()` gives the answer as it came. Enumerations (`status`, `type`, ...) are plain strings for the same reason.
+New fields are no breaking change: an object ignores fields that this version does not know, and `to_dict()`
+returns the response unchanged. Enumerations (`status`, `type`, ...) are plain strings for the same reason.
 """
 
 import types

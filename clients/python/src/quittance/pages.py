@@ -1,4 +1,4 @@
-"""Lists: a page at a time, or all of it."""
+"""Lists, page by page or whole."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone

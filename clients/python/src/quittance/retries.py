@@ -1,4 +1,4 @@
-"""When a call is made again, and how long to wait before. Pure, but for the dice."""
+"""When a call is retried, and after which delay. Pure, except for jitter."""
 
 import random
 from email.utils import parsedate_to_datetime

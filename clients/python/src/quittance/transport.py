@@ -1,4 +1,4 @@
-"""One call of the API over HTTP: the key, the retries, and answers turned into JSON or errors."""
+"""One API call over HTTP: authentication, retries, and responses as JSON or exceptions."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Is this delivery really from Quittance? Pure functions: no network, no framework.
+"""Verify that a webhook is from Quittance. Pure functions: no network, no framework.
 
 The header is `Service-Signature: t=<Unix seconds>,v1=<hex>`, where the hex is the HMAC-SHA256, with the webhook secret
 as key, of the timestamp, a dot and the raw body. While a secret is being rotated there are two `v1=`.

@@ -1,4 +1,4 @@
-"""`quittance events`: what happened."""
+"""`quittance events`: list events."""
 
 import argparse
 import time

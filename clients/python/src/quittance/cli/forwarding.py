@@ -1,4 +1,4 @@
-"""Handing an event to a local server, in the form of a real delivery."""
+"""Forward an event to a local server, in the form of a real delivery."""
 
 import json
 import time

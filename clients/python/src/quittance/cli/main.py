@@ -1,4 +1,4 @@
-"""The `quittance` command: its arguments, and what its exit code says."""
+"""The `quittance` command: its arguments and exit codes."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""What is printed: lines for people, or JSON for machines."""
+"""Print results: lines for people, or JSON for programs."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Reading the command line."""
+"""Parse the command line."""
 
 import argparse
 import re

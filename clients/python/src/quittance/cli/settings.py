@@ -1,4 +1,4 @@
-"""Which service, and with which secrets. No secret is ever taken as an argument: those are seen by `ps`."""
+"""The service's address and the secrets. Secrets are never arguments, which `ps` shows."""
 
 import argparse
 import os

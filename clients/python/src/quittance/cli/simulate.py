@@ -1,4 +1,4 @@
-"""`quittance simulate`: have an outcome happen to a payment request of your own, on a staging deployment."""
+"""`quittance simulate`: simulate an outcome of your own payment request, on a staging deployment."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""`quittance trigger`: have a real event happen, on a staging deployment."""
+"""`quittance trigger`: cause a real event, on a staging deployment."""
 
 import argparse
 import time

@@ -1,1 +1,1 @@
-"""The API's calls, by what they are about."""
+"""The API's calls, by resource."""

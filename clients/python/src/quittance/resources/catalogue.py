@@ -1,4 +1,4 @@
-"""What can be asked for: chains and their tokens."""
+"""The catalogue: chains and their tokens."""
 
 from quittance.objects import Chain, Token
 from quittance.transport import Transport

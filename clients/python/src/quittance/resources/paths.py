@@ -1,4 +1,4 @@
-"""Ids on their way into a path."""
+"""Validate ids for URL paths."""
 
 import re
 

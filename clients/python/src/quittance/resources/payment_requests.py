@@ -1,4 +1,4 @@
-"""Asking for money."""
+"""Payment requests and their payments."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Paying without a chain, on staging deployments."""
+"""Simulated payments, on staging deployments."""
 
 from quittance.errors import InvalidRequestError
 from quittance.objects import PaymentRequest
