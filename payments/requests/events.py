@@ -19,28 +19,28 @@ _OF_THE_REQUEST = frozenset(
 )
 
 
-def announce_succeeded(request: PaymentRequest, payment: Payment) -> None:
+def record_succeeded(request: PaymentRequest, payment: Payment) -> None:
     """Record that the request is paid in full; once per request, however often this is called."""
-    _announce(EventType.PAYMENT_SUCCEEDED, request, payment, payment.amount_received or 0, str(request.id))
+    _record(EventType.PAYMENT_SUCCEEDED, request, payment, payment.amount_received or 0, str(request.id))
 
 
-def announce_partially_paid(request: PaymentRequest, payment: Payment) -> None:
+def record_partially_paid(request: PaymentRequest, payment: Payment) -> None:
     """Record that a payment was credited and something is still due."""
     received = payment.amount_received or 0
-    _announce(EventType.PAYMENT_PARTIALLY_PAID, request, payment, received, payment.id)
+    _record(EventType.PAYMENT_PARTIALLY_PAID, request, payment, received, payment.id)
 
 
-def announce_overpaid(request: PaymentRequest, payment: Payment) -> None:
+def record_overpaid(request: PaymentRequest, payment: Payment) -> None:
     """Record that a payment was credited to a request that was already complete."""
-    _announce(EventType.PAYMENT_OVERPAID, request, payment, payment.amount_received or 0, payment.id)
+    _record(EventType.PAYMENT_OVERPAID, request, payment, payment.amount_received or 0, payment.id)
 
 
-def announce_reorged(request: PaymentRequest, payment: Payment) -> None:
+def record_reorged(request: PaymentRequest, payment: Payment) -> None:
     """Record that the block of a completed payment has vanished from its chain."""
-    _announce(EventType.PAYMENT_REORGED, request, payment, payment.amount_received or 0, payment.id)
+    _record(EventType.PAYMENT_REORGED, request, payment, payment.amount_received or 0, payment.id)
 
 
-def announce_failed(request: PaymentRequest, payment: Payment) -> None:
+def record_failed(request: PaymentRequest, payment: Payment) -> None:
     """Record `payment.failed`; each time a payment becomes failed is a new event. `amount` is what was due.
 
     For publicly submitted transactions that nothing binds to the request it is recorded once per request: anyone who
@@ -49,7 +49,7 @@ def announce_failed(request: PaymentRequest, payment: Payment) -> None:
     if _is_anyones(payment) and not _is_first_unbound(request):
         return
     key = f"{payment.id}:{payment.retries}:{payment.failed_at.isoformat() if payment.failed_at else ''}"
-    _announce(
+    _record(
         EventType.PAYMENT_FAILED,
         request,
         payment,
@@ -71,13 +71,13 @@ def _is_first_unbound(request: PaymentRequest) -> bool:
     return first.update(unbound_failure_sent=True) == 1
 
 
-def announce_expired(request: PaymentRequest) -> None:
+def record_expired(request: PaymentRequest) -> None:
     """Record that the request expired without full payment; once per request."""
     latest = request.payments.order_by("-created_at").first()
-    _announce(EventType.PAYMENT_EXPIRED, request, latest, request.amount, str(request.id))
+    _record(EventType.PAYMENT_EXPIRED, request, latest, request.amount, str(request.id))
 
 
-def _announce(
+def _record(
     event_type: EventType,
     request: PaymentRequest,
     payment: Payment | None,

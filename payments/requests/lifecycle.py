@@ -188,7 +188,7 @@ def expire_request(request: PaymentRequest, now: datetime, *, actor: str) -> boo
     """
     if not move_request(request, Status.EXPIRED, actor=actor, expired_at=now):
         return False
-    events.announce_expired(request)
+    events.record_expired(request)
     return True
 
 

@@ -219,7 +219,7 @@ def flag_reorged(payment: Payment, claim_id: uuid.UUID | None = None) -> None:
         rows.filter(reorged=True).update(finality_check_at=None, **_FREE)
         if rows.filter(reorged=False).update(reorged=True, finality_check_at=None, **_FREE):
             payment.reorged = True
-            events.announce_reorged(request, payment)
+            events.record_reorged(request, payment)
             kind = "simulated payment" if payment.is_simulated else "payment"
             logger.error(
                 "%s %s is completed, but its block was reorganised away: check it by hand", kind, payment.pk

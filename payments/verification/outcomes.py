@@ -246,9 +246,9 @@ def _credit(
     request.amount_paid += received
     PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=request.amount_paid)
     if was_paid_in_full:
-        events.announce_overpaid(request, payment)
+        events.record_overpaid(request, payment)
     elif request.amount_paid < request.amount:
-        events.announce_partially_paid(request, payment)
+        events.record_partially_paid(request, payment)
     else:
         if request.status != RequestStatus.CANCELLED:
             late = paid_at > request.expires_at
@@ -260,7 +260,7 @@ def _credit(
                 completed_at=now,
                 paid_late=late,
             )
-        events.announce_succeeded(request, payment)
+        events.record_succeeded(request, payment)
 
 
 def _fail(
@@ -296,7 +296,7 @@ def _fail(
         **{"unanswered_looks": 0, **columns},
     )
     if moved and not is_silent:
-        events.announce_failed(request, payment)
+        events.record_failed(request, payment)
     return moved
 
 

@@ -2,7 +2,7 @@
 
 from chains.client import ChainClient, EvmCall
 from chains.families.base import CallRules, Family, Network, PaymentAsk, PaymentLinks, Wording
-from chains.families.evm import spelling
+from chains.families.evm import normalisation
 from chains.families.evm.client import EvmClient
 from chains.fields import UINT256_MAX
 
@@ -30,10 +30,10 @@ FAMILY = Family(
     confirmation_tags=("safe", "finalized"),
     counts_confirmations=True,
     make_client=_make_client,
-    normalise_address=spelling.normalise_address,
-    normalise_transaction_hash=spelling.normalise_transaction_hash,
-    read_signature=spelling.read_signature,
-    find_address=spelling.find_address,
+    normalise_address=normalisation.normalise_address,
+    normalise_transaction_hash=normalisation.normalise_transaction_hash,
+    read_signature=normalisation.read_signature,
+    find_address=normalisation.find_address,
     address_bytes=lambda address: bytes.fromhex(address[2:]),
     address_mark="0x",
     reference_text=lambda reference: "0x" + reference.hex(),
@@ -48,7 +48,7 @@ FAMILY = Family(
         "0x000000000000000000000000000000000000dEaD",
         "0x00000000000000000000000000000000DeaDBeef",
     ),
-    make_hash=spelling.make_hash,
+    make_hash=normalisation.make_hash,
     wording=Wording(
         shows_chain_id=True,
         transaction_hint="page.hashHint",

@@ -2,7 +2,7 @@
 
 from chains.client import ChainClient, SolanaInstructions, SolanaTransaction
 from chains.families.base import CallRules, Family, Network, PaymentLinks, Wording
-from chains.families.solana import spelling
+from chains.families.solana import normalisation
 from chains.families.solana.links import solana_pay
 from chains.families.solana.references import reference_key
 from chains.fields import UINT64_MAX
@@ -27,11 +27,11 @@ FAMILY = Family(
     confirmation_tags=("confirmed", "finalized"),
     counts_confirmations=False,
     make_client=_make_client,
-    normalise_address=spelling.normalise_address,
-    normalise_transaction_hash=spelling.normalise_transaction_hash,
-    read_signature=spelling.read_signature,
-    find_address=spelling.find_address,
-    address_bytes=spelling.address_bytes,
+    normalise_address=normalisation.normalise_address,
+    normalise_transaction_hash=normalisation.normalise_transaction_hash,
+    read_signature=normalisation.read_signature,
+    find_address=normalisation.find_address,
+    address_bytes=normalisation.address_bytes,
     reference_text=reference_key,
     account_name="Solana",
     chain_reference=lambda _, cluster: _CLUSTERS.get(cluster, "localnet"),
@@ -46,7 +46,7 @@ FAMILY = Family(
         "1nc1nerator11111111111111111111111111111111",
         "Sysvar1nstructions1111111111111111111111111",
     ),
-    make_hash=spelling.make_hash,
+    make_hash=normalisation.make_hash,
     wording=Wording(
         contract="page.tokenMint",
         transaction="page.signature",

@@ -37,7 +37,7 @@ from chains.families.solana.accounts import (
 from chains.families.solana.answers import blockhash, sequence, sound, value_of, whole
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
 from chains.families.solana.discovery import ReferenceSearch
-from chains.families.solana.spelling import solana_signature
+from chains.families.solana.normalisation import solana_signature
 from chains.families.solana.transactions import lookup
 from chains.families.solana.transactions.fees import FeeBook
 from chains.families.solana.unsigned_transfers import SIGNATURE_FEE

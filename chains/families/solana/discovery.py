@@ -15,8 +15,8 @@ from typing import Any
 from chains.client import ChainError, Snapshot, TransactionFacts, Watch
 from chains.families.solana.answers import mapping, sequence, sound, value_of
 from chains.families.solana.commitments import CONFIRMED
+from chains.families.solana.normalisation import solana_signature
 from chains.families.solana.references import reference_key
-from chains.families.solana.spelling import solana_signature
 from chains.rpc.json_rpc import Call, JsonRpc
 
 logger = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from pytest_django.live_server_helper import LiveServer
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
-from payments.requests.events import announce_failed
+from payments.requests.events import record_failed
 from payments.requests.lifecycle import NewRequest, create_request
 from tests.support.portal.payment_rows import HASH, RECIPIENT, fail
 from webhooks.endpoints.configuration import Change, configure
@@ -41,7 +41,7 @@ def payment(merchant: Merchant) -> Payment:
     unbound = fail(create_request(merchant, order, actor="test"), code="transaction_not_bound")
     Payment.objects.update(amount=10_500_000, token=token)
     with transaction.atomic():
-        announce_failed(unbound.request, unbound)
+        record_failed(unbound.request, unbound)
     return unbound
 
 

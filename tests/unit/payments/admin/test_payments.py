@@ -17,7 +17,7 @@ from config.admin.portal import COUNTED_AT_MOST, BoundedPaginator, change_url
 from merchants.models import Merchant
 from merchants.staff.roles import assign_role
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
-from payments.requests.events import announce_failed
+from payments.requests.events import record_failed
 from payments.submission.hashes import submit_hash
 from tests.support.portal.payment_rows import HASH, RECIPIENT, SENDER, Make, fail, found, page_of
 
@@ -343,7 +343,7 @@ def test_merchant_staff_find_and_see_their_own_alone(
 def test_the_story_tells_of_webhooks_to_those_who_may_see_them(
     staff: Callable[..., Client], failed: Payment, sees_webhooks: bool
 ) -> None:
-    announce_failed(failed.request, failed)
+    record_failed(failed.request, failed)
     more = ("webhooks.view_delivery",) if sees_webhooks else ()
     page = page_of(staff("payments.view_payment", *more), "payments/payment", failed.pk)
     assert ("Event payment.failed" in page) == sees_webhooks

@@ -17,7 +17,7 @@ from config.admin.portal import change_url
 from merchants.models import Merchant
 from merchants.staff.roles import assign_role
 from payments.models import Payment
-from payments.requests.events import announce_expired, announce_failed
+from payments.requests.events import record_expired, record_failed
 from tests.support.portal.payment_rows import Make, asked, found, page_of, press
 from tests.support.webhooks.receiver import Receiver, answer, running_receiver
 from webhooks.attention import count_given_up
@@ -43,7 +43,7 @@ def receiver(merchant: Merchant) -> Iterator[Receiver]:
 def told(receiver: Receiver, failed: Payment) -> Delivery:
     """A delivery about a failed payment, answered with 500 once."""
     receiver.answers = [answer(500, b"<b>out of order</b>")]
-    announce_failed(failed.request, failed)
+    record_failed(failed.request, failed)
     assert deliver_next()
     return Delivery.objects.get()
 
@@ -102,7 +102,7 @@ def test_integers_beyond_a_double_are_shown_exactly(admin_client: Client, mercha
 def test_events_and_deliveries_are_found_by_what_they_tell_of(
     admin_client: Client, told: Delivery, failed: Payment, make: Make
 ) -> None:
-    announce_expired(make("order-2"))
+    record_expired(make("order-2"))
     for text in (
         told.public_event_id,
         failed.pk,
@@ -312,7 +312,7 @@ def test_the_story_of_a_request_tells_nothing_of_another(
 ) -> None:
     other = make("order-2")
     with transaction.atomic():
-        announce_expired(other)
+        record_expired(other)
     page = page_of(admin_client, "payments/paymentrequest", other.pk)
     assert "Event payment.expired" in page
     assert "payment.failed" not in page
