@@ -59,7 +59,7 @@ test-all: $(INSTALLED)
 test-slow: $(INSTALLED)
 	@$(MAKE) fresh
 	@$(MAKE) browser
-	$(BIN)/python -m pytest -n 3 --dist loadfile tests/integration tests/browser $(addprefix --deselect=,$(HAPPY_PATHS))
+	$(BIN)/python -m pytest -n 3 --dist loadfile --durations=30 tests/integration tests/browser $(addprefix --deselect=,$(HAPPY_PATHS))
 
 setup: $(INSTALLED)
 

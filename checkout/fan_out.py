@@ -33,14 +33,14 @@ def ask_all(
 def _result(chain: Chain, answer: Future[Result], about: str) -> Result | None:
     if not answer.done():
         answer.cancel()
-        logger.warning("%s was too slow to tell %s", chain.name, about)
+        logger.warning("%s timed out reading %s", chain.name, about)
         return None
     try:
         return answer.result()
     except ChainError as error:
-        logger.warning("%s could not tell %s: %s", chain.name, about, error)
+        logger.warning("%s failed to read %s: %s", chain.name, about, error)
     except Exception:
-        logger.exception("%s could not tell %s", chain.name, about)
+        logger.exception("%s failed to read %s", chain.name, about)
     return None
 
 

@@ -84,7 +84,7 @@ def proof_page(request: HttpRequest, shortcode: str, route_id: str) -> HttpRespo
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def take_hash_after_proof(request: HttpRequest, shortcode: str, route_id: str) -> HttpResponse:
-    """Take the hash of what the proved address sent; what is wrong is said on the page that says where to send."""
+    """Accept the hash of what the proved address sent; errors are shown on the page with the recipient."""
     try:
         found = find_request(shortcode)
         route = find_route(route_id, of=found)

@@ -22,19 +22,19 @@ _FIRST, _LAST = 10, 8
 
 @register.simple_tag(takes_context=True)
 def say(context: Context, key: str, **values: Any) -> SafeString:
-    """Give a message."""
+    """Return a message."""
     return _language(context).say(key, values)
 
 
 @register.simple_tag(takes_context=True)
 def message_for(context: Context, kind: str, code: str | None, sentence: str | None) -> str:
-    """Give what the server says by a code, for people."""
+    """Return the message for a server code."""
     return _language(context).message_for(kind, code, sentence)
 
 
 @register.simple_tag(takes_context=True)
 def advice(context: Context, failure_code: str) -> SafeString:
-    """Give what to do about a failed payment."""
+    """Return the advice for a failed payment."""
     current = _language(context)
     key = f"advice.{failure_code}"
     return current.say(key if key in current.messages else "advice.other")
@@ -42,14 +42,14 @@ def advice(context: Context, failure_code: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def when(context: Context, timestamp: str) -> str:
-    """Give an instant of the API's as a day and a time."""
+    """Return a time of the API as a day and a time."""
     instant = parse_datetime(timestamp)
     return _language(context).when(instant) if instant else timestamp
 
 
 @register.simple_tag(takes_context=True)
 def moment(context: Context, value: str | datetime | None) -> SafeString:
-    """Give an instant, the API's or the database's, as a document states it."""
+    """Return a time, of the API or the database, in the form of documents."""
     instant = parse_datetime(value) if isinstance(value, str) else value
     if instant is None:
         return format_html("{}", value or "")
@@ -59,50 +59,50 @@ def moment(context: Context, value: str | datetime | None) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def language_attributes(context: Context) -> SafeString:
-    """Give the attributes of the `html` element."""
+    """Return the attributes of the `html` element."""
     current = _language(context)
     return format_html('lang="{}" dir="{}"', current.tag, current.direction)
 
 
 @register.simple_tag(takes_context=True)
 def language_links(context: Context) -> list[dict[str, Any]]:
-    """Give the links to this page in each language."""
+    """Return the links to this page in each language."""
     return languages.switch(context["request"], _language(context))
 
 
 @register.simple_tag(takes_context=True)
 def script_messages(context: Context) -> SafeString:
-    """Give the element from which the page's script takes its messages."""
+    """Return the element with the messages of the page's script."""
     return json_script(_language(context).script_messages, "messages-data", encoder=_Letters)
 
 
 @register.simple_tag(takes_context=True)
 def chain_name(context: Context, chain_id: int) -> str:
-    """Give the name of one of the page's chains."""
+    """Return the name of one of the page's chains."""
     return next((chain["name"] for chain in context["chains"] if chain["id"] == chain_id), str(chain_id))
 
 
 @register.filter
 def of(amount: str, token: dict[str, Any]) -> str:
-    """Give an amount with its token's symbol, as people say it."""
+    """Return an amount with its token's symbol."""
     return f"{amount} {token['symbol']}"
 
 
 @register.filter
 def strong(text: str) -> SafeString:
-    """Give a text that stands out from the message around it."""
+    """Return emphasised text for a message."""
     return format_html("<strong>{}</strong>", text)
 
 
 @register.filter
 def in_code(text: str) -> SafeString:
-    """Give an address or a hash as a part of a message."""
+    """Return an address or a hash for a message."""
     return format_html("<code>{}</code>", text)
 
 
 @register.filter
 def short_hash(payment: dict[str, Any]) -> SafeString:
-    """Give a payment's transaction in few characters, with a link to the block explorer where there is one."""
+    """Return a payment's shortened transaction hash, linked to the block explorer where there is one."""
     text = payment["transaction_hash"]
     short = format_html('<code title="{}">{}…{}</code>', text, text[:_FIRST], text[-_LAST:])
     url = payment["explorer_url"]
@@ -115,7 +115,7 @@ def short_hash(payment: dict[str, Any]) -> SafeString:
 
 @register.filter
 def named(token: dict[str, Any]) -> SafeString:
-    """Give a token's name with its symbol, once where both are the same."""
+    """Return a token's name with its symbol, once where both are the same."""
     if token["name"] == token["symbol"]:
         return format_html("<bdi>{}</bdi>", token["symbol"])
     return format_html("<bdi><bdi>{}</bdi> ({})</bdi>", token["name"], token["symbol"])
@@ -123,18 +123,18 @@ def named(token: dict[str, Any]) -> SafeString:
 
 @register.filter
 def link(text: str, url: str) -> SafeString:
-    """Give a link, as a part of a message."""
+    """Return a link for a message."""
     return format_html('<a href="{}">{}</a>', url, text)
 
 
 @register.filter
 def mail_link(address: str) -> SafeString:
-    """Give an e-mail address that opens a letter."""
+    """Return a `mailto:` link."""
     return format_html('<a href="mailto:{0}">{0}</a>', address)
 
 
 class _Letters(json.JSONEncoder):
-    """Writes letters as they are: escaped, Russian would be three times as long."""
+    """Write letters unescaped: escaped, Russian would be three times as long."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{**options, "ensure_ascii": False})

@@ -137,7 +137,7 @@ class EvmClient:
 
         def read(answers: list[Any]) -> Snapshot:
             if not self._is_right_chain(answers[0]):
-                raise WrongChain("the node serves another chain than before")
+                raise WrongChain("the node serves a different chain than before")
             head, blocks = answers[1 : len(tags) + 1], answers[len(tags) + 1 :]
             return facts.snapshot(found, traces, evidences, head, blocks, mentioning, read_alone)
 

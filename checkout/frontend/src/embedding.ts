@@ -1,7 +1,7 @@
 /**
  * What the page does inside a shop's page: it sends the payment's status to a registered origin that greeted it
- * and to no other; it lets its links lead the shop's window; and it offers a way out to a tab of its own, since
- * many wallets stay away from pages in frames.
+ * and to no other; it opens links in the shop's window; and it offers a tab of its own, since
+ * many wallets don't work in embedded pages.
  */
 
 import { copy } from "./copy";

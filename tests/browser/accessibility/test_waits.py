@@ -108,7 +108,7 @@ def test_a_lost_connection(page: Page, panel: Locator, create: Create, add_walle
         page.clock.run_for(5_000)
         if page.locator("#connection").is_visible():
             break
-    expect(page.locator("#connection")).to_contain_text("interrupted")
+    expect(page.locator("#connection")).to_contain_text("The connection was lost")
     assert_accessible(page)
 
 

@@ -90,7 +90,7 @@ def test_a_relay_that_does_not_answer_is_told_and_tried_again(
     relay.is_silent = True
     page.goto(create()["payment_url"])
     panel.get_by_role("button", name=NAME).click()
-    expect(panel).to_contain_text("Making a code")
+    expect(panel).to_contain_text("Creating a code")
     page.clock.fast_forward(21_000)
     expect(panel).to_contain_text("WalletConnect can’t be reached")
     picture(page, "WalletConnect that can't be reached")

@@ -175,7 +175,7 @@ def test_an_address_that_is_none_is_a_node_that_does_not_answer(url: str) -> Non
 
 
 def test_a_node_of_another_chain_is_not_believed(own_chain: LocalChain, local_chain: LocalChain) -> None:
-    with pytest.raises(ChainError, match="another chain"):
+    with pytest.raises(ChainError, match="a different chain"):
         EvmClient([own_chain.url], 31337).look_up([UNKNOWN], with_finality=False)
     assert EvmClient([own_chain.url, local_chain.url], 31337).chain_id() == 31337
 
@@ -183,7 +183,7 @@ def test_a_node_of_another_chain_is_not_believed(own_chain: LocalChain, local_ch
 @pytest.mark.parametrize("said", ["0x1", 31337, "31337", None, "0x", {}, [], "0x" + "f" * 65])
 def test_a_node_that_does_not_say_which_chain_it_serves_is_not_asked_about_payments(said: object) -> None:
     node = JsonRpcOf(said)
-    with serving(node.behave) as served, pytest.raises(ChainError, match="another chain"):
+    with serving(node.behave) as served, pytest.raises(ChainError, match="a different chain"):
         JsonRpc([served.url], Identity(("net_version", []), lambda answer: answer == "0x7a69")).batch(
             [("eth_blockNumber", [])], list
         )

@@ -72,13 +72,15 @@ def test_a_token_that_disagrees_is_refused(
 def test_a_node_of_another_chain_is_refused(
     tmp_path: Path, local_chain: LocalChain, own_chain: LocalChain
 ) -> None:
-    assert "another chain" in refused(tmp_path, entry(local_chain, rpc_urls=[own_chain.url]))
+    assert "a different chain" in refused(tmp_path, entry(local_chain, rpc_urls=[own_chain.url]))
 
 
 def test_every_node_is_asked_and_not_the_first_that_answers(
     tmp_path: Path, local_chain: LocalChain, own_chain: LocalChain
 ) -> None:
-    assert "another chain" in refused(tmp_path, entry(local_chain, rpc_urls=[local_chain.url, own_chain.url]))
+    assert "a different chain" in refused(
+        tmp_path, entry(local_chain, rpc_urls=[local_chain.url, own_chain.url])
+    )
     dead = f"http://127.0.0.1:{free_port()}/"
     assert "could not be reached" in refused(tmp_path, entry(local_chain, rpc_urls=[local_chain.url, dead]))
 

@@ -113,7 +113,7 @@ def test_with_three_configured_one_that_answers_is_not_enough(
     for node in nodes[1:]:
         node.break_with(fault_proxy.server_error)
     for _ in range(2):  # asked, and then resting
-        with pytest.raises(ChainError, match="two have to agree") as failed:
+        with pytest.raises(ChainError, match="two must agree") as failed:
             facts_of(client, mined)
         assert not failed.value.permanent
     nodes[1].heal()

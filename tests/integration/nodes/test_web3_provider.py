@@ -108,7 +108,7 @@ def test_a_node_that_refuses_a_call_has_not_answered_it(web3_on: Connect) -> Non
 
 def test_a_node_of_another_chain_is_not_asked(web3_on: Connect) -> None:
     web3, (node,) = web3_on(fixed("0x10"), chain_id=1)
-    with pytest.raises(ChainError, match="another chain"):
+    with pytest.raises(ChainError, match="a different chain"):
         web3.eth.get_balance(ACCOUNT)
     assert not node.payment_questions
     assert not web3.is_connected()

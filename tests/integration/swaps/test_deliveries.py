@@ -89,7 +89,7 @@ def test_a_transfer_older_than_the_swap(scripted: Scripted) -> None:
     before = first.rpc("evm_snapshot")
     first.rpc("evm_setNextBlockTimestamp", ahead)
     try:
-        refuted(scripted, by, "transaction_too_old", "older than the swap that it is reported to deliver")
+        refuted(scripted, by, "transaction_too_old", "older than the swap that it should deliver")
     finally:
         first.rpc("evm_revert", before)
 

@@ -207,7 +207,7 @@ export class Paying {
   }
 }
 
-/** The wallet was asked for its token's permission before: it has been given, whatever came of the payment. */
+/** Adds to a notice that the token's permission was already given, even if the payment was not made. */
 function afterPermission({ tone, text }: Notice, { wallet, route }: Reviewed): Notice {
   const isGiven = wallet.family === "evm" && spenderOf(route) !== null && route.from.token.contract_address !== "";
   return { tone, text: isGiven ? `${text} ${copy.notices.permissionStays(route.from.token.symbol)}` : text };

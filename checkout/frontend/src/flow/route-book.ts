@@ -1,4 +1,4 @@
-/** The routes that were offered in this page: each token is asked about once, for as long as the answer holds. */
+/** The routes offered on this page, requested once per token and kept until they expire. */
 
 import { copy } from "../copy";
 import { messageFor } from "../language";

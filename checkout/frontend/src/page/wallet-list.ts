@@ -18,7 +18,7 @@ interface Events {
   incomplete(): void;
 }
 
-/** Makes the wallet on another device. `chains` can pay, that of the request first; `former` is to be gone on with. */
+/** Creates the wallet on another device. `chains` can pay, the request's first; `former` is the wallet to continue with. */
 export type Remote = (chains: readonly Chain[], former: Used | null) => Wallet;
 
 export class WalletList {

@@ -1,4 +1,4 @@
-/** A submitted transaction that is not on its way: said in a box beside the ways to pay, which it takes none of. */
+/** A notice about a submitted transaction that is not on its way. The ways to pay stay beside it. */
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
@@ -43,7 +43,7 @@ export function doubtBox({ payment, doubt }: Doubtful, checkout: Checkout, chain
 
 function reasons(payment: Payment, { merchant }: Checkout): string[] {
   const code = failureOf(payment) ?? "other";
-  // What a payment that is still looked at will fail with, its own sentence says in terms of waiting.
+  // For a payment that is still checked, `status_detail` describes what it waits for, not its failure.
   const why = messageFor("failure", code, payment.failure_message ?? "") || payment.status_detail || copy.failedDefault;
   const isUnbound = code === "transaction_not_bound";
   return [why, isUnbound ? copy.notBoundHelp(merchant.name) : (copy.advice[code] ?? copy.advice.other ?? "")];

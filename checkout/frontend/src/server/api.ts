@@ -109,7 +109,7 @@ export class Api {
       } catch (error) {
         const wait = error instanceof ApiError ? error.shortWaitSeconds : null;
         if (wait === null || wait > patience) throw error;
-        // A wait of no time at all takes of the patience too.
+        // A zero wait counts too, so that this loop ends.
         patience -= Math.max(1, wait);
         this.onWait(wait);
         await new Promise((resolve) => setTimeout(resolve, wait * 1000));

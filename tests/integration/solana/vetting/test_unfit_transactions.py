@@ -165,12 +165,12 @@ def test_a_durable_nonce(client: ChainClient, scene: Scene) -> None:
         ],
     )
     for action in (whole([advance, *scene.honest()], scene.wallet), bare([advance, *scene.honest()])):
-        assert "later" in refusal(client, scene, action)
+        assert "durable nonce" in refusal(client, scene, action)
         assert taken(scene, action)[0].kind == DebitKind.UNKNOWN
 
 
 def test_what_another_wallet_is_to_pay_for(client: ChainClient, scene: Scene) -> None:
-    assert "paid for" in refusal(client, scene, whole(scene.honest(), scene.thief, signed_by=[scene.thief]))
+    assert "fee payer" in refusal(client, scene, whole(scene.honest(), scene.thief, signed_by=[scene.thief]))
 
 
 def test_what_somebody_else_has_yet_to_sign(client: ChainClient, scene: Scene) -> None:
