@@ -1,9 +1,10 @@
 """Measure the web process while 200 clients send their requests a byte at a time, on loopback, for a few seconds.
 
 `python -m demo.services python -m bench.slow_requests [SERVER...]`, where a SERVER is `ours`, `gthread`, `waitress` or
-`granian` (the last two have to be installed). Each server runs the product with two processes of 16 threads, or with
-32 threads where it knows no processes. Printed for each: calls of a light endpoint a second, and how long `/healthz`
-takes when nothing else happens, beside slow bodies, and beside slow heads.
+`granian` (install the last two yourself). Each server runs Quittance in two processes of 16 threads, or in one
+process of 32 threads if it supports only one. For each server this prints the calls per second to a light
+endpoint, and the latency of `/healthz` when the server is idle, under slow request bodies, and under slow request
+headers.
 """
 
 import http
@@ -23,7 +24,7 @@ from demo.services.process import free_port
 SLOW_CLIENTS = 200
 CALLERS = 8
 SECONDS = 6.0
-PATIENCE_SECONDS = 5.0
+TIMEOUT_SECONDS = 5.0
 _SETTINGS = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "DEBUG": "false",
@@ -42,7 +43,7 @@ _HEAD = _POST + b"X-Slow: "
 
 
 def command(server: str, port: int) -> list[str]:
-    """Return how to start one of the servers."""
+    """Return the command that starts `server`."""
     python = [sys.executable, "-m"]
     granian = ["granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "16"]
     return {
@@ -74,10 +75,10 @@ def running(server: str) -> Iterator[int]:
 
 
 def healthz(port: int) -> float | None:
-    """Return the seconds until `/healthz` answered on a new connection; None where it did not in time."""
+    """Return the latency of `/healthz` on a new connection in seconds, or None if it timed out or failed."""
     began = time.monotonic()
     try:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
         connection.request("GET", "/healthz")
         connection.getresponse().read()
         connection.close()
@@ -87,12 +88,12 @@ def healthz(port: int) -> float | None:
 
 
 def calls_per_second(port: int) -> float:
-    """Return how many calls of a public catalogue callers on kept-alive connections get answered."""
+    """Return the successful calls per second to a public endpoint, over keep-alive connections."""
     counts = [0] * CALLERS
     ends_at = time.monotonic() + SECONDS
 
     def call(place: int) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
         while time.monotonic() < ends_at:
             try:
                 connection.request("GET", "/api/public/chains")
@@ -112,11 +113,11 @@ def calls_per_second(port: int) -> float:
 
 @contextmanager
 def slow_clients(port: int, beginning: bytes) -> Iterator[None]:
-    """Keep slow clients connected, each of which sends `beginning` and then a byte a second; a cut one comes again."""
+    """Keep slow clients connected: each sends `beginning`, then a byte a second, and reconnects if it is cut off."""
     is_over = threading.Event()
 
     def connect() -> socket.socket:
-        connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
+        connection = socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_SECONDS)
         connection.sendall(beginning)
         return connection
 
@@ -146,9 +147,9 @@ def slow_clients(port: int, beginning: bytes) -> Iterator[None]:
 
 
 def report(name: str, probe: Callable[[], float | None], times: int = 20) -> None:
-    """Print the median and the worst of some calls of `/healthz`, and how many of them got no answer."""
-    seen = [probe() for _ in range(times)]
-    answered = sorted(seconds for seconds in seen if seconds is not None)
+    """Call `probe` several times; print its median and worst latency, and how many calls got no response."""
+    latencies = [probe() for _ in range(times)]
+    answered = sorted(seconds for seconds in latencies if seconds is not None)
     lost = times - len(answered)
     median = f"{statistics.median(answered) * 1000:.1f} ms" if answered else "-"
     worst = f"{answered[-1] * 1000:.1f} ms" if answered else "-"

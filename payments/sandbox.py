@@ -1,4 +1,4 @@
-"""The sandbox of a staging deployment: simulate each outcome of a payment at once and without a chain.
+"""The sandbox of a staging deployment: simulate any outcome of a payment immediately, without a chain.
 
 A made-up chain check goes through the verification engine like a real one, so that history, consumed transfers and
 events are the same as in production. The effect of each outcome in each state of the request (409 is
@@ -82,8 +82,8 @@ def is_open() -> bool:
 def simulate(request_id: uuid.UUID, outcome: Outcome, *, by: str) -> PaymentRequest:
     """Simulate `outcome` in one transaction and return the request. `by` is written to the history.
 
-    Raises ApiError if the outcome is not possible (see the table above), for a part of a single base unit, and
-    `resource_missing` outside staging.
+    Raises ApiError if the outcome is not possible (see the table above), if `underpaid` is requested when only one base
+    unit remains, and `resource_missing` outside staging.
     """
     if not is_open():
         raise ApiError(ErrorCode.RESOURCE_MISSING, "The sandbox is available on staging only.")
@@ -156,12 +156,12 @@ def _refund(request: PaymentRequest, why: str) -> None:
 
 
 def _expire(request: PaymentRequest) -> None:
-    """Move the request's expiry to now, and expire it as the sweep would."""
+    """Move the request's expiry to now, and expire it as the worker would."""
     now = timezone.now()
     if request.status != PaymentRequest.Status.ACTIVE:
         message = f"The payment request is {request.status}; only an active one can expire."
         raise ApiError(ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, message)
-    # A moment ago, so that what is paid next is late.
+    # Just before now, so that the next payment counts as late.
     request.expires_at = min(request.expires_at, now - timedelta(microseconds=1))
     if is_held(request, now):
         message = "A payment for this request is on its way. Wait until it has completed or failed."
@@ -236,7 +236,7 @@ def _attempt(
         claim_id=claim_id,
     )
     finality = Finality.parse(request.chain.confirmations)
-    # Block 0 holds no real payment. It is as deep as the chain requires, and final.
+    # Block 0 holds no real payment. The head makes it final, with as many confirmations as the chain requires.
     head = Head(latest=(finality.confirmations or 1) - 1, safe=0, finalized=0)
     facts = TransactionFacts(
         hash=payment.transaction_hash,
@@ -250,7 +250,7 @@ def _attempt(
 
 
 def _finish(request: PaymentRequest, attempt: _Attempt) -> Payment:
-    """Let the engine evaluate the chain check. No simulated payment may stay open: no worker would pick it up."""
+    """Let the engine evaluate the chain check. The payment must not stay open: no worker would pick it up."""
     evaluation_input = EvaluationInput(_terms(request, attempt.facts.sender, attempt.check.now))
     finish_attempt(attempt.payment, evaluation_input, attempt.check, swaps=deliveries)
     if attempt.payment.is_open:

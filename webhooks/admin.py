@@ -108,7 +108,7 @@ class EndpointAdmin(Records):
 
     @admin.display(description="Previous secret valid until")
     def former_secret(self, endpoint: Endpoint) -> str:
-        """Return until when the previous secret also signs."""
+        """Return when the previous secret stops signing."""
         return _both(endpoint.previous_secret_expires_at)
 
     @admin.display(description="Merchant", ordering="merchant__name")
@@ -128,7 +128,7 @@ class EndpointAdmin(Records):
 
     @admin.display(description=in_zone("Failing since"), ordering="failing_since")
     def failing(self, endpoint: Endpoint) -> str:
-        """Return since when every attempt has failed."""
+        """Return the time since which every attempt has failed."""
         return when(endpoint.failing_since)
 
     @admin.display(description=in_zone("Changed"), ordering="updated_at")
@@ -150,7 +150,7 @@ class EventAdmin(Records):
     fields = ("id", "dedupe_key")
 
     def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - overridden in payments
-        """Return the beginnings of the `dedupe_key` of events about what `text` names."""
+        """Return the `dedupe_key` prefixes of events about the object that `text` names."""
         return ()
 
     def found(self, rows: QuerySet[Event], text: str) -> QuerySet[Event]:
@@ -277,7 +277,7 @@ class DeliveryAdmin(WithActions, Records):
         )
 
     def about(self, text: str) -> Iterable[str]:  # noqa: ARG002 - overridden in payments
-        """Return the beginnings of the `dedupe_key` of events about what `text` names."""
+        """Return the `dedupe_key` prefixes of events about the object that `text` names."""
         return ()
 
     def found(self, rows: QuerySet[Delivery], text: str) -> QuerySet[Delivery]:

@@ -1,4 +1,4 @@
-"""Routes in the API's responses: what leaves the wallet, what arrives, and the fees on the way."""
+"""Routes in API responses: what leaves the wallet, what arrives, and the fees in between."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -23,7 +23,7 @@ from payments.providers.base import NoOfferCode
 
 
 def dollars(meaning: str) -> msgspec.Meta:
-    """Return the description of US dollars, as text to the cent."""
+    """Return the description of a field that holds US dollars, as text to the cent."""
     return doc(f"{meaning} In US dollars, as text; null where no price is known.")
 
 
@@ -47,7 +47,7 @@ class RouteToken(Answer, kw_only=True):
 
     @classmethod
     def of(cls, token: Token) -> "RouteToken":
-        """Return a token with its chain; `id` is null where it is not in the catalogue."""
+        """Return a token with its chain; `id` is null if the token is not in the catalogue."""
         return cls(
             id=None if token.is_only_listed else token.id,
             symbol=token.symbol,
@@ -207,7 +207,7 @@ class Routes(Answer, kw_only=True):
 def route_object(
     route: Route, warnings: Sequence[Warned] = (), network_fee: int | None = None
 ) -> RouteObject:
-    """Return one route; its request, the request's token and chain, and its own token and chain are loaded.
+    """Return one route. Expects its token, chain and request to be loaded, with the request's token and chain.
 
     `network_fee` is the estimate for a direct route, in base units of its chain's coin.
     """
@@ -223,12 +223,12 @@ def route_object(
 
 
 def usd_text(value: Decimal | None) -> str | None:
-    """Return dollars as people write them, to the cent; None where no price is known."""
+    """Return dollars as text, to the cent; None if no price is known."""
     return None if value is None else f"{value:.2f}"
 
 
 def _direct(route: Route, network_fee: int | None) -> dict[str, Any]:
-    """Return a direct route: what leaves the wallet arrives, and only the network charges a fee."""
+    """Return the fields of a direct route: all that leaves the wallet arrives, and the network fee is the only fee."""
     side = _side(route.chain, route.token, route.amount, None)
     block_seconds = route.chain.block_time_ms / 1000
     confirmations = int(route.chain.confirmations) if route.chain.confirmations.isdigit() else None
@@ -254,7 +254,7 @@ def _network_fee(chain: Chain, fee: int | None) -> RouteGas:
 
 
 def _swap(route: Route) -> dict[str, Any]:
-    """Return a provider's route, as quoted."""
+    """Return the fields of a provider's route, as quoted."""
     quoted, request = route.details, route.request
     arriving = _side(request.chain, request.token, int(quoted["amount_out"]), _dollars(quoted["usd_out"]))
     least = AmountObject.of(int(quoted["amount_out_min"]), request.token.decimals)
@@ -295,7 +295,7 @@ def _fee(fee: dict[str, Any]) -> RouteFee:
 
 
 def _gas(chain: Chain, quoted: list[dict[str, Any]]) -> RouteGas:
-    """Return the network's fee as the provider estimates it; no amount unless all of it is in the chain's own coin."""
+    """Return the provider's estimate of the network fee; its amount is null unless all of it is in the native coin."""
     is_native = bool(quoted) and all(fee["chain_id"] == chain.pk and fee["token"] == "" for fee in quoted)
     total = (
         AmountObject.of(sum(int(fee["amount"]) for fee in quoted), quoted[0]["decimals"])

@@ -1,8 +1,8 @@
-"""gunicorn's threaded worker, whose threads get only requests that have arrived whole.
+"""gunicorn's threaded worker, changed so that a thread gets a request only once it has arrived completely.
 
-gunicorn gives a thread to a connection as soon as its first byte is there, and the thread then waits for the rest:
-sixteen clients that send a byte now and then keep sixteen threads. Here the worker's main loop collects the bytes of
-all connections, at most so many for at most so long, and a thread gets a request that it can answer at once.
+gunicorn assigns a thread to a connection at its first byte, and the thread then waits for the rest: sixteen slow
+clients block sixteen threads. Here the worker's main loop collects the bytes of all connections, within limits on size
+and time, and passes each request to a thread when it is complete.
 """
 
 import errno
@@ -20,7 +20,7 @@ MOST_HELD_BYTES = 64 * 1024 * 1024
 LINGER_SECONDS = 2.0
 _MOST_READ_AFTER = 4 * 1024 * 1024
 _RECEIVE_BYTES = 64 * 1024
-_TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+_REQUEST_TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
@@ -28,14 +28,14 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        # Both in the order in which they end, since each kind has one time limit.
+        # Both are ordered by deadline, because all entries of a kind have the same time limit.
         self._arriving: dict[Any, Arriving] = {}
         self._leaving: dict[Any, tuple[float, int]] = {}
         self._held_bytes = 0
         self._stopped_at: float | None = None
 
     def enqueue_req(self, conn: Any) -> None:
-        """Collect the connection's next request; gunicorn calls this wherever it would give a thread to it."""
+        """Collect the connection's next request; gunicorn calls this to pass the connection to a thread."""
         if conn.parser is None:
             conn.parser = Arriving(self.cfg, conn.sock, conn.client)
             conn.initialized = conn.data_ready = True
@@ -70,21 +70,21 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
         super().enqueue_req(conn)
 
     def handle_request(self, req: Any, conn: Any) -> Any:
-        """Answer, as gunicorn does; a client that does not take its answer in time is one that has gone."""
+        """Answer as gunicorn does, but treat a client that doesn't read its response in time as disconnected."""
         try:
             return super().handle_request(req, conn)
         except TimeoutError as error:
             raise ConnectionResetError(errno.ECONNRESET, "the client did not take its answer") from error
 
     def finish_request(self, conn: Any, fs: Any) -> None:
-        """Keep the connection for its next request, or close it without making the others wait."""
+        """Keep the connection for its next request, or close it without blocking the other connections."""
         if fs.cancelled() or fs.exception() is not None or not fs.result():
             self._leave(conn)
         else:
             super().finish_request(conn, fs)
 
     def _leave(self, conn: Any) -> None:
-        """Close a connection once the client has closed it too, so that it can read its answer to the end."""
+        """Stop sending, and close the connection after the client does, so that it can read the whole response."""
         try:
             conn.sock.setblocking(False)
             conn.sock.shutdown(SHUT_WR)
@@ -108,13 +108,13 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
             self._let_go(conn)
 
     def murder_pending(self) -> None:
-        """End what takes too long. gunicorn calls this once a second at least, also while it stops."""
+        """Close connections past their deadline. gunicorn calls this at least once a second, also while it stops."""
         super().murder_pending()
         if not self.alive and self._stopped_at is None:
             self._stopped_at = now()
         while self._arriving:
             conn, arriving = next(iter(self._arriving.items()))
-            if arriving.deadline > now() and not self._is_short_of_room():
+            if arriving.deadline > now() and not self._is_over_limit():
                 break
             self._cut_off(conn)
         while self.nr_conns >= self.worker_connections and self.keepalived_conns:
@@ -129,15 +129,15 @@ class WholeRequestWorker(ThreadWorker):  # type: ignore[misc]
             for conn in [conn for conn, arriving in self._arriving.items() if not arriving.has_begun]:
                 self._cut_off(conn)
 
-    def _is_short_of_room(self) -> bool:
-        """Whether the oldest unfinished requests have to go for the sake of new ones."""
+    def _is_over_limit(self) -> bool:
+        """Whether the oldest unfinished requests must be dropped to make room for new ones."""
         return bool(self.nr_conns >= self.worker_connections or self._held_bytes > MOST_HELD_BYTES)
 
     def _cut_off(self, conn: Any) -> None:
         arriving = self._arriving[conn]
         if arriving.has_begun:
             with suppress(OSError):
-                conn.sock.send(_TOO_LATE)
+                conn.sock.send(_REQUEST_TIMEOUT)
         self._drop(conn)
 
     def _drop(self, conn: Any) -> None:

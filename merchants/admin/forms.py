@@ -20,7 +20,7 @@ from merchants.web_addresses import parse_origin, parse_web_address
 if TYPE_CHECKING:
     _MerchantForm = forms.ModelForm[Merchant]
     _ApiKeyForm = forms.ModelForm[ApiKey]
-else:  # the class takes parameters for the type checker alone
+else:  # only the type checker can subscript these classes
     _MerchantForm = _ApiKeyForm = forms.ModelForm
 
 _FORM_LIFETIME = timedelta(days=1)
@@ -51,7 +51,7 @@ class MerchantForm(_MerchantForm):
 
     class Meta:
         model = Merchant
-        fields = ()  # those that the admin's page names
+        fields = ()  # the admin's fieldsets name them
         labels = {
             "references": "Bind transactions with a reference",
             "logo_url": "Logo URL",
@@ -67,7 +67,7 @@ class MerchantForm(_MerchantForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Earlier releases took any tag.
+        # Earlier releases accepted any language tag.
         kept = self.initial.get("default_language") or ENGLISH
         self.initial["default_language"] = known_language(kept) or ENGLISH
 
@@ -99,7 +99,7 @@ class MerchantForm(_MerchantForm):
 class OnceForm(forms.Form):
     """A form that acts once. A second submission, by a reload or a double click, does nothing.
 
-    That is kept in the database, in the transaction of what the form does: both happen or neither.
+    The form's id is stored in the same database transaction as the form's effect, so that both happen or neither.
     """
 
     form_id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)

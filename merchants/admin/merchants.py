@@ -205,7 +205,7 @@ class ApiKeyAdmin(
         """Return the form for a new key, or for the editable fields of an existing one."""
         options["form"] = NewKeyForm if obj is None else EditKeyForm
         form = super().get_form(request, obj, change, **options)
-        if obj is None:  # the merchant is chosen here, not made or changed
+        if obj is None:  # the merchant can be chosen here, but not created or edited
             choice: Any = form.base_fields["merchant"].widget
             choice.can_add_related = choice.can_change_related = choice.can_view_related = False
             own = merchant_of(request.user)
@@ -222,7 +222,7 @@ class ApiKeyAdmin(
         return initial
 
     def get_fieldsets(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:  # noqa: ARG002 - the admin interface
-        """Return the fields, the key's lifetime first."""
+        """Return the fields of a new key, or the settings and facts of an existing one."""
         if obj is None:
             return (
                 ("New API key", {"fields": ("merchant", "name", "permissions", "expires_at", "form_id")}),
@@ -345,7 +345,7 @@ class ApiKeyAdmin(
     def _show_once(
         self, request: HttpRequest, row: ApiKey, key: str, replaced: ApiKey | None = None
     ) -> HttpResponse:
-        """Return the only page that ever shows `key`."""
+        """Return the page that shows `key`. No other page ever does."""
         context = {
             **self.admin_site.each_context(request),
             "opts": ApiKey._meta,
@@ -360,7 +360,7 @@ class ApiKeyAdmin(
         }
         answer = TemplateResponse(request, "admin/merchants/apikey/issued.html", context)
         answer["Cache-Control"] = "no-store"
-        answer["Referrer-Policy"] = "same-origin"  # with less, browsers hide the forms' origin
+        answer["Referrer-Policy"] = "same-origin"  # with a stricter policy, browsers hide the forms' origin
         return answer
 
     def _may_rotate(self, request: HttpRequest) -> bool:
@@ -388,7 +388,7 @@ def trial_call(key: ApiKey) -> str:
     header = '-H "X-API-Key: $QUITTANCE_API_KEY"'
     if Permission.CREATE_PAYMENTS in key.permissions:
         tokens = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
-        # A little of something stable: a newcomer may well run this against real money.
+        # Prefer a small amount of a stablecoin: a new user may run this with real money.
         token = tokens.filter(tags__contains=["stablecoin"]).first() or tokens.first()
         token_id, chain_id = (token.pk, token.chain_id) if token else (1, 1)
         return (

@@ -24,7 +24,7 @@ _MOST_SHOWN = 100
 
 
 class _FactorForm(CodeForm):
-    """A change that needs a fresh code, so that a hijacked session can't make it."""
+    """A form that requires a fresh code, so that a hijacked session can't submit it."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -72,7 +72,7 @@ class DisallowForm(_FactorForm):
 
 
 class RecipientPages(portal.ShowsMore):
-    """For the merchants' admin page: shows the list and adds the two pages that change it."""
+    """Mixin for the merchant admin: shows the allowed recipients and adds the two pages that change them."""
 
     @admin.display(description="Wallets")
     def recipient_list(self, merchant: Merchant) -> str:
@@ -153,7 +153,7 @@ class RecipientPages(portal.ShowsMore):
     def _allow(self, request: HttpRequest, merchant: Merchant, form: AllowForm) -> bool:
         """Add the wallet to the list; return False if the form must be corrected."""
         chain_type, address = form.cleaned_data["address"]
-        # A form that was sent twice: its code is used up, and there is nothing to do.
+        # The form was submitted twice: its code is already used, and there is nothing left to do.
         if merchant.allowed_recipients.filter(chain_type=chain_type, address=address).exists():
             messages.info(request, f"{address} is an allowed recipient already.")
             return True

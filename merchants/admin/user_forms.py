@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     _Form = forms.ModelForm[User]
     _NewUserForm = portal.NewUserForm[User]
     _UserForm = portal.UserForm[User]
-else:  # the classes take parameters for the type checker alone
+else:  # only the type checker can subscript these classes
     _Form, _NewUserForm, _UserForm = forms.ModelForm, portal.NewUserForm, portal.UserForm
 
 ROLES = (

@@ -27,7 +27,7 @@ admin.site.unregister((User, Group))
 
 
 class RoleFilter(admin.SimpleListFilter):
-    """By role."""
+    """A filter by role."""
 
     title = "role"
     parameter_name = "role"
@@ -198,7 +198,7 @@ class AuditEntryAdmin(portal.ReadOnly, portal.ModelAdmin[AuditEntry]):
     show_facets = admin.ShowFacets.NEVER
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
-        """Return the kind of list."""
+        """Return the list class, which has no "show all" link."""
         return portal.RecordList
 
     @admin.display(description=in_zone("When"), ordering="id")

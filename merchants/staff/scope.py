@@ -22,9 +22,9 @@ else:
 class MerchantScoped(_AdminClass):
     """Mixin for pages and inlines whose rows belong to merchants: limits rows to the user's merchants.
 
-    `merchant_path` leads from a row to its merchant as filters write it: `merchant`, `request__merchant`, or `pk` for
-    the merchant itself. List it before the admin class in the bases. Lists, objects, searches, autocompletion,
-    choices, actions and history all start from `get_queryset`, so that another merchant's row is not there for them.
+    `merchant_path` is the lookup from a row to its merchant: `merchant`, `request__merchant`, or `pk` for the merchant
+    itself. List this mixin before the admin class in the bases. Lists, objects, searches, autocompletion, choices,
+    actions and history all start from `get_queryset`, so none of them can reach another merchant's row.
     """
 
     merchant_path: ClassVar[str] = "merchant"
@@ -34,15 +34,15 @@ class MerchantScoped(_AdminClass):
         return visible_to(request.user, super().get_queryset(request), self.merchant_path)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether this user may view it."""
+        """Return whether this user may view `obj`."""
         return super().has_view_permission(request, obj) and self.is_within_reach(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether this user may change it."""
+        """Return whether this user may change `obj`."""
         return super().has_change_permission(request, obj) and self.is_within_reach(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether this user may delete it."""
+        """Return whether this user may delete `obj`."""
         return super().has_delete_permission(request, obj) and self.is_within_reach(request, obj)
 
     def is_within_reach(self, request: HttpRequest, obj: Model | None) -> bool:
@@ -78,7 +78,7 @@ class MerchantScoped(_AdminClass):
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Hide filters that list merchants or their objects from users who see one merchant."""
-        page: Any = super()  # inlines have no filters, and are not asked
+        page: Any = super()  # inlines have no filters, and Django doesn't call this for them
         filters = page.get_list_filter(request)
         try:
             if merchant_of(request.user) is None:

@@ -93,11 +93,11 @@ class CsvExport(_AdminClass):
     change_list_template = "admin/exporting_change_list.html"
 
     def after(self, rows: QuerySet[Any], last: Any) -> QuerySet[Any]:
-        """Return the rows after `last` in the file's order."""
+        """Return the rows that follow `last` in the file."""
         raise NotImplementedError
 
     def newest_first(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Return `rows` in the file's order."""
+        """Return `rows` in the order of the file."""
         raise NotImplementedError
 
     def get_urls(self) -> list[URLPattern]:

@@ -14,7 +14,7 @@ from payments.stats import queries
 from payments.stats.queries import Period, TokenVolume, Totals
 
 MOST_VOLUME_PLOTS = 6
-SOARED = 10  # from this factor on, growth is shown as a multiple instead of per cent
+SOARED = 10  # growth by this factor or more is shown as a multiple, not as a percentage
 _SHORT_FRACTION = 4
 _SECOND, _MINUTE, _HOUR = 1000, 60_000, 3_600_000
 

@@ -1,4 +1,4 @@
-"""Extend the webhook admin with searches by payment and request, which `webhooks` does not know."""
+"""Extend the webhook admin with searches by payment and request. `webhooks` doesn't depend on `payments`."""
 
 from collections.abc import Iterable
 

@@ -44,16 +44,16 @@ def submit_hash(
 ) -> tuple[Payment, bool]:
     """Submit a canonical hash publicly; return its payment and whether it is new.
 
-    Submitting a known or replaced hash again returns the same payment. This reopens a retryable failure once, and an
-    unbound payment after each new proof of a wallet. A transaction that speeds up a payment of the request continues
-    that payment. Expired and cancelled requests accept hashes too: verification decides what they pay.
+    Submitting a known or replaced hash again returns the same payment. It also reopens the payment: once if its failure
+    is retryable, and after each new wallet proof if it failed as unbound. A transaction that speeds up one of the
+    request's payments continues that payment. Expired and cancelled requests accept hashes too: verification decides
+    what they pay.
 
-    `submitter` is the client's digest, by which open payments are counted. The chain is read only if a cap is reached
-    or a payment may be sped up, outside any transaction. `before_extra_lookup` is called before a lookup beyond the
-    caps and may raise.
+    `submitter` is a digest of the client; open payments are counted per submitter. The chain is read only if a cap is
+    reached or a payment may be sped up, always outside a database transaction. `before_extra_lookup` is called before
+    a lookup beyond the caps and may raise.
 
-    Raises ApiError for a hash that was credited to another request, and beyond the limits of
-    `payments.submission.caps`.
+    Raises ApiError if the hash was credited to another request, or if it exceeds a limit of `payments.submission.caps`.
     """
     sighting: Sighting | None = None
     while True:
@@ -134,7 +134,7 @@ def _store(
 
 
 def _existing_payment(request: PaymentRequest, chain: Chain, transaction_hash: str) -> Payment | None:
-    """Return the request's payment that had this hash before a speed-up, else the one that has it now."""
+    """Return the request's payment that had this hash before a speed-up, or else the one that has it now."""
     own = Payment.objects.filter(request=request, chain=chain)
     replaced = own.filter(replaced_hashes__contains=[transaction_hash]).first()
     return replaced or own.filter(transaction_hash=transaction_hash).first()
@@ -143,7 +143,7 @@ def _existing_payment(request: PaymentRequest, chain: Chain, transaction_hash: s
 def _continued(
     request: PaymentRequest, chain: Chain, sighting: Sighting | None, actor: str
 ) -> Payment | None:
-    """Continue the payment of the locked request that the transaction speeds up, and return it."""
+    """Continue and return the locked request's payment that this transaction speeds up; None if there is none."""
     facts = sighting.facts if sighting else None
     payment = continued_by(replaceable(request, chain), facts)
     if payment is None or facts is None:
@@ -225,7 +225,7 @@ def record_discovered(request: PaymentRequest, *, chain: Chain, transaction_hash
 
 
 def _reopen_by_submission(payment: Payment, actor: str, submitter: str) -> None:
-    """Reopen a failed payment whose hash was submitted again: once, and once more after each new proof of a wallet."""
+    """Reopen a failed payment whose hash was submitted again: once, and again after each new wallet proof."""
     if payment.status != Payment.Status.FAILED or not may_reopen(payment.request, submitter):
         return
     may_once = payment.is_retryable and not payment.reopened_publicly and payment.retries < MAX_RETRIES
@@ -247,7 +247,7 @@ def _was_proved_since(payment: Payment) -> bool:
 def _require_unconsumed(request: PaymentRequest, chain: Chain, transaction_hash: str) -> None:
     consumed = ConsumedTransfer.objects.filter(chain=chain, transaction_hash=transaction_hash)
     elsewhere = consumed.exclude(payment__request=request)
-    # One transaction may pay several requests; then verification decides what is left of it.
+    # One transaction may pay several requests. Verification then decides which of its transfers are still uncredited.
     if elsewhere.exists() and not elsewhere.filter(payment__carries_others=True).exists():
         message = "This transaction has already been used to pay another request."
         raise ApiError(ErrorCode.TRANSACTION_ALREADY_USED, message)

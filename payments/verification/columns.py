@@ -8,9 +8,9 @@ from payments.evaluation.binding import Bound
 from payments.evaluation.verdicts import Finality, NotYet, Paid
 from payments.models import Payment, PaymentRequest, Quote
 
-# The limit of the column. Anyone can sign a transaction with a higher nonce, but no account ever reaches it.
+# The column's maximum. Anyone can sign a transaction with a higher nonce, but no account's nonce ever gets there.
 _LARGEST_NONCE = 2**63 - 1
-# The columns of a delivery, cleared: the provider is asked for it again.
+# Clears a swap's delivery, so that the provider is asked for it again.
 NO_DELIVERY: dict[str, Any] = {
     "destination_transaction_hash": "",
     "destination_block_number": None,
@@ -28,11 +28,11 @@ def sighting_columns(payment: Payment, facts: TransactionFacts | None, now: date
     """
     if facts is None:
         return {}
-    is_possible = facts.nonce is not None and facts.nonce <= _LARGEST_NONCE
+    is_storable = facts.nonce is not None and facts.nonce <= _LARGEST_NONCE
     columns: dict[str, Any] = {
         "seen_at": payment.seen_at or now,
         "from_address": facts.sender or payment.from_address,
-        "nonce": facts.nonce if is_possible else payment.nonce,
+        "nonce": facts.nonce if is_storable else payment.nonce,
         "effect": facts.effect or payment.effect,
     }
     if facts.block is not None and payment.first_block_time is None:
@@ -69,7 +69,7 @@ def waiting_columns(
     return columns
 
 
-# A transaction that no node knows any more no longer holds its request open.
+# For a transaction that the nodes no longer know: it no longer holds its request open.
 UNKNOWN: dict[str, Any] = {
     "block_number": None,
     "block_hash": "",
@@ -125,7 +125,7 @@ def refusal_columns(
 def paid_columns(
     payment: Payment, request: PaymentRequest, bound: Bound, received: int, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the columns for the amount paid and what bound it: from the quote for a swap, else what arrived."""
+    """Return the amount paid, its token and what bound it: from the quote for a swap, else from what arrived."""
     if payment.has_delivery:
         return {"bound_by": bound.by}
     if bound.by == Payment.BoundBy.PROVIDER and quote is not None:

@@ -1,4 +1,4 @@
-"""The test event of `POST /api/webhooks/test`: sent once, at once. It is stored as a delivery without an event."""
+"""Send the test event of `POST /api/webhooks/test` once, immediately. It is stored as a delivery without an event."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -61,7 +61,7 @@ def send_test_event(merchant: Merchant, type_: EventType) -> SentTestEvent:
 
 
 def record_test_event(sent: SentTestEvent) -> None:
-    """Store the delivery and its attempt, which the merchant sees in the list of deliveries."""
+    """Store the delivery and its attempt, so that the merchant sees them in the list of deliveries."""
     answer = sent.answer
     with transaction.atomic():
         delivery = Delivery.objects.create(

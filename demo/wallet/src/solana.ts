@@ -28,7 +28,7 @@ const CHAIN = "solana:localnet";
 const CONNECTED = "demo-wallet:solana-connected";
 const SIGNATURE = 64;
 
-/** Make the wallet known by Wallet Standard, whichever of page and wallet comes first. */
+/** Register the wallet through Wallet Standard, whether the page or the wallet loads first. */
 export function registerSolanaWallet(config: SolanaConfig, name: string, icon: string): void {
   const wallet = new DemoSolanaWallet(config, name, icon);
   const register = (api: { register(wallet: DemoSolanaWallet): void }) => api.register(wallet);
@@ -136,7 +136,7 @@ class DemoSolanaWallet {
     if (this.accounts.length === 0 || account?.address !== this.#account.address) throw unauthorized();
   }
 
-  /** One window at a time, in the order of the questions. */
+  /** Answer the requests in order, with one confirmation window at a time. */
   async #each<T>(asked: Asked[], answer: (one: Asked) => Promise<T>): Promise<T[]> {
     const answers: T[] = [];
     for (const one of asked) answers.push(await this.#inTurn(() => answer(one)));
@@ -159,7 +159,7 @@ class DemoSolanaWallet {
   }
 }
 
-/** The payment that the transaction makes or, where it does more than one plain one, null. */
+/** Read a transaction; `payment` is null unless it is a single plain payment. */
 function read(transaction: Uint8Array): { payer: string; payment: SolanaPayment | null; message: Message } {
   let message: Message;
   try {

@@ -8,10 +8,10 @@ import type { Amount, Checkout, Route } from "../server/types";
 import type { Option } from "./holdings";
 
 const MARGIN_MS = 5_000;
-/** What bridges take on top moves with every block; the review says so. */
+/** Bridge fees that are charged on top change with every block, and the review shows this margin. */
 const MOST_GROWTH_PERCENT = 10n;
 
-/** Routes, the recommended one first; or, in words, why there are none. */
+/** Routes, the recommended one first; or a message that explains why there are none. */
 export type Found = Route[] | string;
 
 export class RouteBook {
@@ -29,12 +29,12 @@ export class RouteBook {
     if (known && typeof known !== "string" && known.every((route) => this.isFresh(route))) return known;
     const asked = this.ask(account, option);
     this.kept.set(key, asked);
-    // What failed may be asked again.
+    // Don't keep a failed request, so that the next call retries.
     asked.catch(() => this.kept.delete(key));
     return asked;
   }
 
-  /** Forgets the offers, so that the next question loads new ones. */
+  /** Forget the offers, so that the next call loads new ones. */
   clear(): void {
     this.kept.clear();
   }
@@ -54,17 +54,17 @@ export function toolsOf(route: Route): string[] {
   return [...new Set(route.steps.flatMap(({ tool }) => (tool ? [tool] : [])))];
 }
 
-/** What the wallet's transaction calls, where that is not the token or the merchant. */
+/** The contract that the wallet's transaction calls; null if it calls the token or pays the merchant directly. */
 export function contractOf(route: Route): string | null {
   return route.steps.find((step) => step.contract_address)?.contract_address ?? null;
 }
 
-/** The contract that needs an approval; null where none does. */
+/** The contract that needs an approval; null if none does. */
 export function spenderOf(route: Route): string | null {
   return route.steps.find((step) => step.spender)?.spender ?? null;
 }
 
-/** What leaves the wallet of the token that is paid with, with the fees that are taken of it on top. */
+/** The total of the paying token that leaves the wallet: the amount, plus the fees charged on top in that token. */
 export function outlayOf({ from, fees }: Route): Amount {
   const { contract_address: address, decimals } = from.token;
   const onTop = fees.filter(({ token, included }) => {
@@ -75,13 +75,13 @@ export function outlayOf({ from, fees }: Route): Amount {
   return amountOf(sum.toString(), decimals);
 }
 
-/** What a route costs in all, in US dollars; without the network's fee where no price is known for that. Null: unknown. */
+/** The total cost in US dollars, or null if unknown. Excludes the network fee if that has no known price. */
 export function totalUsd({ from, fees, gas }: Route): string | null {
   const onTop = fees.filter(({ included }) => !included).map(({ usd }) => usd);
   return sum([from.usd, ...onTop, gas?.usd ?? "0"]);
 }
 
-/** The most of its chain's own coin that the route takes beside the network's fee, in base units. */
+/** The most native coin that the route may spend, besides the network fee, in base units. */
 export function mostCoins(route: Route): bigint {
   const paid = route.from.token.contract_address ? 0n : BigInt(route.from.amount.raw);
   const onTop = route.fees.reduce((sum, { included, amount }) => (included ? sum : sum + BigInt(amount?.raw ?? 0)), 0n);

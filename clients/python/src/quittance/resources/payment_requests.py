@@ -16,8 +16,8 @@ _PATH = "/api/payment-requests"
 class PaymentRequests:
     """This merchant's payment requests.
 
-    Each changing call takes an `idempotency_key`: give one of your own (such as the order's number) where your program
-    may make the same call again after a crash; otherwise one is made for each call.
+    Each call that changes something takes an `idempotency_key`. Pass your own (such as the order number) if your
+    program may repeat the call after a crash; otherwise the client generates one for each call.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -40,7 +40,7 @@ class PaymentRequests:
         references: bool | None = None,
         idempotency_key: str | None = None,
     ) -> PaymentRequest:
-        """Ask for `amount` whole units of a token (a string or Decimal such as "12.50", never a float).
+        """Create a request for `amount` whole units of a token (a string or Decimal such as "12.50", never a float).
 
         Send the customer to the result's `payment_url`. `expires_in` is in seconds. Raises TypeError for a float.
         """
@@ -79,7 +79,7 @@ class PaymentRequests:
         starting_after: str | None = None,
         ending_before: str | None = None,
     ) -> Page[PaymentRequest]:
-        """Return the newest requests that fit; `.auto_paging_iter()` on the result goes through all of them."""
+        """Return the newest requests that match; `.auto_paging_iter()` on the result iterates over all of them."""
         query = query_of(
             status=status,
             external_id=external_id,
@@ -119,7 +119,7 @@ class PaymentRequests:
     def submit_payment(
         self, id: str, *, transaction_hash: str, chain_id: int, idempotency_key: str | None = None
     ) -> Payment:
-        """Add a transaction that the customer sent; a known one is returned, and retried where it can be."""
+        """Submit a transaction that the customer sent. A known one is returned, and retried if possible."""
         path = f"{_PATH}/{checked_id(id)}/payments"
         body = {"transaction_hash": transaction_hash, "chain_id": chain_id}
         return Payment.from_answer(
@@ -127,16 +127,16 @@ class PaymentRequests:
         )
 
     def retry_payment(self, id: str, payment_id: str, *, idempotency_key: str | None = None) -> Payment:
-        """Have a failed payment looked at again."""
+        """Retry the verification of a failed payment."""
         return self._payment(id, payment_id, "retry", {}, idempotency_key)
 
     def accept_payment(
         self, id: str, payment_id: str, *, reason: str, idempotency_key: str | None = None
     ) -> Payment:
-        """Accept a payment that failed because nothing binds it to the request; `reason` stays on record.
+        """Accept a payment that failed because nothing binds it to the request; `reason` is stored.
 
         Its `failure_code` is `transaction_not_bound`, `transaction_ambiguous` or `not_verifiable`. Make sure that it
-        is your customer's transaction: the service can't.
+        is your customer's transaction: the service can't check that.
         """
         return self._payment(id, payment_id, "accept", {"reason": reason}, idempotency_key)
 
