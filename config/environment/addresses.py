@@ -89,6 +89,16 @@ def database(text: str) -> dict[str, Any]:
     return config
 
 
+def listen_database(text: str) -> str:
+    """Return a PostgreSQL address as libpq reads it, or an empty string."""
+    if not text:
+        return ""
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise Wrong("is not an address with the scheme postgresql")
+    database(text)
+    return text
+
+
 def _check_database_options(given: dict[str, str]) -> None:
     options = {name.upper() if name.upper() in _DJANGO_OPTIONS else name: given[name] for name in given}
     if options.pop("CONN_MAX_AGE", "0") != "0":

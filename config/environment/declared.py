@@ -117,6 +117,13 @@ class Environment:
         is_secret=True,
     )
     METRICS_TOKEN = Setting(values.header_value, _TOKEN, default="", is_secret=True)
+    DATABASE_LISTEN_URL = Setting(
+        addresses.listen_database,
+        "a PostgreSQL address such as postgresql://user:password@host:5432/quittance that bypasses a pooler in "
+        "transaction mode",
+        default="",
+        is_secret=True,
+    )
     DATABASE_POOL_SIZE = whole(1, 1000, "connections", default="16")
     LOG_LEVEL = Setting(
         values.one_of("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),

@@ -189,6 +189,8 @@ WRONG = [
         for name in ("WEB_CONCURRENCY", "WORKER_CONCURRENCY")
         for value in ("zero", "0", "-2", "257", "1e3", "2.5", "٣", "9" * 5000)
     ],
+    ("DATABASE_LISTEN_URL", "pgsql://127.0.0.1/quittance"),
+    ("DATABASE_LISTEN_URL", "postgresql://127.0.0.1/"),
     *[("DATABASE_POOL_SIZE", value) for value in ("many", "0", "-1", "1001")],
     *[
         (name, value)
@@ -305,6 +307,8 @@ def test_the_right_settings_have_no_fault() -> None:
         ("PORT", "", 8000),
         ("WEB_CONCURRENCY", "", 2),
         ("WORKER_CONCURRENCY", " 8 ", 8),
+        ("DATABASE_LISTEN_URL", "", ""),
+        ("DATABASE_LISTEN_URL", "postgresql://u:p@db:5432/quittance", "postgresql://u:p@db:5432/quittance"),
         ("DATABASE_POOL_SIZE", "1000", 1000),
         ("MOST_LOST_PERCENT", "100", 100),
         ("EMAIL_FROM", "Shop <shop@example.com>", "Shop <shop@example.com>"),

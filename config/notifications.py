@@ -1,0 +1,155 @@
+"""PostgreSQL notifications: processes learn within milliseconds of a change that another one made.
+
+A notification is a hint and never the state itself: it is lost where nobody listens. What acts on one also polls for
+due rows, or keeps a copy only while `Listener.is_current` says that no change can have been missed.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.db import connection, transaction
+from psycopg import sql
+
+from config.backoff import doubled
+
+logger = logging.getLogger(__name__)
+
+# How often an idle connection proves that it is alive, and how long that proof counts.
+PROOF_SECONDS = 0.4
+CURRENT_SECONDS = 1.0
+_FIRST_PAUSE_SECONDS = 0.1
+_LONGEST_PAUSE_SECONDS = 5.0
+# A connection whose other end is gone without a word is given up after about ten seconds.
+_ALIVE: dict[str, Any] = {
+    "connect_timeout": 3,
+    "keepalives_idle": 4,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+
+
+class Channel(StrEnum):
+    """What a notification announces. The payload is the ID of the changed object, or empty."""
+
+    SETTINGS = "quittance_settings"
+    """A chain, a token or a merchant was changed. Sent by triggers, in the transaction of the change."""
+    REQUESTS = "quittance_requests"
+    """What a checkout shows of a payment request changed. The payload is the request's ID."""
+    PAYMENTS = "quittance_payments"
+    """A payment is due for verification."""
+    DELIVERIES = "quittance_deliveries"
+    """A webhook delivery is due."""
+
+
+@dataclass(frozen=True)
+class _Notification:
+    channel: Channel
+    payload: str
+
+    def __call__(self) -> None:
+        """Send it in a transaction of its own that doesn't wait for the disk: losing it only costs time."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, %s)",
+                [self.channel.value, self.payload],
+            )
+
+
+def notify(channel: Channel, payload: str = "") -> None:
+    """Notify all listeners once the current transaction commits, or at once outside one.
+
+    Repeating a notification within a transaction sends it once. It is sent after the commit, not with it: PostgreSQL
+    would serialise the commits of all transactions that notify. A failure is logged and changes nothing else.
+    """
+    notification = _Notification(channel, payload)
+    savepoints = set(connection.savepoint_ids)
+    if not any(entry[:2] == (savepoints, notification) for entry in connection.run_on_commit):
+        transaction.on_commit(notification, robust=True)
+
+
+class Listener:
+    """A thread with a connection of its own that calls a handler for each notification.
+
+    Handlers run in that thread and must return at once. `on_gap` is called when notifications may have been missed:
+    after each new connection.
+    """
+
+    def __init__(
+        self,
+        handlers: Mapping[Channel, Callable[[str], None]],
+        *,
+        on_gap: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._handlers = dict(handlers)
+        self._on_gap = on_gap
+        self._current_until = 0.0
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failures = 0
+
+    def start(self) -> None:
+        """Begin listening. Call it in the process that uses it: a thread does not survive a fork."""
+        self._thread = threading.Thread(target=self._run, name="notifications", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and its connection."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._current_until = 0.0
+
+    @property
+    def is_current(self) -> bool:
+        """Whether each notification up to a second ago has been handled."""
+        return time.monotonic() < self._current_until
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._listen()
+            except psycopg.Error as error:
+                if not self._failures:
+                    logger.warning("notifications are not received: %s", type(error).__name__)
+                self._failures += 1
+            self._current_until = 0.0
+            self._stopping.wait(doubled(_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS, self._failures - 1))
+
+    def _listen(self) -> None:
+        with _connect() as mine:
+            for channel in self._handlers:
+                mine.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel.value)))
+            self._on_gap()
+            if self._failures:
+                logger.warning("notifications are received again")
+                self._failures = 0
+            while not self._stopping.is_set():
+                asked_at = time.monotonic()
+                mine.execute("SELECT 1")  # PostgreSQL sends what is pending with the answer
+                self._handle_all(mine, seconds=0)
+                self._current_until = asked_at + CURRENT_SECONDS
+                self._handle_all(mine, seconds=PROOF_SECONDS)
+
+    def _handle_all(self, mine: psycopg.Connection[Any], *, seconds: float) -> None:
+        for notification in mine.notifies(timeout=seconds):
+            try:
+                self._handlers[Channel(notification.channel)](notification.payload)
+            except Exception:
+                logger.exception("a notification on %s could not be handled", notification.channel)
+            if self._stopping.is_set():
+                return
+
+
+def _connect() -> psycopg.Connection[Any]:
+    """Connect past any pooler: one that works by transaction would drop what a session listens to."""
+    if settings.DATABASE_LISTEN_URL:
+        return psycopg.connect(settings.DATABASE_LISTEN_URL, autocommit=True, **_ALIVE)
+    return psycopg.connect(**{**connection.get_connection_params(), **_ALIVE, "autocommit": True})

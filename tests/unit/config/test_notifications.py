@@ -1,0 +1,137 @@
+"""Notifications: sent after the commit, received within milliseconds, and never trusted for longer than a second."""
+
+from collections.abc import Iterator
+from queue import Empty, Queue
+
+import psycopg
+import pytest
+from django.db import connection, transaction
+from pytest_django import Settings
+
+from config import notifications
+from config.notifications import Channel, Listener, notify
+from tests.processes import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Heard:
+    """A listener on two channels, and what it received."""
+
+    def __init__(self) -> None:
+        self.payloads: Queue[tuple[Channel, str]] = Queue()
+        self.gaps: Queue[None] = Queue()
+        self.listener = Listener(
+            {
+                Channel.REQUESTS: lambda payload: self.payloads.put((Channel.REQUESTS, payload)),
+                Channel.DELIVERIES: lambda payload: self.payloads.put((Channel.DELIVERIES, payload)),
+            },
+            on_gap=lambda: self.gaps.put(None),
+        )
+        self.listener.start()
+        eventually(lambda: self.listener.is_current, "the listener is connected")
+
+    def next(self) -> tuple[Channel, str]:
+        return self.payloads.get(timeout=20)
+
+    def nothing_more(self) -> bool:
+        notify(Channel.REQUESTS, "last")
+        return self.next() == (Channel.REQUESTS, "last")
+
+
+@pytest.fixture
+def heard() -> Iterator[Heard]:
+    heard = Heard()
+    yield heard
+    heard.listener.stop()
+
+
+def end_other_connections() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE pid <> pg_backend_pid() AND datname = current_database() AND query LIKE 'SELECT 1%'"
+        )
+
+
+def test_a_notification_arrives_with_its_payload(heard: Heard) -> None:
+    notify(Channel.REQUESTS, "0193-7a")
+    assert heard.next() == (Channel.REQUESTS, "0193-7a")
+
+
+def test_it_is_sent_after_the_commit_and_once_per_transaction(heard: Heard) -> None:
+    with transaction.atomic():
+        notify(Channel.REQUESTS, "one")
+        notify(Channel.REQUESTS, "one")
+        notify(Channel.DELIVERIES)
+        with pytest.raises(Empty):
+            heard.payloads.get_nowait()
+    assert [heard.next(), heard.next()] == [(Channel.REQUESTS, "one"), (Channel.DELIVERIES, "")]
+    assert heard.nothing_more()
+
+
+def test_a_rolled_back_transaction_notifies_nobody(heard: Heard) -> None:
+    with transaction.atomic():
+        notify(Channel.REQUESTS, "never")
+        transaction.set_rollback(True)
+    assert heard.nothing_more()
+
+
+def test_a_savepoint_that_is_rolled_back_takes_only_its_own_notification(heard: Heard) -> None:
+    with transaction.atomic():
+        with transaction.atomic():
+            notify(Channel.REQUESTS, "kept")
+            transaction.set_rollback(True)
+        notify(Channel.REQUESTS, "kept")
+    assert heard.next() == (Channel.REQUESTS, "kept")
+
+
+def test_a_lost_connection_is_a_gap_and_is_made_again(heard: Heard) -> None:
+    heard.gaps.get(timeout=20)
+    end_other_connections()
+    heard.gaps.get(timeout=20)
+    eventually(lambda: heard.listener.is_current, "it listens again")
+    notify(Channel.REQUESTS, "after")
+    assert heard.next() == (Channel.REQUESTS, "after")
+
+
+def test_a_handler_that_fails_does_not_end_the_listener(caplog: pytest.LogCaptureFixture) -> None:
+    payloads: Queue[str] = Queue()
+
+    def handle(payload: str) -> None:
+        payloads.put(payload)
+        raise RuntimeError("a broken handler")
+
+    listener = Listener({Channel.REQUESTS: handle})
+    listener.start()
+    try:
+        eventually(lambda: listener.is_current, "the listener is connected")
+        notify(Channel.REQUESTS, "first")
+        notify(Channel.REQUESTS, "second")
+        assert [payloads.get(timeout=20), payloads.get(timeout=20)] == ["first", "second"]
+    finally:
+        listener.stop()
+    assert "could not be handled" in caplog.text
+
+
+def test_a_listener_that_is_stopped_is_not_current(heard: Heard) -> None:
+    heard.listener.stop()
+    assert not heard.listener.is_current
+
+
+def test_a_listener_without_proof_is_not_current(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notifications, "CURRENT_SECONDS", -1.0)
+    eventually(lambda: not heard.listener.is_current, "its last proof is too old")
+
+
+def test_it_listens_past_a_pooler(settings: Settings) -> None:
+    options = connection.get_connection_params()
+    names = ("host", "port", "user", "password", "dbname")
+    known = psycopg.conninfo.make_conninfo(**{name: options[name] for name in names if options.get(name)})
+    settings.DATABASE_LISTEN_URL = known
+    listener = Listener({Channel.REQUESTS: lambda _: None})
+    listener.start()
+    try:
+        eventually(lambda: listener.is_current, "it is connected")
+    finally:
+        listener.stop()
