@@ -36,6 +36,13 @@ def on_starting(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
+def post_worker_init(worker: Any) -> None:  # noqa: ARG001 - gunicorn's interface
+    """Keep copies of what rarely changes, in each worker."""
+    from config import process_cache
+
+    process_cache.start()
+
+
 def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001 - gunicorn's interface
     """Remove the gauges of a worker that exited; its counters stay."""
     from prometheus_client.multiprocess import mark_process_dead

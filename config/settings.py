@@ -95,6 +95,7 @@ TEMPLATES: list[dict[str, Any]] = [
 # --- PostgreSQL ---------------------------------------------------------------------------------------------------
 DATABASES: dict[str, dict[str, Any]] = {"default": env.DATABASE_URL}
 DATABASE_LISTEN_URL = env.DATABASE_LISTEN_URL
+DATABASES["default"]["ENGINE"] = "config.postgresql"
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     # A lost connection, a forgotten lock or a runaway query ends by itself instead of holding payments up.

@@ -37,6 +37,19 @@ PURGE_BATCHES = 20
 _KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
 
 Effect = Callable[[], Response]
+
+
+@dataclass(frozen=True)
+class OneStatement:
+    """An effect that is atomic by itself; a transaction around it would only cost round trips."""
+
+    effect: Effect
+
+    def __call__(self) -> Response:
+        """Take effect, and return the response."""
+        return self.effect()
+
+
 View = TypeVar("View")
 Arguments = ParamSpec("Arguments")
 
@@ -60,6 +73,8 @@ def idempotent(
         if key is not None:
             return _answer_once(merchant_of(request), key, _fingerprint(request), prepare)
         effect = prepare()
+        if isinstance(effect, OneStatement):
+            return effect()
         with transaction.atomic():
             return effect()
 

@@ -1,0 +1,29 @@
+"""Announce changes of chains and tokens, whoever makes them, to the processes that keep copies (`config.process_cache`)."""
+
+from django.db import migrations
+
+_FUNCTION = """
+CREATE OR REPLACE FUNCTION quittance_notify_settings() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('quittance_settings', TG_TABLE_NAME);
+    RETURN NULL;
+END $$
+"""
+_TABLES = ("chains_chain", "chains_token")
+
+
+class Migration(migrations.Migration):
+    dependencies = [("chains", "0005_portal_labels")]
+
+    operations = [
+        migrations.RunSQL(_FUNCTION, "DROP FUNCTION quittance_notify_settings()"),
+        *(
+            # New rows are in no copy: an ID that is unknown is looked up each time.
+            migrations.RunSQL(
+                f"CREATE TRIGGER quittance_notify_settings AFTER UPDATE OR DELETE OR TRUNCATE ON {table}"
+                " FOR EACH STATEMENT EXECUTE FUNCTION quittance_notify_settings()",
+                f"DROP TRIGGER quittance_notify_settings ON {table}",
+            )
+            for table in _TABLES
+        ),
+    ]
