@@ -32,6 +32,11 @@ def find_token(number: int, *, active_only: bool = True) -> Token | None:
     return token
 
 
+def active_chains() -> tuple[Chain, ...]:
+    """Return the active chains, by ID."""
+    return _lists.get("active") or ()
+
+
 def chain_by_id(chain_id: int) -> Chain:
     """Return the chain that a stored row names. Raises Chain.DoesNotExist."""
     chain = _chains.get(chain_id)
@@ -59,5 +64,10 @@ def _load_token(token_id: int) -> Token | None:
     return token
 
 
+def _load_list(_name: str) -> tuple[Chain, ...]:
+    return tuple(Chain.objects.filter(is_active=True))
+
+
+_lists = ProcessCache(_load_list)
 _chains = ProcessCache(_load_chain)
 _tokens = ProcessCache(_load_token)

@@ -1,7 +1,7 @@
 """Queries that are compiled once: the ORM's SQL, executed with new values as a prepared statement.
 
-The ORM compiles a query anew for each call, which takes longer than PostgreSQL takes to answer it by a key. Here a query
-is written with the ORM, compiled at its first use, and its rows become model instances as usual.
+The ORM compiles a query anew for each call, which takes longer than PostgreSQL takes to answer it by a key. Here a
+query is written with the ORM, compiled at its first use, and its rows become model instances as usual.
 """
 
 import threading
@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import psycopg
 from django.conf import settings
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.models import AutoField, Model, QuerySet
 
 M = TypeVar("M", bound=Model)
@@ -23,12 +23,22 @@ def run(sql: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
 
     Raises Django's database errors. It is prepared unless a pooler may stand between (DATABASE_LISTEN_URL is set).
     """
+    if connection.execute_wrappers or connection.queries_logged:  # for which only Django's cursor calls
+        cursor = connection.cursor()
+        cursor.execute(sql, values)
+        return cursor  # type: ignore[return-value]
     connection.ensure_connection()
     connection.validate_no_broken_transaction()
-    with connection.wrap_database_errors:
-        cursor = psycopg.Cursor(connection.connection)
-        cursor.execute(sql, values, prepare=not settings.DATABASE_LISTEN_URL)  # type: ignore[arg-type]
-        return cursor
+    try:
+        with connection.wrap_database_errors:
+            cursor = psycopg.Cursor(connection.connection)
+            cursor.execute(sql, values, prepare=not settings.DATABASE_LISTEN_URL)  # type: ignore[arg-type]
+            return cursor
+    except OperationalError:
+        # As a transaction does when it ends: the next statement gets a new connection.
+        if not connection.in_atomic_block and connection.connection.closed:
+            connection.close()
+        raise
 
 
 class CompiledQuery(Generic[M]):
@@ -115,7 +125,7 @@ _TEXT = {"varchar": "text"}
 
 
 def _place(parameter: Any, examples: dict[str, Any]) -> tuple[str, Any]:
-    """Return the name of the parameter that stands here and how to adapt its value, or an empty name and the constant."""
+    """Return the name of the parameter in this place and how to adapt its value; or no name and the constant."""
     for name, example in examples.items():
         if isinstance(parameter, psycopg.Binary) and parameter.obj == example:
             return name, psycopg.Binary

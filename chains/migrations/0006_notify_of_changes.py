@@ -9,7 +9,11 @@ BEGIN
     RETURN NULL;
 END $$
 """
-_TABLES = ("chains_chain", "chains_token")
+# New tokens are in no copy: an ID that is unknown is looked up each time.
+_EVENTS = {
+    "chains_chain": "INSERT OR UPDATE OR DELETE OR TRUNCATE",
+    "chains_token": "UPDATE OR DELETE OR TRUNCATE",
+}
 
 
 class Migration(migrations.Migration):
@@ -18,12 +22,11 @@ class Migration(migrations.Migration):
     operations = [
         migrations.RunSQL(_FUNCTION, "DROP FUNCTION quittance_notify_settings()"),
         *(
-            # New rows are in no copy: an ID that is unknown is looked up each time.
             migrations.RunSQL(
-                f"CREATE TRIGGER quittance_notify_settings AFTER UPDATE OR DELETE OR TRUNCATE ON {table}"
+                f"CREATE TRIGGER quittance_notify_settings AFTER {events} ON {table}"
                 " FOR EACH STATEMENT EXECUTE FUNCTION quittance_notify_settings()",
                 f"DROP TRIGGER quittance_notify_settings ON {table}",
             )
-            for table in _TABLES
+            for table, events in _EVENTS.items()
         ),
     ]

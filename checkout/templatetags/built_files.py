@@ -1,6 +1,7 @@
 """Tags for our own built files, with the digests that browsers check."""
 
 import json
+from functools import lru_cache
 
 from django import template
 from django.utils.safestring import SafeString, mark_safe
@@ -23,7 +24,12 @@ def built_style(name: str) -> SafeString:
 
     Raises ValueError if something in it could end the element.
     """
-    text = digests.served_bytes(name).decode()
+    return _style(name, digests.served_bytes(name))
+
+
+@lru_cache(maxsize=8)
+def _style(name: str, content: bytes) -> SafeString:
+    text = content.decode()
     if "</" in text:
         raise ValueError(f"{name} can't be in a style element.")
     return mark_safe(text)  # noqa: S308 - our own build, looked at just here

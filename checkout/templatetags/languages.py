@@ -2,9 +2,11 @@
 
 import json
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.template import Context
 from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html, json_script
@@ -73,7 +75,12 @@ def language_links(context: Context) -> list[dict[str, Any]]:
 @register.simple_tag(takes_context=True)
 def script_messages(context: Context) -> SafeString:
     """Return the element with the messages of the page's script."""
-    return json_script(_language(context).script_messages, "messages-data", encoder=_Letters)
+    return _script_messages(_language(context), settings.WALLETCONNECT_PROJECT_ID)
+
+
+@lru_cache(maxsize=64)
+def _script_messages(current: Language, _project_id: str) -> SafeString:
+    return json_script(current.script_messages, "messages-data", encoder=_Letters)
 
 
 @register.simple_tag(takes_context=True)
@@ -141,5 +148,11 @@ class _Letters(json.JSONEncoder):
 
 
 def _language(context: Context) -> Language:
+    """Return the page's language, found once for each template: a page asks for some forty messages."""
+    known: dict[str, Language] = context.render_context
     merchant = context.get("merchant") or {}
-    return languages.language_of(context["request"], merchant.get("default_language", ""))
+    default = merchant.get("default_language", "")
+    found = known.get(default)
+    if found is None:
+        found = known[default] = languages.language_of(context["request"], default)
+    return found

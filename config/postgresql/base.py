@@ -1,7 +1,7 @@
 """The database backend (`ENGINE`): Django's own, but for how the pool finds out that a connection was lost.
 
-Django's check sends a statement each time that a request gets a connection. A server that ended the connection has closed
-its socket, which can be seen without a round trip.
+Django's check sends a statement each time that a request gets a connection. A server that ended the connection has
+closed its socket, which can be seen without a round trip.
 """
 
 import select

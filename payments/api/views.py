@@ -1,6 +1,7 @@
 """The merchant's endpoints for payment requests and their payments."""
 
 import uuid
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -16,7 +17,7 @@ from config.api.paging import ListQuery, conditions, edge_of, list_answer, page_
 from config.api.schema.operations import list_of, operation
 from config.api.serializers import demand_no_parameters
 from merchants.keys.authentication import actor_of, merchant_of
-from merchants.keys.idempotency import Effect, OneStatement, idempotent
+from merchants.keys.idempotency import Effect, OneStatement, idempotent, idempotent_statement
 from merchants.keys.permissions import CanCreatePayments, HasApiKey
 from payments.api.objects import (
     PaymentObject,
@@ -32,7 +33,7 @@ from payments.api.serializers import (
     SubmitTransactionSerializer,
 )
 from payments.models import Payment, PaymentRequest
-from payments.requests.creation import create_request
+from payments.requests.creation import create_request, new_request, store_request
 from payments.requests.lifecycle import cancel_request
 from payments.requests.reading import find_own, list_own
 from payments.submission.hashes import retry_payment, sight_for_merchant, submit_for_merchant
@@ -109,7 +110,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         )
         return list_answer(request, page, [PaymentRequestObject.of(row) for row in page.rows])
 
-    @idempotent
+    @idempotent_statement
     @operation(
         "payment_requests.create",
         tag="Payment requests",
@@ -140,11 +141,11 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         merchant = merchant_of(request)
         order = CreateRequestSerializer.order(request.data, merchant)
 
-        def effect() -> Response:
-            created = create_request(merchant, order, actor=actor_of(request))
-            return Response(PaymentRequestObject.of(created), status=status.HTTP_201_CREATED)
-
-        return OneStatement(effect)
+        actor = actor_of(request)
+        if order.webhook_url:  # which may need a secret, too
+            return lambda: _created(create_request(merchant, order, actor=actor))
+        created = new_request(merchant, order)
+        return OneStatement(_created(created), partial(store_request, created, actor=actor))
 
     @operation(
         "payment_requests.retrieve",
@@ -287,3 +288,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
             return Response(payment_object(accepted))
 
         return effect
+
+
+def _created(created: PaymentRequest) -> Response:
+    return Response(PaymentRequestObject.of(created), status=status.HTTP_201_CREATED)

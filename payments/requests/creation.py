@@ -10,6 +10,7 @@ from django.utils import timezone
 from chains.models import Token
 from config.api.errors import ApiError
 from config.compiled_query import CompiledInsert, run
+from merchants.keys.idempotency import KeptAnswer
 from merchants.models import Merchant
 from merchants.recipients import IS_ALLOWED, not_allowed
 from payments.models import PaymentRequest, Transition
@@ -35,8 +36,18 @@ class NewRequest:
 
 def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> PaymentRequest:
     """Create an active request. Raises ApiError if the merchant does not allow the recipient."""
+    request = new_request(merchant, order)
+    with transaction.atomic():
+        if order.webhook_url:
+            ensure_secret(merchant)
+        store_request(request, actor=actor)
+    return request
+
+
+def new_request(merchant: Merchant, order: NewRequest) -> PaymentRequest:
+    """Return the request that `store_request` stores."""
     now = timezone.now()
-    request = PaymentRequest(
+    return PaymentRequest(
         merchant=merchant,
         chain=order.token.chain,
         token=order.token,
@@ -53,18 +64,15 @@ def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> Paym
         expires_at=now + order.lifetime,
         expiry_check_at=now + order.lifetime,
     )
-    if not order.webhook_url:
-        _insert(request, actor)
-        return request
-    with transaction.atomic():
-        ensure_secret(merchant)
-        _insert(request, actor)
-    return request
 
 
-def _insert(request: PaymentRequest, actor: str) -> None:
-    """Store the request with its first history entry, if its merchant allows the recipient."""
-    sql, requests, entries = _statement()
+def store_request(request: PaymentRequest, kept: KeptAnswer | None = None, *, actor: str) -> bool:
+    """Store a new request with its first history entry in one statement. Returns True.
+
+    Together with `kept`, the response to an idempotency key: False, and nothing is stored, if the key is not new.
+    Raises ApiError if the merchant does not allow the recipient; with `kept` it returns False for that as well.
+    """
+    sql, requests, entries = _statement(kept is not None)
     entry = Transition(
         request_id=request.pk,
         to_status=request.status,
@@ -72,19 +80,24 @@ def _insert(request: PaymentRequest, actor: str) -> None:
         reason="created",
         created_at=request.created_at,
     )
-    recipient = (request.merchant_id, request.chain.chain_type, request.recipient_address)
-    if run(sql, [*requests.of(request), *recipient, *entries.of(entry)]).rowcount != 1:
-        raise ApiError.of([not_allowed(request.chain.chain_type, request.recipient_address)])
-    request._state.adding = False
-    request._state.db = "default"
+    recipient = [request.merchant_id, request.chain.chain_type, request.recipient_address]
+    values = [*recipient, *(kept.values if kept else ()), *requests.of(request), *entries.of(entry)]
+    if run(sql, values).rowcount == 1:
+        request._state.adding = False
+        return True
+    if kept is not None:
+        return False
+    raise ApiError.of([not_allowed(request.chain.chain_type, request.recipient_address)])
 
 
 @cache
-def _statement() -> tuple[str, CompiledInsert, CompiledInsert]:
+def _statement(has_key: bool) -> tuple[str, CompiledInsert, CompiledInsert]:
     requests, entries = CompiledInsert(PaymentRequest), CompiledInsert(Transition)
-    sql = f"""WITH created AS (
+    kept = f"kept AS ({KeptAnswer.sql('allowed')})," if has_key else ""
+    sql = f"""WITH allowed AS (SELECT WHERE {IS_ALLOWED}), {kept}
+        created AS (
             INSERT INTO payments_paymentrequest ({requests.columns})
-            SELECT {requests.values} WHERE {IS_ALLOWED}
+            SELECT {requests.values} FROM {"kept" if has_key else "allowed"}
             RETURNING id
         )
         INSERT INTO payments_transition ({entries.columns})
