@@ -25,7 +25,7 @@ from demo.services.process import free_port
 CLIENTS = 16
 SECONDS = 2.0
 ROUNDS = 3
-_SETTINGS = {
+SETTINGS = {
     "DJANGO_SETTINGS_MODULE": "config.settings",
     "DEBUG": "false",
     "ENVIRONMENT": "staging",
@@ -79,8 +79,7 @@ def running(module: str) -> Iterator[Server]:
     port = free_port()
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": module, "PORT": str(port)}
     command = [sys.executable, "-m", "config.server", "--config", "config/gunicorn.py"]
-    log = Path(os.environ.get("BENCH_LOG", os.devnull)).open("ab")
-    child = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         _await(port)
         yield Server(port, child)
@@ -254,7 +253,7 @@ def _compare(call: Call, requests: Sequence[Request], ours: Server, bare: Server
 
 
 if __name__ == "__main__":
-    for name, value in _SETTINGS.items():
+    for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     import django
 

@@ -4,6 +4,7 @@ The ORM compiles a query anew for each call, which takes longer than PostgreSQL 
 query is written with the ORM, compiled at its first use, and its rows become model instances as usual.
 """
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
@@ -112,16 +113,19 @@ class CompiledInsert:
         fields: list[Any] = [each for each in model._meta.concrete_fields if not isinstance(each, AutoField)]
         self._fields = fields
         self.columns = ", ".join(connection.ops.quote_name(field.column) for field in fields)
-        # A value in a SELECT has no type of its own. A cast to varchar(n) would cut it without an error.
-        types = (str(field.db_type(connection)).partition("(")[0] for field in fields)
-        self.values = ", ".join(f"%s::{_TEXT.get(name, name)}" for name in types)
+        self.values = ", ".join(f"%s::{_type_of(field)}" for field in fields)
 
     def of(self, row: Model) -> list[Any]:
         """Return the values of `row`, as its fields store them."""
         return [field.get_db_prep_save(getattr(row, field.attname), connection) for field in self._fields]
 
 
-_TEXT = {"varchar": "text"}
+def _type_of(field: Any) -> str:
+    """Return the type to cast a value to, which has none of its own in a SELECT.
+
+    Without its length: a cast to varchar(n) would cut a text without an error, where storing it raises one.
+    """
+    return re.sub(r"\([0-9, ]+\)", "", str(field.db_type(connection))).replace("varchar", "text")
 
 
 def _place(parameter: Any, examples: dict[str, Any]) -> tuple[str, Any]:

@@ -13,6 +13,7 @@ from config.environment import load
 from config.environment.declared import PROVIDERS
 from config.environment.values import rate_limit
 from config.logs import report_errors
+from config.schedule import SCHEDULE, TRANSPORT
 
 django_stubs_ext.monkeypatch()
 
@@ -120,13 +121,7 @@ CACHES = {
 }
 CELERY_BROKER_URL = REDIS_URL
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {
-    "visibility_timeout": 300,
-    "socket_timeout": 10,
-    "socket_connect_timeout": 5,
-    "health_check_interval": 15,
-    "retry_on_timeout": True,
-}
+CELERY_BROKER_TRANSPORT_OPTIONS = TRANSPORT
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
@@ -135,41 +130,7 @@ CELERY_WORKER_CONCURRENCY = env.WORKER_CONCURRENCY
 CELERY_TASK_SOFT_TIME_LIMIT = 45
 CELERY_TASK_TIME_LIMIT = 55
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-# A nudge that waited longer than its own period has been overtaken by a newer one.
-CELERY_BEAT_SCHEDULE = {
-    "look at due payments": {"task": "payments.tasks.verify_due", "schedule": 1.0, "options": {"expires": 5}},
-    "follow swaps": {"task": "payments.tasks.follow_swaps", "schedule": 1.0, "options": {"expires": 5}},
-    "look at finality": {
-        "task": "payments.tasks.check_finality",
-        "schedule": 10.0,
-        "options": {"expires": 20},
-    },
-    "find unsubmitted": {"task": "payments.tasks.discover_due", "schedule": 5.0, "options": {"expires": 10}},
-    "expire due requests": {"task": "payments.tasks.expire_due", "schedule": 2.0, "options": {"expires": 10}},
-    "keep token lists": {
-        "task": "payments.tasks.keep_token_lists",
-        "schedule": 60.0,
-        "options": {"expires": 50},
-    },
-    "keep figures": {"task": "payments.tasks.keep_figures", "schedule": 60.0, "options": {"expires": 50}},
-    "purge idempotency keys": {
-        "task": "merchants.tasks.purge_idempotency_keys",
-        "schedule": 20.0,
-        "options": {"expires": 15},
-    },
-    "look at chains": {"task": "chains.tasks.look_at_chains", "schedule": 30.0, "options": {"expires": 25}},
-    "tell merchants of failing webhooks": {
-        "task": "webhooks.tasks.tell_merchants",
-        "schedule": 60.0,
-        "options": {"expires": 50},
-    },
-    "purge old webhooks": {"task": "webhooks.tasks.purge_old", "schedule": 30.0, "options": {"expires": 25}},
-    "deliver due webhooks": {
-        "task": "webhooks.tasks.deliver_due",
-        "schedule": 1.0,
-        "options": {"expires": 5},
-    },
-}
+CELERY_BEAT_SCHEDULE = SCHEDULE
 
 # --- the API ------------------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
