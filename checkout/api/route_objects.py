@@ -37,7 +37,7 @@ class RouteToken(Answer, kw_only=True):
             "Used as `token_id`; null for a token that only a routing provider lists, which is named by its address."
         ),
     ]
-    symbol: Annotated[str, doc("For people, and no proof of anything: imitations use the same symbols.")]
+    symbol: Annotated[str, doc("For display only; other tokens can use the same symbol.")]
     name: Annotated[str, doc("For people.")]
     decimals: Annotated[int, doc("How many fraction digits an amount of it has.")]
     contract_address: Annotated[
@@ -62,8 +62,8 @@ class _Side(Answer, kw_only=True):
     chain_id: Annotated[int, doc("The chain.")]
     chain: Annotated[CheckoutChain, doc("The same chain in full.")]
     token: Annotated[RouteToken, doc("The token.")]
-    amount: Annotated[AmountObject, doc("How much of it; of what arrives, what is expected.")]
-    usd: Annotated[str | None, dollars("What that is worth, as the provider says.")]
+    amount: Annotated[AmountObject, doc("The amount; for `to`, the expected amount.")]
+    usd: Annotated[str | None, dollars("The amount's value, according to the provider.")]
 
 
 @described("RouteFrom", "What leaves the customer's wallet.", SIDE)
@@ -153,14 +153,14 @@ class RouteWarning(Answer, kw_only=True):
             "so that the merchant may have to accept this one. More codes may come."
         ),
     ]
-    message: Annotated[str, doc("The same for people.")]
+    message: Annotated[str, doc("A human-readable message.")]
 
 
 @described("Route", "One way to pay exactly what remains.", ROUTE)
 class RouteObject(Answer, kw_only=True):
     """A route."""
 
-    id: Annotated[str, doc("`rt_` and 24 characters. Knowing it is what lets its transaction be built.")]
+    id: Annotated[str, doc("`rt_` and 24 characters. Use it to build the route's transaction.")]
     type: Annotated[PaymentTypeText, doc("How the money travels.")]
     from_: Annotated[RouteFrom, doc("What leaves the customer's wallet.")] = msgspec.field(name="from")
     to: Annotated[RouteTo, doc("What arrives in the merchant's wallet.")]

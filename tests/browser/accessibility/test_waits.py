@@ -71,7 +71,7 @@ def test_proving_the_wallet_and_having_it_checked(
     expect(panel.get_by_test_id("notice")).to_be_visible()
     assert_accessible(page)
     wallet.plan("personal_sign", SIGNED)
-    panel.get_by_role("button", name="I can’t see the request").click()
+    panel.get_by_role("button", name="I don’t see the request in my wallet").click()
     expect(panel.get_by_test_id("notice")).to_contain_text("The signature request may still be open")
     assert_accessible(page)
     pay.click()

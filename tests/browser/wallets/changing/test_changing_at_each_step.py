@@ -97,7 +97,7 @@ def test_what_is_sent_after_the_customer_turned_away_is_kept(
 ) -> None:
     wallet = add_wallet(answers={"eth_sendTransaction": [LATER]})
     review(page, panel, create()).click()
-    panel.get_by_role("button", name="I can’t see the request").click()
+    panel.get_by_role("button", name="I don’t see the request in my wallet").click()
     panel.get_by_role("button", name="Use another wallet").click()
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     [[asked]] = wallet.asked("eth_sendTransaction")
