@@ -40,7 +40,7 @@ def page_context(found: PaymentRequest) -> dict[str, Any]:
         "state": state,
         "is_payable": _is_payable(found, state),
         "under_way": [each for each in checkout["payments"] if progress.is_under_way(each)],
-        **_in_doubt(checkout["payments"]),
+        **_warning_context(checkout["payments"]),
         "is_time_up": found.status == PaymentRequest.Status.ACTIVE and found.is_past_expiry(timezone.now()),
         "merchant": checkout["merchant"],
         "is_test": checkout["is_test"],
@@ -128,15 +128,17 @@ def _is_payable(found: PaymentRequest, state: str) -> bool:
     )
 
 
-def _in_doubt(payments: list[dict[str, Any]]) -> dict[str, Any]:
+def _warning_context(payments: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the payments that are not on their way, and what can still be done about the newest unbound one.
 
     They take none of the ways to pay away: anyone with the link may have submitted them.
     """
-    doubtful = progress.doubtful(payments)
-    is_any_failed = any(each["code"] is not None for each in doubtful)
-    context = {"doubtful": doubtful, "is_any_failed": is_any_failed}
-    unbound = next((each for each in doubtful if each["code"] == FailureCode.TRANSACTION_NOT_BOUND), None)
+    warned_payments = progress.payments_with_warnings(payments)
+    is_any_failed = any(each["code"] is not None for each in warned_payments)
+    context = {"warned_payments": warned_payments, "is_any_failed": is_any_failed}
+    unbound = next(
+        (each for each in warned_payments if each["code"] == FailureCode.TRANSACTION_NOT_BOUND), None
+    )
     if unbound is None:
         return {**context, "awaits_merchant": False}
     remedy, until = remedy_for(Payment.objects.get(pk=unbound["id"]))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from chains.models import Chain, Token
+from checkout.wallets.chain_balances import ChainBalances, fetch_balances
 from checkout.wallets.chains import Wallet
-from checkout.wallets.holdings import Holdings, look_at
 from config.api.errors import ErrorCode
 from payments.models import PaymentRequest
 from payments.providers import token_list
@@ -41,35 +41,35 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Found:
+class WalletBalances:
     """The balances, the best first, and the chains that gave no answer, with why."""
 
     held: Sequence[Held]
     unavailable: Mapping[int, ErrorCode] = field(default_factory=dict)
 
 
-def essential(request: PaymentRequest, wallet: Wallet) -> Found:
+def essential(request: PaymentRequest, wallet: Wallet) -> WalletBalances:
     """Return the requested token, and the coin and the stablecoins of each of the wallet's chains.
 
     Each is listed even if the wallet has none of it, unless its contract gave no usable answer. The requested one
     comes first, the others by value.
     """
     tokens = {place: token for place, token in _rows(wallet).items() if _is_essential(token, request)}
-    holdings = _look_at(wallet, tokens)
+    fetched = _fetch(wallet, tokens)
     prices = _Prices([*wallet.chains, request.chain])
     due = prices.value(request.token, request.amount_remaining)
     held = []
-    for place, balance in _found(holdings):
+    for place, balance in _each_balance(fetched):
         token = tokens[place]
         usd = prices.value(token, balance)
         is_requested = token.pk == request.token_id
         enough = balance >= request.amount_remaining if is_requested else _would_do(balance, usd, due)
         held.append(Held(token, balance, usd, is_requested=is_requested, is_sufficient=enough))
     held.sort(key=lambda each: (not each.is_requested, _by_value(each)))
-    return Found(held, holdings.unavailable)
+    return WalletBalances(held, fetched.unavailable)
 
 
-def discover(wallet: Wallet) -> Found:
+def discover(wallet: Wallet) -> WalletBalances:
     """Return every token of the catalogue and of the providers' lists that the wallet has some of, by value.
 
     A token that is switched off in the catalogue is left out, whichever list has it. A token that only
@@ -79,14 +79,14 @@ def discover(wallet: Wallet) -> Found:
     chains = {chain.pk: chain for chain in wallet.chains}
     tokens = {place: token for place, token in rows.items() if token.is_payable}
     beyond = prices.listed.keys() - rows.keys()
-    holdings = _look_at(wallet, [*tokens, *beyond])
+    fetched = _fetch(wallet, [*tokens, *beyond])
     held = []
-    for place, balance in _found(holdings):
+    for place, balance in _each_balance(fetched):
         if balance > 0:
             token = tokens.get(place) or _listed(chains[place[0]], prices.listed[place])
             usd, price, listed = prices.value(token, balance), prices.of(token), prices.listed.get(place)
             held.append(Held(token, balance, usd, price, listed))
-    return Found(sorted(held, key=_by_value), holdings.unavailable)
+    return WalletBalances(sorted(held, key=_by_value), fetched.unavailable)
 
 
 class _Prices:
@@ -125,15 +125,17 @@ def _listed(chain: Chain, listed: ListedToken) -> Token:
     return listed_as_token(chain, listed, listed.decimals)
 
 
-def _look_at(wallet: Wallet, places: Iterable[Place]) -> Holdings:
+def _fetch(wallet: Wallet, places: Iterable[Place]) -> ChainBalances:
     asked: dict[int, list[str]] = {}
     for chain_id, address in places:
         asked.setdefault(chain_id, []).append(address)
-    return look_at(wallet.address, {chain: asked[chain.pk] for chain in wallet.chains if chain.pk in asked})
+    return fetch_balances(
+        wallet.address, {chain: asked[chain.pk] for chain in wallet.chains if chain.pk in asked}
+    )
 
 
-def _found(holdings: Holdings) -> Iterator[tuple[Place, int]]:
-    for chain_id, balances in holdings.balances.items():
+def _each_balance(fetched: ChainBalances) -> Iterator[tuple[Place, int]]:
+    for chain_id, balances in fetched.balances.items():
         for address, balance in balances.items():
             yield (chain_id, address), balance
 

@@ -36,8 +36,8 @@ from chains.families.evm.search import discovery
 from chains.families.evm.search.block_times import BlockTime, KeptHeights, last_block_until, read_block_time
 from chains.families.evm.simulation import Simulator
 from chains.families.evm.transactions import accounts, facts, transfers
-from chains.families.evm.transactions.evidence import Doubtful, EvidenceReader, Evidences
-from chains.families.evm.transactions.loud import LoudReader
+from chains.families.evm.transactions.evidence import EvidenceReader, Evidences, Unproven
+from chains.families.evm.transactions.oversized import OversizedReader
 from chains.families.evm.transactions.tracing import Alone, Mined, Tracer, Traces, traces_of
 from chains.rpc import quorum
 from chains.rpc.json_rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, sound
@@ -67,7 +67,7 @@ class EvmClient:
         self._web3 = connect(self._rpc)
         alone = Identity(_CHAIN_ID, self._is_right_chain)
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
-        self._loud = {url: LoudReader(clock=clock) for url in urls}
+        self._oversized = {url: OversizedReader(clock=clock) for url in urls}
         self._heights = KeptHeights()
         self._nonces = NonceLookup(self._rpc, clock=clock)
         self._tracers = {url: Tracer(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls}
@@ -107,29 +107,28 @@ class EvmClient:
     ) -> Snapshot:
         """Read the transactions from one node: two batches, and one more for traces.
 
-        First the transactions with their receipts, then the traces of those that need one (two rounds about the state
-        for those without a trace, once each), then the head with the blocks that the receipts name, and the chain id
-        once more, since an address may have come to serve another node. A receipt counts only if the block that the
-        node has now at that height is the very block it names: otherwise the chain was reorganised between the answers,
-        and the transaction is reported as not mined. So is one whose trace could not be had now, though it may be at
-        another time.
+        1. The transactions with their receipts.
+        2. The traces of those that need one. Without a trace, account state is read instead, in two rounds.
+        3. The head and the blocks that the receipts name, and the chain id again: the URL may now serve another node.
 
-        What is too large to be read among others is left to the background (see `evm_loud`), where this is called with
-        `alone`, for one transaction.
+        A transaction is reported as not mined if the node has a different block at the receipt's height (the chain was
+        reorganised between the batches), or if its trace is temporarily unavailable.
+
+        A background thread reads oversized transactions (see `oversized.py`): it calls this with `alone` for one each.
         """
         if alone:
             found = facts.fetch_alone(node, transaction_hashes[0], is_last_try=alone.is_last_try)
         else:
-            known = self._loud[node.urls[0]].known(transaction_hashes)
+            known = self._oversized[node.urls[0]].known(transaction_hashes)
             found = facts.fetch(node, transaction_hashes, known)
         mined = facts.mined(found, transfers.needs_trace)
         traces = facts.checked(found, self._traces(node, mined, mentioning, alone=alone))
-        found = facts.set_apart(found, traces.loud)
-        evidences = self._evidences(node, facts.doubtful(found, traces))
+        found = facts.set_apart(found, traces.oversized)
+        evidences = self._evidences(node, facts.unproven(found, traces))
         read_alone: dict[str, TransactionFacts] = {}
-        if found.loud and not alone:
+        if found.oversized and not alone:
             read_alone = self._read_alone(node, found, mentioning)
-            failing = self._loud[node.urls[0]].failing(found.loud, mentioning)
+            failing = self._oversized[node.urls[0]].failing(found.oversized, mentioning)
             found = facts.without(found, failing - read_alone.keys())
         tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
         heights = map(hex, facts.heights(found))
@@ -146,9 +145,9 @@ class EvmClient:
     def _read_alone(
         self, node: JsonRpc, found: facts.Found, mentioning: frozenset[str]
     ) -> dict[str, TransactionFacts]:
-        """Return the facts of the loud transactions read so far; the rest is read in the background."""
-        reader, quiet = self._loud[node.urls[0]], node.quietly()
-        reader.remember(found.loud)
+        """Return the facts of the oversized transactions read so far; the rest is read in the background."""
+        reader, quiet = self._oversized[node.urls[0]], node.quietly()
+        reader.remember(found.oversized)
 
         def read(transaction_hash: str, failures: int) -> TransactionFacts | None:
             alone = Alone(is_last_try=failures + 1 >= _MOST_TRIES_ALONE)
@@ -159,7 +158,7 @@ class EvmClient:
             return snapshot.transactions[transaction_hash] if is_usable else None
 
         blocks = {hash_: block_hash for hash_, (_, block_hash) in found.places.items()}
-        is_waiting = found.loud == found.pairs.keys()
+        is_waiting = found.oversized == found.pairs.keys()
         return reader.facts(blocks, mentioning, read, is_waiting=is_waiting)
 
     def _traces(
@@ -171,7 +170,7 @@ class EvmClient:
             own += [tracer for tracer in self._tracers.values() if tracer not in own]
         return traces_of(own, wanted, whole_input_of, alone=alone)
 
-    def _evidences(self, node: JsonRpc, wanted: Sequence[Doubtful]) -> Evidences:
+    def _evidences(self, node: JsonRpc, wanted: Sequence[Unproven]) -> Evidences:
         """Return the evidence from this node's state on these transactions."""
         (url,) = node.urls
         return self._readers[url].evidences(wanted) if wanted else Evidences({})
@@ -231,7 +230,7 @@ class EvmClient:
         question = tokens.allowance_call(token, owner, spender)
         return self._rpc.batch([question], lambda answers: tokens.word(answers[0]))
 
-    def tells_inner_calls(self) -> bool:
+    def can_prove_internal_transfers(self) -> bool:
         """Return whether an inner call's value can be proved: by two nodes' traces where two have to agree."""
         needed = 2 if self._rpc.size >= quorum.NODES_FOR_QUORUM else 1
         offering = (tracer for tracer in self._tracers.values() if tracer.is_offered())
@@ -243,7 +242,7 @@ class EvmClient:
 
     def may_be_unverifiable(self, sender: str) -> bool:
         """Return whether `sender` has code of no known kind, on a chain whose nodes trace no calls."""
-        if self.tells_inner_calls():
+        if self.can_prove_internal_transfers():
             return False
         code = self._web3.eth.get_code(to_checksum_address(sender), "latest")
         return code != b"" and not accounts.is_listed(bytes(code))

@@ -150,7 +150,7 @@ class SolanaClient:
         """Return all there can be: on Solana the transaction that spends is itself the leave to."""
         return _NO_LIMIT
 
-    def tells_inner_calls(self) -> bool:
+    def can_prove_internal_transfers(self) -> bool:
         """Return True: nodes record the instructions that programs call."""
         return True
 

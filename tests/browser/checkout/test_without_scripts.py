@@ -234,7 +234,7 @@ def test_sending_by_hand_from_the_warning_to_the_progress(
     picture(page, "without scripts, a hash that no node knows")
     assert fits(page)
     page.get_by_role("link", name="Send it yourself").click()
-    expect(page.locator(".doubt")).to_contain_text("We can’t find this transaction yet")
+    expect(page.locator(".payment-warning")).to_contain_text("We can’t find this transaction yet")
     picture(page, "by hand, beside a hash that no node knows")
     page.get_by_text("I have read this").click()
     expect(address).to_have_text(local_chain.recipient)

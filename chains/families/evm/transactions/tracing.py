@@ -64,7 +64,7 @@ class _Suspect:
 
 @dataclass(frozen=True)
 class Alone:
-    """How to read a loud transaction; on the last attempt, an incomplete trace counts as unreadable."""
+    """How to read an oversized transaction; on the last attempt, an incomplete trace counts as unreadable."""
 
     is_last_try: bool
 
@@ -74,7 +74,7 @@ class Traces:
     """The result of querying traces; each transaction is in exactly one of the first four fields.
 
     `missing`: no node has a trace. `unanswered`: no usable answer now. `unreadable`: a trace exists but can't be read
-    (too large, incomplete, unknown kinds of calls), so inner calls can't be proved. `loud`: the unanswered ones that
+    (too large, incomplete, unknown kinds of calls), so inner calls can't be proved. `oversized`: unanswered ones that
     must be read on their own because of their size.
     """
 
@@ -82,7 +82,7 @@ class Traces:
     missing: frozenset[str]
     unanswered: frozenset[str]
     unreadable: frozenset[str] = frozenset()
-    loud: frozenset[str] = frozenset()
+    oversized: frozenset[str] = frozenset()
 
 
 class Tracer:
@@ -98,7 +98,7 @@ class Tracer:
         self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
         self._weight = 0
         self._suspects: OrderedDict[str, _Suspect] = OrderedDict()
-        self._loud: OrderedDict[str, None] = OrderedDict()
+        self._oversized: OrderedDict[str, None] = OrderedDict()
         self._has_traced = False
         self._failures = 0
         self._failing_since: float | None = None
@@ -192,10 +192,10 @@ class Tracer:
         due = sorted((s.failures, hash_) for hash_, s in suspects.items() if s.not_before <= now)
         yield from ([hash_] for _, hash_ in due[:SUSPECTS_PER_LOOK])
 
-    def loud(self, hashes: Iterable[str]) -> frozenset[str]:
+    def oversized(self, hashes: Iterable[str]) -> frozenset[str]:
         """Return the transactions whose traces are too large for a batch."""
         with self._lock:
-            return frozenset(hash_ for hash_ in hashes if hash_ in self._loud)
+            return frozenset(hash_ for hash_ in hashes if hash_ in self._oversized)
 
     def _ask(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace | None]:
         questions: list[Call] = [("debug_traceTransaction", [hash_, _OPTIONS]) for hash_ in wanted]
@@ -206,7 +206,7 @@ class Tracer:
         except ChainError:
             return self._failed(wanted)
         unread = {h: answer for h, answer in zip(wanted, answers, strict=True) if isinstance(answer, Unread)}
-        self._note_loud({hash_ for hash_, answer in unread.items() if answer.may_be_large})
+        self._note_oversized({hash_ for hash_, answer in unread.items() if answer.may_be_large})
         for (hash_, mined), answer in zip(wanted.items(), answers, strict=True):
             try:
                 by_hash[hash_] = trace_of(answer, mined, whole_input_of, self._has_traced)
@@ -247,11 +247,11 @@ class Tracer:
         self._has_traced, self._refusing_since = False, None
         return True
 
-    def _note_loud(self, hashes: Iterable[str]) -> None:
+    def _note_oversized(self, hashes: Iterable[str]) -> None:
         with self._lock:
-            self._loud |= dict.fromkeys(hashes)
-            while len(self._loud) > MOST_SUSPECTS:
-                self._loud.popitem(last=False)
+            self._oversized |= dict.fromkeys(hashes)
+            while len(self._oversized) > MOST_SUSPECTS:
+                self._oversized.popitem(last=False)
 
     def _failed(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
         """Note a failure; a node that never gave a trace and fails for long is taken for one that offers none."""
@@ -321,7 +321,7 @@ def traces_of(
     by_hash: dict[str, Trace] = {}
     unanswered: set[str] = set()
     unreadable: set[str] = set()
-    loud: set[str] = set()
+    oversized: set[str] = set()
     for tracer in tracers:
         open_ = {hash_: mined for hash_, mined in wanted.items() if hash_ not in by_hash}
         if not open_:
@@ -334,7 +334,7 @@ def traces_of(
                 )
         else:
             answers = tracer.traces(open_, whole_input_of)
-            loud |= tracer.loud(open_.keys() - answers.keys())
+            oversized |= tracer.oversized(open_.keys() - answers.keys())
         unanswered |= open_.keys() - answers.keys()
         unreadable |= {hash_ for hash_, trace in answers.items() if trace is UNREADABLE}
         by_hash |= {h: trace for h, trace in answers.items() if trace is not None and trace is not UNREADABLE}
@@ -346,7 +346,7 @@ def traces_of(
         frozenset(missing),
         frozenset(unanswered),
         frozenset(unreadable),
-        frozenset(loud & unanswered),
+        frozenset(oversized & unanswered),
     )
 
 

@@ -17,7 +17,7 @@ from chains.families.evm.calls import reference_at, token_call
 from chains.families.evm.quantities import address, data_bytes, hash32, quantity
 from chains.families.evm.transactions import binding
 from chains.families.evm.transactions.binding import Claim
-from chains.families.evm.transactions.evidence import NO_EVIDENCE, Doubtful, Evidence
+from chains.families.evm.transactions.evidence import NO_EVIDENCE, Evidence, Unproven
 from chains.families.evm.transactions.mentions import Mentions
 from chains.families.evm.transactions.signed_calls import Execution, Log, Way, executions, is_bundle
 from chains.families.evm.transactions.trace import Trace
@@ -95,9 +95,9 @@ def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
         return False
 
 
-def doubtful(
+def unproven(
     transaction: dict[str, Any], receipt: dict[str, Any], *, is_trace_unreadable: bool
-) -> Doubtful | None:
+) -> Unproven | None:
     """Return the state to query for a transaction without a trace, or None if no state would help.
 
     Raises ChainError for a malformed answer.
@@ -110,7 +110,7 @@ def doubtful(
     recipient = address(to) if value and to is not None and not _ran_no_code(transaction, receipt) else ""
     if not asked and not recipient:
         return None
-    return Doubtful(
+    return Unproven(
         hash32(transaction.get("hash")),
         address(transaction.get("from")),
         quantity(receipt.get("blockNumber")),

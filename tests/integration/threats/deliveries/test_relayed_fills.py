@@ -166,7 +166,7 @@ def test_a_fill_is_claimed_by_nothing(
 
 
 def is_traced(urls: tuple[str, ...]) -> bool:
-    return EvmClient(urls, 31337).tells_inner_calls()
+    return EvmClient(urls, 31337).can_prove_internal_transfers()
 
 
 def filled(transfers: list[Transfer]) -> list[Transfer]:

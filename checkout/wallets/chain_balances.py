@@ -15,14 +15,16 @@ Client = Callable[[Chain], ChainClient]
 
 
 @dataclass(frozen=True)
-class Holdings:
+class ChainBalances:
     """Balances in base units by chain id and token address (empty for the native coin); `unavailable` says why not."""
 
     balances: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     unavailable: Mapping[int, ErrorCode] = field(default_factory=dict)
 
 
-def look_at(owner: str, tokens: Mapping[Chain, list[str]], *, client: Client = get_client) -> Holdings:
+def fetch_balances(
+    owner: str, tokens: Mapping[Chain, list[str]], *, client: Client = get_client
+) -> ChainBalances:
     """Return what `owner` holds of these tokens on each chain; what comes after DEADLINE_SECONDS is unavailable."""
 
     def ask(chain: Chain) -> Mapping[str, int]:
@@ -30,4 +32,4 @@ def look_at(owner: str, tokens: Mapping[Chain, list[str]], *, client: Client = g
 
     answers = ask_all(tokens, ask, within_seconds=DEADLINE_SECONDS, about="a wallet's balances")
     unavailable = {chain.pk: ErrorCode.NODE_UNAVAILABLE for chain in tokens if chain not in answers}
-    return Holdings({chain.pk: balances for chain, balances in answers.items()}, unavailable)
+    return ChainBalances({chain.pk: balances for chain, balances in answers.items()}, unavailable)
