@@ -1,4 +1,4 @@
-"""What a wallet holds, asked of several chains at once."""
+"""Fetch a wallet's balances from several chains in parallel."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ Client = Callable[[Chain], ChainClient]
 
 @dataclass(frozen=True)
 class ChainBalances:
-    """Balances in base units by chain id and token address (empty for the native coin); `unavailable` says why not."""
+    """Balances in base units by chain id and token address (empty: native coin), and an error code per failed chain."""
 
     balances: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     unavailable: Mapping[int, ErrorCode] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class ChainBalances:
 def fetch_balances(
     owner: str, tokens: Mapping[Chain, list[str]], *, client: Client = get_client
 ) -> ChainBalances:
-    """Return what `owner` holds of these tokens on each chain; what comes after DEADLINE_SECONDS is unavailable."""
+    """Return the owner's balances of these tokens. A chain that takes over DEADLINE_SECONDS is unavailable."""
 
     def ask(chain: Chain) -> Mapping[str, int]:
         return client(chain).balances(owner, tokens[chain])

@@ -93,7 +93,7 @@ def test_a_transaction_that_the_server_can_not_be_told_of(
     add_wallet()
     page.route("**/payments", lambda route: route.abort())
     review(page, panel, create()).click()
-    expect(panel).to_contain_text("safe in this browser")
+    expect(panel).to_contain_text("saved in this browser")
     expect_wait(page, "processing")
 
 
