@@ -83,7 +83,7 @@ class SolanaClient:
         self._search = ReferenceSearch(self._rpc, lambda hashes: self.look_up(hashes, with_finality=False))
 
     def health(self) -> list[NodeHealth]:
-        """Return how each node does, in the catalogue's order."""
+        """Return each node's health, in the catalogue's order."""
         return self._rpc.health()
 
     def chain_id(self) -> int:
