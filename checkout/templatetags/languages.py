@@ -16,7 +16,7 @@ from config.api.serializers import timestamp
 
 register = template.Library()
 
-# Of a hash that is shortened: enough to tell it from another one.
+# The number of characters to keep of a shortened hash.
 _FIRST, _LAST = 10, 8
 
 
@@ -42,14 +42,14 @@ def advice(context: Context, failure_code: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def when(context: Context, timestamp: str) -> str:
-    """Return a time of the API as a day and a time."""
+    """Return an API timestamp as day and time."""
     instant = parse_datetime(timestamp)
     return _language(context).when(instant) if instant else timestamp
 
 
 @register.simple_tag(takes_context=True)
 def moment(context: Context, value: str | datetime | None) -> SafeString:
-    """Return a time, of the API or the database, in the form of documents."""
+    """Return a time from the API or the database, formatted for documents."""
     instant = parse_datetime(value) if isinstance(value, str) else value
     if instant is None:
         return format_html("{}", value or "")
@@ -115,7 +115,7 @@ def short_hash(payment: dict[str, Any]) -> SafeString:
 
 @register.filter
 def named(token: dict[str, Any]) -> SafeString:
-    """Return a token's name with its symbol, once where both are the same."""
+    """Return a token's name with its symbol; only the symbol if both are the same."""
     if token["name"] == token["symbol"]:
         return format_html("<bdi>{}</bdi>", token["symbol"])
     return format_html("<bdi><bdi>{}</bdi> ({})</bdi>", token["name"], token["symbol"])
