@@ -334,7 +334,7 @@ class ChainClient(Protocol):
         """
         ...
 
-    def tells_inner_calls(self) -> bool:
+    def can_prove_internal_transfers(self) -> bool:
         """Return whether a node can trace inner calls, which proves native coin that a contract sends."""
         ...
 

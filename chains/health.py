@@ -55,7 +55,7 @@ class NodeCheck:
 Clients = Callable[[Chain], Sequence[ChainClient]]
 
 
-def look_at_chains(
+def check_chains(
     *, clients: Clients = clients_of_each_node, now: Callable[[], datetime] = timezone.now
 ) -> int:
     """Query the head of every node of every active chain in parallel and store it; return the number of chains.

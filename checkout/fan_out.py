@@ -11,7 +11,7 @@ from chains.models import Chain
 
 logger = logging.getLogger(__name__)
 
-# Each chain has threads of its own, so that calls that wait for a dead one can't keep another's from being asked.
+# Each chain has its own threads, so that calls to an unreachable chain can't delay those to another.
 THREADS_PER_CHAIN = 8
 
 Result = TypeVar("Result")
@@ -20,9 +20,9 @@ Result = TypeVar("Result")
 def ask_all(
     chains: Iterable[Chain], ask: Callable[[Chain], Result], *, within_seconds: float, about: str
 ) -> dict[Chain, Result]:
-    """Return the chains' results, in their order; a chain that failed or was too slow is left out, and logged.
+    """Return the chains' results, in their order. A chain that fails or times out is logged and left out.
 
-    `about` says in the log what was asked, such as "a wallet's balances".
+    `about` describes the query in the log, such as "a wallet's balances".
     """
     running = {chain: _threads(chain.pk).submit(ask, chain) for chain in chains}
     wait(running.values(), timeout=within_seconds)

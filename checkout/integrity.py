@@ -1,6 +1,6 @@
-"""Subresource Integrity: the digests by which browsers check our own built files.
+"""Subresource Integrity: the digests with which browsers verify our built files.
 
-They are taken from the bytes that are served, fingerprinted or not, so they can't fall behind a build.
+They are computed from the bytes that are served, so they always match the current build.
 """
 
 import base64
@@ -15,7 +15,7 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 from django.templatetags.static import static
 
 _BUILT = Path(__file__).parent / "static" / "checkout"
-# Loaded by a tag with a digest of its own, or by shops.
+# Loaded by a tag that has its own digest, or by shops.
 _NOT_IMPORTED = ("checkout.js", "proof.js", "quittance.js", "sheet.js")
 
 

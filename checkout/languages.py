@@ -1,7 +1,7 @@
-"""The checkout's languages: a page's language and its messages, which are in the page for its script.
+"""The checkout's languages: selects a page's language and provides its messages to templates and the page's script.
 
-The words are in `checkout/messages/`, one file per language. Placeholders have names; a message with forms has one for
-each plural category of its language (Unicode CLDR), selected by `count`. A missing message is shown in English.
+The messages are in `checkout/messages/`, one file per language. Placeholders are named. A plural message has one form
+per plural category of its language (Unicode CLDR), selected by `count`. Missing messages are shown in English.
 """
 
 import json
@@ -23,21 +23,21 @@ from merchants.languages import ENGLISH, LANGUAGES, known_language
 
 _FOLDER = Path(__file__).parent / "messages"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-# What the checkout's own script never says: `shop.` is for `quittance.js`, which has its words in itself.
+# Messages that the checkout's script doesn't use. Those in `shop.` are built into `quittance.js`.
 _NOT_FOR_THE_SCRIPT = ("page.", "shop.")
 _NOT_WITHOUT_WALLETCONNECT = "walletconnect."
-# Keep what is put into a text in one piece and in its own direction (Unicode's FIRST STRONG ISOLATE and its end).
+# Isolate the direction of inserted values (Unicode FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE).
 _ISOLATE, _ISOLATE_END = "\u2068", "\u2069"
 _FROM_RIGHT_TO_LEFT = re.compile(
     r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
-# What turns text around by itself, which no name is accepted with: should one come in all the same, it turns nothing.
+# Characters that change the text direction. Names with them are rejected on input; they are removed here as well.
 _TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]")
 
-# No line breaks before French punctuation: what goes before it is a space of its own, narrow but for `:` and « ».
+# No-break spaces around French punctuation: narrow ones, except for `:` and « ».
 _FRENCH_SPACES = ((re.compile(" (?=[;!?])"), "\u202f"), (re.compile(" (?=[:»])|(?<=«) "), "\u00a0"))
 
-# The server's messages for these codes are meant for developers of programs that call too often.
+# Codes whose server messages address developers, not customers.
 _FOR_PROGRAMS = ("rate_limited",)
 
 Message = str | dict[str, str]
@@ -54,20 +54,20 @@ class Language:
 
     @property
     def direction(self) -> str:
-        """Where lines begin: "ltr" or "rtl", as `dir` takes it."""
+        """The text direction, "ltr" or "rtl"."""
         return self.locale.text_direction
 
     @property
     def script_messages(self) -> dict[str, Message]:
         """The messages that the page's script needs."""
         is_offered = bool(settings.WALLETCONNECT_PROJECT_ID)
-        left_out = _NOT_FOR_THE_SCRIPT if is_offered else (*_NOT_FOR_THE_SCRIPT, _NOT_WITHOUT_WALLETCONNECT)
-        return {key: text for key, text in self.messages.items() if not key.startswith(left_out)}
+        excluded = _NOT_FOR_THE_SCRIPT if is_offered else (*_NOT_FOR_THE_SCRIPT, _NOT_WITHOUT_WALLETCONNECT)
+        return {key: text for key, text in self.messages.items() if not key.startswith(excluded)}
 
     def say(self, key: str, values: dict[str, Any] | None = None) -> SafeString:
-        """Return a message as HTML, its placeholders filled in; raises KeyError where there is no such message.
+        """Return a message as HTML with its placeholders filled in. Raises KeyError for an unknown key.
 
-        Values are escaped unless they are safe already.
+        Values are escaped unless they are marked as safe.
         """
         if values:
             return self._filled(key, values)
@@ -82,23 +82,23 @@ class Language:
 
         def filled(match: re.Match[str]) -> str:
             value = _TURNING.sub("", conditional_escape(given[match[1]]))
-            is_apart = self.direction == "rtl" or _FROM_RIGHT_TO_LEFT.search(value)
-            return f"{_ISOLATE}{value}{_ISOLATE_END}" if is_apart else value
+            needs_isolation = self.direction == "rtl" or _FROM_RIGHT_TO_LEFT.search(value)
+            return f"{_ISOLATE}{value}{_ISOLATE_END}" if needs_isolation else value
 
         return mark_safe(_PLACEHOLDER.sub(filled, conditional_escape(text)))  # noqa: S308 - every part is escaped
 
     def message_for(self, kind: str, code: str | None, sentence: str | None) -> str:
-        """Return what the server says by a code; its own sentence, which is English, names more on an English page."""
-        known = self.messages.get(f"{kind}.{code}")
-        is_shown_as_is = self.tag == ENGLISH and code not in _FOR_PROGRAMS
-        return sentence or "" if is_shown_as_is or not isinstance(known, str) else known
+        """Return the message for a server code: on English pages the server's own, more specific sentence."""
+        message = self.messages.get(f"{kind}.{code}")
+        uses_sentence = self.tag == ENGLISH and code not in _FOR_PROGRAMS
+        return sentence or "" if uses_sentence or not isinstance(message, str) else message
 
     def when(self, instant: datetime) -> str:
-        """Return a day and a time of day in UTC, in western digits."""
+        """Return the day and time in UTC, in western digits."""
         return self._instant(instant, "MMMd", "Hm")
 
     def moment(self, instant: datetime) -> str:
-        """Return an instant as a document states it: with its year and its second, in UTC, in western digits."""
+        """Return the full date and time for documents, with year and seconds, in UTC and western digits."""
         return self._instant(instant, "yMMMd", "Hms")
 
     def _instant(self, instant: datetime, *skeletons: str) -> str:
@@ -112,7 +112,7 @@ class Language:
 
 @cache
 def read_messages(tag: str) -> dict[str, Message]:
-    """Return the messages of a language's own file, by name."""
+    """Return the messages in a language's file, by key."""
     text = (_FOLDER / f"{tag}.json").read_text()
     for plain, own in _FRENCH_SPACES if tag == "fr" else ():
         text = plain.sub(own, text)
@@ -127,9 +127,9 @@ def language(tag: str) -> Language:
 
 
 def language_of(request: HttpRequest, default: str = "") -> Language:
-    """Return the language to answer in: the address's `lang`, else the browser's, else `default`, else English."""
-    wanted = [request.GET.get("lang", ""), *_accepted(request), default]
-    tags = (known_language(tag) for tag in wanted if tag)
+    """Return the response's language: the `lang` parameter, or else the browser's, `default`, or English."""
+    candidates = [request.GET.get("lang", ""), *_accepted(request), default]
+    tags = (known_language(tag) for tag in candidates if tag)
     return language(next((tag for tag in tags if tag), ENGLISH))
 
 
@@ -145,6 +145,6 @@ def switch(request: HttpRequest, current: Language) -> list[dict[str, Any]]:
 
 
 def _accepted(request: HttpRequest) -> list[str]:
-    """Return what the browser asks for, the most wanted first."""
+    """Return the browser's languages by preference."""
     header = request.headers.get("Accept-Language", "")
     return [tag for tag, quality in parse_accept_lang_header(header) if quality > 0 and tag != "*"]

@@ -1,7 +1,7 @@
-"""Logos of merchants and tokens, served from our own address, so that a customer's browser contacts no third party.
+"""Logos of merchants and tokens, served by us, so that customers' browsers contact no third party.
 
-A worker fetches them with `webhooks.dispatch.http_client`, under the rules for every URL of a merchant, into Redis.
-Without a logo the page shows the name's first letter.
+A worker fetches them into Redis with `webhooks.dispatch.http_client`, under the rules for all merchants' URLs. Without
+a logo, the page shows the first letter of the name.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ KEPT_SECONDS = 7 * 24 * 3600
 MISSING_SECONDS = 10 * 60
 ASKED_SECONDS = 30
 COIN = "coin"
-"""In a logo's path, the chain's own coin: it has no address."""
+"""Replaces the token address in the URL of the native coin's logo."""
 _FORMATS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -51,15 +51,15 @@ def known_logo(merchant: Merchant) -> Logo | None:
 
 
 def fetch_logo(merchant: Merchant) -> Logo:
-    """Fetch the merchant's logo and keep it for a week; after a failure it is not tried again for ten minutes."""
+    """Fetch the merchant's logo and cache it for a week; a failure is cached for ten minutes."""
     return _fetch(merchant.logo_url)
 
 
 def token_logo_url(token: Token, listed: ListedToken | None) -> str | None:
-    """Return where a browser finds the token's logo; null where no provider's list names one.
+    """Return the URL of the token's logo; None if no provider's list has one.
 
-    Only tokens of the catalogue have logos: an unknown one must not look like a known one, and the catalogue bounds
-    what workers fetch.
+    Only tokens of the catalogue have logos: an unknown token must not look like a known one, and the catalogue limits
+    how many logos workers fetch.
     """
     if token.is_only_listed or listed is None or not listed.logo_url:
         return None
@@ -73,7 +73,7 @@ def known_token_logo(token: Token) -> Logo | None:
 
 
 def fetch_token_logo(token: Token) -> Logo:
-    """Fetch the logo that the providers' lists name, as for a merchant; one without an address has no image."""
+    """Fetch and cache the token's logo from the providers' lists; empty if they have none."""
     url = _listed_url(token)
     return _fetch(url) if url else Logo("", b"")
 
@@ -103,7 +103,7 @@ def _listed_url(token: Token) -> str:
 
 
 def content_type_of(content: bytes) -> str:
-    """Return the type that the bytes themselves show, empty for what is none of PNG, JPEG, GIF, WebP and SVG."""
+    """Return the image type, detected from the bytes; "" for anything but PNG, JPEG, GIF, WebP and SVG."""
     for beginning, content_type in _FORMATS.items():
         if content.startswith(beginning):
             return content_type
@@ -116,7 +116,7 @@ def content_type_of(content: bytes) -> str:
 
 
 def logo_answer(logo: Logo) -> HttpResponse:
-    """Return the image so that nothing in it can run, even where it is opened on its own."""
+    """Return the image with a policy that blocks its scripts, even if it is opened directly."""
     answer = HttpResponse(logo.content, content_type=logo.content_type)
     answer["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
     answer["X-Content-Type-Options"] = "nosniff"
@@ -125,7 +125,7 @@ def logo_answer(logo: Logo) -> HttpResponse:
 
 
 def version(merchant: Merchant) -> str:
-    """Return what changes with the merchant's logo address, for the image's own address."""
+    """Return a version for the logo's URL, which changes with the merchant's logo URL."""
     return _version(merchant.logo_url)
 
 

@@ -1,4 +1,4 @@
-"""Look up what a call to the checkout names: its request, route, chain, wallet and token."""
+"""Look up the objects that a checkout call refers to: request, route, chain, wallet and token."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ Client = Callable[[Chain], ChainClient]
 
 
 def validated(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:
-    """Return the body, validated; errors name each wrong field."""
+    """Return the validated body. Raises an error for each invalid field."""
     serializer = serializer_class(data=request.data)
     serializer.is_valid(raise_exception=True)
     return dict(serializer.validated_data)
@@ -33,16 +33,16 @@ def find_request(id_or_shortcode: str) -> PaymentRequest:
     request_id = None
     with suppress(ValueError):
         request_id = uuid.UUID(id_or_shortcode)
-    found = find_any(request_id) if request_id else None
-    if found is None and id_or_shortcode.isascii() and id_or_shortcode.isalnum():
-        found = find_by_shortcode(id_or_shortcode)
-    if found is None:
+    request = find_any(request_id) if request_id else None
+    if request is None and id_or_shortcode.isascii() and id_or_shortcode.isalnum():
+        request = find_by_shortcode(id_or_shortcode)
+    if request is None:
         raise ObjectMissing("payment request", id_or_shortcode)
-    return found
+    return request
 
 
 def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
-    """Return the route with this id, of that request if one is named; raises ObjectMissing."""
+    """Return the route with this id, optionally only if it belongs to the request `of`. Raises ObjectMissing."""
     routes = Route.objects.select_related(
         "request__token", "request__chain", "request__merchant", "chain", "token"
     )
@@ -52,7 +52,7 @@ def find_route(route_id: str, *, of: PaymentRequest | None = None) -> Route:
 
 
 def chain_of(chain_id: int, *, active_only: bool = True) -> Chain:
-    """Return the chain; an inactive one still takes hashes, since what was sent there is under way."""
+    """Return the chain. Hashes are accepted on inactive chains too, since payments there may be in progress."""
     chain = find_chain(chain_id, active_only=active_only)
     if chain is None:
         raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {chain_id} here.", "chain_id")
@@ -68,10 +68,10 @@ def wallet_of(chain: Chain, text: str) -> str:
 
 
 def token_of(chain: Chain, body: Mapping[str, Any], *, client: Client = get_client) -> Token:
-    """Return the token that the body names by `token_id` or by `token_address`. Raises ApiError.
+    """Return the token of the body's `token_id` or `token_address`. Raises ApiError.
 
-    By its address it may be one that no catalogue holds and a routing provider lists; such a one may come unsaved, and
-    only such a one makes `client` ask a node.
+    A `token_address` can also be a token that only a routing provider lists. It may be returned unsaved, and only for
+    such a token a node is queried.
     """
     if "token_id" not in body:
         return token_to_pay_with(chain, body["token_address"], client=client)

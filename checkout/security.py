@@ -1,4 +1,4 @@
-"""The headers that keep foreign scripts out of the checkout's page, and the page out of foreign frames."""
+"""The security headers of the checkout's pages: only our own scripts, and only registered origins may embed them."""
 
 import re
 import secrets
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from django.http import HttpRequest, HttpResponse
 
-# What `parse_origin` gives; nothing else may get into the header, wherever it came from.
+# The format that `parse_origin` returns. Checked again here, so that nothing else gets into the header.
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _RELAY = re.compile(r"wss?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
 
 def allow_nonce(request: HttpRequest) -> str:
-    """Return this answer's nonce, made when first asked for; templates read it as `request.csp_nonce`."""
+    """Return this response's nonce, created on first use; templates read it as `request.csp_nonce`."""
     nonce = getattr(request, "csp_nonce", None) or secrets.token_urlsafe(16)
     request.csp_nonce = nonce  # type: ignore[attr-defined]
     return str(nonce)
@@ -21,14 +21,13 @@ def allow_nonce(request: HttpRequest) -> str:
 def page_policy(
     request: HttpRequest, response: HttpResponse, *, framed_by: Iterable[str] = (), connects_to: str = ""
 ) -> HttpResponse:
-    """Return `response` with a policy that allows our own files and this answer's nonce, and nothing else.
+    """Set a policy on `response` that allows only our own files and this response's nonce; return the response.
 
-    `framed_by` are the origins that may show the page in a frame, each of its ancestors; without any, no origin may.
-    `connects_to` is the one origin to which the page may open web sockets, beside what it may call here; ValueError
-    where it is no such origin.
+    `framed_by` are the origins that may embed the page; by default none. `connects_to` is an origin to which the page
+    may open web sockets. Raises ValueError if it is not a web socket origin.
     """
     if connects_to and not _RELAY.fullmatch(connects_to):
-        raise ValueError(f"{connects_to!r} is no origin of web sockets.")
+        raise ValueError(f"{connects_to!r} is not a web socket origin.")
     nonce = allow_nonce(request)
     origins = [origin for origin in framed_by if _ORIGIN.fullmatch(origin)]
     framers = " ".join(origins) or "'none'"
@@ -47,9 +46,9 @@ def page_policy(
             f"frame-ancestors {framers}",
         )
     )
-    # X-Frame-Options can't name origins: it would say no where the policy says yes.
+    # X-Frame-Options can't name origins, so it would block frames that the policy allows.
     response.xframe_options_exempt = bool(origins)
-    # The address is the permission: other sites see neither it nor that the visitor came from a payment page.
+    # The URL grants access, so it must not leak to other sites.
     response["Referrer-Policy"] = "same-origin"
     response["Cache-Control"] = "no-store"
     response["Permissions-Policy"] = "camera=(), microphone=(), geolocation=(), payment=()"

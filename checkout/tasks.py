@@ -1,4 +1,4 @@
-"""The periodic Celery tasks."""
+"""The Celery tasks that fetch logos."""
 
 from celery import shared_task
 
@@ -9,13 +9,13 @@ from merchants.models import Merchant
 
 @shared_task
 def fetch_merchants_logo(merchant_id: str) -> bool:
-    """Fetch a merchant's logo, so that the next page shows it; return whether there is one."""
+    """Fetch and cache a merchant's logo; return whether there is one."""
     merchant = Merchant.objects.exclude(logo_url="").filter(pk=merchant_id).first()
     return merchant is not None and bool(fetch_logo(merchant).content_type)
 
 
 @shared_task
 def fetch_tokens_logo(token_id: str) -> bool:
-    """Fetch a token's logo, so that the next list shows it; return whether there is one."""
+    """Fetch and cache a token's logo; return whether there is one."""
     token = Token.objects.filter(pk=token_id).first()
     return token is not None and bool(fetch_token_logo(token).content_type)

@@ -1,7 +1,7 @@
 """A merchant's colours as CSS custom properties, adjusted so that text stays readable (WCAG 1.4.3, 1.4.11).
 
-What is worked out here needs no colour functions of the browser's. The grounds are those of styles/colours.css, which
-also has the values for merchants who chose nothing.
+Computed on the server, so that browsers need no CSS colour functions. The background colours are those of
+styles/colours.css, which also has the defaults for merchants without colours.
 """
 
 import re
@@ -9,21 +9,21 @@ import re
 from merchants import contrast
 
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
-# The card, what is sunken in it, and the track of a progress bar.
+# The card, inset areas in it, and the track of a progress bar.
 LIGHT_GROUNDS = ("#ffffff", "#f7f7f6", "#e4e4e2")
 DARK_GROUNDS = ("#17181b", "#1e2023", "#2d2f33")
 _ON_LIGHT_PAGE = "#55585f"
-# As dark as the page is without a merchant's colour: the card stays the brighter one.
+# The default page's luminance in dark mode, so that the card stays brighter than the page.
 _DARK_PAGE_LUMINANCE = 0.008
 _HOVER_SHARE = 0.1
-# A dark accent that is led only to 3 : 1 turns into a grey that looks switched off.
+# With only 3:1, a dark accent would become a grey that looks disabled.
 _NIGHT_CONTRAST = 6.0
 
 
 def theme_css(accent: str | None, background: str | None) -> str:
-    """Return rules that set what follows from the chosen colours, by day and by night.
+    """Return CSS rules for the merchant's colours, for light and dark mode.
 
-    Anything but #rrggbb counts as not chosen, so that nothing of a merchant's gets into the style sheet but digits.
+    Values other than #rrggbb are ignored, so that a merchant can't inject CSS.
     """
     light: dict[str, str] = {}
     dark: dict[str, str] = {}
@@ -40,7 +40,7 @@ def theme_css(accent: str | None, background: str | None) -> str:
 
 
 def _button(accent: str) -> dict[str, str]:
-    """Return a button's fill, its text, and its fill under the pointer, on which the text reads as well."""
+    """Return a button's background, text and hover colours; the text is readable on both backgrounds."""
     ink = contrast.readable_on(accent)
     hover = contrast.blend(accent, ink, _HOVER_SHARE)
     if contrast.contrast_ratio(hover, ink) < contrast.ENOUGH_FOR_TEXT:
@@ -49,7 +49,7 @@ def _button(accent: str) -> dict[str, str]:
 
 
 def _by_night(accent: str) -> str:
-    """Return the fill of a button on the dark card: the accent itself where it stands out, else a lighter shade."""
+    """Return a button's background on the dark card: the accent if its contrast suffices, else a lighter shade."""
     grounds = DARK_GROUNDS[:2]
     if all(contrast.contrast_ratio(accent, ground) >= contrast.ENOUGH_FOR_CONTROLS for ground in grounds):
         return accent
@@ -57,13 +57,13 @@ def _by_night(accent: str) -> str:
 
 
 def _line(accent: str, grounds: tuple[str, ...]) -> str:
-    """Return the accent for edges and progress, which are thin."""
+    """Return the accent for thin elements: borders and progress bars."""
     away = contrast.readable_on(grounds[0])
     return contrast.set_apart(accent, grounds, contrast.ENOUGH_FOR_CONTROLS, away)
 
 
 def _ink(ground: str) -> str:
-    """Return what the page's foot is written in: grey where that reads well enough."""
+    """Return the footer's text colour: grey if its contrast suffices."""
     reads = contrast.contrast_ratio(_ON_LIGHT_PAGE, ground) >= contrast.ENOUGH_FOR_TEXT
     return _ON_LIGHT_PAGE if reads else contrast.readable_on(ground)
 

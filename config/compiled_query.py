@@ -1,6 +1,6 @@
 """Queries that are compiled once: the ORM's SQL, executed with new values as a prepared statement.
 
-The ORM compiles a query anew for each call, which takes longer than PostgreSQL takes to answer it by a key. Here a
+The ORM compiles a query for each call, which takes longer than PostgreSQL takes to answer it by a key. Here a
 query is written with the ORM, compiled at its first use, and its rows become model instances as usual.
 """
 
@@ -22,18 +22,18 @@ Read = Callable[[Any], Any]
 def run(sql: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
     """Execute a statement on this thread's connection, with the values bound by PostgreSQL; return its cursor.
 
-    Raises Django's database errors. It is prepared unless a pooler may stand between (DATABASE_LISTEN_URL is set).
+    Raises Django's database errors. It is prepared, unless there may be a pooler in between (DATABASE_LISTEN_URL is set).
     """
     if connection.execute_wrappers or connection.queries_logged:  # for which only Django's cursor calls
-        cursor = connection.cursor()
-        cursor.execute(sql, values)
-        return cursor  # type: ignore[return-value]
+        watched: Any = connection.cursor()
+        watched.execute(sql, values)
+        return watched  # type: ignore[no-any-return]
     connection.ensure_connection()
     connection.validate_no_broken_transaction()
     try:
         with connection.wrap_database_errors:
-            cursor = psycopg.Cursor(connection.connection)
-            cursor.execute(sql, values, prepare=not settings.DATABASE_LISTEN_URL)  # type: ignore[arg-type]
+            cursor: psycopg.Cursor[Any] = psycopg.Cursor(connection.connection)
+            cursor.execute(sql, values, prepare=not settings.DATABASE_LISTEN_URL)
             return cursor
     except OperationalError:
         # As a transaction does when it ends: the next statement gets a new connection.

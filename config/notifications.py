@@ -1,6 +1,6 @@
 """PostgreSQL notifications: processes learn within milliseconds of a change that another one made.
 
-A notification is a hint and never the state itself: it is lost where nobody listens. What acts on one also polls for
+A notification is a hint and never the state itself: it is lost where no process listens. What acts on one also polls for
 due rows, or keeps a copy only while `Listener.is_current` says that no change can have been missed.
 """
 

@@ -17,7 +17,8 @@ class PagesOnlyMiddleware:
     """Pass requests for pages through `settings.PAGES_MIDDLEWARE`, and calls of the API past it."""
 
     def __init__(self, get_response: Answer) -> None:
-        self._api = self._pages = get_response
+        self._api: Answer = get_response
+        self._pages: Any = get_response
         self._views: list[Callable[..., HttpResponse | None]] = []
         for path in reversed(settings.PAGES_MIDDLEWARE):
             middleware = import_string(path)(self._pages)
@@ -26,7 +27,8 @@ class PagesOnlyMiddleware:
             self._pages = convert_exception_to_response(middleware)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self._api(request) if is_api_path(request) else self._pages(request)
+        answer: HttpResponse = self._api(request) if is_api_path(request) else self._pages(request)
+        return answer
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], arguments: Any, names: Any

@@ -44,7 +44,7 @@ def forget() -> None:
 
 
 class ProcessCache(Generic[Key, Value]):
-    """Values by key. They are shared between threads: nobody may change them.
+    """Values by key. They are shared between threads: do not change them.
 
     `load` reads one from the database; None is not kept, so that unknown keys take no memory.
     """

@@ -32,7 +32,7 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 20.0,
         "options": {"expires": 15},
     },
-    "look at chains": {"task": "chains.tasks.look_at_chains", "schedule": 30.0, "options": {"expires": 25}},
+    "check chains": {"task": "chains.tasks.check_chains", "schedule": 30.0, "options": {"expires": 25}},
     "tell merchants of failing webhooks": {
         "task": "webhooks.tasks.tell_merchants",
         "schedule": 60.0,

@@ -1,4 +1,4 @@
-"""Reading what a program of the demo needs from its environment; all that is missing or wrong is reported at once."""
+"""Read a demo program's settings from the environment, and report all invalid ones together."""
 
 import os
 import sys
@@ -8,13 +8,13 @@ _MOST = 2**53  # chain ids are the largest
 
 
 class Reader:
-    """Reads settings, and keeps what is wrong until `exit_if_wrong`; a wrong value is read as 0 or empty."""
+    """Reads settings and collects errors until `exit_if_wrong`; an invalid value is returned as 0 or empty."""
 
     def __init__(self) -> None:
         self._faults: list[str] = []
 
     def text(self, name: str, should_be: str) -> str:
-        """Return a setting that has to be set."""
+        """Return a required setting."""
         value = os.environ.get(name, "").strip()
         if not value:
             self._faults.append(f"{name}: is missing; it should be {should_be}")

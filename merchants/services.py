@@ -38,11 +38,13 @@ def create_merchant(*, name: str) -> Merchant:
 def find_merchant(text: str) -> Merchant:
     """Return the merchant with this id or exact, unique name; raises MerchantNotFound."""
     id_ = merchant_id(text)
-    found = list(Merchant.objects.filter(id=id_) if id_ else Merchant.objects.filter(name=text)[:2])
-    if len(found) != 1:
-        problem = "more than one merchant is called" if found else "there is no merchant with the id or name"
+    merchants = list(Merchant.objects.filter(id=id_) if id_ else Merchant.objects.filter(name=text)[:2])
+    if len(merchants) != 1:
+        problem = (
+            "more than one merchant has the name" if merchants else "there is no merchant with the id or name"
+        )
         raise MerchantNotFound(f"{problem} {text!r}")
-    return found[0]
+    return merchants[0]
 
 
 def issue_key(
@@ -50,7 +52,7 @@ def issue_key(
 ) -> tuple[ApiKey, str]:
     """Create a key; return its row and the key itself, which must be shown once and never stored.
 
-    Raises ValueError for a permission that does not exist, and for a name that can't be kept.
+    Raises ValueError for an unknown permission and an invalid name.
     """
     unknown = set(permissions) - set(Permission.values)
     if unknown:
@@ -72,8 +74,8 @@ def rotate_key(
 ) -> tuple[ApiKey, str]:
     """Issue a key with the same permissions. The old one expires after `overlap`, or earlier if already set.
 
-    Without an overlap the old one is revoked, so that no later change of its expiry opens it again. Its expiry is not
-    the new one's: that is `expires_at`.
+    Without an overlap, the old one is revoked instead, so that a later change of its expiry can't re-enable it.
+    `expires_at` is the new key's expiry.
     """
     ends = timezone.now() + overlap
     if not overlap:
@@ -96,7 +98,7 @@ def revoke_key(api_key: ApiKey) -> None:
 def authenticate_key(key: str) -> ApiKey:
     """Return the active key's row with its merchant. Raises ApiError (401) for any other key."""
     if not _KEY.fullmatch(key):
-        message = "The API key is malformed: it is quitt_ and 40 hexadecimal digits."
+        message = "The API key is malformed: a key is quitt_ and 40 hexadecimal digits."
         raise ApiError(ErrorCode.API_KEY_MISSING, message)
     # Read on each call, so that a revoked key is refused at once.
     row = _by_digest.first(digest=_digest(key))
@@ -113,9 +115,9 @@ def authenticate_key(key: str) -> ApiKey:
 
 def _checked_name(name: str) -> str:
     if len(name) > _LONGEST_NAME:
-        raise ValueError(f"the name has {len(name)} characters; at most {_LONGEST_NAME} are kept")
+        raise ValueError(f"the name has {len(name)} characters; the maximum is {_LONGEST_NAME}")
     if has_unsafe_characters(name):
-        raise ValueError("the name holds control or bidirectional-override characters")
+        raise ValueError("the name contains control or bidirectional-override characters")
     return name
 
 

@@ -228,7 +228,7 @@ class Resend(Action):
         """Return the explanation for the confirmation page."""
         return (
             f"Sends the same body to {_destination(row)} now, with a new signature, in up to eight attempts. "
-            f"The merchant recognises the event by its ID {row.public_event_id} and ignores duplicates."
+            f"Its event ID stays {row.public_event_id}, so that the merchant can ignore duplicates."
         )
 
     def lock(self, row: Delivery) -> Delivery:

@@ -45,7 +45,7 @@ class TokenObject(Answer, kw_only=True):
     """A token of the public catalogue; `contract_address` is empty for a chain's native coin."""
 
     id: Annotated[int, doc("Used as `token_id`. Differs between deployments.")]
-    symbol: Annotated[str, doc("For people, and no proof of anything: imitations use the same symbols.")]
+    symbol: Annotated[str, doc("For display only; other tokens can use the same symbol.")]
     name: Annotated[str, doc("For people.")]
     decimals: Annotated[int, doc("How many fraction digits an amount of it has.")]
     contract_address: Annotated[

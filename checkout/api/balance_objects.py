@@ -26,17 +26,17 @@ _UNAVAILABLE = {"chain_id": 137, "code": "node_unavailable"}
 
 
 @described(
-    "UnavailableChain", "A chain that gave no answer; the other chains' answers are valid.", _UNAVAILABLE
+    "UnavailableChain", "A chain that could not be read. The other chains' balances are valid.", _UNAVAILABLE
 )
 class UnavailableChain(Answer, kw_only=True):
     """One of `unavailable`."""
 
     chain_id: Annotated[int, doc("The chain.")]
-    code: Annotated[str, one_of(ErrorCode.NODE_UNAVAILABLE.value), doc("Why; asking again later may help.")]
+    code: Annotated[str, one_of(ErrorCode.NODE_UNAVAILABLE.value), doc("The reason. Retry later.")]
 
 
 def unavailable_chains(chains: Mapping[int, ErrorCode]) -> list[UnavailableChain]:
-    """Return the chains that gave no answer, with why."""
+    """Return the objects of the chains that could not be read."""
     return [UnavailableChain(chain_id=chain_id, code=code.value) for chain_id, code in chains.items()]
 
 
@@ -44,12 +44,12 @@ class _Balance(Answer, kw_only=True):
     chain_id: Annotated[int, doc("The token's chain.")]
     chain: Annotated[CheckoutChain, doc("The same chain in full.")]
     token: Annotated[RouteToken, doc("The token.")]
-    balance: Annotated[AmountObject, doc("How much of it the wallet has.")]
-    usd: Annotated[str | None, dollars("What that is worth.")]
+    balance: Annotated[AmountObject, doc("The wallet's balance of the token.")]
+    usd: Annotated[str | None, dollars("The balance's value.")]
 
     @classmethod
     def of(cls, held: Held, **own: Any) -> Self:
-        """Return the balance; `own` are the fields that only this kind of object has."""
+        """Return the balance; `own` are the fields that only the subclass has."""
         token = held.token
         return cls(
             chain_id=token.chain_id,
@@ -68,8 +68,8 @@ class EssentialBalance(_Balance, kw_only=True):
     sufficient: Annotated[
         bool,
         doc(
-            "Whether it would pay what remains. For other tokens than the requested one this is worked out from "
-            "their prices, and where those are not known it says whether there is any: `routes` says for sure."
+            "Whether the balance covers the remaining amount. For tokens other than the requested one, this is an "
+            "estimate from prices; without a price, it is true for any balance above zero. `routes` is exact."
         ),
     ]
     is_requested: Annotated[bool, doc("Whether it is the requested token itself.")]
@@ -83,8 +83,8 @@ class EssentialBalance(_Balance, kw_only=True):
 class EssentialBalances(Answer, kw_only=True):
     """A wallet's main balances."""
 
-    balances: Annotated[list[EssentialBalance], doc("The balances, those of zero included.")]
-    unavailable: Annotated[list[UnavailableChain], doc("The chains that gave no answer in time.")]
+    balances: Annotated[list[EssentialBalance], doc("The balances, including zero balances.")]
+    unavailable: Annotated[list[UnavailableChain], doc("The chains that did not respond in time.")]
 
 
 def essential_balance(held: Held) -> EssentialBalance:
@@ -92,17 +92,15 @@ def essential_balance(held: Held) -> EssentialBalance:
     return EssentialBalance.of(held, sufficient=held.is_sufficient, is_requested=held.is_requested)
 
 
-@described("HeldToken", "A token that a wallet has some of.", _HELD)
+@described("HeldToken", "A token with the wallet's balance.", _HELD)
 class HeldToken(_Balance, kw_only=True):
     """One of `tokens`."""
 
-    price_usd: Annotated[
-        str | None, doc("What one of it costs in US dollars, as text; null where no price is known.")
-    ]
+    price_usd: Annotated[str | None, doc("The price of one token in US dollars, as text; null if unknown.")]
     logo_url: Annotated[
         str | None,
         doc(
-            "Its logo, served from our own address; null where there is none. It answers 404 until it has been "
+            "Its logo, served by this deployment; null if it has none. The URL returns 404 until the logo has been "
             "fetched."
         ),
     ]
@@ -117,7 +115,7 @@ class WalletTokens(Answer, kw_only=True):
     """A wallet's tokens."""
 
     tokens: Annotated[list[HeldToken], doc("The tokens, the most valuable first.")]
-    unavailable: Annotated[list[UnavailableChain], doc("The chains that gave no answer in time.")]
+    unavailable: Annotated[list[UnavailableChain], doc("The chains that did not respond in time.")]
 
 
 def held_token(held: Held) -> HeldToken:

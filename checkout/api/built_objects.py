@@ -1,4 +1,4 @@
-"""What wallets are given to sign, in the API's responses: transactions, approvals and proofs."""
+"""What wallets sign, in the API's responses: transactions, approvals and proofs."""
 
 from typing import Annotated, Any
 
@@ -36,30 +36,30 @@ _EVM_TRANSACTION = {
         "from": {"type": "string", "description": "The wallet that signs."},
         "to": {
             "type": "string",
-            "description": "The token's contract; for native coin the merchant's wallet; for a swap the router.",
+            "description": "The token's contract; for native coin, the merchant's wallet; for a swap, the router.",
         },
         "data": {
             "type": "string",
             "pattern": "^0x([0-9a-f]{2})*$",
-            "description": "The call, with what binds it.",
+            "description": "The call data, including the reference if there is one.",
         },
         "value": _quantity("Native coin, in wei."),
-        "gas": _quantity("The limit of gas."),
-        "maxFeePerGas": _quantity("The most that a unit of gas may cost, in wei."),
-        "maxPriorityFeePerGas": _quantity("What of it goes to the block's builder, in wei."),
+        "gas": _quantity("The gas limit."),
+        "maxFeePerGas": _quantity("The maximum price per unit of gas, in wei."),
+        "maxPriorityFeePerGas": _quantity("The priority fee per unit of gas, in wei."),
     },
     "required": [*_TRANSACTION],
 }
 _SOLANA_TRANSACTION = {
     "type": "string",
     "contentEncoding": "base64",
-    "description": "On Solana: a versioned transaction in base64, to be signed by the wallet.",
+    "description": "On Solana: a versioned transaction in base64 for the wallet to sign.",
 }
 
 
 @described(
     "PayerProofOrder",
-    "What the wallet has to sign, so that its transaction counts.",
+    "The message that the wallet must sign so that its transaction is bound to the request.",
     {
         "message": "shop.example.com wants you to sign in with your Ethereum account: …",
         "expires_at": EXPIRES,
@@ -69,12 +69,12 @@ class PayerProofOrder(Answer, kw_only=True):
     """`payer_proof` of a built transaction."""
 
     message: Annotated[str, doc("The message to sign, byte for byte.")]
-    expires_at: Annotated[Time, doc("Until when the proof is accepted.")]
+    expires_at: Annotated[Time, doc("The deadline for the proof.")]
 
 
 @described(
     "BuiltTransaction",
-    "An unsigned transaction, simulated first, and what binds it to the request.",
+    "A simulated, unsigned transaction, and what binds it to the request.",
     {
         "route_id": ROUTE_ID,
         "chain_type": "evm",
@@ -88,7 +88,11 @@ class BuiltTransaction(Answer, kw_only=True):
     """A route's transaction."""
 
     route_id: Annotated[str, doc("The route.")]
-    chain_type: Annotated[str, Choices(families.choices()), doc("How to read `transaction`.")]
+    chain_type: Annotated[
+        str,
+        Choices(families.choices()),
+        doc("The chain's family, which determines the format of `transaction`."),
+    ]
     transaction: Annotated[
         Any,
         doc(
@@ -100,19 +104,19 @@ class BuiltTransaction(Answer, kw_only=True):
         str,
         one_of("reference", "payer", "provider"),
         doc(
-            "`reference`: the transaction carries it. `payer`: sign `payer_proof` as well. `provider`: the "
-            "transaction carries the routing provider's id of this very route."
+            "`reference`: the transaction contains the request's reference. `payer`: the wallet must also sign "
+            "`payer_proof`. `provider`: the transaction contains the routing provider's id of this route."
         ),
     ]
     payer_proof: Annotated[
-        PayerProofOrder | None, doc("What to sign; null where the transaction itself is bound.")
+        PayerProofOrder | None, doc("The message to sign; null if the transaction itself is bound.")
     ]
-    expires_at: Annotated[Time, doc("Until when the route is valid.")]
+    expires_at: Annotated[Time, doc("When the route expires.")]
 
 
 @described(
     "PayerProof",
-    "A wallet that proved that it pays.",
+    "A verified payer proof.",
     {
         "route_id": ROUTE_ID,
         "wallet_address": "0x8ba1f109551bD432803012645Ac136ddd64DBA72",
@@ -129,7 +133,7 @@ class PayerProofObject(Answer, kw_only=True):
 
 @described(
     "Approval",
-    "What a route's router may spend of the token, and the unsigned transactions that let it spend enough.",
+    "A route's current token approval, and the unsigned transactions that approve the required amount.",
     {
         "approval_required": True,
         "spender": "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE",
@@ -140,22 +144,22 @@ class PayerProofObject(Answer, kw_only=True):
     },
 )
 class ApprovalObject(Answer, kw_only=True):
-    """What a route's wallet still has to approve."""
+    """A route's approval."""
 
     approval_required: Annotated[
-        bool, doc("Whether `transactions` have to be sent, and mined, before the route's own.")
+        bool, doc("Whether `transactions` must be sent and mined before the route's transaction.")
     ]
     spender: Annotated[
         str | None,
-        doc("The contract that spends the token, one that this deployment pins; null where there is none."),
+        doc("The contract that spends the token, one that this deployment pins; null if there is none."),
     ]
-    token: Annotated[RouteToken, doc("The token that is paid with.")]
-    allowance: Annotated[AmountObject, doc("How much of it the spender may spend now.")]
-    required: Annotated[AmountObject, doc("How much it needs; zero where no approval is needed.")]
+    token: Annotated[RouteToken, doc("The token that the customer pays with.")]
+    allowance: Annotated[AmountObject, doc("The amount that the spender is currently allowed to spend.")]
+    required: Annotated[AmountObject, doc("The amount that it needs; zero if no approval is needed.")]
     transactions: Annotated[
         list[Annotated[Any, Meta(extra_json_schema=_EVM_TRANSACTION)]],
         doc(
-            "Unsigned, to be sent in this order; empty where nothing is required. Two where the token has to be "
-            "reset to zero first. The amount is exact, never unlimited."
+            "Unsigned transactions to send in this order; empty if no approval is required. There are two if the "
+            "token's allowance must be reset to zero first. The amount is exact, never unlimited."
         ),
     ]

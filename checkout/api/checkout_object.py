@@ -1,4 +1,4 @@
-"""The checkout in the API's responses: all that a customer needs, nothing that only the merchant may know."""
+"""The checkout in the API's responses: what the customer may see, without the merchant's private data."""
 
 from typing import Annotated, Any, Literal
 
@@ -65,21 +65,23 @@ _CHECKOUT: dict[str, Any] = {
 }
 
 
-@described("CheckoutChain", "The chain, with what a wallet needs to know.", CHAIN)
+@described("CheckoutChain", "A chain, with the details that wallets need.", CHAIN)
 class CheckoutChain(Answer, kw_only=True):
-    """A chain as the checkout needs it."""
+    """A chain, with the details that wallets need."""
 
-    id: Annotated[int, doc("Used as `chain_id`. On EVM it is the EVM chain id. Needs 64 bits.")]
-    name: Annotated[str, doc("For people.")]
+    id: Annotated[int, doc("Used as `chain_id`. On EVM, it is the EVM chain id. A 64-bit integer.")]
+    name: Annotated[str, doc("The display name.")]
     chain_type: Annotated[
-        str, Choices(families.choices()), doc("Its family: how addresses and transactions look.")
+        str,
+        Choices(families.choices()),
+        doc("Its family, which determines the format of addresses and transactions."),
     ]
-    network: Annotated[str, doc("Which Solana network, where it is not the main one; else empty.")]
-    native_symbol: Annotated[str, doc("The symbol of the coin that the network's fee is paid in.")]
+    network: Annotated[str, doc("The Solana cluster if it is not mainnet; else empty.")]
+    native_symbol: Annotated[str, doc("The symbol of its native coin, which pays network fees.")]
     explorer_url: Annotated[str | None, doc("Its block explorer; null if none is known.")]
     wallet_rpc_url: Annotated[
         str | None,
-        doc("A public node, for wallets that don't know the network yet; null if none is named."),
+        doc("The URL of a public node, for wallets that don't have the network yet; null if there is none."),
     ]
 
     @classmethod
@@ -96,20 +98,20 @@ class CheckoutChain(Answer, kw_only=True):
         )
 
 
-@described("CheckoutMerchant", "Who asks for the money, and how the page should look.", _MERCHANT)
+@described("CheckoutMerchant", "The merchant, and the theme of the page.", _MERCHANT)
 class CheckoutMerchant(Answer, kw_only=True):
     """The merchant's name and theme."""
 
-    name: Annotated[str, doc("The merchant's name, for customers.")]
-    logo_url: Annotated[str | None, doc("The logo; null for none.")]
+    name: Annotated[str, doc("The merchant's display name.")]
+    logo_url: Annotated[str | None, doc("The logo; null if there is none.")]
     accent_colour: Annotated[
-        str | None, doc("The colour of the buttons, such as `#1f2a44`; null for the page's own.")
+        str | None, doc("The colour of the buttons, such as `#1f2a44`; null for the default.")
     ]
-    background_colour: Annotated[str | None, doc("The colour behind the page; null for the page's own.")]
-    support_url: Annotated[str | None, doc("Where the customer finds help; null if not set.")]
-    support_email: Annotated[str | None, doc("An e-mail address for questions; null if not set.")]
+    background_colour: Annotated[str | None, doc("The page's background colour; null for the default.")]
+    support_url: Annotated[str | None, doc("The URL of the merchant's support page; null if not set.")]
+    support_email: Annotated[str | None, doc("The merchant's support e-mail address; null if not set.")]
     default_language: Annotated[
-        str, doc("The language of the page where the browser asks for none that is available.")
+        str, doc("The page's language if none of the browser's languages is supported.")
     ]
 
     @classmethod
@@ -126,31 +128,34 @@ class CheckoutMerchant(Answer, kw_only=True):
         )
 
 
-@described("CheckoutPayment", "A payment without its sender, which only the merchant may know.", _PAYMENT)
+@described("CheckoutPayment", "A payment without its sender, which only the merchant may see.", _PAYMENT)
 class CheckoutPayment(PaymentFields, kw_only=True):
-    """What the customer may see of a payment, and whether it counts on its way."""
+    """The public part of a payment."""
 
     is_seen: Annotated[
-        bool, doc("Whether a node knows the transaction. Until then it may be mistyped or never sent.")
+        bool,
+        doc(
+            "Whether a node has seen the transaction. If not, the hash may be wrong or the transaction not sent."
+        ),
     ]
     is_bound: Annotated[
         bool,
         doc(
-            "Whether the transaction is known to pay this request: mined and bound to it or, not mined yet, by its "
-            "own bytes. Only such a payment is a reason not to pay again."
+            "Whether the transaction is bound to this request; before it is mined, this is read from its data. Only "
+            "such a payment is a reason not to pay again."
         ),
     ]
     likely_failure: Annotated[
         FailureCodeText | None,
         doc(
-            "The `failure_code` with which it will fail once its block is deep enough; null where none is expected. "
-            "A reorganisation can still change it, so that the payment is `processing` until then."
+            "The `failure_code` that the payment will have once its block is confirmed; null if it is not expected to "
+            "fail. The payment stays `processing` until then, since a reorganisation can still change the result."
         ),
     ]
 
 
 def checkout_payment(payment: Payment) -> CheckoutPayment:
-    """Return the payment without what only the merchant may know."""
+    """Return the public part of the payment."""
     return CheckoutPayment.of(
         payment,
         is_seen=payment.is_seen,
@@ -159,15 +164,15 @@ def checkout_payment(payment: Payment) -> CheckoutPayment:
     )
 
 
-@described("PayWith", "What a request can be paid with beside its own token.", {"is_routed": True})
+@described("PayWith", "Whether the request can be paid with other tokens.", {"is_routed": True})
 class PayWith(Answer, kw_only=True):
     """`pay_with` of the checkout."""
 
     is_routed: Annotated[
         bool,
         doc(
-            "Whether this deployment has a routing provider, so that other tokens and chains can be offered. It does "
-            "not say whether one answers at the moment: `routes` does."
+            "Whether this deployment has a routing provider and can offer other tokens and chains. It doesn't mean "
+            "that a provider is currently reachable: see `routes`."
         ),
     ]
 
@@ -181,47 +186,47 @@ class Checkout(Answer, kw_only=True):
     shortcode: Annotated[str, doc("The payment request's `shortcode`.")]
     status: Annotated[RequestStatusText, doc("The payment request's status.")]
     amount: Annotated[AmountObject, doc("The requested amount.")]
-    amount_paid: Annotated[AmountObject, doc("What was paid and verified.")]
-    amount_remaining: Annotated[AmountObject, doc("What is still to be paid.")]
-    amount_overpaid: Annotated[AmountObject, doc("What was paid beyond the requested amount.")]
+    amount_paid: Annotated[AmountObject, doc("The verified amount paid so far.")]
+    amount_remaining: Annotated[AmountObject, doc("The remaining amount.")]
+    amount_overpaid: Annotated[AmountObject, doc("The amount paid beyond the requested amount.")]
     token: Annotated[TokenObject, doc("The requested token.")]
-    chain_id: Annotated[int, doc("The chain on which it should arrive.")]
-    chain: Annotated[CheckoutChain, doc("The same chain in full.")]
+    chain_id: Annotated[int, doc("The chain that receives the payment.")]
+    chain: Annotated[CheckoutChain, doc("The details of that chain.")]
     recipient_address: Annotated[str, doc("The merchant's wallet.")]
-    description: Annotated[str | None, doc("What it is for; null if not set.")]
+    description: Annotated[str | None, doc("What the payment is for; null if not set.")]
     created_at: Annotated[Time, doc("When it was created.")]
-    expires_at: Annotated[Time, doc("Until when it can be paid.")]
+    expires_at: Annotated[Time, doc("The deadline for the payment.")]
     completed_at: Annotated[Time | None, doc("When it was paid in full; null until then.")]
-    paid_late: Annotated[bool, doc("Whether the completing transfer's block is later than `expires_at`.")]
+    paid_late: Annotated[bool, doc("Whether the transfer that completed it was mined after `expires_at`.")]
     payment_url: Annotated[str, doc("The checkout page.")]
-    cancel_url: Annotated[str | None, doc("Where a customer who gives up goes; null for nowhere.")]
+    cancel_url: Annotated[str | None, doc("Where a customer who cancels returns to; null if not set.")]
     redirect_url: Annotated[
-        str | None, doc("Where the customer goes once it is completed; null before that.")
+        str | None, doc("Where the customer returns to after completion; null before that.")
     ]
-    merchant: Annotated[CheckoutMerchant, doc("The merchant who asks for the money.")]
+    merchant: Annotated[CheckoutMerchant, doc("The merchant.")]
     payments: Annotated[
         list[CheckoutPayment],
-        doc("Up to 20 payments, newest first. Of more, bound ones are shown before open and failed ones."),
+        doc("Up to 20 payments, newest first. If there are more, bound ones take precedence over others."),
     ]
     is_available: Annotated[
         bool,
         doc(
-            "Whether the requested token and its chain are active. While they are not, there are no routes, and "
-            "customers should send nothing; what was sent already is verified."
+            "Whether the requested token and its chain are active. If not, there are no routes, and customers should "
+            "not send anything; transactions that were already sent are still verified."
         ),
     ]
     is_test: Annotated[
         bool,
-        doc("Whether this is no real money: the service runs as `staging`, or a payment was simulated."),
+        doc("Whether no real money is involved: a `staging` deployment, or a simulated payment."),
     ]
-    pay_with: Annotated[PayWith, doc("What it can be paid with beside its own token.")]
-    is_final: Annotated[bool, doc("Whether nothing more is expected to change.")]
-    poll_in_ms: Annotated[int, doc("In how many milliseconds it is worth asking again.", ge=0)]
-    server_time: Annotated[Time, doc("The service's clock, to count down by. Not part of the ETag.")] = ""
+    pay_with: Annotated[PayWith, doc("Whether it can be paid with other tokens.")]
+    is_final: Annotated[bool, doc("Whether no further change is expected.")]
+    poll_in_ms: Annotated[int, doc("The recommended polling interval in milliseconds.", ge=0)]
+    server_time: Annotated[Time, doc("The server's time, for countdowns. Not part of the ETag.")] = ""
 
 
 def checkout_object(request: PaymentRequest) -> Checkout:
-    """Return what the page shows, without the server's time."""
+    """Return the checkout without the server's time."""
     decimals = request.token.decimals
     payments = weightiest_payments(request)
     is_final = request.status != PaymentRequest.Status.ACTIVE and not any(
@@ -265,7 +270,7 @@ def with_server_time(checkout: Checkout) -> Checkout:
 
 
 def _poll_in_ms(request: PaymentRequest, payments: list[Payment], is_final: bool) -> int:
-    """Return how soon asking again is worth it: about once a block while a payment is open."""
+    """Return the polling interval: about once per block while a payment is open."""
     if is_final:
         return _FINAL_POLL_MS
     if any(payment.is_open for payment in payments):

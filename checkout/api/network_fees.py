@@ -1,4 +1,4 @@
-"""Estimate the network fee of a direct payment, until the customer's wallet shows the exact one."""
+"""Estimate the network fee of a direct payment; the customer's wallet shows the exact one later."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,9 +19,9 @@ Client = Callable[[Chain], ChainClient]
 
 
 def usual_fee(token: Token, *, client: Client = get_client) -> int | None:
-    """Return what a transfer of the token usually costs, in base units of its chain's coin; None if that is unknown.
+    """Return the usual cost of a transfer of the token, in base units of its chain's coin; None if unknown.
 
-    A node is asked once in KEPT_SECONDS per chain, and for DEADLINE_SECONDS at most: no route waits longer for it.
+    Cached for KEPT_SECONDS per chain. Takes at most DEADLINE_SECONDS, so that it doesn't delay routes.
     """
     key = f"network-fee:{token.chain_id}:{'coin' if token.is_native else 'token'}"
     with suppress(RedisError):
@@ -31,7 +31,7 @@ def usual_fee(token: Token, *, client: Client = get_client) -> int | None:
         [token.chain],
         lambda chain: client(chain).usual_fee(token.contract_address),
         within_seconds=DEADLINE_SECONDS,
-        about="what a transfer costs",
+        about="the network fee",
     )
     fee = answers.get(token.chain)
     with suppress(RedisError):

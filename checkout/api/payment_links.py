@@ -1,4 +1,4 @@
-"""Links that wallets open to pay without being connected, in the form of the chain's family. Pure."""
+"""Payment links, which wallets open without being connected to the page (Solana Pay, EIP-681). Pure."""
 
 from chains.amounts import display_amount
 from chains.families.base import PaymentAsk
@@ -6,9 +6,9 @@ from payments.models import PaymentRequest
 
 
 def payment_link(request: PaymentRequest) -> str:
-    """Return the link that asks a wallet for exactly what remains of the request; "" where the family has no links.
+    """Return the link to pay exactly the remaining amount; "" if the chain's family has no payment links.
 
-    It carries the reference that binds the transfer where the request has references and the link has a place for one.
+    It contains the request's reference if the link format supports one.
     """
     links = request.chain.family.links
     if links is None:
@@ -29,6 +29,6 @@ def payment_link(request: PaymentRequest) -> str:
 
 
 def binds(request: PaymentRequest) -> bool:
-    """Whether a transfer that a wallet makes from the request's link is tied to the request by it."""
+    """Whether the request's link binds the transfer that a wallet creates from it."""
     links = request.chain.family.links
     return links is not None and links.bind and request.references

@@ -1,4 +1,4 @@
-"""The status of a payment for the page: on its way, in doubt, or without effect.
+"""The status of a payment for the page: on its way, completed, or shown with a warning.
 
 Anyone with the link can submit a hash, so only a transaction that a node has seen and that is bound to the request is
 shown as on its way. Everything else is a notice beside the ways to pay.
@@ -13,7 +13,7 @@ from payments.models import FailureCode, Payment, PaymentRequest
 MOST_NOTICES = 3
 
 
-class Doubt(StrEnum):
+class PaymentWarning(StrEnum):
     """Why a submitted transaction is not on its way."""
 
     UNSEEN = "unseen"
@@ -40,7 +40,7 @@ def failure_of(payment: dict[str, Any]) -> str | None:
     return code
 
 
-def doubt_about(payment: dict[str, Any]) -> Doubt | None:
+def warning_for(payment: dict[str, Any]) -> PaymentWarning | None:
     """Return why the payment is not on its way; None for one that is, and for a completed one."""
     if payment["status"] == Payment.Status.COMPLETED or is_under_way(payment):
         return None
@@ -48,25 +48,25 @@ def doubt_about(payment: dict[str, Any]) -> Doubt | None:
     # While it is pending, no worker has looked for it.
     is_missing = not payment["is_seen"] and payment["status"] != Payment.Status.PENDING
     if code == FailureCode.TRANSACTION_NOT_FOUND or (code is None and is_missing):
-        return Doubt.UNSEEN
-    return Doubt.UNBOUND if code is None else Doubt.UNPAID
+        return PaymentWarning.UNSEEN
+    return PaymentWarning.UNBOUND if code is None else PaymentWarning.UNPAID
 
 
-def doubtful(payments: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the newest payments in doubt, each with its `doubt` and `code`; none older than a completed one.
+def payments_with_warnings(payments: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the newest payments that need a warning, each with its `warning` and `code`.
 
-    `payments` are public payment objects, newest first.
+    `payments` are public payment objects, newest first. Those older than a completed one are ignored.
     """
-    return list(_doubtful(payments))[:MOST_NOTICES]
+    return list(_with_warnings(payments))[:MOST_NOTICES]
 
 
-def _doubtful(payments: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _with_warnings(payments: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for payment in payments:
         if payment["status"] == Payment.Status.COMPLETED:
             return
-        doubt = doubt_about(payment)
-        if doubt is not None:
-            yield {**payment, "doubt": doubt.value, "code": failure_of(payment)}
+        warning = warning_for(payment)
+        if warning is not None:
+            yield {**payment, "warning": warning.value, "code": failure_of(payment)}
 
 
 def page_state(checkout: dict[str, Any]) -> str:

@@ -24,24 +24,24 @@ from payments.providers.base import NoOfferCode
 
 def dollars(meaning: str) -> msgspec.Meta:
     """Return the description of a field that holds US dollars, as text to the cent."""
-    return doc(f"{meaning} In US dollars, as text; null where no price is known.")
+    return doc(f"{meaning} In US dollars, as text; null if no price is known.")
 
 
-@described("RouteToken", "A token, and the chain that it is on.", SIDE["token"])
+@described("RouteToken", "A token on a chain.", SIDE["token"])
 class RouteToken(Answer, kw_only=True):
     """A token of a route, or of a wallet."""
 
     id: Annotated[
         int | None,
         doc(
-            "Used as `token_id`; null for a token that only a routing provider lists, which is named by its address."
+            "Used as `token_id`; null for a token outside the catalogue, which is identified by its address."
         ),
     ]
-    symbol: Annotated[str, doc("For people, and no proof of anything: imitations use the same symbols.")]
-    name: Annotated[str, doc("For people.")]
-    decimals: Annotated[int, doc("How many fraction digits an amount of it has.")]
+    symbol: Annotated[str, doc("For display only; other tokens can use the same symbol.")]
+    name: Annotated[str, doc("The display name.")]
+    decimals: Annotated[int, doc("The number of decimals.")]
     contract_address: Annotated[
-        str, doc("Its contract on EVM, its mint on Solana; empty for the chain's own coin.")
+        str, doc("The contract on EVM, or the mint on Solana; empty for the chain's own coin.")
     ]
     chain_id: Annotated[int, doc("The token's chain.")]
 
@@ -60,10 +60,10 @@ class RouteToken(Answer, kw_only=True):
 
 class _Side(Answer, kw_only=True):
     chain_id: Annotated[int, doc("The chain.")]
-    chain: Annotated[CheckoutChain, doc("The same chain in full.")]
+    chain: Annotated[CheckoutChain, doc("The details of that chain.")]
     token: Annotated[RouteToken, doc("The token.")]
-    amount: Annotated[AmountObject, doc("How much of it; of what arrives, what is expected.")]
-    usd: Annotated[str | None, dollars("What that is worth, as the provider says.")]
+    amount: Annotated[AmountObject, doc("The amount; for `to`, the expected amount.")]
+    usd: Annotated[str | None, dollars("The amount's value, according to the provider.")]
 
 
 @described("RouteFrom", "What leaves the customer's wallet.", SIDE)
@@ -76,72 +76,69 @@ class RouteTo(_Side, kw_only=True):
     """`to` of a route."""
 
     amount_min: Annotated[
-        AmountObject, doc("The least that arrives: never less than what remains to be paid.")
+        AmountObject, doc("The minimum that arrives: never less than the remaining amount.")
     ]
 
 
-@described("RouteFeeToken", "The token that a fee is charged in.", FEE["token"])
+@described("RouteFeeToken", "The token of a fee.", FEE["token"])
 class RouteFeeToken(Answer, kw_only=True):
     """`token` of one of a route's fees."""
 
-    symbol: Annotated[str, doc("Its symbol.")]
-    decimals: Annotated[int, doc("How many fraction digits it has.", ge=0)]
-    contract_address: Annotated[str, doc("Its contract or mint; empty for the chain's own coin.")]
-    chain_id: Annotated[int, doc("Its chain.")]
+    symbol: Annotated[str, doc("The symbol.")]
+    decimals: Annotated[int, doc("The number of decimals.", ge=0)]
+    contract_address: Annotated[str, doc("The contract or mint; empty for the chain's own coin.")]
+    chain_id: Annotated[int, doc("The token's chain.")]
 
 
-@described("RouteFee", "A fee on the way.", FEE)
+@described("RouteFee", "A fee of the route.", FEE)
 class RouteFee(Answer, kw_only=True):
     """One of a route's fees."""
 
-    name: Annotated[str, doc("What it is for, in the provider's words.")]
-    token: Annotated[RouteFeeToken, doc("The token that it is charged in.")]
-    amount: Annotated[AmountObject, doc("How much.")]
-    usd: Annotated[str | None, dollars("What that is worth.")]
-    included: Annotated[bool, doc("Whether it is part of `from.amount`; false means paid on top.")]
+    name: Annotated[str, doc("The fee's name, from the provider.")]
+    token: Annotated[RouteFeeToken, doc("The fee's token.")]
+    amount: Annotated[AmountObject, doc("The amount.")]
+    usd: Annotated[str | None, dollars("The fee's value.")]
+    included: Annotated[bool, doc("Whether `from.amount` includes it; otherwise it is paid on top.")]
 
 
-@described("RouteGasToken", "The coin that the network's fee is paid in.", ROUTE["gas"]["token"])
+@described("RouteGasToken", "The coin that pays the network fee.", ROUTE["gas"]["token"])
 class RouteGasToken(Answer, kw_only=True):
     """`gas.token` of a route."""
 
-    symbol: Annotated[str, doc("Its symbol.")]
+    symbol: Annotated[str, doc("The symbol.")]
 
 
-@described("RouteGas", "The network's fee.", ROUTE["gas"])
+@described("RouteGas", "The network fee.", ROUTE["gas"])
 class RouteGas(Answer, kw_only=True):
     """`gas` of a route."""
 
-    token: Annotated[RouteGasToken, doc("The coin that it is paid in.")]
-    amount: Annotated[AmountObject | None, doc("How much; null where the wallet's own estimate is better.")]
-    usd: Annotated[str | None, dollars("What that is worth.")]
+    token: Annotated[RouteGasToken, doc("The coin that pays the fee.")]
+    amount: Annotated[AmountObject | None, doc("The estimated fee; null if only the wallet can estimate it.")]
+    usd: Annotated[str | None, dollars("The fee's value.")]
 
 
-@described("RouteStep", "One thing that happens on the way.", STEP)
+@described("RouteStep", "A step of the route.", STEP)
 class RouteStep(Answer, kw_only=True):
     """One of a route's steps."""
 
     type: Annotated[
         str,
         doc(
-            "`approve`: the wallet allows the router to spend the token, unless it did before. `swap`, `bridge`: the "
-            "wallet sends the transaction, and the tool takes it from there. `transfer`: the money reaches the "
-            "merchant."
+            "`approve`: the wallet approves the router to spend the token, unless it did before. `swap`, `bridge`: the "
+            "wallet sends the transaction, and the tool executes it. `transfer`: the money reaches the merchant."
         ),
     ]
-    chain_id: Annotated[int, doc("Where it happens.")]
-    tool: Annotated[str | None, doc("The exchange or the bridge; null where there is none.")] = None
+    chain_id: Annotated[int, doc("The chain of this step.")]
+    tool: Annotated[str | None, doc("The exchange or bridge; null if there is none.")] = None
     contract_address: Annotated[
         str | None,
-        doc("The contract that the wallet's transaction calls; null where it calls none, or several."),
+        doc("The contract that the wallet's transaction calls; null if it calls none or several."),
     ] = None
-    spender: Annotated[
-        str | None, doc("The contract that is allowed to spend the token; only for `approve`.")
-    ] = None
-    recipient_address: Annotated[str | None, doc("Who gets the money; only for `transfer`.")] = None
+    spender: Annotated[str | None, doc("The contract to approve; only for `approve`.")] = None
+    recipient_address: Annotated[str | None, doc("The recipient; only for `transfer`.")] = None
 
 
-@described("RouteWarning", "What the customer should know before paying by this route.", WARNING)
+@described("RouteWarning", "A warning to show before the customer pays by this route.", WARNING)
 class RouteWarning(Answer, kw_only=True):
     """One of a route's warnings."""
 
@@ -150,33 +147,31 @@ class RouteWarning(Answer, kw_only=True):
         one_of(MAY_NEED_ACCEPTANCE),
         doc(
             "`may_need_acceptance`: the wallet is a contract account whose payments the chain's nodes can't verify, "
-            "so that the merchant may have to accept this one. More codes may come."
+            "so the merchant may have to accept this one. More codes may be added."
         ),
     ]
-    message: Annotated[str, doc("The same for people.")]
+    message: Annotated[str, doc("A human-readable message.")]
 
 
-@described("Route", "One way to pay exactly what remains.", ROUTE)
+@described("Route", "A way to pay exactly the remaining amount.", ROUTE)
 class RouteObject(Answer, kw_only=True):
     """A route."""
 
-    id: Annotated[str, doc("`rt_` and 24 characters. Knowing it is what lets its transaction be built.")]
-    type: Annotated[PaymentTypeText, doc("How the money travels.")]
+    id: Annotated[str, doc("`rt_` and 24 characters. Use it to build the route's transaction.")]
+    type: Annotated[PaymentTypeText, doc("`direct` or `swap`.")]
     from_: Annotated[RouteFrom, doc("What leaves the customer's wallet.")] = msgspec.field(name="from")
     to: Annotated[RouteTo, doc("What arrives in the merchant's wallet.")]
-    fees: Annotated[list[RouteFee], doc("The fees on the way; empty for a direct route.")]
-    gas: Annotated[RouteGas, doc("The network's fee.")]
+    fees: Annotated[list[RouteFee], doc("The route's fees; empty for a direct route.")]
+    gas: Annotated[RouteGas, doc("The network fee.")]
     duration_seconds: Annotated[
         int | None,
-        doc(
-            "How long it takes until the payment is confirmed; null where the chain's finality decides.", ge=0
-        ),
+        doc("The estimated time until the payment is confirmed; null if the chain's finality decides.", ge=0),
     ]
-    steps: Annotated[list[RouteStep], doc("What happens, in order.")]
+    steps: Annotated[list[RouteStep], doc("The steps, in order.")]
     provider: Annotated[str | None, doc("The routing provider; null for a direct route.")]
-    tags: Annotated[list[NonEmpty], doc("Among `recommended`, `cheapest`, `fastest`.")]
-    warnings: Annotated[list[RouteWarning], doc("What to know before paying; mostly empty.")]
-    expires_at: Annotated[Time, doc("Until when its transaction can be built.")]
+    tags: Annotated[list[NonEmpty], doc("Any of `recommended`, `cheapest`, `fastest`.")]
+    warnings: Annotated[list[RouteWarning], doc("Warnings to show before the customer pays; usually empty.")]
+    expires_at: Annotated[Time, doc("When the route expires; its transaction can't be built after that.")]
 
 
 @described(
@@ -192,16 +187,18 @@ class RouteObject(Answer, kw_only=True):
 class NoRouteReason(Answer, kw_only=True):
     """`reason` where there is no route."""
 
-    code: Annotated[str, one_of(*(code.value for code in NoOfferCode)), doc("For programs.")]
-    message: Annotated[str, doc("For people: why, and what to do instead.")]
+    code: Annotated[str, one_of(*(code.value for code in NoOfferCode)), doc("The reason as a code.")]
+    message: Annotated[str, doc("The reason for customers, and what to do instead.")]
 
 
-@described("Routes", "The ways to pay, best first; or none, and why.", {"routes": [ROUTE]})
+@described("Routes", "The routes, best first; or the reason why there are none.", {"routes": [ROUTE]})
 class Routes(Answer, kw_only=True):
-    """The ways to pay."""
+    """The routes."""
 
-    routes: Annotated[list[RouteObject], doc("The ways to pay. May be empty.")]
-    reason: Annotated[NoRouteReason | UnsetType, doc("Only there if `routes` is empty: why.")] = UNSET
+    routes: Annotated[list[RouteObject], doc("The routes; may be empty.")]
+    reason: Annotated[
+        NoRouteReason | UnsetType, doc("Why there are no routes; missing if there are any.")
+    ] = UNSET
 
 
 def route_object(

@@ -1,4 +1,4 @@
-"""What a customer should know before paying by a route: such as that the payment may need the merchant's acceptance."""
+"""Warnings about a route, such as that the payment may need the merchant's acceptance."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Client = Callable[[Chain], ChainClient]
 
 @dataclass(frozen=True)
 class Warned:
-    """A warning: a code for programs and a sentence for people."""
+    """A warning: a code and a message for customers."""
 
     code: str
     message: str
@@ -25,7 +25,7 @@ class Warned:
 def route_warnings(chain: Chain, wallet_address: str, *, client: Client = get_client) -> list[Warned]:
     """Return the warnings for payments of this wallet on `chain`.
 
-    A chain that gives no answer within DEADLINE_SECONDS warns of nothing: a route never fails because of this.
+    Returns none if the chain doesn't respond within DEADLINE_SECONDS: a route never fails because of this.
     """
     answers = ask_all(
         [chain],
@@ -36,7 +36,7 @@ def route_warnings(chain: Chain, wallet_address: str, *, client: Client = get_cl
     if not answers.get(chain):
         return []
     message = (
-        f"This wallet is a contract account whose payments can't be verified automatically on {chain.name}. The "
-        "merchant may have to accept this one first. To have it credited at once, pay from another wallet."
+        f"This wallet is a contract account, and its payments on {chain.name} can't be verified automatically. The "
+        "merchant may have to accept this one first. To have it credited immediately, pay from another wallet."
     )
     return [Warned(MAY_NEED_ACCEPTANCE, message)]

@@ -25,83 +25,83 @@ _ROUTE_ID = "rt_3kYtq8WmZc5DvXn7RbLp2HsG"
 
 @described(
     "RoutesOrder",
-    "Which wallet would pay with which token: named by `token_id` or by `token_address`, not by both.",
+    "The wallet and the token to pay with. Set either `token_id` or `token_address`.",
     {"wallet_address": _WALLET, "chain_id": 8453, "token_id": 2},
 )
 class RoutesSerializer(StrictSerializer):
-    """The body of POST …/routes: which wallet would pay with which token."""
+    """The body of POST …/routes: the wallet and the token to pay with."""
 
-    wallet_address = AddressField(help_text="The wallet that would pay.")
-    chain_id = WholeNumberField(help_text="The chain that it would pay on.")
+    wallet_address = AddressField(help_text="The paying wallet.")
+    chain_id = WholeNumberField(help_text="The chain to pay on.")
     token_id = WholeNumberField(
         required=False,
         allow_null=True,
-        help_text="The token that it would pay with: its `id` in the catalogue.",
+        help_text="The `id` of the token to pay with.",
     )
     token_address = AddressField(
         required=False,
         allow_null=True,
         allow_blank=True,
         help_text=(
-            "The same token by its contract or mint; empty for the chain's own coin. By its address it may also be one "
-            "that is not in the catalogue and that a routing provider lists."
+            "The contract or mint of the token to pay with; empty for the chain's own coin. This can also be a token "
+            "outside the catalogue that a routing provider lists."
         ),
     )
     allow_parallel = TrueOrFalseField(
         default=False,
         allow_null=True,
-        help_text="True offers routes even while a payment that would cover the rest is under way.",
+        help_text="Whether to offer routes while a payment that covers the remaining amount is in progress.",
     )
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
-        """Demand exactly one way of naming the token; null is as good as left out."""
+        """Require exactly one of `token_id` and `token_address`; null counts as missing."""
         attrs = {name: value for name, value in attrs.items() if value is not None}
         if ("token_id" in attrs) == ("token_address" in attrs):
             code = "parameter_invalid" if "token_id" in attrs else "parameter_missing"
-            message = "Name the token by token_id or by token_address, and not by both."
+            message = "Set either token_id or token_address, not both."
             raise serializers.ValidationError({"token_id": serializers.ErrorDetail(message, code)})
         return attrs
 
 
 class ChainIdsField(serializers.ListField):
-    """The ids of some chains, each once or more often."""
+    """A list of chain ids; duplicates are allowed."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(child=WholeNumberField(), allow_empty=False, max_length=MOST_CHAINS, **options)
 
     def to_internal_value(self, data: Any) -> list[int]:
-        """Return the ids, or say what is wrong with the list, or with each wrong member."""
+        """Return the ids. Raises an error for the list or for each invalid item."""
         if not isinstance(data, list):
             raise invalid(f"This should be an array of chain ids; got {kind_of(data)}.")
         if not 0 < len(data) <= MOST_CHAINS:
             raise invalid(
-                f"This should hold 1 to {MOST_CHAINS} chain ids; got {len(data)}. Leave it out for all chains."
+                f"This should contain 1 to {MOST_CHAINS} chain ids; got {len(data)}. Omit it for all chains."
             )
         return list(super().to_internal_value(data))
 
 
 @described(
-    "WalletQuestion", "A wallet, and the chains to look at.", {"wallet_address": _WALLET, "chain_ids": [8453]}
+    "WalletQuestion", "A wallet, and the chains to query.", {"wallet_address": _WALLET, "chain_ids": [8453]}
 )
 class WalletSerializer(StrictSerializer):
     """The body of POST …/balances/essential and of POST /api/public/discover-wallet-tokens."""
 
-    wallet_address = AddressField(help_text="The wallet. It is looked up on chains of its own family alone.")
+    wallet_address = AddressField(help_text="The wallet. It is only looked up on chains of its family.")
     chain_ids = ChainIdsField(
         required=False,
         allow_null=True,
-        help_text="The chains to look at; if left out, all active ones that the wallet can be on.",
+        help_text="The chains to query; default: all active chains of the wallet's family.",
     )
 
 
-@described("ApprovalQuestion", "Which route's approval to look at.", {"route_id": _ROUTE_ID})
+@described("ApprovalQuestion", "The route whose approval to check.", {"route_id": _ROUTE_ID})
 class CheckApprovalSerializer(StrictSerializer):
     """The body of POST /api/public/check-approval."""
 
     route_id = TextField(max_length=64, help_text="The route's `id`.")
 
 
-@described("BuildOrder", "Which route's transaction to build.", {"route_id": _ROUTE_ID})
+@described("BuildOrder", "The route whose transaction to build.", {"route_id": _ROUTE_ID})
 class BuildTransactionSerializer(StrictSerializer):
     """The body of POST /api/public/build-transaction."""
 
@@ -111,14 +111,14 @@ class BuildTransactionSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         help_text=(
-            "What is to bind it; if left out, the reference where the transaction can carry one. To be left out for a "
-            "`swap` route, which its provider's own id binds."
+            "What binds the transaction; default: the reference if the transaction can contain one. Omit it for a "
+            "`swap` route, which is bound by its provider's id."
         ),
     )
     allow_parallel = TrueOrFalseField(
         default=False,
         allow_null=True,
-        help_text="True builds it even while a payment that would cover the rest is under way.",
+        help_text="Whether to build it while a payment that covers the remaining amount is in progress.",
     )
 
 
@@ -135,7 +135,9 @@ class SubmitPaymentSerializer(StrictSerializer):
     """The body of POST …/payments: the hash that the wallet returned."""
 
     transaction_hash = TextField(
-        max_length=200, code=ErrorCode.TRANSACTION_HASH_INVALID, help_text="What the wallet returned."
+        max_length=200,
+        code=ErrorCode.TRANSACTION_HASH_INVALID,
+        help_text="The hash that the wallet returned.",
     )
     chain_id = WholeNumberField(help_text="The chain that it was sent on.")
     route_id = TextField(
@@ -143,22 +145,22 @@ class SubmitPaymentSerializer(StrictSerializer):
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text="The route that it was built for: a hint, what counts is on the chain.",
+        help_text="The route that it was built for. Only a hint: the transaction is verified on the chain.",
     )
 
 
 @described(
     "SignedProof",
-    "The wallet's signature under the message that `build-transaction` gave.",
+    "The wallet's signature of the message that `build-transaction` returned.",
     {"route_id": _ROUTE_ID, "wallet_address": _WALLET, "signature": "0x" + "1b" * 65},
 )
 class PayerProofSerializer(StrictSerializer):
-    """The body of POST …/payer-proof: the wallet's signature under the message that build-transaction gave."""
+    """The body of POST …/payer-proof: the wallet's signature of the message that build-transaction returned."""
 
     route_id = TextField(max_length=64, help_text="The route's `id`.")
-    wallet_address = AddressField(help_text="The wallet that signed, and will pay.")
+    wallet_address = AddressField(help_text="The wallet that signed and will pay.")
     signature = TextField(
         max_length=10_000,
         code=ErrorCode.SIGNATURE_INVALID,
-        help_text="On EVM hex of `personal_sign`, or what EIP-1271 takes; on Solana base58.",
+        help_text="On EVM, the `personal_sign` signature in hex, or an EIP-1271 signature; on Solana, base58.",
     )

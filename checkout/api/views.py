@@ -1,4 +1,4 @@
-"""The checkout's public endpoints. Knowing a request's unguessable id is the permission."""
+"""The checkout's public endpoints. Anyone who knows a request's id or shortcode may call them."""
 
 import hashlib
 
@@ -39,7 +39,7 @@ _REQUEST = {"id": "The payment request's `id` or its `shortcode`."}
 
 
 class CheckoutViewSet(viewsets.ViewSet):
-    """The endpoints that the widget calls. No credentials are read."""
+    """The endpoints that the checkout page calls. They need no credentials."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -47,10 +47,9 @@ class CheckoutViewSet(viewsets.ViewSet):
     @operation(
         "checkout.retrieve",
         tag="Checkout",
-        summary="Retrieve what the checkout shows",
+        summary="Retrieve a checkout",
         description=(
-            "A payment request as its customer may see it. Poll it with `If-None-Match`: `poll_in_ms` says how soon it "
-            "is worth asking again."
+            "The customer's view of a payment request. Poll it with `If-None-Match`, at the interval in `poll_in_ms`."
         ),
         path=_REQUEST,
         parameters=[
@@ -58,7 +57,7 @@ class CheckoutViewSet(viewsets.ViewSet):
                 "If-None-Match",
                 str,
                 OpenApiParameter.HEADER,
-                description="The `ETag` of an earlier answer; 304 if nothing has changed since.",
+                description="The `ETag` of an earlier response; returns 304 if nothing has changed since.",
             )
         ],
         answers={
@@ -68,7 +67,7 @@ class CheckoutViewSet(viewsets.ViewSet):
         answer_headers={200: ["ETag"], 304: ["ETag"]},
     )
     def retrieve(self, request: Request, id: str) -> HttpResponse:
-        """Return what the page shows; 304 when nothing has changed since the ETag."""
+        """Return the checkout, or 304 if nothing has changed since the ETag."""
         checkout = checkout_object(find_request(id))
         etag = '"' + hashlib.sha256(msgspec.json.encode(checkout)).hexdigest()[:32] + '"'
         if etag in (
@@ -84,10 +83,10 @@ class CheckoutViewSet(viewsets.ViewSet):
     @operation(
         "checkout.list_routes",
         tag="Checkout",
-        summary="List the ways to pay",
+        summary="List routes",
         description=(
-            "The ways to pay exactly what remains, from one wallet with one token. The requested token gives one "
-            "`direct` route; no way at all is an answer too, with its `reason`."
+            "The routes to pay the remaining amount from one wallet with one token. For the requested token there is "
+            "one `direct` route. If there is no route, the response is still 200, with a `reason`."
         ),
         path=_REQUEST,
         body=RoutesSerializer,
@@ -100,10 +99,10 @@ class CheckoutViewSet(viewsets.ViewSet):
             ErrorCode.NODE_UNAVAILABLE,
             ErrorCode.ROUTING_UNAVAILABLE,
         ],
-        answers={200: OpenApiResponse(Routes, "The ways to pay.")},
+        answers={200: OpenApiResponse(Routes, "The routes.")},
     )
     def routes(self, request: Request, id: str) -> Response:
-        """Return the ways to pay what remains from one wallet with one token."""
+        """Return the routes to pay the remaining amount from one wallet with one token."""
         payment_request = find_request(id)
         body = validated(RoutesSerializer, request)
         chain = chain_of(body["chain_id"])
@@ -115,27 +114,27 @@ class CheckoutViewSet(viewsets.ViewSet):
 
         token = token_of(chain, body, client=counted)
         count_expensive(request)
-        found = find_routes(
+        routes = find_routes(
             payment_request,
             wallet_address=wallet_address,
             token=token,
             allow_parallel=bool(body.get("allow_parallel")),
             asked_by=client_identity(request),
         )
-        if isinstance(found, NoRoute):
-            reason = NoRouteReason(code=found.code, message=found.message)
+        if isinstance(routes, NoRoute):
+            reason = NoRouteReason(code=routes.code, message=routes.message)
             return Response(Routes(routes=[], reason=reason))
         warnings = route_warnings(chain, wallet_address)
-        fee = usual_fee(token) if any(route.type == PaymentType.DIRECT for route in found) else None
-        return Response(Routes(routes=[route_object(route, warnings, fee) for route in found]))
+        fee = usual_fee(token) if any(route.type == PaymentType.DIRECT for route in routes) else None
+        return Response(Routes(routes=[route_object(route, warnings, fee) for route in routes]))
 
     @operation(
         "checkout.build_transaction",
         tag="Checkout",
         summary="Build a route's transaction",
         description=(
-            "The unsigned transaction of a route, for the customer's wallet to sign. It is simulated first: one that "
-            "would fail is refused with the reason."
+            "The unsigned transaction of a route, for the customer's wallet to sign. It is simulated first: if it "
+            "would fail, the call is rejected with the reason."
         ),
         body=BuildTransactionSerializer,
         errors=[
@@ -183,8 +182,8 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Prove who pays",
         description=(
-            "Takes the wallet's signature where the transaction can't carry a reference. What this wallet then sends, "
-            "mined within 60 minutes of the building of the route, counts for the request."
+            "Submit the wallet's signature if the transaction can't contain a reference. What this wallet then sends "
+            "counts for the request if it is mined within 60 minutes after the route was built."
         ),
         path=_REQUEST,
         body=PayerProofSerializer,
@@ -194,10 +193,10 @@ class CheckoutViewSet(viewsets.ViewSet):
             ErrorCode.ROUTE_EXPIRED,
             ErrorCode.NODE_UNAVAILABLE,
         ],
-        answers={200: OpenApiResponse(PayerProofObject, "The proof, taken.")},
+        answers={200: OpenApiResponse(PayerProofObject, "The verified proof.")},
     )
     def prove(self, request: Request, id: str) -> Response:
-        """Take in the payer's proof for a route of this request."""
+        """Store the payer proof for a route of this request."""
         payment_request = find_request(id)
         body = validated(PayerProofSerializer, request)
         route = find_route(body["route_id"], of=payment_request)
@@ -217,11 +216,11 @@ class CheckoutViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Submit a transaction",
         description=(
-            "Takes the hash that the wallet returned; verification begins within about a second. Submitting it again "
-            "is always fine, and a transaction that speeds up a payment continues that payment. At most 5 payments of "
-            "a request may be open at once for each client address, and 30 be submitted over its life. Hashes that no "
-            "node knows and transactions older than the request don't count toward the 30, and a transaction that is "
-            "bound to the request is never refused by either limit."
+            "Submit the hash that the wallet returned; verification starts within about a second. Submitting a hash "
+            "again is safe, and a transaction that speeds up a payment continues that payment. Each client address "
+            "can have at most 5 open payments of a request, and submit at most 30 in total. Hashes that no node knows "
+            "and transactions older than the request don't count toward the 30. Neither limit rejects a transaction "
+            "that is bound to the request."
         ),
         path=_REQUEST,
         body=SubmitPaymentSerializer,
@@ -234,12 +233,12 @@ class CheckoutViewSet(viewsets.ViewSet):
             ErrorCode.NODE_UNAVAILABLE,
         ],
         answers={
-            200: OpenApiResponse(PaymentObject, "The payment that is known already. `from_address` is null."),
+            200: OpenApiResponse(PaymentObject, "The existing payment. `from_address` is null."),
             201: OpenApiResponse(PaymentObject, "The new payment. `from_address` is null."),
         },
     )
     def submit(self, request: Request, id: str) -> Response:
-        """Store a transaction hash: 201 with the new payment, 200 with the known one."""
+        """Store a transaction hash; return 201 with the new payment, or 200 with the existing one."""
         payment_request = find_request(id)
         body = validated(SubmitPaymentSerializer, request)
         chain = chain_of(body["chain_id"], active_only=False)

@@ -1,4 +1,4 @@
-"""The checkout's endpoints about a wallet: its balances, and the approvals that it needs before it can pay."""
+"""The checkout's endpoints for wallets: balances and token approvals."""
 
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework import viewsets
@@ -26,7 +26,7 @@ from payments.routes.approvals import check_approval
 
 
 class WalletViewSet(viewsets.ViewSet):
-    """What the page asks once it knows a wallet. No credentials are read, and no provider is asked for a quote."""
+    """The endpoints that the page calls for a connected wallet. They need no credentials and request no quotes."""
 
     authentication_classes = ()
     permission_classes = ()
@@ -34,10 +34,10 @@ class WalletViewSet(viewsets.ViewSet):
     @operation(
         "checkout.essential_balances",
         tag="Checkout",
-        summary="Look at a wallet's main balances",
+        summary="Retrieve a wallet's main balances",
         description=(
-            "What a wallet has of the requested token, and of the coin and the stablecoins of each chain. A chain that "
-            "does not answer within a few seconds is named in `unavailable`, and the others' balances are returned."
+            "A wallet's balances of the requested token, and of the coin and the stablecoins of each chain. Chains "
+            "that don't respond within a few seconds are listed in `unavailable`."
         ),
         path={"id": "The payment request's `id` or its `shortcode`."},
         body=WalletSerializer,
@@ -45,15 +45,15 @@ class WalletViewSet(viewsets.ViewSet):
         answers={200: OpenApiResponse(EssentialBalances, "The balances.")},
     )
     def essential(self, request: Request, id: str) -> Response:
-        """Return what the wallet has of what it most likely pays with."""
+        """Return the wallet's balances of the tokens that customers most often pay with."""
         payment_request = find_request(id)
         body = validated(WalletSerializer, request)
         wallet = find_wallet(body["wallet_address"], body.get("chain_ids"))
         count_expensive(request)
-        found = essential(payment_request, wallet)
-        balances = [essential_balance(held) for held in found.held]
+        fetched = essential(payment_request, wallet)
+        balances = [essential_balance(held) for held in fetched.held]
         return Response(
-            EssentialBalances(balances=balances, unavailable=unavailable_chains(found.unavailable))
+            EssentialBalances(balances=balances, unavailable=unavailable_chains(fetched.unavailable))
         )
 
     @operation(
@@ -61,29 +61,30 @@ class WalletViewSet(viewsets.ViewSet):
         tag="Checkout",
         summary="Find a wallet's tokens",
         description=(
-            "Every token of the catalogue and of the routing providers' lists that a wallet has some of, the most "
-            "valuable first. One dead chain fails nothing; without the lists, the catalogue's tokens are returned."
+            "All tokens of the catalogue and of the routing providers' lists that a wallet holds, the most valuable "
+            "first. Chains that don't respond are listed in `unavailable`. If the lists are unavailable, only tokens "
+            "of the catalogue are returned."
         ),
         body=WalletSerializer,
         errors=[ErrorCode.ADDRESS_INVALID, ErrorCode.CHAIN_UNKNOWN],
         answers={200: OpenApiResponse(WalletTokens, "The tokens.")},
     )
     def discover(self, request: Request) -> Response:
-        """Return all that is known of what the wallet has."""
+        """Return all known tokens that the wallet holds."""
         body = validated(WalletSerializer, request)
         wallet = find_wallet(body["wallet_address"], body.get("chain_ids"))
         count_expensive(request)
-        found = discover(wallet)
-        tokens = [held_token(held) for held in found.held]
-        return Response(WalletTokens(tokens=tokens, unavailable=unavailable_chains(found.unavailable)))
+        fetched = discover(wallet)
+        tokens = [held_token(held) for held in fetched.held]
+        return Response(WalletTokens(tokens=tokens, unavailable=unavailable_chains(fetched.unavailable)))
 
     @operation(
         "checkout.check_approval",
         tag="Checkout",
         summary="Check a route's approval",
         description=(
-            "Whether the route's router may take the token yet, and the unsigned transactions that let it. Nothing is "
-            "to be approved for direct routes, for native coin, and on Solana."
+            "Whether the route's router is allowed to spend the token, and the unsigned transactions that approve it. "
+            "Direct routes, native coin and Solana need no approval."
         ),
         body=CheckApprovalSerializer,
         errors=[
@@ -94,22 +95,24 @@ class WalletViewSet(viewsets.ViewSet):
             ErrorCode.TRANSACTION_WOULD_FAIL,
             ErrorCode.NODE_UNAVAILABLE,
         ],
-        answers={200: OpenApiResponse(ApprovalObject, "What may be taken, and what is still to be sent.")},
+        answers={
+            200: OpenApiResponse(ApprovalObject, "The current allowance, and the transactions to send.")
+        },
     )
     def approval(self, request: Request) -> Response:
-        """Return what the route's wallet still has to approve."""
+        """Return the route's approval."""
         body = validated(CheckApprovalSerializer, request)
         route = find_route(body["route_id"])
         count_expensive(request)
-        found = check_approval(route)
+        approval = check_approval(route)
         decimals = route.token.decimals
         return Response(
             ApprovalObject(
-                approval_required=found.is_required,
-                spender=found.spender,
+                approval_required=approval.is_required,
+                spender=approval.spender,
                 token=RouteToken.of(route.token),
-                allowance=AmountObject.of(found.allowance, decimals),
-                required=AmountObject.of(found.needed, decimals),
-                transactions=list(found.transactions),
+                allowance=AmountObject.of(approval.allowance, decimals),
+                required=AmountObject.of(approval.needed, decimals),
+                transactions=list(approval.transactions),
             )
         )

@@ -1,4 +1,4 @@
-"""Pay without connecting a wallet: where to send, and a form for the hash, both without scripts."""
+"""The page for manual transfers: the recipient, and a form for the transaction hash. Works without scripts."""
 
 from collections.abc import Callable
 from functools import partial
@@ -31,41 +31,40 @@ _CHAIN_ID_DIGITS = 20
 @only_read
 @gzip_page
 def by_hand_page(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Show how to send by hand, after what that means; and the form for what was sent already."""
+    """Return the page: the risks, where to send, and the form for a transaction that was already sent."""
     try:
-        found = find_request(shortcode)
+        payment_request = find_request(shortcode)
     except Http404:
         return missing(request)
-    return show_by_hand(request, found)
+    return show_by_hand(request, payment_request)
 
 
-# No cookie is read here, so another site's form has nothing to act with: anyone who knows the request's address may
-# submit any hash for it, as by the public endpoint, and a hash alone pays nothing.
+# No CSRF check is needed: no cookie is read, and anyone who knows the URL may submit hashes, as by the public endpoint.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def take_hash(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Take the form's hash and lead to the page that follows it; what is wrong is said beside what was typed."""
+    """Submit the form's hash and redirect to the checkout; show errors beside the entered text."""
     try:
-        found = find_request(shortcode)
+        payment_request = find_request(shortcode)
     except Http404:
         return missing(request)
     if request.method != "POST":
-        return lead_to(request, "by-hand", found.shortcode)
+        return lead_to(request, "by-hand", payment_request.shortcode)
     try:
-        take_typed_hash(request, found)
+        take_typed_hash(request, payment_request)
     except ApiError as error:
-        return show_by_hand(request, found, refused_hash(request, error), error)
-    return lead_to(request, "pay", found.shortcode)
+        return show_by_hand(request, payment_request, refused_hash(request, error), error)
+    return lead_to(request, "pay", payment_request.shortcode)
 
 
-def take_typed_hash(request: HttpRequest, found: PaymentRequest) -> None:
-    """Have the form's transaction looked for, on whichever network it is. Raises ApiError."""
-    chosen = _chosen_chain(typed(request, "chain_id") or str(found.chain_id))
+def take_typed_hash(request: HttpRequest, payment_request: PaymentRequest) -> None:
+    """Submit the form's hash, on the chain that has the transaction. Raises ApiError."""
+    chosen = _chosen_chain(typed(request, "chain_id") or str(payment_request.chain_id))
     others = list(Chain.objects.filter(is_active=True)) if settings.ROUTING_PROVIDERS else []
     may_look = partial(_may_look, request)
     chain, transaction_hash = _located(typed(request, "transaction_hash"), chosen, others, may_look)
     submit_hash(
-        found,
+        payment_request,
         chain=chain,
         transaction_hash=transaction_hash,
         actor="checkout",
@@ -75,7 +74,7 @@ def take_typed_hash(request: HttpRequest, found: PaymentRequest) -> None:
 
 
 def refused_hash(request: HttpRequest, error: ApiError) -> dict[str, Any]:
-    """Return what the form shows after a refusal: that, beside what was typed."""
+    """Return the context of the form after an error: the error and the entered values."""
     kept = {
         "typed": typed(request, "transaction_hash")[:MOST_SHOWN],
         "typed_chain": typed(request, "chain_id"),
@@ -85,17 +84,17 @@ def refused_hash(request: HttpRequest, error: ApiError) -> dict[str, Any]:
 
 def show_by_hand(
     request: HttpRequest,
-    found: PaymentRequest,
+    payment_request: PaymentRequest,
     more: dict[str, Any] | None = None,
     error: ApiError | None = None,
 ) -> HttpResponse:
-    """Return the page, with `more` than it always shows; after a refusal with that one's status."""
-    context = {**by_hand_context(found), **(more or {})}
-    return shown(request, found, "checkout/by_hand.html", context, error=error)
+    """Return the page with the additional context `more`, and with the status of `error`."""
+    context = {**by_hand_context(payment_request), **(more or {})}
+    return shown(request, payment_request, "checkout/by_hand.html", context, error=error)
 
 
 def refusal(error: ApiError) -> dict[str, str]:
-    """Return what the page says of the refusal, by its code where there are words for that."""
+    """Return the error's code and message for the template."""
     return {"code": error.problems[0].code.value, "message": error.problems[0].message}
 
 
@@ -109,25 +108,25 @@ def _chosen_chain(text: str) -> Chain:
 def _located(
     text: str, chosen: Chain, others: list[Chain], may_look: Callable[[], bool]
 ) -> tuple[Chain, str]:
-    """Return the transaction's canonical hash and its chain: the chosen one, unless one of `others` has it.
+    """Return the transaction's chain and canonical hash. The chain is the chosen one, unless one of `others` has it.
 
-    Nodes are asked only if `may_look` allows it, once the hash is known to be one.
+    Nodes are queried only for a valid hash, and only if `may_look` allows it.
     """
     try:
         transaction_hash = chosen.family.normalise_transaction_hash(text)
     except HashError as error:
-        strangers = [chain for chain in others if chain.chain_type != chosen.chain_type]
-        found = _on_another_family(text, strangers, may_look)
-        if found is None:
+        other_families = [chain for chain in others if chain.chain_type != chosen.chain_type]
+        located = _on_another_family(text, other_families, may_look)
+        if located is None:
             raise ApiError(ErrorCode.TRANSACTION_HASH_INVALID, str(error), "transaction_hash") from error
-        return found
+        return located
     return chain_with(transaction_hash, chosen, others if others and may_look() else []), transaction_hash
 
 
 def _on_another_family(
     text: str, chains: list[Chain], may_look: Callable[[], bool]
 ) -> tuple[Chain, str] | None:
-    """Return the hash and its chain, of those `chains` in whose families `text` is one."""
+    """Return the chain and the canonical hash, if `text` is a valid hash in the family of one of `chains`."""
     spelled = {
         key: spelling for key in {chain.chain_type for chain in chains} if (spelling := _as_hash(key, text))
     }
@@ -141,7 +140,7 @@ def _on_another_family(
 
 
 def _as_hash(chain_type: str, text: str) -> str:
-    """Return the canonical hash that `text` is in this family, or ""."""
+    """Return `text` as this family's canonical hash; "" if it is not a valid one."""
     try:
         return family_of(chain_type).normalise_transaction_hash(text)
     except HashError:
@@ -149,7 +148,7 @@ def _as_hash(chain_type: str, text: str) -> str:
 
 
 def _may_look(request: HttpRequest) -> bool:
-    """Whether the limits leave room to ask nodes; a hash itself is never refused for asking too often."""
+    """Whether rate limits allow node queries. A hash is accepted even if they don't."""
     try:
         count_expensive(request)
     except ApiError:
@@ -157,9 +156,9 @@ def _may_look(request: HttpRequest) -> bool:
     return True
 
 
-def by_hand_context(found: PaymentRequest) -> dict[str, Any]:
-    """Return what the page shows; a link for wallets only where it means a transfer by hand."""
-    context = page_context(found)
-    if not context["is_payable"] or binds(found):
+def by_hand_context(payment_request: PaymentRequest) -> dict[str, Any]:
+    """Return the page's context; with the payment link only if that doesn't bind the transfer."""
+    context = page_context(payment_request)
+    if not context["is_payable"] or binds(payment_request):
         return {**context, "is_by_hand": False}
-    return {**context, **link_context(found), "is_by_hand": True}
+    return {**context, **link_context(payment_request), "is_by_hand": True}

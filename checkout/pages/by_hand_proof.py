@@ -1,6 +1,7 @@
-"""Prove an address before sending from it by hand, without scripts: a text to sign, then where to send.
+"""The pages to prove an address before a manual transfer: a text to sign, then where to send. They need no scripts.
 
-A page of one route: only the customer who had the text made knows its address, since the text names their wallet.
+Each page belongs to one route. Its URL is known only to the customer who requested the text, since the text contains
+their wallet address.
 """
 
 from typing import Any
@@ -34,103 +35,117 @@ from payments.routes.proof_offers import current_proof, offer_proof
 _PAGE = "checkout/by_hand_proof.html"
 
 
-# No cookie is read here either: another site's form could only make a text that is never signed.
+# No CSRF check is needed: no cookie is read, and another site's form could only create a text that is never signed.
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask_for_proof(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Have the text made that an address signs, and lead to it; what is wrong is said beside what was typed."""
+    """Create the text to sign for an address and redirect to it; show errors beside the entered address."""
     try:
-        found = find_request(shortcode)
+        payment_request = find_request(shortcode)
     except Http404:
         return missing(request)
-    context = by_hand_context(found)
+    context = by_hand_context(payment_request)
     if request.method != "POST" or not context["is_by_hand"]:
-        return lead_to(request, "by-hand", found.shortcode)
+        return lead_to(request, "by-hand", payment_request.shortcode)
     address = typed(request, "wallet_address")
     try:
-        wallet_address = wallet_of(found.chain, address.strip())
+        wallet_address = wallet_of(payment_request.chain, address.strip())
         count_expensive(request)
-        route = offer_proof(found, wallet_address=wallet_address)
+        route = offer_proof(payment_request, wallet_address=wallet_address)
     except ApiError as error:
-        return show_by_hand(request, found, {"proof_refusal": refusal(error), **_kept(address)}, error)
-    return lead_to(request, "by-hand-proof", found.shortcode, route.id)
+        return show_by_hand(
+            request, payment_request, {"proof_refusal": refusal(error), **_kept(address)}, error
+        )
+    return lead_to(request, "by-hand-proof", payment_request.shortcode, route.id)
 
 
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 @gzip_page
 def proof_page(request: HttpRequest, shortcode: str, route_id: str) -> HttpResponse:
-    """Show the text to sign and take its signature; once that is given, show where to send."""
+    """Show the text to sign, accept its signature, and then show where to send."""
     try:
-        found = find_request(shortcode)
-        route = find_route(route_id, of=found)
+        payment_request = find_request(shortcode)
+        route = find_route(route_id, of=payment_request)
     except Http404:
         return missing(request)
     if request.method == "POST":
-        return _take_signature(request, found, route)
+        return _take_signature(request, payment_request, route)
     proof = current_proof(route)
-    context = page_context(found)
-    if proof is not None and _is_being_checked(found, proof):
-        return lead_to(request, "pay", found.shortcode)
+    context = page_context(payment_request)
+    if proof is not None and _is_being_checked(payment_request, proof):
+        return lead_to(request, "pay", payment_request.shortcode)
     if proof is not None and _may_send(context):
-        return _shown(request, found, route, {**context, **_sending(found, proof)})
-    if found.status == PaymentRequest.Status.COMPLETED or (proof and context["state"] == "processing"):
-        return lead_to(request, "pay", found.shortcode)
+        return _shown(request, payment_request, route, {**context, **_sending(payment_request, proof)})
+    if payment_request.status == PaymentRequest.Status.COMPLETED or (
+        proof and context["state"] == "processing"
+    ):
+        return lead_to(request, "pay", payment_request.shortcode)
     if _may_sign(route):
-        return _shown(request, found, route, context)
-    return show_by_hand(request, found, {"is_proof_over": True, **_kept(route.wallet_address)})
+        return _shown(request, payment_request, route, context)
+    return show_by_hand(request, payment_request, {"is_proof_over": True, **_kept(route.wallet_address)})
 
 
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def take_hash_after_proof(request: HttpRequest, shortcode: str, route_id: str) -> HttpResponse:
-    """Accept the hash of what the proved address sent; errors are shown on the page with the recipient."""
+    """Submit the hash of the transfer from the proved address; show errors on the page with the recipient."""
     try:
-        found = find_request(shortcode)
-        route = find_route(route_id, of=found)
+        payment_request = find_request(shortcode)
+        route = find_route(route_id, of=payment_request)
     except Http404:
         return missing(request)
     if request.method != "POST":
-        return lead_to(request, "by-hand-proof", found.shortcode, route.id)
+        return lead_to(request, "by-hand-proof", payment_request.shortcode, route.id)
     try:
-        take_typed_hash(request, found)
+        take_typed_hash(request, payment_request)
     except ApiError as error:
-        refused, proof, context = refused_hash(request, error), current_proof(route), page_context(found)
+        refused, proof, context = (
+            refused_hash(request, error),
+            current_proof(route),
+            page_context(payment_request),
+        )
         if proof is None or not _may_send(context):
-            return show_by_hand(request, found, refused, error)
-        return _shown(request, found, route, {**context, **_sending(found, proof), **refused}, error)
-    return lead_to(request, "pay", found.shortcode)
+            return show_by_hand(request, payment_request, refused, error)
+        return _shown(
+            request, payment_request, route, {**context, **_sending(payment_request, proof), **refused}, error
+        )
+    return lead_to(request, "pay", payment_request.shortcode)
 
 
 def _may_send(context: dict[str, Any]) -> bool:
     return bool(context["is_payable"])
 
 
-def _is_being_checked(found: PaymentRequest, proof: PayerProof) -> bool:
-    """Whether what the proved address sent is known already, so that the page must not ask for it again."""
-    sent = Payment.objects.filter(request=found, status__in=Payment.OPEN, likely_failure="")
+def _is_being_checked(payment_request: PaymentRequest, proof: PayerProof) -> bool:
+    """Whether a transfer from the proved address is already being verified; the customer must not pay again."""
+    sent = Payment.objects.filter(request=payment_request, status__in=Payment.OPEN, likely_failure="")
     return sent.filter(from_address=proof.address).exists()
 
 
-def _sending(found: PaymentRequest, proof: PayerProof) -> dict[str, Any]:
-    """Return what the page shows of where to send, and until when."""
-    until = timestamp(min(proof.not_after, found.expires_at))
-    return {**link_context(found), "proof": proof, "send_until": until}
+def _sending(payment_request: PaymentRequest, proof: PayerProof) -> dict[str, Any]:
+    """Return the context for sending: the recipient and the deadline."""
+    until = timestamp(min(proof.not_after, payment_request.expires_at))
+    return {**link_context(payment_request), "proof": proof, "send_until": until}
 
 
-def _take_signature(request: HttpRequest, found: PaymentRequest, route: Route) -> HttpResponse:
-    given = typed(request, "signature")
+def _take_signature(request: HttpRequest, payment_request: PaymentRequest, route: Route) -> HttpResponse:
+    text = typed(request, "signature")
     try:
-        signature = _signature(route, given)
+        signature = _signature(route, text)
         count_expensive(request)
         store_proof(route, wallet_address=route.wallet_address, signature=signature)
     except ApiError as error:
         if error.problems[0].code == ErrorCode.ROUTE_EXPIRED:
             over = {"is_proof_over": True, **_kept(route.wallet_address)}
-            return show_by_hand(request, found, over, error)
-        answered = {**page_context(found), "error": refusal(error), "typed": given[:LONGEST_SIGNATURE]}
-        return _shown(request, found, route, answered, error)
-    return lead_to(request, "by-hand-proof", found.shortcode, route.id)
+            return show_by_hand(request, payment_request, over, error)
+        answered = {
+            **page_context(payment_request),
+            "error": refusal(error),
+            "typed": text[:LONGEST_SIGNATURE],
+        }
+        return _shown(request, payment_request, route, answered, error)
+    return lead_to(request, "by-hand-proof", payment_request.shortcode, route.id)
 
 
 def _signature(route: Route, text: str) -> str:
@@ -141,20 +156,20 @@ def _signature(route: Route, text: str) -> str:
 
 
 def _may_sign(route: Route) -> bool:
-    """Whether a signature under the route's text would still be taken."""
+    """Whether the route's text can still be signed."""
     is_given = PayerProof.objects.filter(route=route).exists()
     return bool(route.proof_message) and not is_given and timezone.now() < route.expires_at
 
 
 def _shown(
     request: HttpRequest,
-    found: PaymentRequest,
+    payment_request: PaymentRequest,
     route: Route,
     context: dict[str, Any],
     error: ApiError | None = None,
 ) -> HttpResponse:
     times = {"built_at": timestamp(route.built_at), "sign_until": timestamp(route.expires_at)}
-    return shown(request, found, _PAGE, {**context, "route": route, **times}, error=error)
+    return shown(request, payment_request, _PAGE, {**context, "route": route, **times}, error=error)
 
 
 def _kept(address: str) -> dict[str, str]:

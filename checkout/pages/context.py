@@ -1,4 +1,4 @@
-"""The context that the pages of one request share: its data, and which instructions may still be shown."""
+"""The template context that a request's pages share, and the response with their security policy."""
 
 from typing import Any
 from urllib.parse import urljoin
@@ -28,115 +28,116 @@ from payments.routes.proof_offers import remedy_for
 RENEWED_EVERY_SECONDS = 15
 
 
-def page_context(found: PaymentRequest) -> dict[str, Any]:
-    """Return what every page of a request shows."""
-    checkout = builtins(with_server_time(checkout_object(found)))
+def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
+    """Return the context of every page of a request."""
+    checkout = builtins(with_server_time(checkout_object(payment_request)))
     state = progress.page_state(checkout)
-    decimals = found.token.decimals
+    decimals = payment_request.token.decimals
     is_too_much = progress.is_paid_too_much(checkout)
     return {
         "checkout": checkout,
-        "wording": found.chain.family.wording,
+        "wording": payment_request.chain.family.wording,
         "state": state,
-        "is_payable": _is_payable(found, state),
+        "is_payable": _is_payable(payment_request, state),
         "under_way": [each for each in checkout["payments"] if progress.is_under_way(each)],
-        **_in_doubt(checkout["payments"]),
-        "is_time_up": found.status == PaymentRequest.Status.ACTIVE and found.is_past_expiry(timezone.now()),
+        **_warning_context(checkout["payments"]),
+        "is_time_up": payment_request.status == PaymentRequest.Status.ACTIVE
+        and payment_request.is_past_expiry(timezone.now()),
         "merchant": checkout["merchant"],
         "is_test": checkout["is_test"],
-        "order_number": found.external_id if found.merchant.show_order_number else None,
-        "amount_display": price_text(found.amount, decimals),
-        "remaining_display": price_text(found.amount_remaining, decimals),
-        "paid_display": price_text(found.amount_paid, decimals),
-        "overpaid_display": price_text(found.amount_overpaid, decimals),
-        "price_display": price_text(_price(found, is_too_much=is_too_much), decimals),
+        "order_number": payment_request.external_id if payment_request.merchant.show_order_number else None,
+        "amount_display": price_text(payment_request.amount, decimals),
+        "remaining_display": price_text(payment_request.amount_remaining, decimals),
+        "paid_display": price_text(payment_request.amount_paid, decimals),
+        "overpaid_display": price_text(payment_request.amount_overpaid, decimals),
+        "price_display": price_text(_price(payment_request, is_too_much=is_too_much), decimals),
         "is_paid_too_much": is_too_much,
-        "logo_path": logo_path(found),
-        "embed_origins": found.merchant.embed_origins,
+        "logo_path": logo_path(payment_request),
+        "embed_origins": payment_request.merchant.embed_origins,
         "chains": [builtins(CheckoutChain.of(chain)) for chain in active_chains()],
     }
 
 
-def _price(found: PaymentRequest, *, is_too_much: bool) -> int:
-    """Return the amount at the head of the page: what is left, what was asked for, or the more that was paid."""
-    if found.status == PaymentRequest.Status.ACTIVE:
-        return found.amount_remaining
-    return found.amount_paid if is_too_much else found.amount
+def _price(payment_request: PaymentRequest, *, is_too_much: bool) -> int:
+    """Return the amount in the page's header: the remaining, the requested, or the overpaid total."""
+    if payment_request.status == PaymentRequest.Status.ACTIVE:
+        return payment_request.amount_remaining
+    return payment_request.amount_paid if is_too_much else payment_request.amount
 
 
-def link_context(found: PaymentRequest) -> dict[str, Any]:
-    """Return the request's payment link and a code to scan; from now on a transfer with its reference is looked for.
+def link_context(payment_request: PaymentRequest) -> dict[str, Any]:
+    """Return the request's payment link and a QR code. If the link binds transfers, discovery starts to watch for them.
 
-    The code holds the link where the link binds the transfer. Elsewhere it holds the recipient's address alone: wallets
-    are known to read EIP-681 links to a token wrongly and to pay the token's contract (MyEtherWallet #5185, MetaMask
-    #28527).
+    Otherwise the code contains only the recipient's address, because some wallets misread EIP-681 links to tokens and
+    pay the token's contract (MyEtherWallet #5185, MetaMask #28527).
     """
-    link = payment_link(found)
-    if not binds(found):
-        return {"link": link, "link_qr": qr_code(found.recipient_address)}
-    expect_by_link(found)
+    link = payment_link(payment_request)
+    if not binds(payment_request):
+        return {"link": link, "link_qr": qr_code(payment_request.recipient_address)}
+    expect_by_link(payment_request)
     return {"link": link, "link_qr": qr_code(link)}
 
 
 def shown(
     request: HttpRequest,
-    found: PaymentRequest,
+    payment_request: PaymentRequest,
     template: str,
     context: dict[str, Any],
     *,
     error: ApiError | None = None,
     connects_to: str = "",
 ) -> HttpResponse:
-    """Return the page, under the policy that holds for all pages of this request.
-
-    After a refusal with that one's status; with web sockets to `connects_to` allowed, as by `page_policy`.
-    """
+    """Return the rendered page with its security policy (`page_policy`) and, for an `error`, its status."""
     allow_nonce(request)
     response = render(request, template, context, status=error.status_code if error else 200)
     if error is not None and error.retry_after is not None:
         response["Retry-After"] = str(error.retry_after)
-    framers = found.merchant.embed_origins
+    framers = payment_request.merchant.embed_origins
     return page_policy(request, response, framed_by=framers, connects_to=connects_to)
 
 
 def missing(request: HttpRequest) -> HttpResponse:
-    """Return the page for a code that no request has."""
+    """Return the "not found" page of the checkout."""
     return page_policy(request, render(request, "checkout/not_found.html", {"merchant": {}}, status=404))
 
 
-def logo_path(found: PaymentRequest) -> str | None:
-    """Return where the page finds the logo, if it is here."""
-    if known_logo(found.merchant) is None:
+def logo_path(payment_request: PaymentRequest) -> str | None:
+    """Return the URL path of the merchant's logo if it is cached, else None."""
+    if known_logo(payment_request.merchant) is None:
         return None
-    return f"{reverse('logo', args=(found.shortcode,))}?v={version(found.merchant)}"
+    return f"{reverse('logo', args=(payment_request.shortcode,))}?v={version(payment_request.merchant)}"
 
 
-def preview_image(found: PaymentRequest) -> str:
-    """Return the absolute address of the picture for link previews: always ours, never one that a merchant chose.
+def preview_image(payment_request: PaymentRequest) -> str:
+    """Return the absolute URL of the image for link previews, which is always on our own host.
 
-    Messengers show no SVG, so a logo in that format gives way to our own mark.
+    It is our own icon if the merchant's logo is an SVG, since messengers don't show SVG images.
     """
-    logo = known_logo(found.merchant)
-    path = logo_path(found) if logo is not None and logo.content_type != "image/svg+xml" else None
+    logo = known_logo(payment_request.merchant)
+    path = logo_path(payment_request) if logo is not None and logo.content_type != "image/svg+xml" else None
     return urljoin(settings.CHECKOUT_URL, path or static("checkout/preview.png"))
 
 
-def _is_payable(found: PaymentRequest, state: str) -> bool:
-    """Whether a customer may see where to send money: nothing ended, nothing under way, the chain in service."""
+def _is_payable(payment_request: PaymentRequest, state: str) -> bool:
+    """Whether the page may show where to send money: the request is open and available, with no payment in progress."""
     return (
-        found.is_available and state in ("active", "partly_paid") and not found.is_past_expiry(timezone.now())
+        payment_request.is_available
+        and state in ("active", "partly_paid")
+        and not payment_request.is_past_expiry(timezone.now())
     )
 
 
-def _in_doubt(payments: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the payments that are not on their way, and what can still be done about the newest unbound one.
+def _warning_context(payments: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the payments that need a warning, and the remedy for the newest unbound one.
 
-    They take none of the ways to pay away: anyone with the link may have submitted them.
+    The customer can still pay, since anyone with the link may have submitted these transactions.
     """
-    doubtful = progress.doubtful(payments)
-    is_any_failed = any(each["code"] is not None for each in doubtful)
-    context = {"doubtful": doubtful, "is_any_failed": is_any_failed}
-    unbound = next((each for each in doubtful if each["code"] == FailureCode.TRANSACTION_NOT_BOUND), None)
+    warned_payments = progress.payments_with_warnings(payments)
+    is_any_failed = any(each["code"] is not None for each in warned_payments)
+    context = {"warned_payments": warned_payments, "is_any_failed": is_any_failed}
+    unbound = next(
+        (each for each in warned_payments if each["code"] == FailureCode.TRANSACTION_NOT_BOUND), None
+    )
     if unbound is None:
         return {**context, "awaits_merchant": False}
     remedy, until = remedy_for(Payment.objects.get(pk=unbound["id"]))

@@ -1,4 +1,4 @@
-"""`/favicon.ico`, which browsers and link previews request without reading a page."""
+"""`/favicon.ico`, which browsers and link previews request by default."""
 
 import hashlib
 
@@ -8,7 +8,7 @@ from django.views.decorators.http import etag
 from checkout.integrity import served_bytes
 from config.api.methods import only_read
 
-# A PNG under this name: browsers go by the content type.
+# A PNG is served under the name .ico: browsers use the content type.
 _NAME = "checkout/icon.png"
 _KEPT_SECONDS = 86_400
 

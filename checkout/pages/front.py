@@ -1,4 +1,4 @@
-"""The page at the service's own address, for visitors without a payment link."""
+"""The page at `/`, for visitors without a payment link."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,5 +9,5 @@ from config.api.methods import only_read
 
 @only_read
 def front_page(request: HttpRequest) -> HttpResponse:
-    """Say what this service is, and where customers and merchants go from here."""
+    """Return the page, which explains the service to customers and merchants."""
     return page_policy(request, render(request, "checkout/front.html", {"merchant": {}}))

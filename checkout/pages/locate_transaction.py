@@ -1,4 +1,4 @@
-"""Find the chain of a transaction: hashes look the same on all chains of a family, and people mix up networks."""
+"""Find the chain of a transaction: hashes look the same on all chains of a family, and customers mix up networks."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -15,10 +15,9 @@ Client = Callable[[Chain], ChainClient]
 def chain_with(
     transaction_hash: str, chosen: Chain, others: Iterable[Chain], *, client: Client = get_client
 ) -> Chain:
-    """Return the one of `others` that has the transaction, where `chosen` says that it has not; else `chosen`.
+    """Return the chain in `others` that has the transaction if `chosen` definitely doesn't; else `chosen`.
 
-    Each chain of the family is asked once, all at the same time. One that gives no answer within DEADLINE_SECONDS has
-    said nothing: if that is `chosen`, it stays the one.
+    All chains of the family are queried in parallel, with a timeout of DEADLINE_SECONDS.
     """
     same_family = [chain for chain in others if chain.chain_type == chosen.chain_type and chain != chosen]
     if not same_family:
@@ -32,13 +31,13 @@ def chain_with(
 def any_chain_with(
     transaction_hash: str, chains: Sequence[Chain], *, client: Client = get_client
 ) -> Chain | None:
-    """Return the one of `chains`, all of one family, that has the transaction; None where no one says so in time."""
+    """Return the chain that has the transaction, of `chains` of one family; None if none responds that it has."""
     answers = _ask(transaction_hash, chains, client)
     return next((chain for chain, has_it in answers.items() if has_it), None)
 
 
 def _ask(transaction_hash: str, chains: Sequence[Chain], client: Client) -> dict[Chain, bool]:
-    """Return whether the chains have it, as far as they said so in time."""
+    """Return, per chain that responded in time, whether it has the transaction."""
 
     def has_it(chain: Chain) -> bool:
         snapshot = client(chain).look_up([transaction_hash], with_finality=False)

@@ -1,4 +1,4 @@
-"""The logos of merchants and tokens, from the service's own address."""
+"""The logos of merchants and tokens, served by this deployment."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 
@@ -10,22 +10,22 @@ from config.api.methods import only_read
 
 @only_read
 def logo(request: HttpRequest, shortcode: str) -> HttpResponse:  # noqa: ARG001 - the view interface
-    """Show the logo of the request's merchant, from here."""
-    known = known_logo(find_request(shortcode).merchant)
-    if known is None:
+    """Return the logo of the request's merchant; 404 until it is cached."""
+    cached = known_logo(find_request(shortcode).merchant)
+    if cached is None:
         raise Http404
-    return logo_answer(known)
+    return logo_answer(cached)
 
 
 @only_read
 def token_logo(request: HttpRequest, chain_id: int, address: str) -> HttpResponse:  # noqa: ARG001 - the view interface
-    """Show the logo of a token of the catalogue, from here; `address` is "coin" for the chain's own."""
+    """Return the logo of a token of the catalogue; `address` is "coin" for the chain's own coin."""
     contract = "" if address == COIN else address
     token = Token.objects.filter(chain_id=chain_id, contract_address=contract, is_active=True).first()
-    known = known_token_logo(token) if token else None
-    if known is not None:
-        return logo_answer(known)
+    cached = known_token_logo(token) if token else None
+    if cached is not None:
+        return logo_answer(cached)
     missing = HttpResponse(status=404)
-    # A list of tokens is drawn often; a worker needs some seconds.
+    # Token lists are redrawn often, and a worker needs a few seconds to fetch a logo.
     missing["Cache-Control"] = "public, max-age=30"
     return missing

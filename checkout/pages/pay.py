@@ -26,25 +26,25 @@ from payments.models import Payment
 @only_read
 @gzip_page
 def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Show the checkout in whatever state the request is in, readable without scripts."""
+    """Return the checkout page for the request's current state. It is readable without scripts."""
     try:
-        found = find_request(shortcode)
+        payment_request = find_request(shortcode)
     except Http404:
         return missing(request)
-    context = {**page_context(found), "qr_svg": qr_code(payment_url(found))}
-    if context["is_payable"] and binds(found):
-        context |= link_context(found)
-    # Without scripts the page renews itself while something may have come in, unless its reader would have it still.
+    context = {**page_context(payment_request), "qr_svg": qr_code(payment_url(payment_request))}
+    if context["is_payable"] and binds(payment_request):
+        context |= link_context(payment_request)
+    # Without scripts, the page refreshes itself while a payment may arrive, unless the customer has stopped that.
     is_open = any(payment["status"] in Payment.OPEN for payment in context["checkout"]["payments"])
     awaits = is_open or "link" in context
-    walletconnect = offer(found)
+    walletconnect = offer(payment_request)
     context |= {
         "awaits": awaits,
         "is_still": "still" in request.GET,
         "renewed_every": RENEWED_EVERY_SECONDS,
         "walletconnect": walletconnect,
-        "preview_image": preview_image(found),
+        "preview_image": preview_image(payment_request),
         "provider_names": json.dumps(settings.ROUTING_PROVIDER_NAMES),
     }
     relay = walletconnect.relay_origin if walletconnect else ""
-    return shown(request, found, "checkout/pay.html", context, connects_to=relay)
+    return shown(request, payment_request, "checkout/pay.html", context, connects_to=relay)

@@ -1,4 +1,4 @@
-"""The receipt of a completed request: a page to print, with all that is needed to check it on the chain."""
+"""The receipt of a completed request: a printable page with everything needed to verify the payment on the chain."""
 
 from typing import Any
 
@@ -18,27 +18,27 @@ from payments.models import Payment, PaymentRequest
 @only_read
 @gzip_page
 def receipt_page(request: HttpRequest, shortcode: str) -> HttpResponse:
-    """Show the receipt; before the request is completed there is none, and its page is shown instead."""
+    """Return the receipt; redirect to the checkout if the request isn't completed."""
     try:
-        found = find_request(shortcode)
+        payment_request = find_request(shortcode)
     except Http404:
         return missing(request)
-    if found.status != PaymentRequest.Status.COMPLETED:
-        return lead_to(request, "pay", found.shortcode)
-    context = {**page_context(found), "lines": _lines(_counted(found))}
-    return shown(request, found, "checkout/receipt.html", context)
+    if payment_request.status != PaymentRequest.Status.COMPLETED:
+        return lead_to(request, "pay", payment_request.shortcode)
+    context = {**page_context(payment_request), "lines": _lines(_counted(payment_request))}
+    return shown(request, payment_request, "checkout/receipt.html", context)
 
 
-def _counted(found: PaymentRequest) -> list[Payment]:
+def _counted(payment_request: PaymentRequest) -> list[Payment]:
     """Return the payments that make up what was paid, oldest first."""
-    payments = found.payments.filter(status=Payment.Status.COMPLETED)
+    payments = payment_request.payments.filter(status=Payment.Status.COMPLETED)
     return list(
         payments.select_related("chain", "token", "request__token", "request__chain", "route").order_by("id")
     )
 
 
 def _lines(payments: list[Payment]) -> list[dict[str, Any]]:
-    """Return the payments as the receipt shows them; who paid only where that is one payer, who may see no other's."""
+    """Return the receipt's payments. The payer is shown only if all payments have the same one."""
     payers = {payment.from_address for payment in payments}
     return [
         {**_line(payment), "payer": payment.from_address if len(payers) == 1 else ""} for payment in payments
@@ -46,7 +46,7 @@ def _lines(payments: list[Payment]) -> list[dict[str, Any]]:
 
 
 def _line(payment: Payment) -> dict[str, Any]:
-    """Return one payment as the receipt shows it; `proof` is the transaction in which the merchant's money arrived."""
+    """Return one payment for the receipt; `proof` is the transaction that paid the merchant."""
     request = payment.request
     sent = payment.token or request.token
     explorer = _explorer(payment)
@@ -66,7 +66,7 @@ def _line(payment: Payment) -> dict[str, Any]:
 
 
 def _fees(payment: Payment) -> dict[str, Any]:
-    """Return the fees of a swap and of its network, both as quoted: what each was in the end is not known here."""
+    """Return the fees of a swap and its network, as quoted; the actual fees are unknown."""
     if payment.type != Payment.Type.SWAP or payment.route is None or not payment.route.details:
         return {"fees": [], "network_fee": ""}
     quoted = payment.route.details
@@ -82,7 +82,7 @@ def _fee_text(fee: dict[str, Any]) -> str:
 
 
 def _explorer(payment: Payment) -> str | None:
-    """Return the explorer page of the transaction in which the money arrived, if the catalogue names an explorer."""
+    """Return the explorer URL of the transaction that paid the merchant, if the chain has an explorer."""
     return delivery_explorer_url(payment) or (None if payment.has_delivery else explorer_url(payment))
 
 
@@ -92,6 +92,6 @@ def _reference(request: PaymentRequest) -> str:
 
 
 def _check(request: PaymentRequest) -> str:
-    """Return the key of the sentence that says how to check what arrived on the chain."""
+    """Return the key of the message that explains how to verify the payment on the chain."""
     wording = request.chain.family.wording
     return wording.check_contract if request.token.contract_address else wording.check_coin

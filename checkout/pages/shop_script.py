@@ -1,4 +1,4 @@
-"""`quittance.js`, which opens the checkout in a shop's own page, at an address that no release changes."""
+"""`quittance.js`, which embeds the checkout in shops' pages, at a URL that stays the same across releases."""
 
 import hashlib
 
@@ -17,9 +17,9 @@ _KEPT_SECONDS = 300
 @gzip_page
 @etag(lambda _request: '"' + hashlib.sha256(served_bytes(_NAME)).hexdigest()[:32] + '"')
 def shop_script(_request: HttpRequest) -> HttpResponse:
-    """Answer the script; shops on any origin may load it and check its digest, and a release reaches them soon."""
+    """Return the script. Any origin may load it; it is cached briefly, so that shops get new releases soon."""
     response = HttpResponse(served_bytes(_NAME), content_type="text/javascript; charset=utf-8")
     response["Cache-Control"] = f"public, max-age={_KEPT_SECONDS}"
-    response["Access-Control-Allow-Origin"] = "*"  # an `integrity` attribute asks for it
+    response["Access-Control-Allow-Origin"] = "*"  # required by `integrity` attributes
     response["Cross-Origin-Resource-Policy"] = "cross-origin"
     return response

@@ -1,4 +1,4 @@
-"""Tags for our own built files, with the digests that browsers check."""
+"""Tags for our built files, with the digests that browsers verify."""
 
 import json
 from functools import lru_cache
@@ -14,15 +14,15 @@ _ESCAPED = {ord("<"): "\\u003C", ord(">"): "\\u003E", ord("&"): "\\u0026"}
 
 @register.simple_tag
 def integrity(name: str) -> str:
-    """Give the `integrity` attribute's value for a static file."""
+    """Return the value of the `integrity` attribute for a static file."""
     return digests.integrity(name)
 
 
 @register.simple_tag
 def built_style(name: str) -> SafeString:
-    """Give a style sheet of ours for a style element: the first paint then waits for no second answer.
+    """Return a built style sheet for an inline style element, so that the first paint needs no second request.
 
-    Raises ValueError if something in it could end the element.
+    Raises ValueError if its content could close the element.
     """
     return _style(name, digests.served_bytes(name))
 
@@ -32,10 +32,10 @@ def _style(name: str, content: bytes) -> SafeString:
     text = content.decode()
     if "</" in text:
         raise ValueError(f"{name} can't be in a style element.")
-    return mark_safe(text)  # noqa: S308 - our own build, looked at just here
+    return mark_safe(text)  # noqa: S308 - our own build, checked above
 
 
 @register.simple_tag
 def import_map() -> SafeString:
-    """Give the import map's JSON, in which nothing can end the script element."""
-    return mark_safe(json.dumps(digests.import_map()).translate(_ESCAPED))  # noqa: S308 - escaped just here
+    """Return the import map as JSON, escaped for a script element."""
+    return mark_safe(json.dumps(digests.import_map()).translate(_ESCAPED))  # noqa: S308 - escaped here

@@ -18,7 +18,7 @@ from config.api.serializers import timestamp
 
 register = template.Library()
 
-# Of a hash that is shortened: enough to tell it from another one.
+# The number of characters to keep of a shortened hash.
 _FIRST, _LAST = 10, 8
 
 
@@ -44,14 +44,14 @@ def advice(context: Context, failure_code: str) -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def when(context: Context, timestamp: str) -> str:
-    """Return a time of the API as a day and a time."""
+    """Return an API timestamp as day and time."""
     instant = parse_datetime(timestamp)
     return _language(context).when(instant) if instant else timestamp
 
 
 @register.simple_tag(takes_context=True)
 def moment(context: Context, value: str | datetime | None) -> SafeString:
-    """Return a time, of the API or the database, in the form of documents."""
+    """Return a time from the API or the database, formatted for documents."""
     instant = parse_datetime(value) if isinstance(value, str) else value
     if instant is None:
         return format_html("{}", value or "")
@@ -122,7 +122,7 @@ def short_hash(payment: dict[str, Any]) -> SafeString:
 
 @register.filter
 def named(token: dict[str, Any]) -> SafeString:
-    """Return a token's name with its symbol, once where both are the same."""
+    """Return a token's name with its symbol; only the symbol if both are the same."""
     if token["name"] == token["symbol"]:
         return format_html("<bdi>{}</bdi>", token["symbol"])
     return format_html("<bdi><bdi>{}</bdi> ({})</bdi>", token["name"], token["symbol"])
@@ -149,10 +149,10 @@ class _Letters(json.JSONEncoder):
 
 def _language(context: Context) -> Language:
     """Return the page's language, found once for each template: a page asks for some forty messages."""
-    known: dict[str, Language] = context.render_context
+    known: Any = context.render_context
     merchant = context.get("merchant") or {}
     default = merchant.get("default_language", "")
-    found = known.get(default)
-    if found is None:
-        found = known[default] = languages.language_of(context["request"], default)
-    return found
+    language: Language | None = known.get(default)
+    if language is None:
+        language = known[default] = languages.language_of(context["request"], default)
+    return language

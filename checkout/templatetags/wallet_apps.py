@@ -1,4 +1,4 @@
-"""The wallets' apps in templates."""
+"""A tag that lists wallet apps."""
 
 from typing import Any
 

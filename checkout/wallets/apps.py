@@ -1,7 +1,7 @@
-"""Links that open the checkout in the browsers of well-known wallets' apps, for phones. Pure.
+"""Links that open the checkout in the in-app browsers of well-known mobile wallets. Pure.
 
-A phone's browser has no wallet in it, while the wallets' apps have browsers of their own. The forms are those that the
-wallets publish; they all lead through the wallet's own https address, which opens the app where it is installed.
+A phone's browser has no wallet, but wallet apps have a browser. The link formats are those that the wallets document:
+https URLs of the wallet, which open the app if it is installed.
 """
 
 from collections.abc import Callable
@@ -10,22 +10,22 @@ from urllib.parse import quote, urlsplit
 
 # The networks beside Solana on which Phantom pays: Ethereum, Polygon and Base.
 _PHANTOM = (1, 137, 8453)
-# What each family that Trust Wallet pays on is called in its links (SLIP-44).
+# The SLIP-44 coin type of each family in Trust Wallet's links.
 _TRUST_COINS = {"evm": 60, "solana": 501}
 
 
 @dataclass(frozen=True)
 class WalletApp:
-    """A wallet's app by name, and the link that opens a page in its browser."""
+    """A wallet app's name, and the link that opens the page in its browser."""
 
     name: str
     url: str
 
 
 def wallet_apps(url: str, chain_type: str, chain_id: int) -> list[WalletApp]:
-    """Return the apps that can pay on this chain, each with a link to `url`; none for a page that phones can't reach.
+    """Return the apps that can pay on this chain, each with a link to `url`.
 
-    The apps open https pages alone, and nothing on the machine that a developer works at.
+    Returns none for an http URL, such as a local deployment's: the apps open https pages only.
     """
     if urlsplit(url).scheme != "https":
         return []

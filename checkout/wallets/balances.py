@@ -1,6 +1,6 @@
-"""What a wallet holds that it could pay with: what the page shows first, and everything that is known of it.
+"""A wallet's balances: the essential ones, which the page shows first, and all known ones.
 
-No routing provider is asked for a quote here. Prices come from the cached list and are for people alone.
+No quotes are requested here. Prices come from the providers' cached token lists and are for display only.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from chains.models import Chain, Token
+from checkout.wallets.chain_balances import ChainBalances, fetch_balances
 from checkout.wallets.chains import Wallet
-from checkout.wallets.holdings import Holdings, look_at
 from config.api.errors import ErrorCode
 from payments.models import PaymentRequest
 from payments.providers import token_list
@@ -25,10 +25,10 @@ Place = tuple[int, str]
 
 @dataclass(frozen=True)
 class Held:
-    """A token with what a wallet has of it, in base units; dollars are None where no price is known.
+    """A token with a wallet's balance of it in base units, and its value in US dollars if a price is known.
 
-    `listed` is its entry in a provider's list, which may name a logo; `discover` alone gives it.
-    `is_sufficient` says whether it would pay a request's rest, as far as prices tell.
+    `listed`, set only by `discover`, is its entry in a provider's list. `is_sufficient`: whether the balance covers
+    the request's remaining amount, estimated by prices.
     """
 
     token: Token
@@ -41,68 +41,67 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Found:
-    """The balances, the best first, and the chains that gave no answer, with why."""
+class WalletBalances:
+    """The balances, most useful first, and the chains that could not be read, each with an error code."""
 
     held: Sequence[Held]
     unavailable: Mapping[int, ErrorCode] = field(default_factory=dict)
 
 
-def essential(request: PaymentRequest, wallet: Wallet) -> Found:
-    """Return the requested token, and the coin and the stablecoins of each of the wallet's chains.
+def essential(request: PaymentRequest, wallet: Wallet) -> WalletBalances:
+    """Return the balances of the requested token, and of the coin and the stablecoins of each of the wallet's chains.
 
-    Each is listed even if the wallet has none of it, unless its contract gave no usable answer. The requested one
-    comes first, the others by value.
+    Zero balances are included; tokens whose contract gave no usable answer are not. The requested token comes first,
+    then the others by value.
     """
     tokens = {place: token for place, token in _rows(wallet).items() if _is_essential(token, request)}
-    holdings = _look_at(wallet, tokens)
+    fetched = _fetch(wallet, tokens)
     prices = _Prices([*wallet.chains, request.chain])
     due = prices.value(request.token, request.amount_remaining)
     held = []
-    for place, balance in _found(holdings):
+    for place, balance in _each_balance(fetched):
         token = tokens[place]
         usd = prices.value(token, balance)
         is_requested = token.pk == request.token_id
-        enough = balance >= request.amount_remaining if is_requested else _would_do(balance, usd, due)
-        held.append(Held(token, balance, usd, is_requested=is_requested, is_sufficient=enough))
+        is_enough = balance >= request.amount_remaining if is_requested else _may_suffice(balance, usd, due)
+        held.append(Held(token, balance, usd, is_requested=is_requested, is_sufficient=is_enough))
     held.sort(key=lambda each: (not each.is_requested, _by_value(each)))
-    return Found(held, holdings.unavailable)
+    return WalletBalances(held, fetched.unavailable)
 
 
-def discover(wallet: Wallet) -> Found:
-    """Return every token of the catalogue and of the providers' lists that the wallet has some of, by value.
+def discover(wallet: Wallet) -> WalletBalances:
+    """Return all tokens of the catalogue and of the providers' lists with a balance, by value.
 
-    A token that is switched off in the catalogue is left out, whichever list has it. A token that only
-    a list has is looked up by its address, and becomes a token without a row where the wallet has some: lists are long.
+    Tokens that are inactive in the catalogue are left out. A token that is only in a list is returned unsaved.
     """
     prices, rows = _Prices(wallet.chains), _rows(wallet)
     chains = {chain.pk: chain for chain in wallet.chains}
     tokens = {place: token for place, token in rows.items() if token.is_payable}
-    beyond = prices.listed.keys() - rows.keys()
-    holdings = _look_at(wallet, [*tokens, *beyond])
+    only_listed = prices.listed.keys() - rows.keys()
+    fetched = _fetch(wallet, [*tokens, *only_listed])
     held = []
-    for place, balance in _found(holdings):
+    for place, balance in _each_balance(fetched):
         if balance > 0:
             token = tokens.get(place) or _listed(chains[place[0]], prices.listed[place])
             usd, price, listed = prices.value(token, balance), prices.of(token), prices.listed.get(place)
             held.append(Held(token, balance, usd, price, listed))
-    return Found(sorted(held, key=_by_value), holdings.unavailable)
+    return WalletBalances(sorted(held, key=_by_value), fetched.unavailable)
 
 
 class _Prices:
-    """What the providers list on some chains, read once; while no list can be had there is nothing in it."""
+    """The prices in the providers' token lists for some chains; empty if no list is available."""
 
     def __init__(self, chains: Sequence[Chain]) -> None:
         ids = list(dict.fromkeys(chain.pk for chain in chains))
         self.listed = {(each.chain_id, each.token): each for each in token_list.listed_tokens(ids)}
 
     def of(self, token: Token) -> Decimal | None:
-        """Return what one whole token costs, None where that is not known."""
+        """Return the price of one whole token, or None."""
         listed = self.listed.get((token.chain_id, token.contract_address))
         return listed.usd if listed else None
 
     def value(self, token: Token, amount: int) -> Decimal | None:
-        """Return what so many base units are worth, by the decimals that we know."""
+        """Return the value of `amount` base units, or None."""
         usd = self.of(token)
         return None if usd is None else Price(usd, token.decimals).value(amount)
 
@@ -111,12 +110,12 @@ def _is_essential(token: Token, request: PaymentRequest) -> bool:
     return token.is_active and (token.pk == request.token_id or token.is_native or STABLECOIN in token.tags)
 
 
-def _would_do(balance: int, usd: Decimal | None, due: Decimal | None) -> bool:
+def _may_suffice(balance: int, usd: Decimal | None, due: Decimal | None) -> bool:
     return balance > 0 and (usd is None or due is None or usd >= due)
 
 
 def _rows(wallet: Wallet) -> dict[Place, Token]:
-    """Return all tokens that have a row on the wallet's chains, whether they can be paid with or not."""
+    """Return all tokens of the wallet's chains that have a row, including inactive ones."""
     rows = Token.objects.filter(chain__in=wallet.chains).select_related("chain")
     return {(token.chain_id, token.contract_address): token for token in rows}
 
@@ -125,19 +124,21 @@ def _listed(chain: Chain, listed: ListedToken) -> Token:
     return listed_as_token(chain, listed, listed.decimals)
 
 
-def _look_at(wallet: Wallet, places: Iterable[Place]) -> Holdings:
-    asked: dict[int, list[str]] = {}
+def _fetch(wallet: Wallet, places: Iterable[Place]) -> ChainBalances:
+    addresses: dict[int, list[str]] = {}
     for chain_id, address in places:
-        asked.setdefault(chain_id, []).append(address)
-    return look_at(wallet.address, {chain: asked[chain.pk] for chain in wallet.chains if chain.pk in asked})
+        addresses.setdefault(chain_id, []).append(address)
+    return fetch_balances(
+        wallet.address, {chain: addresses[chain.pk] for chain in wallet.chains if chain.pk in addresses}
+    )
 
 
-def _found(holdings: Holdings) -> Iterator[tuple[Place, int]]:
-    for chain_id, balances in holdings.balances.items():
+def _each_balance(fetched: ChainBalances) -> Iterator[tuple[Place, int]]:
+    for chain_id, balances in fetched.balances.items():
         for address, balance in balances.items():
             yield (chain_id, address), balance
 
 
 def _by_value(held: Held) -> tuple[Decimal, bool, int, str]:
-    """Return what sorts the most valuable first; what has no price comes after what has one, the empty last."""
+    """Return the sort key: by value, the highest first; then tokens without a price; zero balances last."""
     return -(held.usd or Decimal(0)), held.balance == 0, held.token.chain_id, held.token.contract_address

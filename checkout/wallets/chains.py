@@ -1,4 +1,4 @@
-"""Which chains a wallet can be looked up on: those of its own family, since its address means nothing on others."""
+"""Select the chains on which to look up a wallet: those of its address's family."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from config.api.errors import ApiError, ErrorCode
 
 @dataclass(frozen=True)
 class Wallet:
-    """An address in its canonical form, and the active chains on which it is to be looked up."""
+    """An address in its canonical form, and the active chains to look it up on."""
 
     address: str
     chains: tuple[Chain, ...]
@@ -20,7 +20,7 @@ class Wallet:
 def find_wallet(text: str, chain_ids: Sequence[int] | None = None) -> Wallet:
     """Return the wallet with these chains, or with all active ones of its family.
 
-    Raises ApiError for what is no address, for an unknown or inactive chain, and for one of another family.
+    Raises ApiError for an invalid address, an unknown or inactive chain, and a chain of another family.
     """
     try:
         family, address = read_address(text)
@@ -29,13 +29,13 @@ def find_wallet(text: str, chain_ids: Sequence[int] | None = None) -> Wallet:
     active = Chain.objects.filter(is_active=True)
     if chain_ids is None:
         return Wallet(address, tuple(active.filter(chain_type=family.key)))
-    found = active.in_bulk([number for number in chain_ids if 0 <= number <= LARGEST_ID])
+    chains = active.in_bulk([number for number in chain_ids if 0 <= number <= LARGEST_ID])
     for number in chain_ids:
-        if number not in found:
+        if number not in chains:
             raise ApiError(ErrorCode.CHAIN_UNKNOWN, f"There is no chain {number} here.", "chain_ids")
-        if found[number].chain_type != family.key:
+        if chains[number].chain_type != family.key:
             message = (
-                f"{found[number].name} is no {family.label} chain, and this is a {family.label} address."
+                f"This is a {family.label} address, but {chains[number].name} is not a {family.label} chain."
             )
             raise ApiError(ErrorCode.ADDRESS_INVALID, message, "wallet_address")
-    return Wallet(address, tuple(found[number] for number in dict.fromkeys(chain_ids)))
+    return Wallet(address, tuple(chains[number] for number in dict.fromkeys(chain_ids)))

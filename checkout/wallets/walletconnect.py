@@ -1,4 +1,4 @@
-"""WalletConnect, where the operator has set a project id: the page's settings, and the relay that it may then call."""
+"""The page's WalletConnect settings, if the operator has set a project id."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -10,20 +10,20 @@ from payments.models import PaymentRequest
 
 @dataclass(frozen=True)
 class Offer:
-    """The operator's account with WalletConnect, which is public, and the relay through which wallets are reached."""
+    """The operator's WalletConnect project id, which is public, and the URL of the relay."""
 
     project_id: str
     relay_url: str
 
     @property
     def relay_origin(self) -> str:
-        """The relay's origin, as a content security policy names it."""
+        """The relay's origin, for the content security policy."""
         parts = urlsplit(self.relay_url)
         return f"{parts.scheme}://{parts.netloc}"
 
 
-def offer(found: PaymentRequest) -> Offer | None:
-    """Return the settings for the request's page; None where it is not offered, or nothing is left to pay."""
-    if not settings.WALLETCONNECT_PROJECT_ID or found.status != PaymentRequest.Status.ACTIVE:
+def offer(request: PaymentRequest) -> Offer | None:
+    """Return the settings for the request's page; None without a project id, or if the request isn't active."""
+    if not settings.WALLETCONNECT_PROJECT_ID or request.status != PaymentRequest.Status.ACTIVE:
         return None
     return Offer(settings.WALLETCONNECT_PROJECT_ID, settings.WALLETCONNECT_RELAY_URL)

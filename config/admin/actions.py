@@ -140,7 +140,7 @@ class WithActions(portal.ShowsMore):
                 if answer.pop("seen") != action.seen(held):
                     messages.warning(
                         request,
-                        f"Nothing was done: {row} has changed since you were asked. This is how it is now.",
+                        f"Nothing was done, because {row} has changed in the meantime. Check it and try again.",
                     )
                     return
                 written, said = action.perform(held, actor_of(request), answer)

@@ -1,19 +1,19 @@
-"""Find how deep a JSON text nests before it is parsed.
+"""Check how deeply a JSON text is nested before it is parsed.
 
-The standard library's parser recurses, and leans on Python's recursion limit to stop. A library in the same process may
-have raised that limit (py_ecc, which eth-account brings along, sets 100,000), and then a few kilobytes of brackets
+The standard library's parser is recursive and relies on Python's recursion limit. Libraries in the same process may
+raise that limit (py_ecc, a dependency of eth-account, sets it to 100,000). A few kilobytes of brackets would then
 overflow the stack and kill the process instead of raising RecursionError.
 """
 
 import re
 
-# The closing mark is optional, so that a string without an end is passed over once and not tried again from within.
+# The closing quote is optional, so that an unterminated string is matched once, without backtracking.
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _NOT_A_BRACKET = re.compile(r"[^][{}]+")
 
 
 def is_deeper_than(levels: int, text: str) -> bool:
-    """Whether `text`, should it be JSON, nests arrays and objects beyond `levels`."""
+    """Whether `text`, if it is JSON, nests arrays and objects deeper than `levels`."""
     if text.count("[") + text.count("{") <= levels:
         return False
     depth = 0

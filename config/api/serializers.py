@@ -30,8 +30,8 @@ class StrictSerializer(serializers.Serializer[Any]):
 
         Each thread keeps one instance: making one copies all of its fields, which takes longer than using them.
         """
-        kept: dict[type, StrictSerializer] = _kept.__dict__
-        serializer = kept.get(cls)  # type: ignore[call-overload]
+        kept: dict[Any, StrictSerializer] = _kept.__dict__
+        serializer = kept.get(cls)
         if serializer is None:
             serializer = kept[cls] = cls()
         serializer._context = context

@@ -12,7 +12,7 @@ from psycopg import Connection, OperationalError
 
 
 def check_socket(connection: Connection[Any]) -> None:
-    """Raise OperationalError if the server has closed the connection, or sent something that nobody asked for."""
+    """Raise OperationalError if the server has closed the connection, or sent what was not asked for."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN | select.POLLHUP | select.POLLERR)
     if poll.poll(0):
@@ -26,8 +26,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     @property
     def pool(self) -> Any:
         """The pool, made by Django."""
-        is_new = self.alias not in self._connection_pools
-        pool = super().pool  # type: ignore[misc]
+        is_new = self.alias not in self._connection_pools  # type: ignore[attr-defined]
+        pool = super().pool
         if pool is not None and is_new:
             pool._check = check_socket
         return pool

@@ -1,4 +1,4 @@
-"""The aggregator's honest answers, in the shapes of LI.FI's interface document. Amounts are strings, as there."""
+"""The aggregator's correct responses, in the format of LI.FI's API. Amounts are strings, as there."""
 
 import base64
 from decimal import Decimal
@@ -65,7 +65,7 @@ def token(of: Token) -> Json:
 
 
 def step(swap: Swap, places: Places, slippage: Decimal, gas_price: int) -> Json:
-    """The answer of `/v1/quote` and `/v1/quote/toAmount`."""
+    """Return the response of `/v1/quote` and `/v1/quote/toAmount`."""
     source = places[swap.from_token.chain_id]
     tool = _tool(swap)
     action = {
@@ -102,7 +102,7 @@ def step(swap: Swap, places: Places, slippage: Decimal, gas_price: int) -> Json:
 
 
 def status(swap: Swap, places: Places) -> Json:
-    """The answer of `/v1/status` on a swap whose source transaction was seen."""
+    """Return the response of `/v1/status` for a swap whose source transaction was seen."""
     source = places[swap.from_token.chain_id]
     words = _words(swap)
     answer: Json = {
@@ -155,7 +155,7 @@ def in_words(swap: Swap, places: Places) -> str:
 
 
 def usd(value: Decimal) -> str:
-    """A value in US dollars, as the interface writes it."""
+    """Return a value in US dollars in the API's format."""
     return f"{value:.4f}"
 
 
@@ -262,7 +262,7 @@ def _transaction(swap: Swap, source: Place, gas_price: int) -> Json:
 
 
 def _padded(number: int) -> str:
-    """Hex of whole bytes, with leading zeros where they come: as LI.FI writes numbers."""
+    """Return a number as hex with an even number of digits, as LI.FI does."""
     digits = f"{number:x}"
     return "0x" + digits.rjust(len(digits) + len(digits) % 2, "0")
 

@@ -1,4 +1,4 @@
-"""The aggregator's pages: LI.FI's interface under `/v1`, and the switches (see `switches.py`) beside it."""
+"""The aggregator's web application: LI.FI's API under `/v1`, and the switches (see `switches.py`)."""
 
 import threading
 import uuid
@@ -22,7 +22,7 @@ RATE_WINDOW = 60
 
 @dataclass(frozen=True)
 class Call:
-    """One question that was asked: its path, its parameters, and its headers in lower case."""
+    """A recorded call: its path, parameters, and headers in lower case."""
 
     path: str
     arguments: dict[str, str]
@@ -30,7 +30,7 @@ class Call:
 
 
 class Calls:
-    """Every question since the list was last emptied."""
+    """The recorded calls since the last reset."""
 
     def __init__(self) -> None:
         self._made: list[Call] = []
@@ -54,7 +54,7 @@ class Calls:
             return [call for call in self._made if call.path == path]
 
     def wait_for(self, path: str, count: int, patience: float = 20) -> None:
-        """Wait until so many questions were asked of a path. Raises TimeoutError."""
+        """Wait until a path was called this many times. Raises TimeoutError."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._count(path) >= count, patience):
                 raise TimeoutError(f"{path} was asked {self._count(path)} times within {patience:g} s.")
@@ -69,7 +69,7 @@ class Calls:
 
 
 def create_app(places: Places, book: Book, switches: Switches, calls: Calls) -> Flask:
-    """Make the aggregator's application."""
+    """Create the aggregator's web application."""
     app = Flask(__name__)
 
     @app.before_request
@@ -192,7 +192,7 @@ def create_app(places: Places, book: Book, switches: Switches, calls: Calls) -> 
 
 
 def _kinds() -> list[str]:
-    """Chains of which kinds; as with LI.FI, EVM ones alone where nothing is said."""
+    """Return the requested kinds of chains; by default only EVM, as with LI.FI."""
     return [kind for kind in request.args.get("chainTypes", EVM).split(",") if kind]
 
 
@@ -201,7 +201,7 @@ def _gas_price(place: Place) -> int:
 
 
 def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """An answer; bytes are sent as they are."""
+    """Return a response; bytes are sent unchanged."""
     response = Response(body, mimetype="application/json") if isinstance(body, bytes) else jsonify(body)
     response.status_code = status
     response.headers.update(headers or {})

@@ -22,9 +22,9 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Swap:
-    """One quote and its life. `data` is the call (EVM) or transaction (Solana) that it hands out.
+    """A quote and its outcome. `data` is its call (EVM) or transaction (Solana).
 
-    `taken_by` is the source transaction, once the money was seen to arrive. `kind` says what `delivery` was:
+    `taken_by` is the source transaction, once the payment was seen. `kind` is the kind of `delivery`:
     `delivered`, `partial` (another token) or `refunded`.
     """
 
@@ -51,12 +51,12 @@ class Swap:
 
     @property
     def stays_on_chain(self) -> bool:
-        """Whether it is a swap on one chain, delivered by the very transaction that pays for it."""
+        """Whether it is a swap on one chain, where the paying transaction also delivers."""
         return self.from_token.chain_id == self.to_token.chain_id
 
 
 class Book:
-    """All swaps of one aggregator, safe from any thread. It forgets with the process."""
+    """All swaps of one aggregator, in memory. Thread-safe."""
 
     def __init__(self) -> None:
         self._swaps: dict[bytes, Swap] = {}
@@ -80,17 +80,17 @@ class Book:
             return list(self._swaps.values())
 
     def forget(self) -> None:
-        """Know of no swap any more."""
+        """Forget all swaps."""
         with self._changed:
             self._swaps.clear()
             self._changed.notify_all()
 
     def by_id(self, id: bytes) -> Swap | None:
-        """The swap of this id, or of the first 8 bytes of it."""
+        """Return the swap with this id, or with these first 8 bytes of its id."""
         return next((swap for swap in self.all() if swap.id == id or swap.id[:8] == id), None)
 
     def by_hash(self, text: str) -> Swap | None:
-        """The swap that was paid by this transaction, delivered by it, or has it as its id."""
+        """Return the swap that this transaction paid or delivered, or that has this id."""
         known = text.lower() if text.startswith("0x") else text
         for swap in reversed(self.all()):
             if known in (swap.taken_by, swap.delivery and swap.delivery.hash, "0x" + swap.id.hex()):
@@ -98,7 +98,7 @@ class Book:
         return None
 
     def wait(self, wanted: Callable[[Swap], bool], patience: float = 20) -> Swap:
-        """The first swap of which this holds, as soon as it does. Raises TimeoutError."""
+        """Wait for a swap that matches, and return it. Raises TimeoutError."""
         deadline = time.monotonic() + patience
         with self._changed:
             while True:
@@ -111,7 +111,7 @@ class Book:
                 self._changed.wait(left)
 
     def wait_for_change(self, seconds: float) -> None:
-        """Wait until a swap is added or changed, so long at most."""
+        """Wait until a swap is added or changed, or until the timeout."""
         with self._changed:
             self._changed.wait(seconds)
 

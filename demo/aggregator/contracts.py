@@ -1,7 +1,7 @@
-"""The aggregator's contracts: where they are, how they come onto a chain, and the calls that they take.
+"""The aggregator's contracts: their addresses, their deployment and their calls.
 
-One key deploys them, at its nonces 0 to 3, and nothing before, so that their addresses are the same on every chain and
-machine, and can be listed in demo/catalogue.json.
+One key deploys only them, at its nonces 0 to 3, so that their addresses are the same on every chain and machine, and
+can be listed in demo/catalogue.json.
 """
 
 from collections.abc import Sequence
@@ -52,10 +52,10 @@ SWAP_COMPLETED = (
 
 
 def deploy_local_router(rpc_url: str, holder: str, whole_tokens: int) -> None:
-    """Makes sure that the contracts are at their constant addresses and well stocked.
+    """Deploy the contracts to their constant addresses and fund them, unless done before.
 
-    `holder` gets so many USDT and EURC, once; USDC and DAI have to be there before. Raises ChainRefusal when the key
-    was used for something else.
+    `holder` gets this amount of USDT and EURC once. USDC and DAI must be deployed. Raises ChainRefusal if the key was
+    used for anything else.
     """
     owner = Account.from_key(KEY).address
     if rpc(rpc_url, "eth_getCode", EXECUTOR, "latest") == "0x":
@@ -86,7 +86,7 @@ def _stock(rpc_url: str, contract: str) -> None:
 
 @dataclass(frozen=True)
 class BridgeCall:
-    """What a bridge's call says; `receiver` is an EVM account, or the 32 bytes of another chain's."""
+    """The arguments of a bridge call; `receiver` is an EVM account, or 32 bytes for another kind of chain."""
 
     transaction_id: bytes
     bridge: str
@@ -102,7 +102,7 @@ class BridgeCall:
 
 
 def bridge_data(call: BridgeCall) -> bytes:
-    """The call data of the bridge's own entry."""
+    """Return the call data of the standard bridge function."""
     is_evm = isinstance(call.receiver, str)
     zero = "0x" + "00" * 20
     bridge = (
@@ -138,7 +138,7 @@ def packed_data(
     arriving_token: str,
     arriving: int,
 ) -> bytes:
-    """The call data of the packed entry, which names the quote by 8 bytes; `token` is None for the native coin."""
+    """Return the call data of the packed function, with 8 bytes of the quote's id; `token` None is the native coin."""
     name = "ERC20Packed" if token else "NativePacked"
     taken = [_address(token), amount.to_bytes(16)] if token else []
     parts = [
@@ -166,7 +166,7 @@ def swap_data(
     amount_out: int,
     native: str,
 ) -> bytes:
-    """The call data of a swap on one chain, which gives `amount_out` and refuses to give less than `least`."""
+    """Return the call data of a swap on one chain, which pays `amount_out` and reverts below `least`."""
     kinds = "Native" if token_in == native else "ERC20", "Native" if token_out == native else "ERC20"
     name = f"swapTokensSingleV3{kinds[0]}To{kinds[1]}({','.join((*_SWAP_HEAD, _SWAP_DATA))})"
     given = encode(["uint256"], [amount_out])
@@ -186,7 +186,7 @@ class Move:
 
 
 def deliver(rpc_url: str, moves: Sequence[Move]) -> str:
-    """Delivers all of these in one transaction, mined on return; its hash. Raises ChainRefusal if it reverts."""
+    """Deliver all of these in one transaction; return its hash once it is mined. Raises ChainRefusal if it reverts."""
     rows = [(move.transaction_id, move.token, move.receiver, move.amount) for move in moves]
     data = keccak(text=f"deliver({_MOVE}[])")[:4] + encode([f"{_MOVE}[]"], [rows])
     return str(send(rpc_url, KEY, to=EXECUTOR, data=data)["transactionHash"])

@@ -1,7 +1,7 @@
-"""The executor: sees on the chains that customers' money was taken, and delivers on the chain where it was promised.
+"""The executor: detects customers' payments on the source chains, and delivers on the target chains.
 
-It looks only while a quote is open, asks the chains' nodes for the router's logs and the vault's payments, and believes
-nothing else.
+It polls only while a quote is open, and relies only on the router's logs and the vault's payments from the chains'
+nodes.
 """
 
 import logging
@@ -22,7 +22,7 @@ from demo.solana.ledger import LedgerRefusal
 
 QUOTE_LIFE = 20 * 60
 REORGANISATION = 8
-"""Blocks that are read again, since they may have been replaced."""
+"""The number of blocks to read again, since they may have been reorganised."""
 _TO_AMOUNT = slice(6 * 32, 7 * 32)
 """The position of the delivered amount in a completed swap's log."""
 
@@ -59,7 +59,7 @@ class Executor(threading.Thread):
                     is_busy = self._round()
             except (requests.RequestException, ChainRefusal, LedgerRefusal) as error:
                 log.warning("The executor could not go on: %s", error)
-            except Exception:  # the thread must not end by it: nothing would be delivered any more
+            except Exception:  # keep the thread alive: otherwise deliveries would stop
                 log.exception("The executor could not go on")
                 is_busy = True
             if is_busy:
@@ -68,17 +68,17 @@ class Executor(threading.Thread):
                 self._book.wait_for_change(1.0)
 
     def forget(self) -> None:
-        """Finish the round, and know of no swap any more: what was taken and not delivered never will be."""
+        """Finish the round and forget all swaps: undelivered ones are never delivered."""
         with self._working:
             self._book.forget()
 
     def stop(self) -> None:
-        """Finish the round, and end."""
+        """Finish the round and stop."""
         self._stopping.set()
         self.join(30)
 
     def _round(self) -> bool:
-        """Do what can be done now; whether anything is still open."""
+        """Process all chains once; return whether any swap is still open."""
         now = time.time()
         quoted = [swap for swap in self._book.all() if not swap.taken_by and now - swap.made_at < QUOTE_LIFE]
         for place in self._places.all:
@@ -104,7 +104,7 @@ class Executor(threading.Thread):
 
     def _look_at_router(self, place: Place) -> None:
         head = int(rpc(place.url, "eth_blockNumber"), 16)
-        # A chain that was set back has less blocks than were read.
+        # A chain that was reset has fewer blocks than were read.
         first = max(0, min(head, self._seen.blocks.get(place.id, head - 100)) - REORGANISATION)
         wanted = {"address": contracts.ROUTER, "fromBlock": hex(first), "toBlock": hex(head)}
         for entry in rpc(place.url, "eth_getLogs", wanted):
@@ -133,7 +133,7 @@ class Executor(threading.Thread):
         self._book.change(swap, taken_by=taken_by, taken_at=moment, delivery=delivery, kind=kind)
 
     def _try_to_serve(self, swap: Swap) -> None:
-        """Deliver; a delivery that fails holds no other up, and is given up after a while."""
+        """Deliver all due swaps. A failing delivery doesn't delay others, and is given up after a while."""
         try:
             self._serve(swap, self._switches())
         except (requests.RequestException, ChainRefusal, LedgerRefusal) as error:
@@ -141,7 +141,7 @@ class Executor(threading.Thread):
             log.warning("%s could not be delivered: %s", swap.step_id, error)
 
     def _serve(self, swap: Swap, positions: Positions) -> None:
-        """Deliver as the switch says."""
+        """Deliver as the switch selects."""
         how = positions.delivery
         if how == "none" or (how == "late" and time.time() - swap.seen_at < positions.delay_seconds):
             return

@@ -1,4 +1,4 @@
-"""The aggregator's wrong answers: honest ones bent as the switches say, and LI.FI's errors."""
+"""The aggregator's faulty responses: correct ones that the switches alter, and LI.FI's errors."""
 
 import itertools
 import secrets
@@ -17,7 +17,7 @@ _turns = itertools.count()
 
 
 class Failure(Exception):
-    """An answer that is an error, in LI.FI's form."""
+    """An error response in LI.FI's format."""
 
     def __init__(
         self,
@@ -34,12 +34,12 @@ class Failure(Exception):
 
 
 def invalid(message: str) -> Failure:
-    """The question makes no sense."""
+    """Return the error for an invalid request."""
     return Failure(400, 1011, message)
 
 
 def no_quote(code: str, tool: Tool) -> Failure:
-    """There is no way, in the older form: a list of tool errors."""
+    """Return the error for a missing route, in the older format: a list of tool errors."""
     return Failure(
         404,
         1002,
@@ -57,7 +57,7 @@ def no_quote(code: str, tool: Tool) -> Failure:
 
 
 def failure(fault: str, positions: Positions) -> Failure | None:
-    """The error that a switch asks for, if it is one."""
+    """Return the error that the switch selects, or None if it selects none."""
     match fault:
         case "no_quote":
             return no_quote(positions.tool_error, BRIDGE)
@@ -86,7 +86,7 @@ def failure(fault: str, positions: Positions) -> Failure | None:
 
 
 def crooked_quote(answer: Json, question: Question, positions: Positions) -> Json:
-    """The quote as the switch bends it."""
+    """Return the quote, altered as the switch selects."""
     action, estimate, request = answer["action"], answer["estimate"], answer["transactionRequest"]
     match positions.quote:
         case "other_receiver_in_call":
@@ -113,7 +113,7 @@ def crooked_quote(answer: Json, question: Question, positions: Positions) -> Jso
 
 
 def faulty_status(swap: Swap | None, asked: str, book: Book, places: Places, positions: Positions) -> Json:
-    """What is said of a swap, as the switch bends it. Raises Failure where nothing is known of it."""
+    """Return the swap's status, altered as the switch selects. Raises Failure for an unknown swap."""
     fault = positions.status
     if fault == "not_found_quietly":
         return {"status": "NOT_FOUND"}
@@ -132,7 +132,7 @@ def faulty_status(swap: Swap | None, asked: str, book: Book, places: Places, pos
 
 
 def _lie(answer: Json, swap: Swap, book: Book, places: Places, positions: Positions) -> None:
-    """Turns an honest status into a claim of completion that is not true."""
+    """Turn a correct status into a false report of completion."""
     target = places[swap.to_token.chain_id]
     answer |= {"status": "DONE", "substatus": "COMPLETED", "substatusMessage": "The transfer is complete."}
     receiving = answer["receiving"]
@@ -161,7 +161,7 @@ def _lie(answer: Json, swap: Swap, book: Book, places: Places, positions: Positi
 
 
 def _forced(swap: Swap | None, asked: str, fault: str, places: Places) -> Json:
-    """Any status and substatus, whatever is true; without a destination unless something was delivered."""
+    """Return the given status and substatus, regardless of the actual ones."""
     status, _, substatus = fault.partition("/")
     answer: Json
     if swap and swap.taken_by:

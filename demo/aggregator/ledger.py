@@ -1,7 +1,7 @@
-"""The aggregator on Solana: the vault that takes money, the treasury that gives it, and the transactions between.
+"""The aggregator on Solana: the vault that receives payments, the treasury that pays out, and their transactions.
 
-A payment to the vault carries a memo with the first 8 bytes of the quote's id, raw (they are letters and digits) and in
-LI.FI's words: `LI.FI TX: 0x…`.
+A payment to the vault has a memo with the first 8 bytes of the quote's id: raw (they are letters and digits), and in
+LI.FI's format, `LI.FI TX: 0x…`.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ _USDC_STOCK = 10**9
 
 
 def stock(url: str) -> None:
-    """Makes sure that vault and treasury can take and give; the test USDC has to be there before."""
+    """Fund the vault and the treasury. The test USDC must exist."""
     lamports = int(rpc(url, "getBalance", str(TREASURY.pubkey()), {"commitment": "confirmed"})["value"])
     if lamports > LAMPORTS_PER_SOL:
         return
@@ -44,7 +44,7 @@ def stock(url: str) -> None:
 def unsigned_payment(
     url: str, *, sender: str, token: Token, amount: int, fee: int, transaction_id: bytes, receiver: str
 ) -> bytes:
-    """A whole v0 transaction that pays the vault, for the sender to sign: its signature is still empty."""
+    """Return an unsigned v0 transaction that pays the vault, for the sender to sign."""
     payer = Pubkey.from_string(sender)
     text = f"{transaction_id[:8].decode()} LI.FI TX: 0x{transaction_id[:8].hex()} to {receiver}"
     instructions = [
@@ -57,7 +57,7 @@ def unsigned_payment(
 
 
 def deliver(url: str, moves: Sequence[tuple[Token, str, int]]) -> str:
-    """Delivers all of these in one transaction, confirmed on return; its signature."""
+    """Deliver all of these in one transaction; return its signature once it is confirmed."""
     instructions: list[Instruction] = []
     for token, receiver, amount in moves:
         owner = Pubkey.from_string(receiver)
@@ -71,8 +71,8 @@ def deliver(url: str, moves: Sequence[tuple[Token, str, int]]) -> str:
 
 
 def payments_since(url: str, seen: set[str]) -> list[tuple[str, str, int]]:
-    """What came to the vault and is not among `seen`: signature, memos and block time; without what failed."""
-    found: list[tuple[str, str, int]] = []
+    """Return the successful payments to the vault that are not in `seen`: signature, memos and block time."""
+    payments: list[tuple[str, str, int]] = []
     listed = rpc(url, "getSignaturesForAddress", str(VAULT), {"commitment": "confirmed", "limit": 200})
     for row in reversed(listed):
         if row["signature"] in seen:
@@ -80,8 +80,8 @@ def payments_since(url: str, seen: set[str]) -> list[tuple[str, str, int]]:
         seen.add(row["signature"])
         if row["err"] is None:
             memo = row.get("memo") or _memo_of(url, row["signature"])
-            found.append((row["signature"], memo, int(row["blockTime"] or 0)))
-    return found
+            payments.append((row["signature"], memo, int(row["blockTime"] or 0)))
+    return payments
 
 
 def _memo_of(url: str, signature: str) -> str:
@@ -90,8 +90,8 @@ def _memo_of(url: str, signature: str) -> str:
         "encoding": "jsonParsed",
         "maxSupportedTransactionVersion": 0,
     }
-    found = rpc(url, "getTransaction", signature, options)
-    instructions = found["transaction"]["message"]["instructions"] if found else []
+    transaction = rpc(url, "getTransaction", signature, options)
+    instructions = transaction["transaction"]["message"]["instructions"] if transaction else []
     return " ".join(
         str(row.get("parsed", "")) for row in instructions if row["programId"] == str(MEMO_PROGRAM)
     )

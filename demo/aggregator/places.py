@@ -1,4 +1,4 @@
-"""The chains that the aggregator serves, and what their tokens are worth there."""
+"""The chains that the aggregator supports, and their tokens' prices."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -32,13 +32,13 @@ class Token:
         return self.address in (EVM_NATIVE, SVM_NATIVE)
 
     def value(self, units: int) -> Decimal:
-        """What so many base units are worth, in US dollars."""
+        """Return the value of this many base units in US dollars."""
         return self.price * units / Decimal(10**self.decimals)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A chain: how it is called, and its node's address."""
+    """A chain: its name and its node's URL."""
 
     id: int
     key: str
@@ -53,7 +53,7 @@ class Place:
         return next(token for token in self.tokens if token.is_native)
 
     def token(self, name: str) -> Token | None:
-        """The token of this address or symbol; on EVM chains an address's letters may be of either case."""
+        """Return the token with this address or symbol; EVM addresses in any letter case."""
         wanted = name.lower() if self.kind == EVM else name
         for token in self.tokens:
             address = token.address.lower() if self.kind == EVM else token.address
@@ -69,7 +69,7 @@ class Places:
     all: Sequence[Place]
 
     def find(self, name: str) -> Place | None:
-        """The chain of this id or key."""
+        """Return the chain with this id or key."""
         return next((place for place in self.all if name in (str(place.id), place.key)), None)
 
     def __getitem__(self, chain_id: int) -> Place:
@@ -81,7 +81,7 @@ class Places:
 
 
 def local_places(first_url: str, second_url: str, solana_url: str | None = None) -> Places:
-    """The local world's chains; without Solana where that can't run."""
+    """Return the local world's chains, without Solana if it can't run here."""
     places = [
         _evm(anvil.CHAIN_ID, "loc", "Local Chain", first_url),
         _evm(HARBOUR_CHAIN_ID, "hbr", "Harbour Chain", second_url),

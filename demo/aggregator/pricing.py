@@ -1,4 +1,4 @@
-"""What a swap costs here: the aggregator's own fee, a bridge's in the native coin, and the time that it takes."""
+"""The costs of a swap: the aggregator's fee, the bridge's fee in the native coin, and the duration."""
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
@@ -31,7 +31,7 @@ TOOLS = (BRIDGE, EXPRESS, EXCHANGE)
 
 @dataclass(frozen=True)
 class Amounts:
-    """Base units: what is taken, what of that is the fee, what is expected to arrive, and what is guaranteed to."""
+    """Amounts in base units: paid, the fee in it, expected to arrive, and guaranteed to arrive."""
 
     taken: int
     fee: int
@@ -40,14 +40,14 @@ class Amounts:
 
 
 def tool_for(source: Place, target: Place, order: str) -> Tool:
-    """The way from one chain to another: on one chain there is one, between two there is a cheap one and a fast one."""
+    """Return the tool for a route: one on a single chain; between two chains, a cheap one or a fast one."""
     if source.id == target.id:
         return EXCHANGE
     return EXPRESS if order == "FASTEST" else BRIDGE
 
 
 def by_output(source: Token, target: Token, least: int, slippage: Decimal, fee: Decimal) -> Amounts:
-    """What has to be taken so that at least so much arrives, whatever the slippage."""
+    """Return the amount to pay so that at least this much arrives, even with maximum slippage."""
     with localcontext() as context:
         context.prec = 80
         expected = _up(least / (1 - slippage))
@@ -58,7 +58,7 @@ def by_output(source: Token, target: Token, least: int, slippage: Decimal, fee: 
 
 
 def by_input(source: Token, target: Token, taken: int, slippage: Decimal, fee: Decimal) -> Amounts:
-    """What arrives for so much."""
+    """Return the amount that arrives for this payment."""
     with localcontext() as context:
         context.prec = 80
         cut = _up(taken * fee)
@@ -69,14 +69,14 @@ def by_input(source: Token, target: Token, taken: int, slippage: Decimal, fee: D
 
 
 def bridge_fee(source: Place, target: Place) -> int:
-    """What a bridge takes of the source chain's native coin, on top of the amount."""
+    """Return the bridge's fee in the source chain's native coin, on top of the amount."""
     if source.id == target.id:
         return 0
     return _EVM_BRIDGE_FEE if source.kind == EVM else _SVM_BRIDGE_FEE
 
 
 def gas(place: Place, gas_price: int) -> tuple[int, int]:
-    """How much gas the transaction is expected to use, and what that costs in the native coin."""
+    """Return the transaction's expected gas and its cost in the native coin."""
     return (_GAS, _GAS * gas_price) if place.kind == EVM else (_LAMPORTS, _LAMPORTS)
 
 

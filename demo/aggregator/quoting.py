@@ -1,4 +1,4 @@
-"""From a question to a quote: what is asked is checked, priced, and made a transaction that carries the quote's id."""
+"""Create quotes: validate and price a request, and build the transaction with the quote's id."""
 
 import secrets
 import time
@@ -19,16 +19,16 @@ from demo.aggregator.switches import Positions
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 SOLANA_STRANGER = str(ledger.STRANGER.pubkey())
 UNKNOWN_CONTRACT = "0x00000000000000000000000000000000DeaDBeef"
-# LI.FI refuses to quote for these, because no one has the key.
+# LI.FI rejects these addresses, because their keys are unknown.
 _PLACEHOLDERS = {"0x" + digit * 40 for digit in "0123456789abcdef"}
 
 
 class Invalid(ValueError):
-    """The question makes no sense; the message says why."""
+    """The request is invalid; the message says why."""
 
 
 class NoQuote(Exception):
-    """There is no way; `code` is that of the tool's error."""
+    """There is no route; `code` is the tool's error code."""
 
     def __init__(self, code: str, tool: Tool) -> None:
         super().__init__(code)
@@ -54,7 +54,7 @@ class Question:
 
 
 def read_question(arguments: Mapping[str, str], places: Places, *, by_output: bool) -> Question:
-    """The question that these parameters ask. Raises Invalid."""
+    """Return the quote request with these parameters. Raises Invalid."""
     source, target = _place(arguments, "fromChain", places), _place(arguments, "toChain", places)
     sender = _account(arguments.get("fromAddress", ""), source, "fromAddress")
     if sender.lower() in _PLACEHOLDERS:
@@ -81,7 +81,7 @@ def read_question(arguments: Mapping[str, str], places: Places, *, by_output: bo
 
 
 def quote(question: Question, positions: Positions) -> Swap:
-    """Price the question and make its transaction. Raises NoQuote."""
+    """Price the request and build its transaction. Raises NoQuote."""
     source, target = question.source, question.target
     tool = pricing.tool_for(source, target, question.order)
     if question.from_token == question.to_token:
@@ -125,12 +125,12 @@ def new_id(source: Place) -> bytes:
 
 
 def stranger(place: Place) -> str:
-    """An account on this chain that has nothing to do with anything."""
+    """Return an unrelated account on this chain."""
     return STRANGER if place.kind == EVM else SOLANA_STRANGER
 
 
 def account_bytes(place: Place, account: str) -> bytes:
-    """The bytes of an account or a token's address on this chain: 20 or 32 of them."""
+    """Return the 20 or 32 bytes of an account or a token address on this chain."""
     if place.kind == EVM:
         return bytes.fromhex(account.removeprefix("0x"))
     return bytes(Pubkey.from_string(account))
@@ -144,7 +144,7 @@ def _amounts(question: Question, tool: Tool) -> Amounts:
 
 
 def _paid(question: Question, positions: Positions) -> str:
-    """Who the executor will really pay."""
+    """Return the account that the executor will actually pay."""
     is_crooked = positions.quote in ("other_recipient", "other_receiver_in_call")
     return stranger(question.target) if is_crooked else question.recipient
 

@@ -1,4 +1,4 @@
-"""Starting the aggregator: within this process, as the tests do, or as a program of its own (`__main__.py`)."""
+"""Start the aggregator, either in this process, as tests do, or as its own program (`__main__.py`)."""
 
 import logging
 import threading
@@ -18,7 +18,7 @@ from demo.services import anvil
 
 @dataclass(frozen=True)
 class Aggregator:
-    """A running aggregator; `url` is what LIFI_API_URL is to be."""
+    """A running aggregator; set LIFI_API_URL to its `url`."""
 
     url: str
     places: Places
@@ -29,21 +29,21 @@ class Aggregator:
     _executor: Executor
 
     def set(self, **changed: object) -> Positions:
-        """Turn switches (see `switches.Positions`). Raises UnknownSwitch."""
+        """Set switches (see `switches.Positions`). Raises UnknownSwitch."""
         return self.switches.set(**changed)
 
     def reset(self) -> None:
-        """Be honest again, and forget every swap and which questions were asked: nothing open is delivered later."""
+        """Reset all switches, and forget all swaps and recorded calls. Open swaps are not delivered."""
         self._executor.forget()
         self.switches.reset()
         self.calls.forget()
 
     def taken(self, source_hash: str, patience: float = 20) -> Swap:
-        """The swap that this source transaction pays for, once the executor has seen it. Raises TimeoutError."""
+        """Wait until the executor has seen the source transaction; return its swap. Raises TimeoutError."""
         return self.book.wait(lambda swap: swap.taken_by == source_hash, patience)
 
     def delivered(self, source_hash: str, patience: float = 20) -> Swap:
-        """Wait until the swap is delivered or refunded; `delivery` holds the amount, recipient and transaction."""
+        """Wait until the swap is delivered or refunded; `delivery` has the amount, recipient and transaction."""
         return self.book.wait(
             lambda swap: swap.taken_by == source_hash and swap.delivery is not None, patience
         )
@@ -56,7 +56,7 @@ class Aggregator:
 
 
 def prepare(places: Places, holder: str = anvil.WALLET_ADDRESS) -> None:
-    """Puts the contracts and the stock on every chain; what is there is left. USDC and DAI have to be there before."""
+    """Deploy the contracts and fund the stock on every chain, unless done before. USDC and DAI must be deployed."""
     for place in places.all:
         if place.kind == EVM:
             contracts.deploy_local_router(place.url, holder, HOLDER_BALANCE)
@@ -65,9 +65,9 @@ def prepare(places: Places, holder: str = anvil.WALLET_ADDRESS) -> None:
 
 
 def start(places: Places, *, port: int = 0, pause: float = 0.05) -> Aggregator:
-    """Starts the aggregator over prepared chains, on 127.0.0.1; ready on return.
+    """Start the aggregator on 127.0.0.1, over prepared chains; it is ready on return.
 
-    `pause`, in seconds, is how long the executor waits between two looks at the chains while a quote is open.
+    `pause` is the executor's polling interval in seconds while a quote is open.
     """
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     book, switches, calls = Book(), Switches(), Calls()

@@ -1,6 +1,6 @@
-"""What the aggregator is to do wrong: three switches, one for each side, all `honest` to begin with.
+"""The switches that make the aggregator misbehave: three, all initially `honest`.
 
-`quote` and `status` change what is answered, `delivery` what really happens on the chains.
+`quote` and `status` change the responses, `delivery` what really happens on the chains.
 """
 
 import threading
@@ -75,7 +75,7 @@ DELIVERIES = {
 
 
 class UnknownSwitch(ValueError):
-    """There is no such switch, or it has no such position; the message says which there are."""
+    """There is no such switch or position; the message lists the valid ones."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Positions:
 
 
 class Switches:
-    """The switches of one aggregator, safe to turn and read from any thread."""
+    """The switches of one aggregator. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -108,7 +108,7 @@ class Switches:
             return self._positions
 
     def set(self, **changed: Any) -> Positions:
-        """Turn some of them; the others stay. Raises UnknownSwitch."""
+        """Change some of them. Raises UnknownSwitch."""
         with self._lock:
             turned = {**asdict(self._positions), **changed}
             _check(turned)
@@ -117,7 +117,7 @@ class Switches:
             return self._positions
 
     def reset(self) -> None:
-        """Turn all of them back to honest; answers that hang are given up."""
+        """Reset all of them to honest, and abort hanging responses."""
         with self._lock:
             self._positions = Positions()
             self._let_go()
@@ -134,7 +134,7 @@ class Switches:
             return now
 
     def hang(self, seconds: float) -> None:
-        """Wait so long, or until a switch is turned."""
+        """Wait for this time, or until a switch changes."""
         with self._lock:
             released = self._released
         released.wait(seconds)

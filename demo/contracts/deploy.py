@@ -1,7 +1,7 @@
-"""Puts the test tokens on a local chain: deploys them and mints.
+"""Deploy the test tokens to a local chain, and mint them.
 
-The local world deploys USDC and DAI from an account that does nothing else before, at its nonces 0 and 1, so
-that their addresses are constants, which demo/catalogue.json names.
+The local world deploys USDC and DAI from an account that is used for nothing else, at its nonces 0 and 1, so that their
+addresses are constants, which demo/catalogue.json lists.
 """
 
 import json
@@ -26,7 +26,7 @@ _DEPLOYMENTS = (
 )
 _GAS = 2_000_000
 HOLDER_BALANCE = 25_000
-"""Whole tokens that the demo wallet begins with, of each kind."""
+"""The demo wallet's initial balance of each token, in whole tokens."""
 
 
 class ChainRefusal(RuntimeError):
@@ -42,7 +42,7 @@ def deploy_token(
     decimals: int,
     deployer_key: str = DEPLOYER_KEY,
 ) -> str:
-    """Deploys a contract of artifacts.json (`TestToken`, `FeeToken`) and gives its checksummed address.
+    """Deploy a contract of artifacts.json (`TestToken`, `FeeToken`); return its checksummed address.
 
     The transaction is mined when it returns, whatever the chain's block time. Raises ChainRefusal.
     """
@@ -51,28 +51,28 @@ def deploy_token(
 
 
 def deploy_contract(rpc_url: str, artifact: str, arguments: bytes = b"", *, key: str = DEPLOYER_KEY) -> str:
-    """Deploys a contract of artifacts.json and gives its checksummed address. Raises ChainRefusal."""
+    """Deploy a contract of artifacts.json; return its checksummed address. Raises ChainRefusal."""
     bytecode = bytes.fromhex(_artifacts()[artifact]["bytecode"].removeprefix("0x"))
     address: str = send(rpc_url, key, data=bytecode + arguments)["contractAddress"]
     return to_checksum_address(address)
 
 
 def mint(rpc_url: str, token: str, to: str, units: int, *, key: str = DEPLOYER_KEY) -> None:
-    """Gives `to` so many base units of `token`; the call is mined when it returns."""
+    """Mint this many base units of `token` for `to`; the call is mined on return."""
     send(rpc_url, key, to=token, data=_call("mint(address,uint256)", ["address", "uint256"], [to, units]))
 
 
 def balance(rpc_url: str, token: str, holder: str) -> int:
-    """The base units of `token` that `holder` has."""
+    """Return the holder's balance of `token` in base units."""
     question = {"to": token, "data": "0x" + _call("balanceOf(address)", ["address"], [holder]).hex()}
     return int(rpc(rpc_url, "eth_call", question, "latest"), 16)
 
 
 def deploy_local_tokens(rpc_url: str, holder: str) -> bool:
-    """Makes sure that USDC and DAI are at their constant addresses, and that `holder` has some of both.
+    """Deploy USDC and DAI to their constant addresses and mint some of both for `holder`, unless done before.
 
-    True if something was missing (a new chain); a chain that kept its state is left as it is.
-    Raises ChainRefusal when the deployer was used for something else before.
+    Return True if anything was missing, as on a new chain.
+    Raises ChainRefusal if the deployer was used for anything else.
     """
     missing = [row for row in _DEPLOYMENTS if rpc(rpc_url, "eth_getCode", row[0], "latest") == "0x"]
     for constant, name, symbol, decimals in missing:
@@ -90,7 +90,7 @@ def deploy_local_tokens(rpc_url: str, holder: str) -> bool:
 def send(
     rpc_url: str, key: str, *, to: str | None = None, data: bytes = b"", value: int = 0
 ) -> dict[str, Any]:
-    """Signs, sends and mines a transaction; gives its receipt. Raises ChainRefusal if it reverts."""
+    """Sign, send and mine a transaction; return its receipt. Raises ChainRefusal if it reverts."""
     account = Account.from_key(key)
     transaction: dict[str, Any] = {
         "chainId": int(rpc(rpc_url, "eth_chainId"), 16),

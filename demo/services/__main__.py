@@ -1,6 +1,6 @@
-"""`python -m demo.services COMMAND…` runs a command beside a new PostgreSQL and Redis, which end with it.
+"""`python -m demo.services COMMAND…` runs a command with a new PostgreSQL and Redis, which stop after it.
 
-The command gets DATABASE_URL, REDIS_URL and, where they are not set, keys made for the occasion.
+The command gets DATABASE_URL, REDIS_URL and, if they are not set, temporary keys.
 """
 
 import os
@@ -17,7 +17,7 @@ from demo.services.process import REPOSITORY
 
 
 def main(command: list[str]) -> int:
-    """Runs `command` in the repository; its exit status."""
+    """Run `command` in the repository; return its exit status."""
     made = {"SECRET_KEY": secrets.token_urlsafe(50), "ENCRYPTION_KEYS": Fernet.generate_key().decode()}
     with tempfile.TemporaryDirectory(prefix="quittance-", dir="/tmp") as directory:
         server = postgres.start(Path(directory) / "postgres", durable=False)

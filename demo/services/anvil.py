@@ -19,12 +19,12 @@ CHAIN_ID = 31337
 
 # Accounts of anvil's own well-known mnemonic, each with 10,000 ETH at the start; worth nothing elsewhere.
 DEPLOYER_KEY = "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6"
-"""Account 9 deploys the tokens, and nothing else, so that their addresses are the same on every machine."""
+"""Account 9 only deploys the tokens, so that their addresses are the same on every machine."""
 WALLET_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 """Account 0 is the demo wallet, the customer."""
 WALLET_ADDRESS = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 MERCHANT_ADDRESS = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
-"""Account 2 is where the demo shop is paid."""
+"""Account 2 is the demo shop's wallet."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Anvil:
         return self.child.pid
 
     def stop(self) -> None:
-        """Ends the chain, after it wrote its state where it was given a file for it."""
+        """Stop the chain. It first writes its state, if it has a state file."""
         self.child.stop(patience=30)
 
 
@@ -54,7 +54,7 @@ def start(
     extra_args: Sequence[str] = (),
     log: Path | None = None,
 ) -> Anvil:
-    """Starts a chain on 127.0.0.1 (a free port by default), installed first if need be; ready on return.
+    """Start a chain on 127.0.0.1 (default: a free port), and install anvil first if needed; ready on return.
 
     Without `block_time` (seconds) each transaction is mined at once in a block of its own. `state` is a file
     that the chain is read from, and written to each minute and at its end. `slots_in_an_epoch`: `safe` is one
@@ -73,7 +73,7 @@ def start(
     if slots_in_an_epoch is not None:
         command += ["--slots-in-an-epoch", str(slots_in_an_epoch)]
     directory = state.parent if state is not None else Path(tempfile.mkdtemp(prefix="quittance-anvil-"))
-    # Older states, which it writes down for questions about the past; useless to the next run.
+    # Older states, which anvil writes for queries about past blocks; the next run doesn't need them.
     history = directory / f"history-{port}"
     shutil.rmtree(history, ignore_errors=True)
     command += ["--cache-path", str(history)]

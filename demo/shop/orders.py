@@ -32,7 +32,7 @@ NUMBER_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 @dataclass(frozen=True)
 class Order:
-    """`settled_by` is the event that made it paid or expired; `problem` is why the last try to pay failed."""
+    """An order. `settled_by` is the event that made it paid or expired; `problem`: why the last payment failed."""
 
     id: str
     good: str
@@ -58,7 +58,7 @@ class Orders:
             database.executescript(SCHEMA)
 
     def open(self, good: Good) -> Order:
-        """Write an order down before any money is asked for. Its number cannot be guessed."""
+        """Store a new order, before its payment request is created. Its number can't be guessed."""
         number = "HC-" + "".join(secrets.choice(NUMBER_ALPHABET) for _ in range(10))
         with self._database() as database:
             database.execute(
@@ -69,17 +69,17 @@ class Orders:
 
     def __getitem__(self, number: str) -> Order:
         """Return the order; raises KeyError if there is none."""
-        found = self._select("WHERE id = ?", number)
-        if not found:
+        orders = self._select("WHERE id = ?", number)
+        if not orders:
             raise KeyError(number)
-        return found[0]
+        return orders[0]
 
     def latest(self, count: int) -> list[Order]:
         """Return the newest orders first."""
         return self._select("ORDER BY created_at DESC, rowid DESC LIMIT ?", count)
 
     def keep_payment_request(self, number: str, payment_request: str, payment_url: str) -> None:
-        """Remember where this order is paid."""
+        """Store the order's payment request."""
         with self._database() as database:
             database.execute(
                 "UPDATE orders SET payment_request = ?, payment_url = ? WHERE id = ?",
@@ -87,10 +87,10 @@ class Orders:
             )
 
     def apply(self, event: Event) -> bool:
-        """Let a verified event change its order, once; return False for one that was applied before.
+        """Apply a verified event to its order, once; return False if it was applied before.
 
-        The event's id and the change are written together or not at all. Events may come in any order:
-        paid is final, and money that comes late still makes an expired order paid.
+        The event's id and the change are stored in one transaction. Events may arrive in any order: `paid` is final,
+        and a late payment still makes an expired order paid.
         """
         with self._database() as database:
             new = database.execute(

@@ -39,14 +39,14 @@ class MerchantForm(_MerchantForm):
         check=lambda line: parse_origin(line, allow_http=settings.ALLOW_HTTP_URLS),
         required=False,
         label="Sites that may embed the checkout",
-        help_text="One origin per line, such as https://shop.example.com. Without any, no site may frame it.",
+        help_text="One origin per line, such as https://shop.example.com. If empty, no site can embed it.",
     )
 
     default_language = forms.ChoiceField(
         choices=list(LANGUAGES.items()),
         required=False,
         widget=Select,
-        help_text="The checkout’s language if the customer’s browser asks for none of these.",
+        help_text="The checkout’s language if it has none of the languages that the customer’s browser prefers.",
     )
 
     class Meta:
@@ -61,7 +61,7 @@ class MerchantForm(_MerchantForm):
         }
         help_texts = {
             "display_name": "What customers see.",
-            "accent_colour": "Buttons and progress, such as #1f6feb. Empty for Quittance's own.",
+            "accent_colour": "Buttons and progress, such as #1f6feb. If empty, Quittance's default.",
             "background_colour": "The page around the card, such as #f4f4f2.",
         }
 
@@ -118,7 +118,7 @@ class NewKeyForm(OnceForm, _ApiKeyForm):
         choices=Permission.choices,
         widget=Checkboxes,
         required=False,
-        help_text="Reading payment requests and events needs none of them: any active key may.",
+        help_text="Reading payment requests and events needs no permission: every active key can.",
     )
 
     class Meta:
@@ -202,7 +202,7 @@ class RotateForm(OnceForm):
 
 def _time_to_come(expires_at: datetime | None) -> datetime | None:
     if expires_at is not None and expires_at <= timezone.now():
-        raise forms.ValidationError("This should be a time to come. To end a key now, revoke it.")
+        raise forms.ValidationError("Enter a time in the future. To disable a key now, revoke it.")
     return expires_at
 
 

@@ -308,11 +308,11 @@ class ApiKeyAdmin(
                 return self._already_done(request)
             old = ApiKey.objects.select_for_update(of=("self",)).select_related("merchant").get(pk=row.pk)
             if not old.is_active:
-                messages.error(request, "This key is closed already. Issue a new one instead.")
+                messages.error(request, "This key is no longer active. Issue a new one instead.")
                 return HttpResponseRedirect(portal.change_url(row))
             new, key = rotate_key(old, overlap=form.overlap_chosen(), expires_at=form.expiry_chosen())
-            self.log_change(request, old, f"Rotated: {new.prefix}… takes its place.")
-            self.log_addition(request, new, f"Issued in place of {old.prefix}….")
+            self.log_change(request, old, f"Replaced by {new.prefix}….")
+            self.log_addition(request, new, f"Issued as a replacement for {old.prefix}….")
             audit.note(
                 request, audit.What.KEY_ROTATED, subject=old, detail=f"{old.merchant}: now {new.prefix}…"
             )
@@ -330,14 +330,16 @@ class ApiKeyAdmin(
                 revoke_key(row)
                 self.log_change(request, row, "Revoked.")
                 audit.note(request, audit.What.KEY_REVOKED, subject=row, detail=str(row.merchant))
-            messages.success(request, f"{row.prefix}… is revoked: calls with it are refused from now on.")
+            messages.success(request, f"{row.prefix}… is revoked. API calls with it are now rejected.")
             return HttpResponseRedirect(portal.change_url(row))
         return portal.confirmation(
             request,
             row,
             self,
             title=f"Revoke {row}",
-            explanation=f"Every call of {row.merchant} with this key is refused at once. This can't be undone.",
+            explanation=(
+                f"All API calls by {row.merchant} with this key are rejected immediately. This can't be undone."
+            ),
             button="Revoke the key",
             dangerous=True,
         )
@@ -373,8 +375,8 @@ class ApiKeyAdmin(
     def _already_done(self, request: HttpRequest) -> HttpResponse:
         messages.warning(
             request,
-            "That form was sent before and made its key then, which is not shown again. "
-            "If it was not kept, revoke it and issue another.",
+            "This form was already submitted and its key can't be shown again. "
+            "If you didn't save the key, revoke it and issue another.",
         )
         return HttpResponseRedirect(reverse("admin:merchants_apikey_changelist"))
 

@@ -42,8 +42,8 @@ class AllowForm(_FactorForm):
         widget=portal.TextInput(
             attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false", "autofocus": True}
         ),
-        help_text="EVM (0x…) or Solana. It counts on every chain of its family. On Solana enter the wallet, not its "
-        "token account.",
+        help_text="EVM (0x…) or Solana. The entry applies to every chain of its family. On Solana, enter the wallet, "
+        "not its token account.",
     )
     field_order = ("address", "code")
 
@@ -68,7 +68,7 @@ class DisallowForm(_FactorForm):
         rows = AllowedRecipient.objects.filter(merchant=merchant)
         choice = cast(forms.ModelChoiceField[AllowedRecipient], self.fields["recipient"])
         choice.queryset = rows
-        choice.error_messages["invalid_choice"] = "This address is not on the list any more."
+        choice.error_messages["invalid_choice"] = "This address is no longer on the list."
 
 
 class RecipientPages(portal.ShowsMore):
@@ -155,14 +155,14 @@ class RecipientPages(portal.ShowsMore):
         chain_type, address = form.cleaned_data["address"]
         # The form was submitted twice: its code is already used, and there is nothing left to do.
         if merchant.allowed_recipients.filter(chain_type=chain_type, address=address).exists():
-            messages.info(request, f"{address} is an allowed recipient already.")
+            messages.info(request, f"{address} is already an allowed recipient.")
             return True
         if not self._is_code_right(request, form):
             return False
         with transaction.atomic():
             allow_recipients(merchant, [(chain_type, address)], request=request)
             self.log_change(request, merchant, f"Allowed recipient: {address}")
-        messages.success(request, f"{address} is an allowed recipient now.")
+        messages.success(request, f"{address} is now an allowed recipient.")
         return True
 
     def _disallow(self, request: HttpRequest, merchant: Merchant, row: AllowedRecipient) -> None:
@@ -174,9 +174,9 @@ class RecipientPages(portal.ShowsMore):
         except LookupError as error:  # removed by someone else at this moment
             messages.info(request, str(error))
             return
-        messages.success(request, f"{row.address} is no allowed recipient any more.")
+        messages.success(request, f"{row.address} is no longer an allowed recipient.")
         if not left:
-            messages.warning(request, "The list is empty: new payment requests may pay any wallet.")
+            messages.warning(request, "The list is empty: new payment requests can pay any wallet.")
 
     def _merchant(self, request: HttpRequest, merchant_id: str) -> Merchant:
         portal.demand(request.user.has_perm(CHANGE_RECIPIENTS))
@@ -187,7 +187,7 @@ class RecipientPages(portal.ShowsMore):
 
     def _set_up_first(self, request: HttpRequest) -> HttpResponse:
         messages.warning(
-            request, "Set up two-factor sign-in first: changing allowed recipients needs its codes."
+            request, "Set up two-factor sign-in first: changing allowed recipients requires a code."
         )
         query = urlencode({"next": request.path})
         return HttpResponseRedirect(f"{reverse('admin:two_factor')}?{query}")
@@ -204,14 +204,16 @@ class RecipientPages(portal.ShowsMore):
         audit.note(request, audit.What.CODE_FAILED)
         seconds = two_factor.seconds_to_wait(request.user)
         wait = f" Wait {seconds} seconds before the next try." if seconds > 1 else ""
-        form.add_error("code", f"This code is wrong or was used already. Enter the app's next code.{wait}")
+        form.add_error(
+            "code", f"This code is wrong or has already been used. Enter the app's next code.{wait}"
+        )
         return False
 
 
 _FIRST = (
-    "The list is empty, so payment requests may pay any wallet. Once it holds a wallet, the API refuses new payment "
-    "requests to any other, on every chain."
+    "The list is empty, so payment requests can pay any wallet. Once you add a wallet, the API rejects new payment "
+    "requests to any other wallet, on every chain."
 )
-_FURTHER = "New payment requests may pay this wallet, too."
-_REMOVING = "The API refuses new payment requests to this wallet. Requests that exist keep their recipient."
-_LAST = "This is the last wallet on the list. Without it, new payment requests may pay any wallet."
+_FURTHER = "New payment requests can pay this wallet, too."
+_REMOVING = "The API rejects new payment requests to this wallet. Existing requests keep their recipient."
+_LAST = "This is the last wallet on the list. Without it, new payment requests can pay any wallet."

@@ -24,7 +24,7 @@ ROLES = (
     (OPERATOR, "Operator: everything, users included"),
     (
         StaffMembership.Role.SUPPORT.value,
-        "Support: reads every merchant’s data, retries payments and resends webhooks",
+        "Support: can read every merchant’s data, retry payments and resend webhooks",
     ),
     (
         StaffMembership.Role.MERCHANT.value,

@@ -148,16 +148,16 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
                 user,
                 self,
                 title=f"Reset the two-factor sign-in of {user}",
-                explanation="Do this only if you are sure who asks: speak to them. Their sessions end, their recovery "
-                "codes stop working, and with their password alone they can set up a new phone.",
-                button="Reset it",
+                explanation="Do this only if you are sure who is asking; call them first. Their sessions end, their "
+                "recovery codes stop working, and they need only their password to set up a new phone.",
+                button="Reset",
                 dangerous=True,
             )
         with transaction.atomic():
             two_factor.remove(user)
             self.log_change(request, user, "Two-factor sign-in reset.")
             audit.note(request, audit.What.TWO_FACTOR_RESET, subject=user)
-        messages.success(request, f"{user} signs in with the password and sets up a new phone.")
+        messages.success(request, f"{user} can now sign in with the password and set up a new phone.")
         return HttpResponseRedirect(portal.change_url(user))
 
     def _may_reset_two_factor(self, request: HttpRequest, user: User) -> bool:
@@ -189,7 +189,7 @@ class AuditEntryAdmin(portal.ReadOnly, portal.ModelAdmin[AuditEntry]):
     list_display_links = None
     list_filter = ("what",)
     search_fields = ("=actor", "=address", "subject")
-    search_help_text = "Who did it, an address, or what it was done to"
+    search_help_text = "User name, IP address, or the object that was changed"
     fields = readonly_fields = ("at", "what", "actor", "subject", "detail", "address")
     ordering = ("-id",)
     list_per_page = 50

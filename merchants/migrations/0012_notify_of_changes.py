@@ -1,4 +1,4 @@
-"""Announce changes of merchants, whoever makes them, and check recipients under the lock of their list.
+"""Announce changes of merchants by triggers, and check recipients under the lock of their list.
 
 `config.process_cache` keeps copies of merchants and of their allowed recipients. New merchants are in no copy.
 """

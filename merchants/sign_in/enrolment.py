@@ -67,7 +67,7 @@ class TwoFactorView(RedirectURLMixin, View):
         try:
             authenticator, codes = two_factor.enrol(request.user, key, form.cleaned_data["code"])
         except two_factor.WrongCode:
-            form.add_error("code", "This is not the app’s code of now. Is the phone’s clock right?")
+            form.add_error("code", "Incorrect or expired code. Check that your phone’s clock is right.")
             return self._set_up(key, form)
         del request.session[_PENDING]
         sessions.verify(request, authenticator)
@@ -92,7 +92,7 @@ class TwoFactorView(RedirectURLMixin, View):
         two_factor.remove(request.user)
         sessions.outlive(request)
         audit.note(request, audit.What.TWO_FACTOR_OFF)
-        messages.success(request, "The authenticator app is removed. Set another one up here.")
+        messages.success(request, "The authenticator app was removed. Set up another one here.")
         return HttpResponseRedirect(reverse("admin:two_factor"))
 
     def _set_up(self, key: bytes, form: CodeForm) -> HttpResponse:

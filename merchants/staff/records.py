@@ -29,7 +29,7 @@ class Records(portal.ShowsMore, MerchantScoped, portal.ReadOnly, portal.ModelAdm
     search_fields: ClassVar[Any] = ("pk",)
 
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[portal.RecordList]:  # noqa: ARG002 - the admin interface
-        """Return the kind of list."""
+        """Return the list class."""
         return portal.RecordList
 
     def found(self, rows: QuerySet[Any], text: str) -> QuerySet[Any]:
@@ -59,9 +59,9 @@ def clean(text: str) -> str:
 
 
 def found_by(rows: QuerySet[_Row], named: Iterable[QuerySet[_Row]]) -> QuerySet[_Row]:
-    """Return the `rows` that any of the querysets `named` contains; each is queried separately.
+    """Return the `rows` that are in any of the querysets `named`; each is queried separately.
 
-    One question with OR between tables would read them whole; several small ones each take an index.
+    One query with OR across tables would scan them; separate queries use an index each.
     """
     keys: set[object] = set()
     for some in named:

@@ -100,10 +100,10 @@ class CheckNow(PaymentAction):
 
     name, icon, permission = "look", "search", "payments.retry_payment"
     _MESSAGES = {
-        Recheck.BROUGHT_FORWARD: "is checked within two seconds",
+        Recheck.BROUGHT_FORWARD: "will be checked within two seconds",
         Recheck.DUE_ALREADY: "is already due for a check",
         Recheck.REOPENED: "is being verified again",
-        Recheck.AT_FINALITY: "is checked for finality within a minute",
+        Recheck.AT_FINALITY: "will be checked for finality within a minute",
     }
 
     def label(self, row: Payment) -> str:

@@ -118,7 +118,7 @@ def _events(request: PaymentRequest, payments: dict[str, Payment]) -> Iterator[E
     deliveries = {row.pk: row for row in Delivery.objects.filter(event__in=events)[:SHOWN_AT_MOST]}
     sent = {row.event_id for row in deliveries.values()}
     for event in events.values():
-        detail = "" if event.pk in sent else "No endpoint was configured for this type of event."
+        detail = "" if event.pk in sent else "No endpoint was subscribed to this type of event."
         yield Entry(
             event.created,
             "campaign",

@@ -1,6 +1,6 @@
 """Select batches of due rows fairly: if more rows are due than fit, merchants take turns.
 
-In order of time alone, a merchant with very many rows would delay all others.
+Ordered only by time, a merchant with very many due rows would delay all others.
 """
 
 from typing import Any

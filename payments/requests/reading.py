@@ -47,7 +47,7 @@ def find_own(merchant_id: uuid.UUID, request_id: uuid.UUID) -> PaymentRequest | 
 
 
 def find_any(request_id: uuid.UUID) -> PaymentRequest | None:
-    """Return the request with this ID, whoever's it is, or None."""
+    """Return the request with this ID, of any merchant, or None."""
     return _complete(_any.first(id=request_id))
 
 

@@ -23,7 +23,10 @@ def no_route(request: PaymentRequest, code: NoOfferCode) -> NoRoute:
 
 def not_available(request: PaymentRequest) -> NoRoute:
     """Return the reason for a request whose token or chain is inactive."""
-    message = f"{request.token.symbol} on {request.chain.name} can't be paid at the moment. Don't send anything now."
+    message = (
+        f"Payments in {request.token.symbol} on {request.chain.name} are unavailable at the moment. "
+        "Don't send anything now."
+    )
     return NoRoute(NoOfferCode.NO_ROUTE.value, message)
 
 

@@ -15,9 +15,9 @@ from config.api.serializers import has_unsafe_characters
 from payments.models import PaymentRequest, Quote, Route
 from payments.models.route import PaymentType
 from payments.providers import actions, token_list
-from payments.providers.asking import Choice
 from payments.providers.base import Fee, Offer, Side, Wanted
 from payments.providers.offer_checks import Price, Rules, accept, extra_native
+from payments.providers.quoting import Choice
 
 logger = logging.getLogger(__name__)
 

@@ -31,7 +31,9 @@ def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: b
 def require_available(route: Route) -> None:
     """Raise ApiError if the route's token, the requested token or one of their chains is inactive."""
     if not route.request.is_available:
-        raise expired(f"{_wanted(route.request)} can't be paid at the moment. Don't send anything now.")
+        raise expired(
+            f"Payments in {_wanted(route.request)} are unavailable at the moment. Don't send anything now."
+        )
     if not (route.chain.is_active and route.token.is_payable):
         message = f"{route.token.symbol} on {route.chain.name} is no longer accepted. Request routes again."
         raise expired(message)

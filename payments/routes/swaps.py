@@ -17,7 +17,7 @@ from chains.families import get_client
 from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode
 from payments.models import Payment, PaymentRequest, Quote, Route
-from payments.providers import actions, asking
+from payments.providers import actions, quoting
 from payments.providers.base import NoOffer, NoOfferCode, Offer, Order, ProviderDown, ShareSpent
 from payments.providers.offer_checks import OfferRefused, extra_native
 from payments.providers.registry import get_provider, providers_in_order
@@ -61,7 +61,7 @@ def offer_swaps(
     wanted = wanted_from(request, wallet_address, token, asked_by=asked_by)
     asked_at = timezone.now()
     try:
-        choices = asking.ask(wanted, providers=providers, accept=evaluate)
+        choices = quoting.request_offers(wanted, providers=providers, accept=evaluate)
     except NoOffer as no_offer:
         return no_route(request, no_offer.code)
     except ShareSpent as spent:
@@ -175,6 +175,6 @@ def _can_be_proved(request: PaymentRequest, client: Client) -> bool:
     if not request.token.is_native:
         return True
     try:
-        return client(request.chain).tells_inner_calls()
+        return client(request.chain).can_prove_internal_transfers()
     except ChainError as error:
         raise no_node(request.chain) from error

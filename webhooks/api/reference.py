@@ -1,4 +1,4 @@
-"""What the API's description says of the calls that a merchant's endpoint receives."""
+"""The OpenAPI description of the calls that a merchant's endpoint receives."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from webhooks.event_types import ABOUT, About, EventType
 
 _VERIFYING = f"""Sent as a POST to your endpoint. To verify it:
 
-1. Take the body as it came, byte for byte, before anything parses it.
-2. From `Service-Signature`, take `t` and every `v1` (two while a secret is being rotated).
-3. Refuse it if `t` is more than 300 seconds from now.
-4. Compute HMAC-SHA256, keyed with your secret, over `t`, a dot and the body, in lowercase hexadecimal.
-5. Compare it in constant time with each `v1`: one has to match. Only then parse.
+1. Use the raw bytes of the body, before any parsing.
+2. From `Service-Signature`, read `t` and every `v1` (two or more while a secret is being rotated).
+3. Reject the call if `t` is more than 300 seconds from now.
+4. Compute HMAC-SHA256, with your secret as the key, over `t`, a dot and the body, in lower-case hexadecimal.
+5. Compare it in constant time with each `v1`: one must match. Only then parse the body.
 
-Act once per event id, and read the state in the event: events can arrive twice, and in another order than they
-happened. Any 2xx within 10 seconds is success. Anything else, redirects included, is retried after
+Handle each event id once, and use the state in the event: events can arrive twice and out of order. Any 2xx within
+10 seconds is success. Anything else, including a redirect, is retried after
 {schedule_text()}: {MAX_ATTEMPTS} attempts of the same bytes, each freshly signed."""
 _HEADERS = {
     "Service-Signature": (
@@ -49,7 +49,7 @@ def _call(type_: EventType, about: About) -> dict[str, Any]:
             },
         },
         "responses": {
-            "2XX": {"description": "Taken. Whatever the body says is not read."},
-            "default": {"description": "Not taken: it is tried again."},
+            "2XX": {"description": "Received. The body is ignored."},
+            "default": {"description": "Not received: the delivery is retried."},
         },
     }

@@ -1,8 +1,8 @@
 """The contracts that the service calls and reads, as web3 contract classes with declared ABIs.
 
-Selectors and topics come from these declarations, and calls are encoded by them; encoding asks no node. What is read
-from thousands of logs or calls of strangers (`calls`, `transactions`) compares these selectors and topics and slices
-the words itself: web3's decoding takes about a hundred times as long, and tests hold both to the same result.
+Selectors, topics and call data come from these declarations, without network calls. Code that reads thousands of logs
+or calls (`calls`, `transactions`) compares the selectors and topics and slices the words itself, because web3's
+decoding takes about a hundred times as long. Tests check that both give the same results.
 
 Source: ERC-20.
 """
@@ -68,7 +68,7 @@ ERC20: Final = _OFFLINE.eth.contract(abi=ERC20_ABI)
 def account_bytes(address: str) -> bytes:
     """Return the 20 bytes of a 0x address.
 
-    Arguments are handed to web3 as bytes: of a string it would demand a checksum, or take it for an ENS name.
+    Arguments are passed to web3 as bytes: it would require a checksum for a string, or take it for an ENS name.
     """
     return bytes.fromhex(address[2:])
 
@@ -80,7 +80,7 @@ def encode_call(function: str, *arguments: Any) -> bytes:
 
 @lru_cache(maxsize=256)
 def encode_balance_of(owner: str) -> bytes:
-    """Return the call for the owner's balance; kept, since many tokens are asked with the same bytes."""
+    """Return the call for the owner's balance; cached, since it is the same for many tokens."""
     return encode_call("balanceOf", account_bytes(owner))
 
 

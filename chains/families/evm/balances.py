@@ -1,11 +1,11 @@
 """Read a wallet's balances of many tokens in one call, without a deployed contract.
 
-The call (`eth_call`) creates a contract that never comes to be: its creation code asks each token for the owner's
-balance and returns what they said as if it were the new contract's code. Each token answers within a limit of gas of
-its own and into 32 bytes of memory, so that one that reverts, loops or answers a megabyte spoils itself alone.
+The call (`eth_call`) simulates a contract creation: the creation code calls each token for the owner's balance and
+returns the results in place of the new contract's code. Each call has its own gas limit and 32 bytes for the result, so
+that a token that reverts, loops or returns a megabyte affects only itself.
 
-What limits a part: creation code holds 49,152 bytes at most (EIP-3860), a contract's code 24,576 (EIP-170), which does
-not begin with 0xEF (EIP-3541) and costs 200 gas for each byte.
+The limits of one call: creation code has at most 49,152 bytes (EIP-3860). A contract's code has at most 24,576
+(EIP-170), must not begin with 0xEF (EIP-3541) and costs 200 gas per byte.
 """
 
 import re
@@ -20,15 +20,15 @@ from chains.rpc.json_rpc import MAX_BATCH, Call, JsonRpc, RpcFault, is_execution
 
 MOST_IN_A_PART = 700
 GAS_FOR_EACH = 150_000
-# How many requests it may take to ask for one token at a time, where the node will not run the call for all.
+# The maximum number of requests for single tokens, if the node doesn't run the combined call.
 MOST_SINGLE_ROUNDS = 3
 # The code contains the addresses back to back: one of a different length would shift all that follow.
 _ADDRESS = re.compile("0x[0-9a-fA-F]{40}")
 _ANSWER = 1 + WORD
 _DEPOSIT_GAS = 200
 _GAS_TO_END = 50_000
-_GAS_FOR_ONE = GAS_FOR_EACH + 50_000  # what a transaction costs of itself included
-# The codes with which nodes say that we ask too much of them.
+_GAS_FOR_ONE = GAS_FOR_EACH + 50_000  # including the base cost of a transaction
+# The codes that nodes return when a request exceeds their limits.
 _LIMITED = {-32005, 429}
 
 _PROGRAM = """
@@ -55,10 +55,10 @@ _PROGRAM = """
 
 
 def balances(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int]:
-    """Return what `owner` has of each token ("" the native coin), as this node says; unsound answers are left out.
+    """Return the owner's balance of each token ("" is the native coin) from this node, without invalid answers.
 
-    One request for all; MOST_SINGLE_ROUNDS more where the node would not run the call, or its gas did not suffice for
-    all. Raises ChainError.
+    Takes one request, and up to MOST_SINGLE_ROUNDS more if the node doesn't run the call or its gas doesn't suffice.
+    Raises ChainError.
     """
     contracts = [token for token in dict.fromkeys(tokens) if _ADDRESS.fullmatch(token)]
     parts = list(_parts(contracts))
@@ -85,7 +85,7 @@ def balances(node: JsonRpc, owner: str, tokens: Sequence[str]) -> dict[str, int]
 
 
 def creation_code(owner: str, tokens: Sequence[str]) -> bytes:
-    """Return the code that asks each of these tokens for the owner's balance."""
+    """Return the creation code that queries the owner's balance of each of these tokens."""
     return (
         _program(len(tokens))
         + encode_balance_of(owner)
@@ -94,7 +94,7 @@ def creation_code(owner: str, tokens: Sequence[str]) -> bytes:
 
 
 def _program(tokens: int) -> bytes:
-    """Return the assembled program; it stops while enough gas is left to pay for so many answers."""
+    """Return the assembled program; it stops early to keep enough gas to return this many answers."""
     to_go_on = tokens * _ANSWER * _DEPOSIT_GAS + GAS_FOR_EACH * 65 // 64 + _GAS_TO_END
     lines = (_PROGRAM % (to_go_on, GAS_FOR_EACH)).strip().splitlines()
     return bytes.fromhex("".join(line.partition(";")[0] for line in lines))
@@ -109,9 +109,9 @@ def _question(owner: str, part: Sequence[str]) -> Call:
 
 
 def _read(answer: Any, asked: int) -> list[int | None]:
-    """Return what the first tokens of a part said, None for no balance; none at all where the node ran no such call.
+    """Return the answers of a part's tokens, None for an invalid one; empty if the node did not run the call.
 
-    Where the gas did not suffice the last tokens were not asked.
+    If the gas did not suffice, the last tokens are missing.
     """
     if isinstance(answer, RpcFault):
         if answer.code in _LIMITED:
@@ -144,7 +144,7 @@ def _single_question(owner: str, token: str) -> Call:
 
 
 def _word(answer: Any) -> int | None:
-    """Return the one number that a contract answered with, or None for anything else."""
+    """Return the number in a contract's answer, or None if it is not one number."""
     try:
         data = data_bytes(answer)
     except ChainError:

@@ -13,7 +13,7 @@ from chains.families.evm.tokens import balance_call, word
 from chains.rpc.json_rpc import Call, RpcFault, is_execution_failure, sound
 
 _GAS_MARGIN_PERCENT = 125
-# How many times the node's estimate the gas that a stranger advises may be.
+# The maximum of a provider's suggested gas limit, as a multiple of the node's estimate.
 _MOST_ADVISED = 3
 _BASE_FEE_GROWTH = 2  # a base fee can grow by 12.5 % a block: doubling covers about six full blocks
 _FALLBACK_TIP_WEI = 1_000_000_000
@@ -25,7 +25,7 @@ _TOKEN_TRANSFER_GAS = 65_000
 
 @dataclass(frozen=True)
 class Fees:
-    """What a unit of gas may cost, in wei (EIP-1559), and how much gas a block holds."""
+    """The maximum price per unit of gas in wei (EIP-1559), and the block's gas limit."""
 
     max_fee: int
     priority_fee: int
@@ -34,9 +34,9 @@ class Fees:
 
 @dataclass(frozen=True)
 class Funding:
-    """What a wallet has (wei, base units of the token), and what its call costs; `gas` may be the node's refusal.
+    """A wallet's balances (wei, base units of the token) and the cost of its call; `gas` may be the node's error.
 
-    `is_sponsored` where another account may pay for the gas.
+    `is_sponsored`: another account may pay for the gas.
     """
 
     coins: int
@@ -47,7 +47,7 @@ class Funding:
 
 
 def fee_questions() -> list[Call]:
-    """Return the questions whose answers `fees` reads."""
+    """Return the calls whose answers `fees` parses."""
     return [("eth_getBlockByNumber", ["latest", False]), ("eth_maxPriorityFeePerGas", [])]
 
 
@@ -61,16 +61,16 @@ def fees(answers: Sequence[Any]) -> Fees:
 
 
 def usual_fee(token: str, answers: Sequence[Any]) -> int:
-    """Return what a transfer costs by the latest block, in wei, of the answers to `fee_questions`."""
+    """Return the cost of a transfer in wei at the latest block's prices, from the answers to `fee_questions`."""
     known = fees(answers)
     base_fee = (known.max_fee - known.priority_fee) // _BASE_FEE_GROWTH
     return (_TOKEN_TRANSFER_GAS if token else _COIN_TRANSFER_GAS) * (base_fee + known.priority_fee)
 
 
 def funding_questions(call: EvmCall, sender: str, token: str, *, asks_for_code: bool = False) -> list[Call]:
-    """Return the questions whose answers `funding` reads: fees, the wallet's balances, and the call's simulation.
+    """Return the calls whose answers `funding` parses: fees, the wallet's balances, and the call's simulation.
 
-    `asks_for_code` also asks whether the wallet is a contract or delegates to one.
+    With `asks_for_code`, also whether the wallet is a contract or delegates to one.
     """
     coins: Call = ("eth_getBalance", [sender, "latest"])
     code: Call = ("eth_getCode", [sender, "latest"])
@@ -84,10 +84,10 @@ def funding_questions(call: EvmCall, sender: str, token: str, *, asks_for_code: 
 
 
 def funding(token: str, answers: Sequence[Any]) -> Funding:
-    """Return what the wallet has and what the call costs. Raises ChainError if the node could not simulate.
+    """Return the wallet's balances and the call's cost. Raises ChainError if the node could not simulate.
 
-    A wallet with code (a contract, or an account that delegates to one by EIP-7702) is taken for sponsored: its calls
-    may come in transactions of bundlers and relayers, which pay for the gas.
+    A wallet with code (a contract, or an EIP-7702 account) counts as sponsored: bundlers and relayers may send its
+    calls and pay for the gas.
     """
     _, _, *code, coins, tokens, gas = answers
     if isinstance(gas, RpcFault) and not is_execution_failure(gas):
@@ -102,7 +102,7 @@ def funding(token: str, answers: Sequence[Any]) -> Funding:
 
 
 def check_value(call: EvmCall, spending: Spending) -> None:
-    """Raise ValueError unless the call's value is what the wallet is to spend of the native coin, to the wei."""
+    """Raise ValueError unless the call's value is exactly the native coin that the wallet should spend."""
     native = 0 if spending.token else spending.amount
     if call.value != native + spending.extra_native:
         raise ValueError(
@@ -113,7 +113,7 @@ def check_value(call: EvmCall, spending: Spending) -> None:
 def gas_limit(funding: Funding, amount: int, call: EvmCall) -> int:
     """Return the gas limit of a call that spends `amount` and that the wallet can pay for; raises TransferRefused.
 
-    What the call's maker advises counts where it is more than the estimate and its margin, within reason. A sponsored
+    A provider's suggestion is used if it is higher than the estimate with its margin, up to a maximum. A sponsored
     wallet needs no coin for gas.
     """
     if funding.tokens < amount:
@@ -131,7 +131,7 @@ def gas_limit(funding: Funding, amount: int, call: EvmCall) -> int:
 def unsigned(call: EvmCall, *, sender: str, chain_id: int, gas: int | None, fees: Fees) -> dict[str, Any]:
     """Return the transaction as hex quantities, ready for `eth_sendTransaction`.
 
-    Without `gas` the wallet is left to estimate it.
+    Without `gas`, the wallet estimates it.
     """
     return {
         "chainId": hex(chain_id),
@@ -147,7 +147,7 @@ def _fields(call: EvmCall, sender: str) -> dict[str, str]:
 
 
 def _refusal(funding: Funding, fault: RpcFault, value: int) -> TransferRefused:
-    """Return why the node would not estimate: gas where the wallet can't pay for even a plain transfer."""
+    """Return why the estimate failed: insufficient gas if the wallet can't pay for even a plain transfer."""
     missing = value + _PLAIN_GAS * funding.fees.max_fee - funding.coins
     if missing > 0 and not funding.is_sponsored:
         return TransferRefused(Refusal.INSUFFICIENT_GAS, missing=missing)

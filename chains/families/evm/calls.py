@@ -11,9 +11,9 @@ REFERENCE_BYTES = 16
 
 @dataclass(frozen=True)
 class TokenCall:
-    """A call of a token's `transfer` or `transferFrom`: what it asks for, and the reference after its arguments.
+    """A call of a token's `transfer` or `transferFrom`, with the reference after its arguments.
 
-    `sender` is the account whose tokens are to move. `is_own` says that it is the caller itself (`transfer`).
+    `sender` is the account whose tokens should move. `is_own`: it is the caller itself (`transfer`).
     """
 
     token: str
@@ -25,9 +25,9 @@ class TokenCall:
 
 
 def token_call(caller: str, to: str, data: bytes) -> TokenCall | None:
-    """Return what `data`, sent by `caller` to the contract `to`, asks for, if it is a transfer.
+    """Return the transfer that `data`, sent by `caller` to the contract `to`, requests; None if it is not one.
 
-    Bytes after the reference are ignored: wallets append attribution suffixes of their own.
+    Bytes after the reference are ignored: wallets append attribution suffixes.
     """
     words = {TRANSFER: 2, TRANSFER_FROM: 3}.get(data[:4])
     end = 4 + (words or 0) * WORD

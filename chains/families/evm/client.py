@@ -1,6 +1,6 @@
-"""The client for EVM chains: one chain asked through its nodes.
+"""The client for EVM chains, which queries one chain through its nodes.
 
-Which nodes have to agree is decided in `agreement`; what is asked and how the answers are read, in the `evm_` files.
+`chains.rpc.quorum` decides which nodes must agree; the other modules of this package build calls and parse answers.
 Sources: the Ethereum execution API, ERC-20.
 """
 
@@ -36,8 +36,8 @@ from chains.families.evm.search import discovery
 from chains.families.evm.search.block_times import BlockTime, KeptHeights, last_block_until, read_block_time
 from chains.families.evm.simulation import Simulator
 from chains.families.evm.transactions import accounts, facts, transfers
-from chains.families.evm.transactions.evidence import Doubtful, EvidenceReader, Evidences
-from chains.families.evm.transactions.loud import LoudReader
+from chains.families.evm.transactions.evidence import EvidenceReader, Evidences, Unproven
+from chains.families.evm.transactions.oversized import OversizedReader
 from chains.families.evm.transactions.tracing import Alone, Mined, Tracer, Traces, traces_of
 from chains.rpc import quorum
 from chains.rpc.json_rpc import HEAD_ALLOWANCE, Call, Identity, JsonRpc, sound
@@ -67,14 +67,14 @@ class EvmClient:
         self._web3 = connect(self._rpc)
         alone = Identity(_CHAIN_ID, self._is_right_chain)
         self._simulators = [Simulator(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls]
-        self._loud = {url: LoudReader(clock=clock) for url in urls}
+        self._oversized = {url: OversizedReader(clock=clock) for url in urls}
         self._heights = KeptHeights()
         self._nonces = NonceLookup(self._rpc, clock=clock)
         self._tracers = {url: Tracer(JsonRpc([url], alone, clock=clock), clock=clock) for url in urls}
         self._readers = {url: EvidenceReader(JsonRpc([url], alone, clock=clock)) for url in urls}
 
     def health(self) -> list[NodeHealth]:
-        """Return how each node does, in the catalogue's order."""
+        """Return each node's health, in the catalogue's order."""
         return self._rpc.health()
 
     def chain_id(self) -> int:
@@ -88,7 +88,7 @@ class EvmClient:
     def look_up(
         self, transaction_hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
     ) -> Snapshot:
-        """Return the head and these transactions, by as many nodes as have to agree; see `_look_up`."""
+        """Return the head and these transactions, confirmed by the required number of nodes; see `_look_up`."""
         asked = partial(
             self._look_up,
             with_finality=with_finality,
@@ -107,29 +107,28 @@ class EvmClient:
     ) -> Snapshot:
         """Read the transactions from one node: two batches, and one more for traces.
 
-        First the transactions with their receipts, then the traces of those that need one (two rounds about the state
-        for those without a trace, once each), then the head with the blocks that the receipts name, and the chain id
-        once more, since an address may have come to serve another node. A receipt counts only if the block that the
-        node has now at that height is the very block it names: otherwise the chain was reorganised between the answers,
-        and the transaction is reported as not mined. So is one whose trace could not be had now, though it may be at
-        another time.
+        1. The transactions with their receipts.
+        2. The traces of those that need one. Without a trace, account state is read instead, in two rounds.
+        3. The head and the blocks that the receipts name, and the chain id again: the URL may now serve another node.
 
-        What is too large to be read among others is left to the background (see `evm_loud`), where this is called with
-        `alone`, for one transaction.
+        A transaction is reported as not mined if the node has a different block at the receipt's height (the chain was
+        reorganised between the batches), or if its trace is temporarily unavailable.
+
+        A background thread reads oversized transactions (see `oversized.py`): it calls this with `alone` for one each.
         """
         if alone:
             found = facts.fetch_alone(node, transaction_hashes[0], is_last_try=alone.is_last_try)
         else:
-            known = self._loud[node.urls[0]].known(transaction_hashes)
+            known = self._oversized[node.urls[0]].known(transaction_hashes)
             found = facts.fetch(node, transaction_hashes, known)
         mined = facts.mined(found, transfers.needs_trace)
         traces = facts.checked(found, self._traces(node, mined, mentioning, alone=alone))
-        found = facts.set_apart(found, traces.loud)
-        evidences = self._evidences(node, facts.doubtful(found, traces))
+        found = facts.set_apart(found, traces.oversized)
+        evidences = self._evidences(node, facts.unproven(found, traces))
         read_alone: dict[str, TransactionFacts] = {}
-        if found.loud and not alone:
+        if found.oversized and not alone:
             read_alone = self._read_alone(node, found, mentioning)
-            failing = self._loud[node.urls[0]].failing(found.loud, mentioning)
+            failing = self._oversized[node.urls[0]].failing(found.oversized, mentioning)
             found = facts.without(found, failing - read_alone.keys())
         tags = ["latest", "safe", "finalized"] if with_finality else ["latest"]
         heights = map(hex, facts.heights(found))
@@ -146,9 +145,9 @@ class EvmClient:
     def _read_alone(
         self, node: JsonRpc, found: facts.Found, mentioning: frozenset[str]
     ) -> dict[str, TransactionFacts]:
-        """Return the facts of the loud transactions read so far; the rest is read in the background."""
-        reader, quiet = self._loud[node.urls[0]], node.quietly()
-        reader.remember(found.loud)
+        """Return the facts of the oversized transactions read so far; the rest is read in the background."""
+        reader, quiet = self._oversized[node.urls[0]], node.quietly()
+        reader.remember(found.oversized)
 
         def read(transaction_hash: str, failures: int) -> TransactionFacts | None:
             alone = Alone(is_last_try=failures + 1 >= _MOST_TRIES_ALONE)
@@ -159,19 +158,19 @@ class EvmClient:
             return snapshot.transactions[transaction_hash] if is_usable else None
 
         blocks = {hash_: block_hash for hash_, (_, block_hash) in found.places.items()}
-        is_waiting = found.loud == found.pairs.keys()
+        is_waiting = found.oversized == found.pairs.keys()
         return reader.facts(blocks, mentioning, read, is_waiting=is_waiting)
 
     def _traces(
         self, node: JsonRpc, wanted: dict[str, Mined], whole_input_of: frozenset[str], *, alone: Alone | None
     ) -> Traces:
-        """Return these traces, from this node alone where a quorum is required; otherwise from any node."""
+        """Return these traces: only from this node if a quorum is required, otherwise from any node."""
         own = [self._tracers[url] for url in node.urls]
         if self._rpc.size < quorum.NODES_FOR_QUORUM:
             own += [tracer for tracer in self._tracers.values() if tracer not in own]
         return traces_of(own, wanted, whole_input_of, alone=alone)
 
-    def _evidences(self, node: JsonRpc, wanted: Sequence[Doubtful]) -> Evidences:
+    def _evidences(self, node: JsonRpc, wanted: Sequence[Unproven]) -> Evidences:
         """Return the evidence from this node's state on these transactions."""
         (url,) = node.urls
         return self._readers[url].evidences(wanted) if wanted else Evidences({})
@@ -181,7 +180,7 @@ class EvmClient:
     ) -> dict[str, Any]:
         """Return the unsigned transfer as hex quantities, ready for `eth_sendTransaction`.
 
-        A wallet with code is not refused for lack of coin for gas, since another account may pay for that.
+        A wallet with code needs no coin for gas, since another account may pay for it.
         """
         to, value, data = encode_transfer(token, recipient, amount, reference)
         return self._simulated(EvmCall(to, data, value), sender, token, amount, may_be_sponsored=True)
@@ -189,7 +188,7 @@ class EvmClient:
     def prepare(
         self, action: Action, *, sender: str, spending: Spending, simulate: bool = True
     ) -> dict[str, Any]:
-        """Return the unsigned call as hex quantities. Raises ValueError unless its value is what is to be spent."""
+        """Return the unsigned call as hex quantities. Raises ValueError unless its value is the amount to spend."""
         if not isinstance(action, EvmCall):
             raise TypeError(f"{type(action).__name__} is not for an EVM chain")
         building.check_value(action, spending)
@@ -215,7 +214,7 @@ class EvmClient:
         any(simulator.check(call, sender, spending) for simulator in islice(worth_asking, _MOST_SIMULATIONS))
 
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
-        """Return what `owner` has of each token, as the first node says that can; see `evm_balances`."""
+        """Return the owner's balance of each token, from the first node that responds; see `balances`."""
         failure: ChainError | None = None
         for node in self._rpc.each():
             try:
@@ -225,25 +224,25 @@ class EvmClient:
         raise failure or ChainError("no node gave an answer")
 
     def allowance(self, token: str, owner: str, spender: str) -> int:
-        """Return how many base units `spender` may move of the owner's, as the token's contract says."""
+        """Return the allowance of `spender` over the owner's tokens in base units, from the token's contract."""
         if token == "":
             return _UNLIMITED
         question = tokens.allowance_call(token, owner, spender)
         return self._rpc.batch([question], lambda answers: tokens.word(answers[0]))
 
-    def tells_inner_calls(self) -> bool:
-        """Return whether an inner call's value can be proved: by two nodes' traces where two have to agree."""
+    def can_prove_internal_transfers(self) -> bool:
+        """Return whether traces can prove an inner call's value; if two nodes must agree, two need traces."""
         needed = 2 if self._rpc.size >= quorum.NODES_FOR_QUORUM else 1
         offering = (tracer for tracer in self._tracers.values() if tracer.is_offered())
         return sum(1 for _ in islice(offering, needed)) == needed
 
     def usual_fee(self, token: str) -> int:
-        """Return what a transfer with its reference costs in wei, by the latest block's base fee and the usual tip."""
+        """Return the cost of a transfer with its reference in wei, at the latest block's base fee and the usual tip."""
         return self._rpc.batch(building.fee_questions(), lambda answers: building.usual_fee(token, answers))
 
     def may_be_unverifiable(self, sender: str) -> bool:
-        """Return whether `sender` has code of no known kind, on a chain whose nodes trace no calls."""
-        if self.tells_inner_calls():
+        """Return whether `sender` has unknown code, on a chain whose nodes support no traces."""
+        if self.can_prove_internal_transfers():
             return False
         code = self._web3.eth.get_code(to_checksum_address(sender), "latest")
         return code != b"" and not accounts.is_listed(bytes(code))
@@ -251,15 +250,15 @@ class EvmClient:
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the `symbol()` and `decimals()` of each contract; ChainError if one has none."""
         calls = [call for contract in addresses for call in tokens.metadata_calls(contract)]
-        # Read outside the batch: a contract that is no token is not the node's fault.
+        # Parsed outside the batch: a contract that is not a token is not the node's fault.
         return tokens.metadata(self._answers(calls))
 
     def recipient_problem(self, recipient: str) -> str | None:  # noqa: ARG002 - the interface
-        """Return None: any address can hold coins and tokens, and what can't was refused by its form."""
+        """Return None: any address can hold coins and tokens; malformed addresses were rejected before."""
         return None
 
     def transaction_counts(self, senders: Sequence[str]) -> dict[str, int]:
-        """Return each sender's next nonce in mined blocks; the lower where two nodes have to agree and do not."""
+        """Return each sender's next nonce in mined blocks; the lower one if the nodes of a quorum disagree."""
         addresses = [to_checksum_address(sender) for sender in senders]
         said = quorum.ask_enough(self._rpc, partial(_transaction_counts, addresses))
         return dict(zip(senders, map(min, zip(*said, strict=True)), strict=True))
@@ -269,9 +268,9 @@ class EvmClient:
         return self._nonces.transaction(sender, nonce)
 
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
-        """Return whether `address` signed `message` (EIP-191), or as a contract says that it did (EIP-1271).
+        """Return whether `address` signed `message` (EIP-191), or whether a contract confirms it (EIP-1271).
 
-        A contract is asked through as many nodes as have to agree: one alone could give its payments to a stranger.
+        A contract is queried through a quorum: a single faulty node could accept a forged signature.
         """
 
         def as_one_node_says(node: JsonRpc) -> bool:
@@ -284,13 +283,13 @@ class EvmClient:
         )
 
     def block_at(self, moment: datetime) -> int:
-        """Return a height at or before `moment`; the lower of two where nodes have to agree."""
+        """Return a height at or before `moment`; the lower of two if nodes must agree."""
         time = int(moment.timestamp())
 
         def find(node: JsonRpc) -> int:
             def block(tag: str) -> BlockTime:
                 question: Call = ("eth_getBlockByNumber", [tag, False])
-                # Read outside the batch: a node without old blocks is healthy.
+                # Parsed outside the batch: a node without old blocks is healthy.
                 return read_block_time(sound(node.batch([question], list)[0]))
 
             return last_block_until(time, block("latest"), lambda height: block(hex(height)))
@@ -298,7 +297,7 @@ class EvmClient:
         return self._heights.get(time, lambda: min(quorum.ask_enough(self._rpc, find)))
 
     def search_limits(self) -> SearchLimits:
-        """Return how much is searched at once: by ranges of blocks."""
+        """Return the limits of one search, in blocks."""
         return discovery.LIMITS
 
     def discover(
@@ -331,7 +330,7 @@ class EvmClient:
 
 
 def _transaction_counts(senders: Sequence[ChecksumAddress], node: JsonRpc) -> list[int]:
-    """Return each sender's next nonce in mined blocks, as one node says, in one round trip."""
+    """Return each sender's next nonce in mined blocks from one node, in one round trip."""
     web3 = connect(node)
     with web3.batch_requests() as batch:
         for sender in senders:

@@ -1,6 +1,6 @@
 """Find a sender's transaction by its nonce, where a node supports it: `eth_getTransactionBySenderAndNonce`.
 
-reth, Erigon and anvil have the method; others refuse it. A node that refused is not asked again for an hour.
+reth, Erigon and anvil support the method. A node that rejects it is not asked again for an hour.
 """
 
 import time
@@ -16,7 +16,7 @@ REFUSED_FOR_SECONDS = 3600.0
 
 
 class NonceLookup:
-    """The nodes of one chain, asked which transaction of a sender has a nonce."""
+    """Looks up a sender's transaction by its nonce, on the nodes of one chain."""
 
     def __init__(self, rpc: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._rpc = rpc
@@ -24,16 +24,16 @@ class NonceLookup:
         self._refused_until: dict[tuple[str, ...], float] = {}
 
     def transaction(self, sender: str, nonce: int) -> str | None:
-        """Return the transaction's hash, mined or waiting; None where no node knows it or can be asked.
+        """Return the hash of the mined or pending transaction; None if no node knows it or supports the method.
 
-        Raises ChainError where every node that has the method failed to answer.
+        Raises ChainError if every node that supports the method failed.
         """
         failure: ChainError | None = None
         for node in self._rpc.each():
             if self._refused_until.get(node.urls, 0.0) > self._clock():
                 continue
             try:
-                # This question alone may fail: that says nothing about the node's other answers.
+                # A failure of this call doesn't count against the node's health.
                 answer = node.quietly().batch([(METHOD, [sender, hex(nonce)])], _hash_or_refusal)
             except ChainError as error:
                 failure = error

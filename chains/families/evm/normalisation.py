@@ -12,14 +12,14 @@ _PASTED_ADDRESS = re.compile(r"0[xX]([0-9a-fA-F]{40})")
 _HASH = re.compile(r"(?:0[xX])?([0-9a-fA-F]{64})")
 _HASH_BYTES = 32
 _SIGNATURE = re.compile(r"(?:0[xX])?((?:[0-9a-fA-F]{2})+)")
-# Addresses up to here are the protocol's own: zero, and the precompiled contracts (EIP-7951's is the highest, 0x100).
+# Addresses up to here are reserved: zero, and the precompiled contracts (the highest is EIP-7951's, 0x100).
 _LAST_RESERVED = 0x1FF
 
 
 def normalise_address(text: str) -> str:
     """Return the address with its EIP-55 checksum.
 
-    Raises AddressError for a wrong checksum, an address that has no owner and anything that is no address.
+    Raises AddressError for anything that isn't an address, a wrong checksum, and an address without an owner.
     """
     if not _ADDRESS.fullmatch(text):
         raise AddressError("This should be an EVM address: 0x and 40 hexadecimal digits.")
@@ -35,13 +35,13 @@ def normalise_address(text: str) -> str:
 
 
 def find_address(text: str) -> str:
-    """Return the address that `text` spells in any case, with its checksum; "" where it is none."""
+    """Return the address in `text`, in any letter case, with its checksum; "" if `text` is not an address."""
     match = _PASTED_ADDRESS.fullmatch(text)
     return to_checksum_address("0x" + match[1]) if match else ""
 
 
 def normalise_transaction_hash(text: str) -> str:
-    """Return the hash as lower-case 0x hex, blanks around it dropped. Raises HashError for anything else."""
+    """Return the hash as lower-case 0x hex, without surrounding whitespace. Raises HashError for anything else."""
     match = _HASH.fullmatch(text.strip(" \t\r\n"))
     if match is None:
         raise HashError("This should be a transaction hash: 0x and 64 hexadecimal digits.")
@@ -49,13 +49,13 @@ def normalise_transaction_hash(text: str) -> str:
 
 
 def make_hash(beginning: bytes) -> str:
-    """Return a made-up hash that begins with these bytes."""
+    """Return a random hash that begins with these bytes."""
     return "0x" + (beginning + secrets.token_bytes(_HASH_BYTES - len(beginning))).hex()
 
 
 def read_signature(text: str) -> str:
-    """Return a signature of any length as lower-case 0x hex; raises SignatureError. Contracts take long ones."""
+    """Return a signature as lower-case 0x hex; raises SignatureError. Contract accounts use any length."""
     match = _SIGNATURE.fullmatch(text)
     if match is None:
-        raise SignatureError("This should be a signature: 0x and, of most wallets, 130 hexadecimal digits.")
+        raise SignatureError("This should be a signature: 0x and, for most wallets, 130 hexadecimal digits.")
     return "0x" + match[1].lower()

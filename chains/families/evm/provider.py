@@ -38,9 +38,9 @@ _CHECKS: Mapping[str, Callable[[Any], str]] = {
 
 
 class NodesProvider(JSONBaseProvider):
-    """A provider for web3 whose every call raises ChainError where no node gives a usable answer."""
+    """A provider for web3. Each call raises ChainError if no node gives a usable answer."""
 
-    # EIP-3668 would let a contract name addresses that this service then calls.
+    # EIP-3668 would let a contract make this service call any URL.
     global_ccip_read_enabled = False
 
     def __init__(self, rpc: JsonRpc) -> None:
@@ -53,7 +53,7 @@ class NodesProvider(JSONBaseProvider):
         return response
 
     def make_batch_request(self, requests: list[tuple[RPCEndpoint, Any]]) -> list[RPCResponse]:
-        """Return the answers, all of one node, in order; a call's own error is no answer. Raises ChainError."""
+        """Return the answers in order, all from one node. Raises ChainError, also for an error of one call."""
         checks = [_check_of(method) for method, _ in requests]
         calls: list[Call] = [(method, list(params or ())) for method, params in requests]
 
@@ -77,7 +77,7 @@ class NodesProvider(JSONBaseProvider):
 def connect(rpc: JsonRpc) -> Web3:
     """Return web3 on these nodes, without its middleware.
 
-    Of that, `validation` would ask for the chain id twice with each call, and `ens_name_to_address` ask for names.
+    `validation` would query the chain id twice per call, and `ens_name_to_address` would look up names.
     """
     return Web3(NodesProvider(rpc), middleware=[])
 

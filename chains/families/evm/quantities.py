@@ -43,7 +43,7 @@ def address(answer: Any) -> str:
     return _checksummed(answer)
 
 
-# Receipts and traces name few addresses many times, and a checksum takes time.
+# Cached: receipts and traces repeat a few addresses many times, and checksums are slow.
 @lru_cache(maxsize=8192)
 def _checksummed(answer: str) -> str:
     data = data_bytes(answer) if len(answer) == 42 else b""

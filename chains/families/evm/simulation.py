@@ -1,8 +1,8 @@
 """Simulate a third party's call and check what it would take from the signing wallet (`eth_simulateV1`).
 
-`eth_estimateGas` says whether a call succeeds; a simulation gives its logs as well. This is an extra
-check, never a requirement: many nodes lack it, and a token's log is only its own claim. It misses movements without a
-log: native coin beyond the call's value (which a plain wallet can't lose), and NFTs (ERC-721, ERC-1155).
+`eth_estimateGas` only shows whether a call succeeds; a simulation also returns its logs. This is an additional check,
+not a requirement: many nodes don't support it, and a token can log anything. It doesn't detect movements without a
+known log: native coin beyond the call's value (which a plain wallet can't lose), and NFTs (ERC-721, ERC-1155).
 """
 
 import logging
@@ -30,7 +30,7 @@ MOST_APPROVALS = 20
 
 
 class Simulator:
-    """One node's simulations, over connections of its own: one that fails says nothing of the node's other answers."""
+    """One node's simulations, over separate connections, so that failures don't count against the node's health."""
 
     def __init__(self, node: JsonRpc, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._node = node
@@ -104,7 +104,7 @@ def _check_debits(logs: Sequence[Log], sender: str, spending: Spending) -> None:
 
 
 def _refused(note: str) -> TransferRefused:
-    logger.warning("a call was not handed out: %s", note)
+    logger.warning("a call was rejected after its simulation: %s", note)
     return TransferRefused(Refusal.WOULD_FAIL, note=note)
 
 
@@ -129,5 +129,5 @@ def _current_allowance(answer: Any) -> int:
 def _only(answer: Any) -> dict[str, Any]:
     """Return the one object of a list."""
     if not isinstance(answer, list) or len(answer) != 1:
-        raise ChainError("the node simulated something else")
+        raise ChainError("the node returned a malformed simulation")
     return json_object(answer[0])

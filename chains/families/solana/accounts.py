@@ -32,7 +32,7 @@ _FROZEN = 2
 
 @dataclass(frozen=True)
 class Account:
-    """An account as the node holds it; `lamports` is its balance of the native coin."""
+    """An account from a node; `lamports` is its balance of the native coin."""
 
     lamports: int
     owner: str
@@ -80,7 +80,7 @@ class TokenAccount:
 
 
 def read_account(answer: Any) -> Account | None:
-    """Return the account, None where there is none. Raises ChainError."""
+    """Return the account, or None if there is none. Raises ChainError."""
     if answer is None:
         return None
     fields = mapping(answer)

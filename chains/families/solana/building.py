@@ -34,7 +34,7 @@ from chains.rpc.json_rpc import Call, JsonRpc, RpcFault
 _TRIAL_UNITS = 400_000
 _UNITS_MARGIN_PERCENT = 125
 _SPARE_UNITS = 1_000
-# What is offered for a compute unit, in millionths of a lamport: the middle of what others paid lately, within reason.
+# The bounds of the price per compute unit, in millionths of a lamport; between them, the recent median is offered.
 _LOWEST_PRICE, _HIGHEST_PRICE = 1_000, 300_000
 # The size of a new token account: Token-2022 adds extensions, of which these two are the usual ones.
 _TOKEN_ACCOUNT_BYTES = {TOKEN_PROGRAMS[0]: 165, TOKEN_2022: 182}
@@ -42,7 +42,7 @@ _TOKEN_ACCOUNT_BYTES = {TOKEN_PROGRAMS[0]: 165, TOKEN_2022: 182}
 
 @dataclass(frozen=True)
 class Order:
-    """The transfer that is wanted; `token` is a mint, or empty for the native coin."""
+    """The requested transfer; `token` is a mint, or empty for the native coin."""
 
     token: str
     sender: str
@@ -64,7 +64,7 @@ class _Wallet:
     price: int
     blockhash: str
     least: int
-    """Below this an account without data can't be kept (the rent-exempt minimum)."""
+    """The rent-exempt minimum of an account without data."""
     new_account: dict[str, int]
     """What a new token account costs under each token program."""
 
@@ -112,7 +112,7 @@ def _instructions(order: Order, wallet: _Wallet) -> tuple[list[Instruction], int
 
 
 def _demand_coins(wallet: _Wallet, needed: int) -> None:
-    """Raise TransferRefused unless the wallet can pay, and keeps either nothing or the least that an account needs."""
+    """Raise TransferRefused unless the wallet can pay and then has either nothing or the rent-exempt minimum left."""
     left = wallet.coins - needed
     if left != 0 and left < wallet.least:
         raise TransferRefused(Refusal.INSUFFICIENT_GAS, missing=wallet.least - left)

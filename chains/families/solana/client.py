@@ -51,7 +51,7 @@ _MOST_ACCOUNTS = 100
 _MOST_WATCHES = 1000
 _NO_LIMIT = 2**256 - 1
 
-# A cluster's first hash names it: (the catalogue's network, the genesis hash, LI.FI's number for the cluster).
+# The known clusters: (the catalogue's network, the genesis hash, LI.FI's chain id).
 _CLUSTERS = (
     ("", "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d", 1151111081099710),
     ("devnet", "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG", 1151111081099712),
@@ -59,10 +59,10 @@ _CLUSTERS = (
 
 
 class SolanaClient:
-    """One Solana cluster, asked through its nodes. See `ChainClient` for what each method promises.
+    """A client of one Solana cluster. `ChainClient` documents the methods.
 
-    `network` is the catalogue's: empty for mainnet, `devnet`, or the name of a cluster of one's own, whose nodes are
-    taken at their word.
+    `network` is the catalogue's: empty for mainnet, `devnet`, or the name of a private cluster, whose genesis hash is
+    not checked.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class SolanaClient:
         self._search = ReferenceSearch(self._rpc, lambda hashes: self.look_up(hashes, with_finality=False))
 
     def health(self) -> list[NodeHealth]:
-        """Return how each node does, in the catalogue's order."""
+        """Return each node's health, in the catalogue's order."""
         return self._rpc.health()
 
     def chain_id(self) -> int:
@@ -98,9 +98,9 @@ class SolanaClient:
         with_finality: bool,
         mentioning: Collection[str] = (),
     ) -> Snapshot:
-        """Return the head and these transactions, by as many nodes as have to agree; see `solana_lookup.look_up`.
+        """Return the head and these transactions, confirmed by the required number of nodes; see `lookup.look_up`.
 
-        A transaction that no node can show to this service is `contradicted`.
+        A transaction that no node can return is `contradicted`.
         """
         unreadable: set[str] = set()
 
@@ -124,12 +124,12 @@ class SolanaClient:
     def build_transfer(
         self, *, token: str, sender: str, recipient: str, amount: int, reference: bytes | None
     ) -> str:
-        """Return the unsigned v0 transfer in base64, good for as long as its blockhash lives (about a minute)."""
+        """Return the unsigned v0 transfer in base64, valid as long as its blockhash (about a minute)."""
         order = building.Order(token, sender, recipient, amount, reference)
         return building.build(self._rpc, order)
 
     def prepare(self, action: Action, *, sender: str, spending: Spending, simulate: bool = True) -> str:
-        """Return the unsigned transaction in base64; see `solana_preparing`. Refused if it would take more, too."""
+        """Return the unsigned transaction in base64; see `preparing`. Raises if it would spend more than allowed."""
         if isinstance(action, EvmCall):
             raise TransferRefused(
                 Refusal.WOULD_FAIL, note="a call to a contract is nothing to a Solana cluster"
@@ -137,7 +137,7 @@ class SolanaClient:
         return preparing.prepare(self._rpc, action, sender, spending, simulate=simulate)
 
     def balances(self, owner: str, tokens: Sequence[str]) -> dict[str, int]:
-        """Return what `owner` has of each token, over all its token accounts that are not frozen; one round trip."""
+        """Return the owner's balance of each token over all token accounts that are not frozen, in one round trip."""
         calls: list[Call] = [("getBalance", [owner, CONFIRMED])]
         calls += [
             ("getTokenAccountsByOwner", [owner, {"programId": program}, ACCOUNTS])
@@ -147,10 +147,10 @@ class SolanaClient:
         return {token: held[token] for token in tokens}
 
     def allowance(self, token: str, owner: str, spender: str) -> int:  # noqa: ARG002 - the interface
-        """Return all there can be: on Solana the transaction that spends is itself the leave to."""
+        """Return the maximum: on Solana, the spending transaction needs no prior approval."""
         return _NO_LIMIT
 
-    def tells_inner_calls(self) -> bool:
+    def can_prove_internal_transfers(self) -> bool:
         """Return True: nodes record the instructions that programs call."""
         return True
 
@@ -163,7 +163,7 @@ class SolanaClient:
         return False
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
-        """Return the decimals of each mint; a mint has no symbol of its own. ChainError for what is no mint."""
+        """Return the decimals of each mint; mints have no symbol. Raises ChainError for anything but a mint."""
         chunks = [
             list(addresses[start : start + _MOST_ACCOUNTS])
             for start in range(0, len(addresses), _MOST_ACCOUNTS)
@@ -197,11 +197,11 @@ class SolanaClient:
         return self._rpc.batch([("getSlot", [CONFIRMED])], lambda answers: whole(sound(answers[0])))
 
     def block_at(self, moment: datetime) -> int:  # noqa: ARG002 - the interface
-        """Return 0: references are looked up by themselves, so no search starts at a height."""
+        """Return 0: references are looked up directly, so searches have no start block."""
         return 0
 
     def search_limits(self) -> SearchLimits:
-        """Return how much is searched at once: each watch costs a question."""
+        """Return the limits of one search: each watch needs a call."""
         return SearchLimits(by_block=False, watches=_MOST_WATCHES, searches=1)
 
     def discover(
@@ -211,10 +211,10 @@ class SolanaClient:
         since_block: int | None,
         until_block: int | None = None,  # noqa: ARG002 - the interface
     ) -> Discovery:
-        """Return the transactions that pay something by a watched reference; see `solana_discovery`.
+        """Return the transactions that pay with a watched reference; see `discovery`.
 
-        No range of blocks is looked through here: of more than 1,000 watches each call takes the next 1,000 in turn,
-        and `next_block` counts watches.
+        Searches watches instead of blocks: with more than 1,000, each call searches the next 1,000, and `next_block`
+        counts watches.
         """
         start = since_block if since_block and since_block < len(watches) else 0
         end = min(start + _MOST_WATCHES, len(watches))

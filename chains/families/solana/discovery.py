@@ -1,8 +1,7 @@
-"""Find payments by their reference's key, and look at each before it is reported.
+"""Find payments by their reference's key, and look each transaction up before it is reported.
 
-Anyone may put a reference's key into transactions of their own. What they add is looked at and left out; it neither
-hides a payment behind it nor keeps other references waiting. Source: Solana's RPC method getSignaturesForAddress,
-which lists the newest first and a part at a time.
+Anyone can put a reference's key into their own transactions. Those are looked up and discarded; they can't hide a
+payment or delay other references. Source: Solana's RPC method getSignaturesForAddress, a paginated list, newest first.
 """
 
 import logging

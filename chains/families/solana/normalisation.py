@@ -1,4 +1,4 @@
-"""Normalise Solana addresses, transaction signatures and text signatures to base58."""
+"""Normalise Solana addresses, transaction signatures and message signatures to base58."""
 
 import base64
 import binascii
@@ -19,7 +19,7 @@ _LONGEST_SIGNATURE = 90
 
 
 def normalise_address(text: str) -> str:
-    """Return the address in base58. Raises AddressError for what is none and for one that has no owner."""
+    """Return the address in base58. Raises AddressError for an invalid address or one without an owner."""
     if len(text) > _LONGEST_ADDRESS:
         raise AddressError("This should be a Solana address: 32 bytes in base58.")
     try:
@@ -36,7 +36,7 @@ def normalise_address(text: str) -> str:
 
 
 def find_address(text: str) -> str:
-    """Return `text` where it looks like an address, payable or not; else ""."""
+    """Return `text` if it looks like an address, payable or not; else ""."""
     return text if _ADDRESS.fullmatch(text) else ""
 
 
@@ -46,7 +46,7 @@ def address_bytes(address: str) -> bytes:
 
 
 def normalise_transaction_hash(text: str) -> str:
-    """Return the transaction's signature in base58, blanks around it dropped. Raises HashError for anything else."""
+    """Return the transaction signature in base58, without surrounding whitespace. Raises HashError for others."""
     text = text.strip(" \t\r\n")
     if len(text) > _LONGEST_SIGNATURE:
         raise HashError("This should be a Solana transaction signature: 64 bytes in base58.")
@@ -57,7 +57,7 @@ def normalise_transaction_hash(text: str) -> str:
 
 
 def make_hash(beginning: bytes) -> str:
-    """Return a made-up transaction signature that begins with these bytes."""
+    """Return a random transaction signature that begins with these bytes."""
     return str(Signature.from_bytes(beginning + secrets.token_bytes(_SIGNATURE_BYTES - len(beginning))))
 
 
@@ -70,7 +70,7 @@ def read_signature(text: str) -> str:
 
 
 def solana_signature(text: str) -> Signature | None:
-    """Return the signature that `text` writes, 64 bytes in base58 or base64; None for anything else."""
+    """Return the signature in `text`, 64 bytes in base58 or base64; None for anything else."""
     if len(text) > _LONGEST_SIGNATURE:
         return None
     try:

@@ -220,7 +220,7 @@ export const copy = {
   failedDefault: say("failedDefault"),
   advice: group("advice."),
   notBound: say("notBound"),
-  doubt: {
+  paymentWarning: {
     unseen: say("unseen"),
     unbound: say("unbound"),
     unpaid: say("unpaid"),

@@ -1,10 +1,10 @@
-/** The page: one request, one flow, one place where the screen is chosen. */
+/** The checkout page: connects the payment request's state with the payment flow, and selects the screen to show. */
 
 import { readChains, type Chains } from "./chains";
 import { copy } from "./copy";
 import { byId, el, enableCopyButtons, initial, webUrl } from "./dom";
 import { Embedding } from "./embedding";
-import { keptChoice, type Choice } from "./flow/choice";
+import { parseChoice, type Choice } from "./flow/choice";
 import { Flow } from "./flow/flow";
 import type { At } from "./flow/states";
 import { localTime } from "./language";
@@ -14,7 +14,7 @@ import { Finder } from "./page/finder";
 import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS, Leaving } from "./page/leaving";
 import { Replacements } from "./page/replacements";
 import { WalletList, type Remote } from "./page/wallet-list";
-import { doubtBox } from "./screens/doubts";
+import { paymentWarning } from "./screens/payment-warning";
 import * as outcomes from "./screens/outcomes";
 import { Panel, type Screen } from "./screens/panel";
 import { money, partialBox, partialText } from "./screens/parts";
@@ -74,7 +74,7 @@ class CheckoutPage {
     this.chains = readChains(document.getElementById("chains-data"), checkout);
     this.wallets = new WalletList(this.recent, {
       changed: () => this.walletsChanged(),
-      returned: (wallet, choice) => this.resume(wallet, keptChoice(choice)),
+      returned: (wallet, choice) => this.resume(wallet, parseChoice(choice)),
       incomplete: () => this.flow.restart({ tone: "error", text: copy.notices.pageIncomplete }),
     });
     this.flow = new Flow({
@@ -116,7 +116,7 @@ class CheckoutPage {
       panel: byId("panel"),
       url: checkout.payment_url,
     });
-    // A shop's page around this one goes on by itself, or by its customer's hand.
+    // In an embedded checkout, the shop's page decides when to continue.
     this.leaving = new Leaving(!this.embedding.isFramed, () => this.render());
     const announce = (text: string): void => this.panel.announce(text);
     this.finder = new Finder(this.chains, announce, (transaction) => this.send(transaction));
@@ -155,7 +155,7 @@ class CheckoutPage {
     this.render();
   }
 
-  /** A reloaded page continues with the wallet that it had, unless the customer was quicker. */
+  /** Continue with the wallet from before a reload, unless the customer has already chosen one. */
   private resume(wallet: Wallet, choice: Choice | null): void {
     const isFree = this.root.dataset.screen === "choose" && this.flow.step.at === "choose";
     if (isFree) void this.flow.resume(wallet, choice);
@@ -169,7 +169,7 @@ class CheckoutPage {
     for (const payment of next.payments) {
       if (payment.status !== "failed") this.outbox.settle(payment.transaction_hash);
     }
-    // What is paid while the page looks on is paid here, by whatever device.
+    // A payment that completes while the page is open counts as made here, even from another device.
     this.wasInFlight ||= this.isInFlight() || (before.status === "active" && next.status === "completed");
     this.wasCancelledHere ||= before.status === "active" && next.status === "cancelled";
     if (next.status === "completed" && "wallet" in this.flow.step) this.flow.step.wallet.leave?.();
@@ -177,16 +177,16 @@ class CheckoutPage {
     this.render();
   }
 
-  /** A wallet of this page sent it. */
+  /** Track a transaction that a wallet on this page sent. */
   private sent(transaction: SentTransaction, by: Sender): void {
     this.outbox.remember(transaction, by);
     this.wasInFlight = true;
     void this.delivery.run();
-    void this.replacements.look();
+    void this.replacements.check();
     this.render();
   }
 
-  /** Its hash was typed, or is to be looked at again. */
+  /** Submit a hash that the customer entered, or that should be checked again. */
   private send(transaction: SentTransaction): void {
     this.outbox.remember(transaction);
     void this.delivery.run();
@@ -208,7 +208,7 @@ class CheckoutPage {
     const isOwn = this.outbox.isOwn(hash);
     this.outbox.drop(hash);
     this.finder.answer(text);
-    // A hash that was typed must not lead customers away from where they pay.
+    // An error about an entered hash must not interrupt a payment in progress.
     if (isOwn || this.flow.step.at === "choose") this.flow.restart({ tone: "error", text });
     else this.panel.announce(text);
   }
@@ -241,9 +241,9 @@ class CheckoutPage {
     if (awaited) return this.waiting(awaited, following);
     if (checkout.status === "cancelled") return outcomes.cancelledScreen(checkout, secondsLeft, stay);
     if (checkout.status === "expired") return outcomes.expiredScreen(checkout);
-    const doubt = progress.doubtful(checkout.payments, this.outbox.own, (hash) => this.outbox.knows(hash));
+    const warning = progress.findWarning(checkout.payments, this.outbox.own, (hash) => this.outbox.knows(hash));
     const checkAgain = ({ transaction_hash: hash, chain_id }: Payment): void => this.send({ transaction_hash: hash, chain_id });
-    const failed = doubt && this.isOwnFailure(doubt) ? doubt.payment : null;
+    const failed = warning && this.isOwnFailure(warning) ? warning.payment : null;
     if (failed && failed.id !== this.dismissedFailure && this.flow.step.at === "choose") {
       return outcomes.failedScreen(failed, checkout, chains, {
         payAgain: () => this.dismiss(failed.id),
@@ -251,11 +251,11 @@ class CheckoutPage {
       });
     }
     if (this.isTimeUp) return outcomes.timeUpScreen();
-    const doubted =
-      doubt && !failed ? doubtBox(doubt, checkout, chains, { enterHash: () => this.finder.open(), checkAgain }) : null;
-    // What the wallet is asked for already goes on: it may be signed at this moment.
+    const warningElement =
+      warning && !failed ? paymentWarning(warning, checkout, chains, { enterHash: () => this.finder.open(), checkAgain }) : null;
+    // Don't interrupt an open wallet prompt: the customer may be signing it.
     if (checkout.is_available === false && !AT_THE_WALLET.has(this.flow.step.at)) {
-      return outcomes.unavailableScreen(checkout, [partialBox(checkout), doubted]);
+      return outcomes.unavailableScreen(checkout, [partialBox(checkout), warningElement]);
     }
     return payScreen(this.flow.step, {
       checkout,
@@ -265,15 +265,15 @@ class CheckoutPage {
       lastUsed: this.recent.last?.name ?? null,
       missing: this.wallets.missing,
       promptWasLeftOpen: this.outbox.promptWasLeftOpen,
-      doubt: doubted,
+      warning: warningElement,
       flow: this.flow,
     });
   }
 
-  /** Whether a transaction of this browser's own wallet failed: the customer's, beyond doubt. */
-  private isOwnFailure({ payment, doubt }: progress.Doubtful): boolean {
-    const isFailed = doubt === "unpaid" || payment.status === "failed";
-    return isFailed && doubt !== "cancelled" && this.outbox.isOwn(payment.transaction_hash);
+  /** Whether the customer's own transaction failed: one that a wallet of this browser sent. */
+  private isOwnFailure({ payment, kind }: progress.PaymentWarning): boolean {
+    const isFailed = kind === "unpaid" || payment.status === "failed";
+    return isFailed && kind !== "cancelled" && this.outbox.isOwn(payment.transaction_hash);
   }
 
   private waiting(sent: OwnTransaction, following: Following): Screen {
@@ -289,12 +289,12 @@ class CheckoutPage {
   private render(): void {
     const isNoticeFirst = outcomes.isPaidTooMuch(this.checkout);
     this.leaving.towards(this.destination(), isNoticeFirst ? LEAVE_AFTER_NOTICE_SECONDS : LEAVE_AFTER_SECONDS);
-    // A poll that changed nothing to see must not disturb the keyboard or a screen reader.
+    // Redraw only on a visible change: a redraw interrupts keyboard and screen reader users.
     const signature = JSON.stringify(
       [
         this.checkout,
         this.flow.step,
-        this.flow.holdings?.version,
+        this.flow.balances?.version,
         this.flow.isRoutingDown,
         this.flow.isSlow,
         this.flow.waitsFor,

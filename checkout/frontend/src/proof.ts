@@ -1,4 +1,4 @@
-/** Lets a wallet of this browser fill in what the forms of a payer's proof ask for. They work without it, too. */
+/** Lets a wallet of this browser fill in the payer proof forms, which also work without it. */
 
 import { copy } from "./copy";
 import { button, byId, el } from "./dom";
@@ -35,12 +35,12 @@ function offered(wallet: Wallet, place: number): HTMLElement {
 }
 
 async function use(wallet: Wallet): Promise<void> {
-  tell(null);
+  showNotice(null);
   let account: string;
   try {
     account = await wallet.connect();
   } catch (error) {
-    return tell(connectionNotice(error, wallet));
+    return showNotice(connectionNotice(error, wallet));
   }
   if (wants === "signature") await sign(wallet, account);
   else fill("wallet", account);
@@ -49,16 +49,16 @@ async function use(wallet: Wallet): Promise<void> {
 async function sign(wallet: Wallet, connected: string): Promise<void> {
   const shown = [connected, ...(await wallet.accounts().catch(() => []))];
   const account = shown.find((one) => isSame(one, address ?? ""));
-  if (!account) return tell(info(copy.byHand.otherAccount(wallet.name, address ?? "")));
+  if (!account) return showNotice(info(copy.byHand.otherAccount(wallet.name, address ?? "")));
   try {
     fill("signature", await wallet.sign(account, byId("proof-text").textContent ?? ""));
   } catch (error) {
-    return tell(proofNotice(error, wallet));
+    return showNotice(proofNotice(error, wallet));
   }
   (byId("signed") as HTMLFormElement).requestSubmit();
 }
 
-/** EVM addresses are written in several ways, Solana's in one. */
+/** EVM addresses ignore case; Solana's are case-sensitive. */
 function isSame(one: string, other: string): boolean {
   return chain.chain_type === "evm" ? one.toLowerCase() === other.toLowerCase() : one === other;
 }
@@ -69,8 +69,8 @@ function fill(field: string, value: string): void {
   input.form?.querySelector("button")?.focus();
 }
 
-function tell(said: Notice | null): void {
-  notice.hidden = !said;
-  notice.className = `notice notice--${said?.tone ?? "info"}`;
-  notice.textContent = byId("live").textContent = said?.text ?? "";
+function showNotice(content: Notice | null): void {
+  notice.hidden = !content;
+  notice.className = `notice notice--${content?.tone ?? "info"}`;
+  notice.textContent = byId("live").textContent = content?.text ?? "";
 }

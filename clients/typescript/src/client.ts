@@ -5,9 +5,9 @@ import { Deliveries, Events, Webhooks } from "./resources/webhooks.js";
 import { Transport } from "./transport.js";
 
 export interface ClientOptions {
-  /** The deployment's address, such as `https://pay.example.com`. */
+  /** The deployment's URL, such as `https://pay.example.com`. */
   baseUrl: string;
-  /** For each attempt; 30000 if left out. */
+  /** Timeout in milliseconds for each attempt; default: 30000. */
   timeoutMs?: number;
   /**
    * How often a call is made again after a failed connection, 429, 5xx or a 409 `idempotency_key_in_use`; 3 if left out.

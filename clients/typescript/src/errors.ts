@@ -1,11 +1,11 @@
-/** One failed field: which, a code to branch on, and a sentence for people. */
+/** An invalid field: its name, an error code, and a message for people. */
 export interface ErrorDetail {
   param: string | null;
   code: string;
   message: string;
 }
 
-/** What is known of a failure beyond its message. */
+/** The details of an error. */
 export interface ErrorFields {
   code?: string | null;
   type?: string | null;
@@ -16,21 +16,21 @@ export interface ErrorFields {
   retryAfter?: number | null;
 }
 
-/** The base of all errors of this package. None of them ever holds the API key. */
+/** The base of all errors of this package. None of them contains the API key. */
 export class QuittanceError extends Error {
-  /** The API's own word (`amount_too_precise`, …): branch on it. */
+  /** The API's error code (`amount_too_precise`, …): branch on it. */
   readonly code: string | null;
   /** The family of `code`: branch on it for a code that you don't know. */
   readonly type: string | null;
-  /** The field at fault. */
+  /** The invalid field. */
   readonly param: string | null;
-  /** What the service's operators ask for. */
+  /** The request ID: quote it to the service's operators. */
   readonly requestId: string | null;
-  /** Every failed field. */
+  /** All invalid fields. */
   readonly details: ErrorDetail[];
-  /** The HTTP status; null where no answer came. */
+  /** The HTTP status; null if there was no response. */
   readonly status: number | null;
-  /** How many seconds the service asked to wait. */
+  /** The seconds to wait, from the service. */
   readonly retryAfter: number | null;
 
   constructor(message: string, fields: ErrorFields = {}) {
@@ -61,21 +61,21 @@ export class PermissionDeniedError extends QuittanceError {}
 /** The idempotency key was used for another call (400), or its first call is still running (409). */
 export class IdempotencyError extends QuittanceError {}
 
-/** Too many calls (429), and still too many after the retries. */
+/** Too many calls (429), even after the retries. */
 export class RateLimitError extends QuittanceError {}
 
-/** A node, a routing provider or the database does not answer the service (502, 503). */
+/** The service can't reach a node, a routing provider or its database (502, 503). */
 export class UpstreamError extends QuittanceError {}
 
-/** A fault of the service (500), or an answer that no Quittance service gives. */
+/** An internal error of the service (500), or a response that is not Quittance's. */
 export class APIError extends QuittanceError {}
 
 /**
- * No answer came. Whether the call was carried out is not known; the retries were safe, and so is one more with the same
- * `idempotencyKey`.
+ * No response was received, so it is unknown whether the call took effect. Retry it with the same `idempotencyKey`: that
+ * is safe.
  */
 export class APIConnectionError extends QuittanceError {
-  /** No connection came about, so that certainly nothing was done. */
+  /** The connection failed, so the call certainly had no effect. */
   readonly neverSent: boolean;
 
   constructor(message: string, neverSent = false) {
@@ -84,7 +84,7 @@ export class APIConnectionError extends QuittanceError {
   }
 }
 
-/** A delivery is not to be believed: answer 400 and do nothing else. */
+/** The delivery can't be trusted: respond with 400 and do nothing else. */
 export class SignatureVerificationError extends QuittanceError {}
 
 type ErrorClass = new (message: string, fields: ErrorFields) => QuittanceError;

@@ -3,7 +3,7 @@ import type { Event } from "./objects.js";
 
 /**
  * Returns the event that this parsed JSON describes, its amount exact: a JSON number beyond 2^53 was rounded when it was
- * parsed, and `amount_details` has the digits. Throws APIError where it is no event.
+ * parsed, and `amount_details` has the digits. Throws APIError if it is not an event.
  */
 export function readEvent(answer: unknown): Event {
   const event = answer as { id?: unknown; type?: unknown; data?: { object?: Record<string, unknown> } } | null;

@@ -1,8 +1,8 @@
 /**
- * What the API answers, field by field as its reference has it (docs/api.md).
+ * The API's objects, field by field as in docs/api.md.
  *
- * New fields and new values of an enumeration are no breaking change: handle the ones that you know, and ignore others.
- * Times are RFC 3339 strings in UTC. Amounts of money are strings everywhere: a number can't hold them.
+ * New fields and new enumeration values are not a breaking change: handle those that you know, and ignore others.
+ * Times are RFC 3339 strings in UTC. Amounts are strings, because numbers would lose digits.
  */
 
 /** One of the known values, or one that is newer than this package. */
@@ -58,24 +58,24 @@ export interface Payment {
   /** The transactions that this one replaced with the same effect (a speed-up), oldest first. */
   replaced_hashes: string[];
   from_address: string | null;
-  /** The token paid with; null until known. */
+  /** The token that the customer paid with; null until known. */
   token: Token | null;
-  /** In the token paid with; null until known. */
+  /** The amount in that token; null until known. */
   amount: Amount | null;
-  /** What counts, in the requested token; null until verified. */
+  /** The credited amount in the requested token; null until verified. */
   amount_received: Amount | null;
   destination_chain_id: number;
   destination_transaction_hash: string | null;
   confirmations: number;
-  /** Null where the chain's own finality decides. */
+  /** Null if the chain's finality decides. */
   confirmations_required: number | null;
   explorer_url: string | null;
   bound_by: OpenEnum<"reference" | "payer" | "provider" | "manual"> | null;
-  /** Its block vanished after it had completed: a person should look at it. */
+  /** A reorganisation removed its block after completion: check it manually. */
   reorged: boolean;
   provider: string | null;
   provider_status: string | null;
-  /** One sentence for people: what is waited for, or why not. */
+  /** A sentence for display: what the payment waits for, or why it failed. */
   status_detail: string;
   attempts: number;
   retries_left: number;
@@ -86,7 +86,7 @@ export interface Payment {
   failed_at: string | null;
 }
 
-/** A request for money: send the customer to `payment_url`. */
+/** A payment request: send the customer to `payment_url`. */
 export interface PaymentRequest {
   id: string;
   object: "payment_request";
@@ -108,7 +108,7 @@ export interface PaymentRequest {
   description: string | null;
   metadata: Record<string, string>;
   references: boolean;
-  /** The completing transfer came after `expires_at`. */
+  /** The transfer that completed it was mined after `expires_at`. */
   paid_late: boolean;
   expires_at: string;
   created_at: string;
@@ -119,22 +119,22 @@ export interface PaymentRequest {
   payments?: Payment[];
 }
 
-/** Where this merchant's events go; all null before there is an endpoint. */
+/** This merchant's webhook endpoint; all fields are null if there is none. */
 export interface WebhookConfiguration {
   object: "webhook_configuration";
   url: string | null;
-  /** `whsec_…`: keep it where you keep passwords. */
+  /** `whsec_…`: store it like a password. */
   secret: string | null;
   is_enabled: boolean | null;
   enabled_events: EventType[] | null;
   created_at: string | null;
   updated_at: string | null;
-  /** Until then the former secret signs too. */
+  /** Until then, events are also signed with the previous secret. */
   previous_secret_expires_at: string | null;
   disabled_reason: string | null;
 }
 
-/** The result of a test event; `error` is a sentence on why it was not `delivered`. */
+/** The result of a test event; `error` explains why it was not `delivered`. */
 export interface WebhookTest {
   event_id: string;
   delivered: boolean;
@@ -143,9 +143,9 @@ export interface WebhookTest {
   error: string | null;
 }
 
-/** What a payment event is about: its `data.object`. */
+/** The `data.object` of a payment event. */
 export interface PaymentEventObject {
-  /** The payment's; null where a request expired without a payment attempt. */
+  /** The payment's id; null if a request expired without a payment. */
   id: string | null;
   /**
    * What this payment delivered, in base units of the requested token. The body has it as a JSON number, which may be
@@ -164,20 +164,20 @@ export interface PaymentEventObject {
   transaction_hash: string | null;
   amount_details: Amount;
   request_amount: Amount;
-  /** Of the whole request. */
+  /** The whole request's. */
   amount_paid: Amount;
-  /** Of the whole request. */
+  /** The whole request's. */
   amount_overpaid: Amount;
   request_status: PaymentRequestStatus;
   metadata: Record<string, string>;
-  /** In `payment.failed` alone. */
+  /** Only in `payment.failed`. */
   failure_code?: string;
   failure_message?: string;
-  /** True in a sample, which is no payment. */
+  /** True in a test event. */
   test?: boolean;
 }
 
-/** Something that happened. The same event can come more than once: act once per `id`. */
+/** An event. The same event can arrive more than once: handle each `id` once. */
 export interface Event {
   id: string;
   type: EventType;
@@ -186,19 +186,19 @@ export interface Event {
   data: { object: PaymentEventObject };
 }
 
-/** One try to deliver an event. */
+/** An attempt to deliver an event. */
 export interface DeliveryAttempt {
   number: number;
   url: string;
   started_at: string;
-  /** Null while it is under way. */
+  /** Null while it is in progress. */
   duration_ms: number | null;
   status_code: number | null;
   error: string | null;
   response_excerpt: string | null;
 }
 
-/** The sending of one event to one place. */
+/** The delivery of one event to one URL. */
 export interface Delivery {
   id: string;
   object: "webhook_delivery";

@@ -4,19 +4,19 @@ export type QueryValue = string | number | boolean | Date | null | undefined;
 export type Query = Record<string, QueryValue>;
 type Fetch = (query: Query) => Promise<unknown>;
 
-/** What every list takes. `starting_after` and `ending_before` are ids; one of them at most. */
+/** The parameters of every list. `starting_after` and `ending_before` are ids; set at most one of them. */
 export interface ListParams {
-  /** How many to a page, 1 to 100; 20 if left out. */
+  /** The page size, 1 to 100; default: 20. */
   limit?: number;
   starting_after?: string;
   ending_before?: string;
 }
 
-/** A part of a list, newest first. */
+/** A page of a list, newest first. */
 export class Page<T extends { id: string }> implements AsyncIterable<T> {
   readonly object = "list";
   readonly url: string;
-  /** Whether the list goes on in the direction that was asked for. */
+  /** Whether there are more objects in the requested direction. */
   readonly has_more: boolean;
   readonly data: T[];
   readonly #fetch: Fetch;
@@ -59,7 +59,7 @@ export class Page<T extends { id: string }> implements AsyncIterable<T> {
   }
 }
 
-/** A list that was asked for: await it for its first page, or go through all of it with `for await`. */
+/** A list: await it for its first page, or iterate over all pages with `for await`. */
 export class List<T extends { id: string }> implements PromiseLike<Page<T>>, AsyncIterable<T> {
   readonly #first: () => Promise<Page<T>>;
 

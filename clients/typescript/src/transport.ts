@@ -110,7 +110,7 @@ export class Transport {
 /** Returns `id` for use in a path; throws TypeError for what is no id. */
 export function checkedId(id: string): string {
   if (typeof id !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(id)) {
-    throw new TypeError(`An id has letters, digits, - and _ alone; got ${JSON.stringify(id)}.`);
+    throw new TypeError(`An id contains only letters, digits, - and _; got ${JSON.stringify(id)}.`);
   }
   return id;
 }

@@ -1,2 +1,2 @@
-/** The package's version, as `package.json` has it. */
+/** The package's version, the same as in `package.json`. */
 export const VERSION = "0.1.0";

@@ -1,5 +1,5 @@
 /**
- * Is this delivery really from Quittance? No network, no framework.
+ * Verifies that a delivery comes from Quittance. Needs no network and no framework.
  *
  * The header is `Service-Signature: t=<Unix seconds>,v1=<hex>`, where the hex is the HMAC-SHA256, with the webhook secret
  * as key, of the timestamp, a dot and the raw body. While a secret is being rotated there are two `v1=`.
@@ -15,18 +15,18 @@ export const TOLERANCE_SECONDS = 300;
 const FORM = "it should be t=<Unix seconds>,v1=<64 hexadecimal digits>";
 
 export interface VerifyOptions {
-  /** How many seconds the signature's time may be from now. */
+  /** The maximum difference between the signature's time and now, in seconds. */
   tolerance?: number;
-  /** Unix seconds; the present if left out. */
+  /** Unix seconds; default: now. */
   now?: number;
 }
 
 /**
  * Returns the event in `rawBody` if `signatureHeader` signs these very bytes with `secret`.
  *
- * `rawBody` is what came over the wire, before any parsing; `signatureHeader` is the value of `Service-Signature`. With
- * several secrets any of them will do. Throws SignatureVerificationError, which says why, for what is not to be believed,
- * and TypeError for a wrong call, such as an empty secret.
+ * `rawBody` is the raw body, before any parsing; `signatureHeader` is the value of `Service-Signature`. With several
+ * secrets, one match is enough. Throws SignatureVerificationError, whose message says why, and TypeError for invalid
+ * arguments, such as an empty secret.
  */
 export function verify(
   rawBody: Uint8Array | ArrayBuffer,
@@ -48,7 +48,7 @@ export function verify(
   }
   if (!isSigned(timestamp, body, secrets, digests)) {
     throw new SignatureVerificationError(
-      "No signature matches the body. Is this the endpoint's secret, and the body as it came, unparsed?",
+      "No signature matches the body. Check that you use the endpoint's secret and the raw, unparsed body.",
     );
   }
   return eventIn(body);
@@ -100,7 +100,7 @@ function parse(header: string | null | undefined): { timestamp: string; digests:
   return { timestamp, digests };
 }
 
-/** Compares each with each in constant time, and all of them, whether or not one has matched. */
+/** Compares all pairs in constant time, even after a match. */
 function isSigned(timestamp: string, body: Uint8Array, secrets: readonly string[], digests: Buffer[]): boolean {
   let matches = 0;
   for (const secret of secrets) {

@@ -17,7 +17,7 @@ from config.api.methods import only_read
 
 _TYPES = {"json": "application/json", "yaml": "application/yaml"}
 _CACHE_SECONDS = 300
-# Two style sheets that Redoc's file brings along before it knows the nonce: an empty one, and one for scroll bars.
+# Two inline style sheets that Redoc adds before it knows the nonce: an empty one, and one for scroll bars.
 _REDOC_STYLES = (
     "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
     "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='",
@@ -25,14 +25,14 @@ _REDOC_STYLES = (
 
 
 class SchemaView(APIView):
-    """OpenAPI 3.1, from the code that runs. Public."""
+    """The OpenAPI 3.1 document, generated from the running code. Public."""
 
     schema = None
     authentication_classes = ()
     permission_classes = ()
 
     def get(self, request: Request) -> HttpResponse:
-        """Answer the description as JSON, or as YAML for `?format=yaml`."""
+        """Return the document as JSON, or as YAML for `?format=yaml`."""
         form = request.query_params.get("format", "json")
         if form not in _TYPES:
             message = f"This should be one of json, yaml; got {form[:64]!r}."
@@ -48,7 +48,7 @@ class SchemaView(APIView):
 
 @cache
 def described_as(form: str) -> bytes:
-    """Return the description as UTF-8 bytes; made once, since nothing in it changes while the process runs."""
+    """Return the document as UTF-8 bytes. Cached: it doesn't change while the process runs."""
     schema = SchemaGenerator().get_schema(request=None, public=True)
     plain = json.dumps(schema, default=str, ensure_ascii=False)
     if form == "json":
@@ -58,7 +58,7 @@ def described_as(form: str) -> bytes:
 
 @only_read
 def reference_page(request: HttpRequest) -> HttpResponse:
-    """Show the reference; everything on it is our own file, and nothing else may run."""
+    """Return the reference page. Its policy allows only our own files."""
     nonce = secrets.token_urlsafe(16)
     response = render(request, "api/reference.html", {"nonce": nonce})
     response["Content-Security-Policy"] = "; ".join(

@@ -165,7 +165,7 @@ function read(transaction: Uint8Array): { payer: string; payment: SolanaPayment 
   try {
     message = readTransaction(transaction);
   } catch {
-    throw invalidParams("This wallet signs for one signer alone, and nothing out of lookup tables.");
+    throw invalidParams("This wallet supports only single-signer transactions without address lookup tables.");
   }
   try {
     return { payer: message.payer, payment: readPayment(transaction), message };

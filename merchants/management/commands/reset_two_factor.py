@@ -12,11 +12,11 @@ from merchants.staff import audit
 
 
 class Command(BaseCommand):
-    help = "Forgets the second factor of a user of the portal, who sets up a new one at the next sign-in."
+    help = "Reset a portal user's second factor. The user sets up a new one at the next sign-in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the arguments."""
-        parser.add_argument("user", help="the user name, as it is typed to sign in")
+        parser.add_argument("user", help="the user name that the user signs in with")
 
     def handle(self, **options: Any) -> None:
         """Reset the second factor and log it."""
@@ -26,4 +26,4 @@ class Command(BaseCommand):
         with transaction.atomic():
             two_factor.remove(user)
             audit.note(None, audit.What.TWO_FACTOR_RESET, subject=user)
-        self.stdout.write(f"{user} signs in with the password, and sets up a new phone.")
+        self.stdout.write(f"{user} can now sign in with the password and set up a new phone.")

@@ -24,8 +24,8 @@ _THEME = {
 
 class Command(BaseCommand):
     help = (
-        "Change a merchant's settings: its theme, binding references, who may frame its checkout, and which "
-        "wallets its payment requests may pay."
+        "Change a merchant's settings: its theme, payment references, the sites that can embed its checkout, and its "
+        "allowed recipients."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -34,27 +34,25 @@ class Command(BaseCommand):
         parser.add_argument(
             "--order-number",
             choices=("on", "off"),
-            help="shows customers each request's external_id, on the checkout and the receipt",
+            help="show customers each request's external_id on the checkout and the receipt",
         )
         for name in _THEME:
             parser.add_argument(
                 f"--{name.replace('_', '-')}", metavar=_THEME[name], help="empty to remove it"
             )
-        parser.add_argument(
-            "--embed-origin", action="append", metavar="URL", help="may be given more than once"
-        )
+        parser.add_argument("--embed-origin", action="append", metavar="URL", help="repeatable")
         recipients = parser.add_mutually_exclusive_group()
         recipients.add_argument(
             "--allow-recipient",
             action="append",
             metavar="ADDRESS",
-            help="an EVM or Solana wallet; with any allowed, requests may pay no other. May be given more than once",
+            help="an EVM or Solana wallet; requests can then pay only the wallets on the list. Repeatable",
         )
         recipients.add_argument(
             "--disallow-recipient",
             action="append",
             metavar="ADDRESS",
-            help="removes it from the list; an empty list allows any. May be given more than once",
+            help="removes a wallet from the list; an empty list allows any wallet. Repeatable",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -77,7 +75,7 @@ class Command(BaseCommand):
         except LookupError as error:
             raise CommandError(str(error)) from error
         if not left:
-            self.stdout.write(f"{merchant} has no allowed recipients now: its requests may pay any address.")
+            self.stdout.write(f"{merchant} has no allowed recipients left: its requests can pay any address.")
 
 
 def _set_columns(merchant: Merchant, options: dict[str, Any]) -> None:

@@ -59,7 +59,7 @@ def test_it_is_paid_by_keyboard_and_each_screen_reads_well(
     expect(panel.locator(".signed")).to_contain_text(request_["recipient_address"])
     expect_screen(page, "confirming")
     page.clock.fast_forward(20_000)
-    expect(panel.get_by_test_id("notice")).to_contain_text("Nothing to see in")
+    expect(panel.get_by_test_id("notice")).to_contain_text("Don’t see a request in")
     page.evaluate("declineInWallet()")
     expect(panel.get_by_test_id("notice")).to_contain_text("You declined")
     expect_screen(page, "review")

@@ -72,7 +72,7 @@ def test_a_wallet_with_nothing_to_pay_with(
     answer(page, "**/discover-wallet-tokens", {"tokens": [], "unavailable": []})
     page.goto(create()["payment_url"])
     panel.get_by_role("button", name=NAME).click()
-    expect(panel).to_contain_text("has no token that can pay this")
+    expect(panel).to_contain_text("has no token that you can pay with")
     assert_accessible(page)
 
 

@@ -71,7 +71,7 @@ def test_proving_the_wallet_and_having_it_checked(
     expect(panel.get_by_test_id("notice")).to_be_visible()
     assert_accessible(page)
     wallet.plan("personal_sign", SIGNED)
-    panel.get_by_role("button", name="I can’t see the request").click()
+    panel.get_by_role("button", name="I don’t see the request in my wallet").click()
     expect(panel.get_by_test_id("notice")).to_contain_text("The signature request may still be open")
     assert_accessible(page)
     pay.click()
@@ -93,7 +93,7 @@ def test_a_transaction_that_the_server_can_not_be_told_of(
     add_wallet()
     page.route("**/payments", lambda route: route.abort())
     review(page, panel, create()).click()
-    expect(panel).to_contain_text("safe in this browser")
+    expect(panel).to_contain_text("saved in this browser")
     expect_wait(page, "processing")
 
 

@@ -118,7 +118,7 @@ def every_state(create: Create, chain: Chain) -> Iterator[tuple[dict[str, Any], 
         "Pay with your wallet",
         "3.00 of 10.50 USDC received, 7.50 to go",
     )
-    yield create({"expires_at": PAST}), "Pay with your wallet", "The time to pay has run out."
+    yield create({"expires_at": PAST}), "Pay with your wallet", "The payment deadline has passed."
     yield create({"status": "expired"}), "This payment has expired", "help@bakery.example"
     yield (
         create({"status": "expired", "amount_paid": 3_000_000}),
@@ -201,7 +201,7 @@ def test_sending_by_hand_from_the_warning_to_the_progress(
     order = create()
     page.goto(f"{origin}/pay/{order['shortcode']}")
     page.get_by_role("link", name="Send it yourself").click()
-    expect(page.get_by_text("This is not credited immediately.")).to_be_visible()
+    expect(page.get_by_text("Manual transfers are not credited immediately.")).to_be_visible()
     picture(page, "by hand, before the address")
     address = page.locator("#recipient")
     expect(address).to_be_hidden()
@@ -234,7 +234,7 @@ def test_sending_by_hand_from_the_warning_to_the_progress(
     picture(page, "without scripts, a hash that no node knows")
     assert fits(page)
     page.get_by_role("link", name="Send it yourself").click()
-    expect(page.locator(".doubt")).to_contain_text("We can’t find this transaction yet")
+    expect(page.locator(".payment-warning")).to_contain_text("We can’t find this transaction yet")
     picture(page, "by hand, beside a hash that no node knows")
     page.get_by_text("I have read this").click()
     expect(address).to_have_text(local_chain.recipient)
@@ -299,7 +299,7 @@ def test_the_receipt_can_be_printed(
         "31337",
     ):
         assert shown in text
-    assert "has the value 10500000 base units, which is 10.50 USDC" in text
+    assert "with a value of 10500000 base units, which is 10.50 USDC" in text
     assert fits(page)
     picture(page, "receipt, without scripts")
     page.emulate_media(media="print")

@@ -112,7 +112,7 @@ def test_allowed_recipients_are_changed_by_a_code(portal: str, page: Page, troub
     page.get_by_label("Wallet address").fill(solana)
     page.get_by_label("Code from your authenticator app").fill(phone.code())
     page.get_by_role("button", name="Allow this wallet").click()
-    expect(page.get_by_text(f"{solana} is an allowed recipient now.")).to_be_visible()
+    expect(page.get_by_text(f"{solana} is now an allowed recipient.")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the message sticks out"
     picture(page, "portal, allowed recipients")
 

@@ -152,7 +152,7 @@ def test_of_a_solana_payment_it_is_told_everything_once(
       - term: Amount
       - definition:
         - strong: 10.50 USDC
-      - button "I can’t see the request"
+      - button "I don’t see the request in my wallet"
     """)
     page.get_by_test_id("demo-wallet-confirm").click()
     expect(panel.get_by_role("heading", name="Payment complete")).to_be_focused(timeout=PAID_WITHIN_MS)

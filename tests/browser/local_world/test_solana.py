@@ -140,7 +140,7 @@ def test_a_send_that_the_node_refuses_is_told_in_the_wallets_words(
         ),
     )
     page.get_by_test_id("demo-wallet-confirm").click()
-    expect(panel.get_by_test_id("notice")).to_contain_text("Look at its recent activity")
+    expect(panel.get_by_test_id("notice")).to_contain_text("Check its recent activity")
     expect(panel.get_by_test_id("notice")).to_contain_text(said)
 
 
@@ -162,13 +162,13 @@ def test_a_wallet_that_cannot_send_is_told_apart(world: World, solana: dict[str,
     expect(panel.get_by_role("button", name="Demo Wallet")).to_have_count(1)
     expect(panel.get_by_role("button", name="Elsewhere")).to_have_count(0)
     panel.get_by_role("button", name="Signs Only").click()
-    expect(panel.get_by_test_id("notice")).to_contain_text("Signs Only can’t send a payment by itself")
+    expect(panel.get_by_test_id("notice")).to_contain_text("Signs Only can’t send this payment")
     picture(page, "connecting, a wallet that can't send")
 
 
 def test_the_page_speaks_of_solana(world: World, solana: dict[str, Any], page: Page) -> None:
     page.goto(create_request(world, solana, RECIPIENT)["payment_url"])
-    page.get_by_text("Already paid, but it doesn’t show here?").click()
+    page.get_by_text("Already paid, but it isn’t shown here?").click()
     finder = page.get_by_label("Transaction signature")
     finder.fill("0x" + "12" * 32)
     page.get_by_role("button", name="Find my payment").click()

@@ -17,7 +17,7 @@ REFUSALS = {
     "by WalletConnect's code": (5000, "User rejected.", "You declined the payment in your wallet"),
     "by Ethereum's code": (4001, "", "You declined the payment in your wallet"),
     "in words alone": (-32000, "User rejected the transaction", "You declined the payment in your wallet"),
-    "for another reason": (-32000, "nonce too low", "Look at its recent activity"),
+    "for another reason": (-32000, "nonce too low", "Check its recent activity"),
 }
 
 

@@ -16,7 +16,7 @@ def test_what_is_sent_after_the_customer_turned_away_is_kept(
     topic = connect(create())
     panel.get_by_role("button", name="Pay 10.50 USDC").click()
     asked = phone.expect("request")
-    panel.get_by_role("button", name="I can’t see the request").click()
+    panel.get_by_role("button", name="I don’t see the request in my wallet").click()
     panel.get_by_role("button", name="Use another wallet").click()
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     # Not even another try takes the wallet's answer away.

@@ -118,7 +118,7 @@ def test_a_wallet_without_the_network_is_told_how_to_get_it(
 ) -> None:
     connect(create(), eip155=evm(f"eip155:1:{local_chain.payer}"))
     panel.get_by_role("button", name="Pay 10.50 USDC").click()
-    expect(panel.get_by_test_id("notice")).to_contain_text("Your wallet doesn’t know Local Chain")
+    expect(panel.get_by_test_id("notice")).to_contain_text("Your wallet doesn’t have Local Chain")
 
 
 def test_a_wallet_that_can_change_networks_is_asked_to(

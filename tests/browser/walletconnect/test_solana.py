@@ -42,7 +42,7 @@ def test_a_wallet_that_only_signs_is_told_that_it_cannot_pay(
     panel: Locator, create_on_solana: Create, connect: Connect, phone: Phone, local_ledger: LocalLedger
 ) -> None:
     topic = connect(create_on_solana(), solana=allowed(local_ledger.payer, "solana_signTransaction"))
-    expect(panel.get_by_test_id("notice")).to_contain_text(f"{NAME} can’t send a payment by itself")
+    expect(panel.get_by_test_id("notice")).to_contain_text(f"{NAME} can’t send this payment")
     assert phone.expect("ended")["topic"] == topic
     assert not Payment.objects.exists()
 
@@ -62,5 +62,5 @@ def test_an_answer_that_is_no_signature_leaves_the_question_on_record(
     connect(create_on_solana(), solana=allowed(local_ledger.payer, SEND))
     panel.get_by_role("button", name="Pay 10.50 USDC").click()
     phone.answer(phone.expect("request"), answer)
-    expect(panel.get_by_test_id("notice")).to_contain_text("Look at its recent activity")
+    expect(panel.get_by_test_id("notice")).to_contain_text("Check its recent activity")
     assert not Payment.objects.exists()

@@ -354,7 +354,7 @@ def test_a_token_that_is_switched_off_is_not_offered_until_it_is_on_again(
         _look_again(page)
     else:
         page.goto(order["payment_url"])
-    _expect_state(page, panel, "USDC on Local Chain can’t be paid at the moment")
+    _expect_state(page, panel, "Payments in USDC on Local Chain are unavailable at the moment")
     expect(panel).to_contain_text("Please don’t send anything now")
     expect(panel.get_by_role("button")).to_have_count(0)
     expect(page.get_by_role("link", name="Send it yourself")).to_be_hidden()

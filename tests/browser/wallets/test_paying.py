@@ -20,10 +20,10 @@ REFUSALS = {
     "already asking": (error(-32002), "already waiting for your answer"),
     "no network": (error(4900), "not connected to its network"),
     "not on the chain": (error(4901), "not connected to its network"),
-    "locked": (error(4100), "Unlock it"),
-    "unsupported": (error(4200), "can’t send a payment by itself"),
-    "unknown": (error(-32603, "nonce too low"), "Look at its recent activity"),
-    "no hash": ({"gives": "yes"}, "Look at its recent activity"),
+    "locked": (error(4100), "Unlock the wallet"),
+    "unsupported": (error(4200), "can’t send this payment"),
+    "unknown": (error(-32603, "nonce too low"), "Check its recent activity"),
+    "no hash": ({"gives": "yes"}, "Check its recent activity"),
 }
 
 
@@ -79,9 +79,9 @@ def test_a_wallet_that_hides_its_question_is_told_of(
     pay.click()
     expect(panel.locator(".signed")).to_be_visible()
     page.clock.fast_forward(20_000)
-    expect(panel.get_by_test_id("notice")).to_contain_text("Nothing to see in")
-    panel.get_by_role("button", name="I can’t see the request").click()
-    expect(panel.get_by_test_id("notice")).to_contain_text("Look at your wallet’s activity")
+    expect(panel.get_by_test_id("notice")).to_contain_text("Don’t see a request in")
+    panel.get_by_role("button", name="I don’t see the request in my wallet").click()
+    expect(panel.get_by_test_id("notice")).to_contain_text("Check your wallet’s activity")
     picture(page, "confirming, left")
     expect(pay).to_be_visible()
 
@@ -97,7 +97,7 @@ def test_a_wallet_that_falls_silent_is_told_of(
     pay.click()
     expect(panel.get_by_role("heading", name="Preparing the transaction")).to_be_visible()
     page.clock.fast_forward(11_000)
-    expect(panel.get_by_test_id("notice")).to_contain_text(f"{NAME} doesn’t answer")
+    expect(panel.get_by_test_id("notice")).to_contain_text(f"{NAME} isn’t responding")
     picture(page, "review, a silent wallet")
     send(page, pay)
     expect(panel.get_by_role("heading", name="Payment on its way")).to_be_visible()

@@ -27,7 +27,7 @@ def delegated(local_chain: LocalChain) -> Iterator[None]:
 def test_it_is_warned_in_the_review_and_can_use_another_wallet(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(EvmClient, "tells_inner_calls", lambda _: False)
+    monkeypatch.setattr(EvmClient, "can_prove_internal_transfers", lambda _: False)
     add_wallet()
     pay = review(page, panel, create())
     expect(panel.get_by_test_id("notice")).to_contain_text(WARNING)
@@ -42,7 +42,7 @@ def test_it_is_warned_in_the_review_and_can_use_another_wallet(
 def test_another_wallet_is_not_warned(
     page: Page, panel: Locator, create: Create, add_wallet: AddWallet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(EvmClient, "tells_inner_calls", lambda _: False)
+    monkeypatch.setattr(EvmClient, "can_prove_internal_transfers", lambda _: False)
     add_wallet()
     expect(review(page, panel, create())).to_be_visible()
     expect(panel.get_by_test_id("notice")).to_have_count(0)

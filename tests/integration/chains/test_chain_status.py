@@ -7,7 +7,7 @@ import pytest
 
 from chains.client import ChainClient
 from chains.families.evm.client import EvmClient
-from chains.health import STALE_AFTER, Health, evaluate, longest_pause, look_at_chains
+from chains.health import STALE_AFTER, Health, check_chains, evaluate, longest_pause
 from chains.models import Chain, ChainStatus
 from tests import fault_proxy
 from tests.chain import LocalChain
@@ -29,7 +29,7 @@ def of_each(nodes: list[FaultProxy]) -> Callable[[Chain], list[ChainClient]]:
 
 
 def look(nodes: list[FaultProxy], at: datetime = NOON) -> None:
-    assert look_at_chains(clients=of_each(nodes), now=lambda: at) == 1
+    assert check_chains(clients=of_each(nodes), now=lambda: at) == 1
 
 
 def health(chain: Chain, at: datetime = NOON) -> Health:

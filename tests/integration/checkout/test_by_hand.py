@@ -19,7 +19,7 @@ from tests.support.payments.world import Clock, look_until_decided
 
 Checkout = Callable[..., dict[str, Any]]
 UNKNOWN = "0x" + "77" * 32
-WARNING = "carries no reference that links it to this payment"
+WARNING = "has no reference that links it to this payment"
 _FORM = "application/x-www-form-urlencoded"
 
 

@@ -29,7 +29,7 @@ def test_both_ways_are_told_before_the_address(checkout: Checkout, local_chain: 
     browser = Bare(checkout())
     page = browser.open(browser.start).content.decode()
     address = page.index(local_chain.recipient)
-    for said in ("carries no reference", "or immediately if you prove beforehand", "Send it and wait for"):
+    for said in ("has no reference", "or immediately if you first prove", "Send it and wait for"):
         assert -1 < page.index(said) < address
 
 

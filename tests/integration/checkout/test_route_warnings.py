@@ -20,7 +20,7 @@ CONTRACT = "0x6001600155"
 @pytest.fixture
 def without_traces(monkeypatch: pytest.MonkeyPatch) -> None:
     """No node of the chain traces calls."""
-    monkeypatch.setattr(EvmClient, "tells_inner_calls", lambda _: False)
+    monkeypatch.setattr(EvmClient, "can_prove_internal_transfers", lambda _: False)
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ def test_the_limits_of_api_md_are_the_defaults() -> None:
 def test_a_request_without_references_is_offered_a_route_that_asks_for_a_proof(
     api: Api, ask: Callable[..., Any], usdc: Token, local_chain: Any
 ) -> None:
-    assert "carries no reference, and the customer first signs a message" in CREATED_WITH["references"]
+    assert "has no reference, and the customer first signs a message" in CREATED_WITH["references"]
     id_ = ask(references=False).json()["id"]
     wallet = {"wallet_address": local_chain.payer, "chain_id": usdc.chain_id, "token_id": usdc.pk}
     public = Api()
@@ -213,7 +213,7 @@ def test_each_command_of_our_own_is_recorded_or_changes_nothing_of_merchants() -
         "createsuperuser",
         "changepassword",
     }
-    assert ours - recorded == {"load_catalogue", "rebuild_figures"}
+    assert ours - recorded == {"load_catalogue", "rebuild_daily_stats"}
 
 
 # --- README.md ---

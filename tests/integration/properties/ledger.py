@@ -204,9 +204,9 @@ class Ledger:
         self, hashes: Sequence[str], *, with_finality: bool, mentioning: Collection[str] = ()
     ) -> Snapshot:
         self._answer()
-        loud = {sent.hash for sent in self.sent.values() if sent.noise is Noise.CONTRADICTED}
-        facts = {wanted: self.facts(wanted, mentioning) for wanted in hashes if wanted not in loud}
-        return Snapshot(self._head(with_finality), facts, frozenset(loud.intersection(hashes)))
+        oversized = {sent.hash for sent in self.sent.values() if sent.noise is Noise.CONTRADICTED}
+        facts = {wanted: self.facts(wanted, mentioning) for wanted in hashes if wanted not in oversized}
+        return Snapshot(self._head(with_finality), facts, frozenset(oversized.intersection(hashes)))
 
     def transaction_counts(self, senders: Sequence[str]) -> Mapping[str, int]:
         self._answer()

@@ -66,7 +66,7 @@ def begin_own_swap(world: World, step: Step) -> None:
 WITH_THEIR_OWN = ("pay", "pay nothing", "pay plainly", "swap", "swap to myself", "round")
 TWISTS = (
     *("by contract", "pull", "two references", "another's reference", "another's id", "only log", "inside"),
-    *("back", "back", "second account", "other token", "loud", "submit to all"),
+    *("back", "back", "second account", "other token", "oversized", "submit to all"),
 )
 
 
@@ -94,7 +94,7 @@ def compose(world: World, step: Step) -> None:
         moves,
         mentions=mentions,
         runs_code=True,
-        noise=(Noise.UNREADABLE, Noise.CONTRADICTED)[step.n % 2] if "loud" in tricks else Noise.QUIET,
+        noise=(Noise.UNREADABLE, Noise.CONTRADICTED)[step.n % 2] if "oversized" in tricks else Noise.QUIET,
     )
     for order in orders:
         note_delivery(order, sent)

@@ -19,7 +19,7 @@ UNIT = 1_000_000
 def test_what_a_transaction_paid_beside_another_request_can_be_submitted_and_accepted(
     merchant: Merchant, other_merchant: Merchant, solana_usdc: Token, local_ledger: LocalLedger
 ) -> None:
-    """The second transfer carries no reference: the thief pays a little beside it, and its own request is credited."""
+    """The second transfer has no reference: the thief pays a little beside it, and its own request is credited."""
     thiefs = make_request(merchant, solana_usdc, "1", new_address())
     request = make_request(other_merchant, solana_usdc, "2", new_address())
     little = local_ledger.token_move(thiefs.recipient_address, 1, bytes(thiefs.reference))

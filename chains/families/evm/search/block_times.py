@@ -9,7 +9,7 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.evm.quantities import json_object, quantity
 
-# A search that starts a few blocks too early costs nothing, so the last questions are saved.
+# A search may start a few blocks too early, which saves the last queries.
 CLOSE_ENOUGH = 16
 FIRST_STEP = 256
 MOST_KEPT = 1000
@@ -32,8 +32,8 @@ def read_block_time(header: Any) -> BlockTime:
 def last_block_until(time: int, latest: BlockTime, block_at: Callable[[int], BlockTime]) -> int:
     """Return a height whose block is not later than `time`, at most CLOSE_ENOUGH before the last such block.
 
-    0 if even the first block is later. Steps back from `latest`, twice as far each time, then halves what is left:
-    about 40 questions on a chain of 100 million blocks. Raises ChainError if a node returns another block.
+    0 if even the first block is later. Steps back from `latest` with doubling distance, then searches by bisection:
+    about 40 queries on a chain of 100 million blocks. Raises ChainError if a node returns another block.
     """
     if latest.time <= time:
         return latest.height
@@ -59,14 +59,14 @@ def _is_later(height: int, time: int, block_at: Callable[[int], BlockTime]) -> b
 
 
 class KeptHeights:
-    """Heights by time, the last MOST_KEPT that were found. Threads may share it."""
+    """A cache of the last MOST_KEPT heights by time. Thread-safe."""
 
     def __init__(self) -> None:
         self._heights: OrderedDict[int, int] = OrderedDict()
         self._lock = Lock()
 
     def get(self, time: int, find: Callable[[], int]) -> int:
-        """Return the height kept for `time`, or else what `find` returns, which is then kept."""
+        """Return the cached height for `time`, or else the result of `find`, which is then cached."""
         with self._lock:
             if time in self._heights:
                 return self._heights[time]

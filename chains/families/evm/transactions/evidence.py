@@ -44,7 +44,7 @@ _IS_PASSING = re.compile(
 
 
 @dataclass(frozen=True)
-class Doubtful:
+class Unproven:
     """An untraced transaction, and what has to be known of it: its accounts' code, or its recipient's.
 
     `recipient` is where its own value went if code may have run there, else empty.
@@ -94,20 +94,20 @@ class EvidenceReader:
         self._kept: OrderedDict[tuple[str, str], Evidence] = OrderedDict()
         self._failing = Failing()
 
-    def evidences(self, wanted: Sequence[Doubtful]) -> Evidences:
+    def evidences(self, wanted: Sequence[Unproven]) -> Evidences:
         """Return the evidence on these transactions, in at most two batches."""
         found = self._remembered(wanted)
-        cases = [_Case(doubtful) for doubtful in wanted if doubtful.hash not in found]
-        cases.sort(key=lambda case: self._failing.includes(case.doubtful.hash))
+        cases = [_Case(unproven) for unproven in wanted if unproven.hash not in found]
+        cases.sort(key=lambda case: self._failing.includes(case.unproven.hash))
         try:
             for questions, read in ((_Case.questions, _Case.read), (_Case.more_questions, _Case.read_more)):
                 self._ask(cases, questions, read)
         except ChainError:
-            return Evidences(found, frozenset(case.doubtful.hash for case in cases))
+            return Evidences(found, frozenset(case.unproven.hash for case in cases))
         answered = [case for case in cases if not case.is_unanswered]
         self._keep(answered)
-        found |= {case.doubtful.hash: case.evidence() for case in answered}
-        return Evidences(found, frozenset(case.doubtful.hash for case in cases if case.is_unanswered))
+        found |= {case.unproven.hash: case.evidence() for case in answered}
+        return Evidences(found, frozenset(case.unproven.hash for case in cases if case.is_unanswered))
 
     def _ask(
         self,
@@ -121,7 +121,7 @@ class EvidenceReader:
         for case, theirs in asked:
             own = [next(answers) for _ in theirs]
             if any(isinstance(answer, Unread) and answer.why is Why.FAILED for answer in own):
-                self._failing.note([case.doubtful.hash])
+                self._failing.note([case.unproven.hash])
             try:
                 read(case, own)
             except _Gone:
@@ -129,19 +129,19 @@ class EvidenceReader:
             except ChainError:
                 case.is_unanswered = True
 
-    def _remembered(self, wanted: Sequence[Doubtful]) -> dict[str, Evidence]:
+    def _remembered(self, wanted: Sequence[Unproven]) -> dict[str, Evidence]:
         with self._lock:
             return {
-                doubtful.hash: kept
-                for doubtful in wanted
-                if (kept := self._kept.get((doubtful.hash, doubtful.block_hash))) is not None
+                unproven.hash: kept
+                for unproven in wanted
+                if (kept := self._kept.get((unproven.hash, unproven.block_hash))) is not None
             }
 
     def _keep(self, cases: Sequence["_Case"]) -> None:
         with self._lock:
             for case in cases:
                 if not case.is_gone:
-                    self._kept[case.doubtful.hash, case.doubtful.block_hash] = case.evidence()
+                    self._kept[case.unproven.hash, case.unproven.block_hash] = case.evidence()
             while len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
 
@@ -153,10 +153,10 @@ class _Gone(Exception):
 class _Case:
     """One transaction on its way through the two rounds."""
 
-    def __init__(self, doubtful: Doubtful) -> None:
-        self.doubtful = doubtful
+    def __init__(self, unproven: Unproven) -> None:
+        self.unproven = unproven
         self.is_unanswered = self.is_gone = False
-        self._accounts = [_Account(execution, doubtful) for execution in doubtful.executions]
+        self._accounts = [_Account(execution, unproven) for execution in unproven.executions]
         self._has_code: bool | None = None
         self._gain = 0
 
@@ -170,20 +170,20 @@ class _Case:
         left = iter(answers)
         for account in self._accounts:
             account.read([next(left) for _ in account.questions()])
-        if self.doubtful.recipient:
+        if self.unproven.recipient:
             before, after, had, has = (_present(answer) for answer in left)
             self._has_code = bool(data_bytes(before) or data_bytes(after))
             self._gain = quantity(has) - quantity(had)
 
     def more_questions(self) -> list[Call]:
         """Return the second round: the implementations' code, the logs of the block, and the block once more."""
-        height: Call = ("eth_getBlockByNumber", [hex(self.doubtful.block_number), False])
+        height: Call = ("eth_getBlockByNumber", [hex(self.unproven.block_number), False])
         return [height, *(call for account in self._accounts for call in account.more_questions())]
 
     def read_more(self, answers: list[Any]) -> None:
         """Read the second round. State is asked for by height, so the height has to be this very block's still."""
         left = iter(answers)
-        if hash32(json_object(_present(next(left))).get("hash")) != self.doubtful.block_hash:
+        if hash32(json_object(_present(next(left))).get("hash")) != self.unproven.block_hash:
             raise ChainError("the chain was reorganised between the answers")
         for account in self._accounts:
             account.read_more([next(left) for _ in account.more_questions()])
@@ -196,28 +196,28 @@ class _Case:
         return Evidence(known, self._has_code, self._gain)
 
     def _recipient_questions(self) -> list[Call]:
-        if not self.doubtful.recipient:
+        if not self.unproven.recipient:
             return []
         return [
-            (method, [self.doubtful.recipient, block])
+            (method, [self.unproven.recipient, block])
             for method in ("eth_getCode", "eth_getBalance")
-            for block in _blocks(self.doubtful)
+            for block in _blocks(self.unproven)
         ]
 
 
 class _Account:
     """One account that was asked to execute calls; `is_known` once its code is proved to have made just those."""
 
-    def __init__(self, execution: Execution, doubtful: Doubtful) -> None:
+    def __init__(self, execution: Execution, unproven: Unproven) -> None:
         self.address = execution.account
         self.is_known = False
         self._execution = execution
-        self._doubtful = doubtful
+        self._unproven = unproven
         self._implementation = ""
         self._is_worth_more = False
 
     def questions(self) -> list[Call]:
-        blocks = _blocks(self._doubtful)
+        blocks = _blocks(self._unproven)
         slots = {
             Way.SAFE: [accounts.SINGLETON_SLOT, accounts.GUARD_SLOT],
             Way.OPERATION: [accounts.IMPLEMENTATION_SLOT],
@@ -232,7 +232,7 @@ class _Account:
     def read(self, answers: list[Any]) -> None:
         """Note what kind of account it is, if it is the same one before and after."""
         code, code_after, nonce, nonce_after, *slots = map(_present, answers)
-        is_sender = self.address == self._doubtful.sender
+        is_sender = self.address == self._unproven.sender
         words = [data_bytes(slot).rjust(32, b"\0") for slot in slots]
         is_same = (
             data_bytes(code) == data_bytes(code_after)
@@ -255,7 +255,7 @@ class _Account:
     def more_questions(self) -> list[Call]:
         if not self._is_worth_more:
             return []
-        block = {"blockHash": self._doubtful.block_hash}
+        block = {"blockHash": self._unproven.block_hash}
         addresses = [address for address in (self.address, self._implementation) if address]
         of_operations = [to_hex(USER_OPERATION_EVENT), None, to_hex(address_word(self.address))]
         return [
@@ -263,7 +263,7 @@ class _Account:
             ("eth_getLogs", [{**block, "topics": of_operations}]),
             *[
                 ("eth_getCode", [self._implementation, number])
-                for number in _blocks(self._doubtful)
+                for number in _blocks(self._unproven)
                 if self._implementation
             ],
         ]
@@ -274,7 +274,7 @@ class _Account:
         logs, operations, *codes = map(_present, answers)
         # What this transaction's own logs may be is checked where it is decoded; an implementation has none.
         is_undisturbed = all(
-            hash32(log.get("transactionHash")) == self._doubtful.hash
+            hash32(log.get("transactionHash")) == self._unproven.hash
             for log in _logs(logs) + _logs(operations)
         ) and not any(_is_by(log, self._implementation) for log in _logs(logs))
         is_code_known = all(
@@ -285,9 +285,9 @@ class _Account:
         self.is_known = is_undisturbed and is_code_known
 
 
-def _blocks(doubtful: Doubtful) -> tuple[str, str]:
+def _blocks(unproven: Unproven) -> tuple[str, str]:
     """Return the block before the transaction's, and its own, as tags."""
-    return hex(max(doubtful.block_number - 1, 0)), hex(doubtful.block_number)
+    return hex(max(unproven.block_number - 1, 0)), hex(unproven.block_number)
 
 
 def _present(answer: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from chains.client import Block, ChainError, Head, Snapshot, TransactionFacts
 from chains.families.evm.quantities import address, hash32, json_object, quantity
 from chains.families.evm.transactions import binding, transfers
-from chains.families.evm.transactions.evidence import NO_EVIDENCE, Doubtful, Evidences
+from chains.families.evm.transactions.evidence import NO_EVIDENCE, Evidences, Unproven
 from chains.families.evm.transactions.intended import effect, intended
 from chains.families.evm.transactions.mentions import mentions
 from chains.families.evm.transactions.tracing import Mined, Traces
@@ -30,34 +30,35 @@ Pair = tuple[dict[str, Any], dict[str, Any] | None] | None
 class Found:
     """A node's answers per transaction; `odd` are those without a valid answer.
 
-    The receipts of `loud` ones have to be read alone: their pairs hold no receipt, and `places` the heights and hashes
-    of the blocks that the node puts them in. Those of `unreadable` ones can't be read even so.
+    The receipts of `oversized` ones must be read alone: their pairs have no receipt, and `places` has the height and
+    hash of the block that the node reports for each. The receipts of `unreadable` ones can't be read even alone.
     """
 
     pairs: dict[str, Pair]
     odd: frozenset[str] = frozenset()
-    loud: frozenset[str] = frozenset()
+    oversized: frozenset[str] = frozenset()
     places: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     unreadable: frozenset[str] = frozenset()
 
 
-def fetch(node: JsonRpc, transaction_hashes: Sequence[str], loud: Collection[str]) -> Found:
-    """Ask a node for these transactions with their receipts, of the `loud` ones without. Raises ChainError.
+def fetch(node: JsonRpc, transaction_hashes: Sequence[str], oversized: Collection[str]) -> Found:
+    """Ask a node for these transactions with their receipts, but without those of `oversized` ones. Raises ChainError.
 
     One odd answer spoils its own transaction alone; nothing but odd ones, the node.
     """
     calls: list[Call] = []
     for transaction_hash in transaction_hashes:
         calls.append(("eth_getTransactionByHash", [transaction_hash]))
-        if transaction_hash not in loud:
+        if transaction_hash not in oversized:
             calls.append(("eth_getTransactionReceipt", [transaction_hash]))
 
     def read(answers: list[Any]) -> Found:
         given = iter(answers)
         both = {
-            wanted: (next(given), None if wanted in loud else next(given)) for wanted in transaction_hashes
+            wanted: (next(given), None if wanted in oversized else next(given))
+            for wanted in transaction_hashes
         }
-        return _found(both, frozenset(loud))
+        return _found(both, frozenset(oversized))
 
     return node.batch(calls, read, isolating=True)
 
@@ -87,22 +88,22 @@ def _compact(part: dict[str, Any]) -> Any:
     return transfers.read_log(part) if "topics" in part else part
 
 
-def _found(answers: Mapping[str, tuple[Any, Any]], loud: frozenset[str]) -> Found:
+def _found(answers: Mapping[str, tuple[Any, Any]], oversized: frozenset[str]) -> Found:
     pairs: dict[str, Pair] = {}
     places: dict[str, tuple[int, str]] = {}
     alone: set[str] = set()
     failure: ChainError | None = None
     for wanted, (transaction, receipt) in answers.items():
-        is_loud = wanted in loud or (isinstance(receipt, Unread) and receipt.why is not Why.UNASKED)
+        is_oversized = wanted in oversized or (isinstance(receipt, Unread) and receipt.why is not Why.UNASKED)
         try:
-            pairs[wanted] = pair = _pair(wanted, transaction, None if is_loud else receipt)
-            if is_loud and pair and (place := _place(pair[0])):
+            pairs[wanted] = pair = _pair(wanted, transaction, None if is_oversized else receipt)
+            if is_oversized and pair and (place := _place(pair[0])):
                 places[wanted] = place
         except ChainError as error:
             failure = error
             pairs.pop(wanted, None)
             continue
-        if is_loud:
+        if is_oversized:
             alone.add(wanted)
             failure = failure or (receipt.error if isinstance(receipt, Unread) else None)
     receipts = [receipt for _, receipt in answers.values()]
@@ -140,16 +141,16 @@ def _pair(wanted: str, transaction: Any, receipt: Any) -> Pair:
     return transaction, receipt
 
 
-def set_apart(found: Found, loud: Collection[str]) -> Found:
-    """Mark these mined transactions as loud: their traces must be read on their own."""
-    if not loud:
+def set_apart(found: Found, oversized: Collection[str]) -> Found:
+    """Mark these mined transactions as oversized: their traces must be read on their own."""
+    if not oversized:
         return found
     places, pairs = dict(found.places), dict(found.pairs)
-    for hash_ in loud:
+    for hash_ in oversized:
         if (pair := found.pairs.get(hash_)) and pair[1]:
             pairs[hash_] = (pair[0], None)
             places[hash_] = quantity(pair[1]["blockNumber"]), hash32(pair[1].get("blockHash"))
-    return replace(found, pairs=pairs, places=places, loud=found.loud | frozenset(loud))
+    return replace(found, pairs=pairs, places=places, oversized=found.oversized | frozenset(oversized))
 
 
 def without(found: Found, failing: Collection[str]) -> Found:
@@ -193,16 +194,16 @@ def checked(found: Found, traces: Traces) -> Traces:
     return replace(traces, by_hash=by_hash, missing=frozenset(missing), unreadable=frozenset(unreadable))
 
 
-def doubtful(found: Found, traces: Traces) -> list[Doubtful]:
+def unproven(found: Found, traces: Traces) -> list[Unproven]:
     """Return the untraced transactions for which a node's state may prove more."""
-    questions: list[Doubtful] = []
+    questions: list[Unproven] = []
     for hash_ in sorted(traces.missing | traces.unreadable):
         transaction, receipt = found.pairs.get(hash_) or (None, None)
         if transaction is None or receipt is None:
             continue
         with suppress(ChainError):
             is_unreadable = hash_ in traces.unreadable
-            question = transfers.doubtful(transaction, receipt, is_trace_unreadable=is_unreadable)
+            question = transfers.unproven(transaction, receipt, is_trace_unreadable=is_unreadable)
             questions += [question] if question else []
     return questions
 
@@ -218,8 +219,8 @@ def snapshot(
 ) -> Snapshot:
     """Return the facts, given the head's blocks and the blocks at `heights(found)`, as the node has them now.
 
-    `read_alone` holds the facts of loud transactions. Those of which nothing is known yet are `contradicted`, as is
-    every other of which there is no usable answer.
+    `read_alone` has the facts of oversized transactions read so far. Every transaction without a usable answer is
+    `contradicted`, including oversized ones that are still to be read.
     """
     now, unknown = _blocks(heights(found), blocks)
     alone = read_alone or {}
@@ -244,7 +245,7 @@ def snapshot(
                 facts[wanted] = replace(alone[wanted], block=block)
             else:
                 odd.add(wanted)
-    return Snapshot(_head(head), facts, ((traces.unanswered | evidences.unanswered) - found.loud) | odd)
+    return Snapshot(_head(head), facts, ((traces.unanswered | evidences.unanswered) - found.oversized) | odd)
 
 
 def _blocks(heights: Sequence[int], answers: Sequence[Any]) -> tuple[dict[int, Block], set[int]]:

@@ -34,7 +34,7 @@ def mentions(
 ) -> Mentions:
     """Return the calls to the `watched` contracts, with their whole input, and then the logs that they wrote.
 
-    Inner calls are known by a trace alone. Raises ChainError for a malformed transaction.
+    Inner calls are known only from a trace. Raises ChainError for a malformed transaction.
     """
     if not watched:
         return Mentions()

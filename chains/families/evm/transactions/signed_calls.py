@@ -1,10 +1,10 @@
 """Decode the calls that smart accounts execute from the transaction itself, for nodes without traces.
 
-Known are a Safe's `execTransaction` (also through MultiSend), what the user operations of an ERC-4337 bundle execute,
-and a batch that an EIP-7702 account sends to itself. Only what is signed is read: never the bytes around it, a
-signature, or another operation. What is laid out otherwise than its ABI says is passed over.
+Supported are a Safe's `execTransaction` (also through MultiSend), the user operations of an ERC-4337 bundle, and a
+batch that an EIP-7702 account sends to itself. Only signed data is read: never the bytes around it, a signature, or
+another operation. Data that doesn't match its ABI is ignored.
 
-This is what the bytes say. Whether the account's code does what they say is checked in `evm_evidence`.
+`evidence` checks whether the account's code really executes these calls.
 """
 
 from collections import Counter
@@ -49,15 +49,15 @@ _CALL, _DELEGATE_CALL = 0, 1
 
 
 class Way(StrEnum):
-    """How an account came to execute calls."""
+    """How an account was made to execute calls."""
 
     SAFE = "safe"
     OPERATION = "operation"
     BATCH = "batch"
 
 
-# What an account of known code may log while it executes calls. Anything else says that something else ran: an
-# upgrade, a module, another operation.
+# The events that accounts of known code log while they execute calls. Any other event means that something else ran:
+# an upgrade, a module, another operation.
 _EXPECTED_LOGS = {
     Way.SAFE: {EXECUTION_SUCCESS, SAFE_TRANSACTION},
     Way.OPERATION: {SENT_PREFUND},
@@ -76,7 +76,7 @@ class Log:
 
 @dataclass(frozen=True)
 class SignedCall:
-    """A call that an account was asked to make; `value` in wei. Nothing is copied until it is looked at."""
+    """A call that an account was asked to execute; `value` in wei. The data is copied only when it is read."""
 
     to: str
     value: int
@@ -85,9 +85,9 @@ class SignedCall:
 
 @dataclass(frozen=True)
 class Execution:
-    """All calls that one account was asked to make, and the logs (from `first` up to `end`) that can be theirs.
+    """All calls that one account was asked to execute, and the range of logs (`first` to `end`) that can be theirs.
 
-    `selector` is that of the account's function: it is for the account's code to say whether it knows it.
+    `selector` is the account's function; whether the account's code has it is checked elsewhere.
     """
 
     account: str
@@ -99,7 +99,7 @@ class Execution:
 
 
 class _Malformed(Exception):
-    """The bytes are no such call."""
+    """The bytes are not such a call."""
 
 
 def executions(sender: str, to: str | None, data: bytes, logs: Sequence[Log]) -> tuple[Execution, ...]:
@@ -130,7 +130,7 @@ def _logged_nothing_else(execution: Execution, logs: Sequence[Log]) -> bool:
 
 
 class _Arguments:
-    """ABI-encoded arguments. Nothing is copied, so that many pointers to the same bytes cost nothing."""
+    """ABI-encoded arguments. Nothing is copied, so that many pointers to the same bytes need no memory."""
 
     def __init__(self, data: memoryview) -> None:
         self._data = data
@@ -173,7 +173,7 @@ class _Arguments:
 def _of_safe(safe: str, data: bytes, logs: Sequence[Log]) -> Execution:
     """Return what `execTransaction(to, value, data, operation, safeTxGas, baseGas, gasPrice, …)` executes.
 
-    A refund of the gas (gasPrice) pays an address of the relayer's choice in the middle of it, so there may be none.
+    Calls with a gas refund (gasPrice) are rejected, because the refund pays an address that the relayer chooses.
     """
     arguments = _Arguments(memoryview(data)[4:])
     to, value, inner, operation = (
@@ -211,7 +211,7 @@ def _of_multi_send(packed: memoryview) -> Iterator[SignedCall]:
 
 
 def _of_batch(account: str, data: bytes, logs: Sequence[Log]) -> Execution:
-    """Return what an account's call to itself executes: its own code (EIP-7702) runs it."""
+    """Return the calls that an EIP-7702 account executes by a call to itself."""
     return Execution(
         account, Way.BATCH, data[:4], tuple(_of_account(memoryview(data))), first=0, end=len(logs)
     )
@@ -220,8 +220,8 @@ def _of_batch(account: str, data: bytes, logs: Sequence[Log]) -> Execution:
 def _of_bundle(entry_point: str, data: bytes, logs: Sequence[Log]) -> Iterator[Execution]:
     """Yield what each operation of `handleOps(ops, beneficiary)` executed, with the logs between its bounds.
 
-    The EntryPoint logs BeforeExecution when all are validated, then each operation's own logs and, at its end, its
-    UserOperationEvent. If these are not of exactly the operations in the call, nothing is certain.
+    The EntryPoint logs BeforeExecution after validation, then each operation's logs followed by its
+    UserOperationEvent. If these events don't match the operations in the call exactly, nothing is returned.
     """
     if data[:4] not in _HANDLE_OPS:
         raise _Malformed
@@ -254,7 +254,7 @@ def _of_bundle(entry_point: str, data: bytes, logs: Sequence[Log]) -> Iterator[E
 
 
 def _is_without_code_of_others(operation: _Arguments, paymaster_at: int) -> bool:
-    """Whether the operation has no paymaster, and no code to run before the account is asked."""
+    """Whether the operation has no paymaster and no init code."""
     init_code = bytes(operation.bytes_at(2))
     has_no_code = not init_code or (len(init_code) <= 20 and init_code.rstrip(b"\0") == _MARKER_7702)
     return has_no_code and not operation.bytes_at(paymaster_at)
@@ -271,7 +271,7 @@ def _succeeded(account: str, nonce: int, event: Log) -> bool:
 
 
 def _of_account(data: memoryview) -> Iterator[SignedCall]:
-    """Yield what an account executes when it is called with `data`. Raises _Malformed if that is not known."""
+    """Yield the calls that an account executes for `data`. Raises _Malformed for an unknown function."""
     known = _EXECUTIONS.get(bytes(data[:4]))
     if known is None:
         raise _Malformed

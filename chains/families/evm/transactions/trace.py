@@ -1,8 +1,8 @@
 """Parse a call trace: the effective calls, their input and value, and the logs that each wrote.
 
-The trace is that of `debug_traceTransaction` with `callTracer`: a tree of frames. A frame that failed takes everything
-under it back. Value moves with CALL, CREATE and SELFDESTRUCT alone: the code that DELEGATECALL and CALLCODE run acts
-for the account that runs it, and its logs are that account's. So each log belongs to the nearest CALL around it.
+The trace is that of `debug_traceTransaction` with `callTracer`: a tree of frames. A failed frame reverts everything
+below it. Only CALL, CREATE and SELFDESTRUCT move value. Code in DELEGATECALL and CALLCODE runs as the calling account,
+and its logs are that account's. So each log belongs to the nearest CALL around it.
 """
 
 import hashlib
@@ -13,13 +13,13 @@ from typing import Any
 from chains.client import ChainError
 from chains.families.evm.quantities import address, data_bytes, quantity
 
-# More than a block's gas pays for on any chain in use; bounds memory against a faulty node.
+# More than a block's gas allows on any supported chain; limits memory if a node is faulty.
 MOST_FRAMES = 1_500_000
 LONGEST_SLOT = 160
 _ROOT = "0"
-# Beyond this many bytes no argument and no reference is looked for, so no more is kept.
+# Arguments and references are within this many bytes, so no more is kept.
 _KEPT_INPUT = 256
-# Of a transaction's calls that are kept whole, so many bytes beyond that; of any further ones the beginning alone.
+# The memory limit for calls kept whole, per transaction; of further calls, only the beginning is kept.
 _MOST_KEPT_WHOLE = 2 * 1024 * 1024
 _MOVING = {"CALL", "CREATE", "CREATE2", "SELFDESTRUCT"}
 _ACTING_FOR_THE_CALLER = {"DELEGATECALL", "CALLCODE"}
@@ -27,7 +27,7 @@ _HARMLESS = {"STATICCALL"}
 
 
 class Untraceable(Exception):
-    """The trace exists and can't be read: it is too large, or has calls of an unknown kind."""
+    """The trace exists but can't be read: it is too large, or has unknown kinds of calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ class EmittedLog:
 
 @dataclass(frozen=True)
 class Trace:
-    """What took effect; the first call is the transaction itself.
+    """The effective calls and logs; the first call is the transaction itself.
 
-    `logs` come in the order in which they were written. They are None where the node does not report them, or not where
-    among a frame's calls each was written. Without `is_whole` some input that was to be whole was too long to keep.
+    `logs` are in the order in which they were written; None if the node doesn't report them with their position among
+    a frame's calls. `is_whole`: no input that was to be kept whole was too long.
     """
 
     calls: tuple[Call, ...]
@@ -79,7 +79,7 @@ class Trace:
 
 @dataclass(slots=True)
 class RawLog:
-    """A log as the trace has it; `position` is the number of its frame's calls before it, None where not reported."""
+    """A log in a trace; `position` is the number of its frame's calls before it, None if not reported."""
 
     address: str
     topics: tuple[bytes, ...]
@@ -102,10 +102,10 @@ class RawLog:
 
 
 class RawFrame:
-    """One frame of the tree, as small as can be: the trace of one transaction may have hundreds of thousands.
+    """One frame of the tree. It is small, because a trace may have hundreds of thousands.
 
-    `inner` and `logs` hold frames and logs, or what is still to be read as such. `call` is the place of the CALL that
-    the frame belongs to; it and what follows are known only on the way through the tree.
+    `inner` and `logs` have frames and logs, parsed or unparsed. `call` is the place of the CALL that the frame belongs
+    to; it and the fields after it are set during the traversal.
     """
 
     __slots__ = (
@@ -138,8 +138,8 @@ class RawFrame:
 def read_trace(answer: Any, whole_input_of: Collection[str] = ()) -> Trace:
     """Return the effective calls of a transaction from its trace.
 
-    Of calls to the addresses `whole_input_of` (checksummed) the whole input is kept. Raises ChainError for a trace that
-    makes no sense, and Untraceable for one that exists and can't be read.
+    The whole input of calls to the addresses `whole_input_of` (checksummed) is kept. Raises ChainError for a malformed
+    trace, and Untraceable for one that exists but can't be read.
     """
     reader = _Reader(whole_input_of)
     root = reader.walk(answer)
@@ -148,7 +148,7 @@ def read_trace(answer: Any, whole_input_of: Collection[str] = ()) -> Trace:
 
 
 class _Reader:
-    """One reading; without recursion, since who made the transaction decides how deep it nests."""
+    """One traversal; iterative, because the transaction's sender controls the depth."""
 
     def __init__(self, whole_input_of: Collection[str]) -> None:
         self.frames: list[RawFrame] = []  # those that are calls
@@ -186,8 +186,8 @@ class _Reader:
     def numbered(self, root: RawFrame | None) -> Iterator[Call]:
         """Yield the calls, those that move value with their slots.
 
-        A slot is the path through the frames in which value moves, counted among such alone: nodes differ in which
-        others they show (precompiled contracts, for instance), and one transfer may never have two names.
+        A slot is the path through the frames that can move value. Others are not counted: nodes differ in which of them
+        they report (such as precompiled contracts), and a transfer must always have the same slot.
         """
         slots = dict(_slots(root)) if root and root.moves_value else {}
         for frame in self.frames:
@@ -198,7 +198,7 @@ class _Reader:
             )
 
     def _enter(self, raw: Any, parent: RawFrame | None) -> RawFrame | None:
-        """Return the frame to go into, or None where nothing in it took effect or could move anything."""
+        """Return the frame to visit, or None if nothing in it took effect or can move value."""
         self._count_one()
         frame = raw if isinstance(raw, RawFrame) else self._read(raw)
         if frame.is_undone:
@@ -258,7 +258,7 @@ def _slots(root: RawFrame) -> Iterator[tuple[int, str]]:
 
 
 def _short(path: str) -> str:
-    """Return the path, or a digest of one that is too long to be kept."""
+    """Return the path, or its digest if it is too long."""
     return path if len(path) <= LONGEST_SLOT else f"{_ROOT}.{hashlib.sha256(path.encode()).hexdigest()}"
 
 

@@ -36,25 +36,25 @@ _IS_TOO_MUCH = re.compile(
 
 @dataclass(frozen=True)
 class Mined:
-    """A mined transaction as the node gives it, its receipt, and the hash of its block."""
+    """A mined transaction from a node, its receipt, and the hash of its block."""
 
     transaction: dict[str, Any]
     receipt: dict[str, Any]
     block_hash: str
 
 
-# Takes the place of a trace that exists and can't be read.
+# Represents a trace that exists but can't be read.
 UNREADABLE = Trace((), None)
 
 
 class Unable(Exception):
-    """The node says that it does not offer traces."""
+    """The node doesn't support traces."""
 
 
 def trace_of(answer: Any, mined: Mined, whole_input_of: frozenset[str], has_traced: bool) -> Trace | None:
-    """Return the trace, None where there is none to be had, or UNREADABLE.
+    """Return the trace, None if the node has none, or UNREADABLE.
 
-    Raises Unable where the node offers no traces, and ChainError for no usable answer.
+    Raises Unable if the node doesn't support traces, and ChainError without a usable answer.
     """
     if isinstance(answer, RpcFault):
         if _is_no_method(answer) or (not has_traced and is_refusal(answer)):
@@ -77,7 +77,7 @@ def is_too_much(answer: Any) -> bool:
 
 
 def is_able(answer: Any) -> bool:
-    """Return whether the answer is a trace, or the word that there is no such transaction to trace."""
+    """Return whether the answer is a trace, or the error that there is no such transaction."""
     if isinstance(answer, RpcFault):
         return bool(_IS_NO_TRANSACTION.search(answer.message))
     return isinstance(answer, dict)
@@ -119,10 +119,10 @@ class Compact:
 
 
 def _shows_transfers(trace: Trace, receipt: dict[str, Any]) -> bool:
-    """Whether the trace has every log of each token that moved, and in which call it was written.
+    """Whether the trace has every log of each token that moved, with the call that wrote it.
 
-    One that has not is incomplete: what it doesn't show can't be called missing. Some chains put logs of their own into
-    receipts, so each contract's logs are compared by themselves.
+    Otherwise it is incomplete and proves nothing by omission. Some chains add system logs to receipts, so the logs are
+    compared per contract.
     """
     logs = logs_of(receipt)
     tokens = {transfer.token for transfer in token_transfers(logs).values()}

@@ -1,9 +1,9 @@
-"""Asking nodes for traces: which node offers them, which are known already, and which have to be asked for alone.
+"""Query traces: which nodes support them, which traces are cached, and which must be queried on their own.
 
-A node may lack traces; the transaction is then evaluated from the other evidence. A node
-that fails to answer proves nothing: the transaction is looked at again. A trace that exists and can't be read is
-something else again: who made the transaction decides how large its trace is, and must not choose by that which rules
-apply to it. One whose trace could not be had is asked for alone from then on, so that it holds up no other.
+- If no node supports traces, the transaction is evaluated from other evidence.
+- If a node fails to answer, the transaction is looked up again later.
+- A trace that exists but can't be read is a separate result: the sender controls a trace's size, and must not be able
+  to choose the rules by it. Such a trace is queried on its own from then on, so that it doesn't delay others.
 """
 
 import threading
@@ -30,7 +30,7 @@ from chains.rpc.json_rpc import BrokenOff, Call, JsonRpc, TooLarge, Unread
 __all__ = ["Alone", "Mined", "Tracer", "Traces", "traces_of"]
 
 MOST_KEPT = 1000
-MOST_KEPT_CALLS = 200_000  # with their logs, and every 256 bytes of input and of what the logs say
+MOST_KEPT_CALLS = 200_000  # with their logs, and every 256 bytes of input and of log data
 _PART_BYTES = 256
 MOST_SUSPECTS = 1000
 SUSPECTS_PER_LOOK = 2
@@ -38,7 +38,7 @@ LONGEST_PAUSE_SECONDS = 300.0
 UNABLE_SECONDS = 3600.0
 PRESUMED_UNABLE_AFTER_SECONDS = 600.0
 PRESUMED_UNABLE_AFTER_FAILURES = 5
-# A node may be many behind one address, of which some trace: one refusal says little.
+# One URL may serve many nodes, of which only some support traces, so one rejection is not enough.
 CONFIRMATIONS = 3
 PROBED_SECONDS = 600.0
 UNKNOWN_SECONDS = 30.0
@@ -64,7 +64,7 @@ class _Suspect:
 
 @dataclass(frozen=True)
 class Alone:
-    """How to read a loud transaction; on the last attempt, an incomplete trace counts as unreadable."""
+    """How to read an oversized transaction; on the last attempt, an incomplete trace counts as unreadable."""
 
     is_last_try: bool
 
@@ -74,7 +74,7 @@ class Traces:
     """The result of querying traces; each transaction is in exactly one of the first four fields.
 
     `missing`: no node has a trace. `unanswered`: no usable answer now. `unreadable`: a trace exists but can't be read
-    (too large, incomplete, unknown kinds of calls), so inner calls can't be proved. `loud`: the unanswered ones that
+    (too large, incomplete, unknown kinds of calls), so inner calls can't be proved. `oversized`: unanswered ones that
     must be read on their own because of their size.
     """
 
@@ -82,7 +82,7 @@ class Traces:
     missing: frozenset[str]
     unanswered: frozenset[str]
     unreadable: frozenset[str] = frozenset()
-    loud: frozenset[str] = frozenset()
+    oversized: frozenset[str] = frozenset()
 
 
 class Tracer:
@@ -98,7 +98,7 @@ class Tracer:
         self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
         self._weight = 0
         self._suspects: OrderedDict[str, _Suspect] = OrderedDict()
-        self._loud: OrderedDict[str, None] = OrderedDict()
+        self._oversized: OrderedDict[str, None] = OrderedDict()
         self._has_traced = False
         self._failures = 0
         self._failing_since: float | None = None
@@ -131,7 +131,7 @@ class Tracer:
     ) -> dict[str, Trace | None]:
         """Return the trace of one transaction as `traces` does, read as it arrives, however large it is.
 
-        On the last try one that breaks off counts as unreadable.
+        On the last try, an incomplete trace counts as unreadable.
         """
         if self._is_unable:
             return {hash_: None}
@@ -155,7 +155,7 @@ class Tracer:
     def is_offered(self) -> bool:
         """Return whether the node supports traces: known from recent answers, otherwise from one query.
 
-        What could not be found out counts as no, for a short time.
+        If that is inconclusive, the result is False for a short time.
         """
         now = self._clock()
         if self._is_unable:
@@ -166,7 +166,7 @@ class Tracer:
         return self._has_traced or self._is_presumed_able
 
     def _probe(self) -> tuple[bool, float]:
-        """Return whether a trace of a recent transaction can be had, and for how many seconds that may be believed."""
+        """Return whether the node has a trace of a recent transaction, and for how many seconds to cache that."""
         try:
             (answer,) = self._node.batch([self._question()], list)
         except ChainError:
@@ -174,7 +174,7 @@ class Tracer:
         return is_able(answer), PROBED_SECONDS
 
     def _question(self) -> Call:
-        """Return the question for the trace of a recent transaction. Raises ChainError."""
+        """Return the call for the trace of a recent transaction. Raises ChainError."""
         hashes = self._node.batch([("eth_getBlockByNumber", ["latest", False])], transactions)
         return "debug_traceTransaction", [hashes[0] if hashes else _NO_HASH, _TOP_OPTIONS]
 
@@ -183,7 +183,7 @@ class Tracer:
         return self._unable_until > self._clock()
 
     def _parts(self, hashes: Sequence[str]) -> Iterator[list[str]]:
-        """Yield what to ask for together: first all that are above suspicion, then a few of the others, alone."""
+        """Yield the batches: first all transactions without earlier failures, then a few others, one per batch."""
         with self._lock:
             suspects = {hash_: self._suspects[hash_] for hash_ in hashes if hash_ in self._suspects}
         if above_suspicion := [hash_ for hash_ in hashes if hash_ not in suspects]:
@@ -192,10 +192,10 @@ class Tracer:
         due = sorted((s.failures, hash_) for hash_, s in suspects.items() if s.not_before <= now)
         yield from ([hash_] for _, hash_ in due[:SUSPECTS_PER_LOOK])
 
-    def loud(self, hashes: Iterable[str]) -> frozenset[str]:
+    def oversized(self, hashes: Iterable[str]) -> frozenset[str]:
         """Return the transactions whose traces are too large for a batch."""
         with self._lock:
-            return frozenset(hash_ for hash_ in hashes if hash_ in self._loud)
+            return frozenset(hash_ for hash_ in hashes if hash_ in self._oversized)
 
     def _ask(self, wanted: Mapping[str, Mined], whole_input_of: frozenset[str]) -> dict[str, Trace | None]:
         questions: list[Call] = [("debug_traceTransaction", [hash_, _OPTIONS]) for hash_ in wanted]
@@ -206,7 +206,7 @@ class Tracer:
         except ChainError:
             return self._failed(wanted)
         unread = {h: answer for h, answer in zip(wanted, answers, strict=True) if isinstance(answer, Unread)}
-        self._note_loud({hash_ for hash_, answer in unread.items() if answer.may_be_large})
+        self._note_oversized({hash_ for hash_, answer in unread.items() if answer.may_be_large})
         for (hash_, mined), answer in zip(wanted.items(), answers, strict=True):
             try:
                 by_hash[hash_] = trace_of(answer, mined, whole_input_of, self._has_traced)
@@ -224,10 +224,10 @@ class Tracer:
         return by_hash
 
     def _refused(self) -> bool:
-        """Note that the node says of a transaction that it offers no traces; return whether that is believed.
+        """Record that the node rejected a trace as unsupported; return whether that is conclusive.
 
-        It is when the node refuses a trace of another transaction as well, over connections of its own. A node that has
-        given traces is believed only after it has refused for minutes; until then its refusal is no answer.
+        It is if the node also rejects the trace of another transaction, over a separate connection. For a node that has
+        returned traces before, it is conclusive only after minutes of rejections.
         """
         now = self._clock()
         try:
@@ -247,14 +247,14 @@ class Tracer:
         self._has_traced, self._refusing_since = False, None
         return True
 
-    def _note_loud(self, hashes: Iterable[str]) -> None:
+    def _note_oversized(self, hashes: Iterable[str]) -> None:
         with self._lock:
-            self._loud |= dict.fromkeys(hashes)
-            while len(self._loud) > MOST_SUSPECTS:
-                self._loud.popitem(last=False)
+            self._oversized |= dict.fromkeys(hashes)
+            while len(self._oversized) > MOST_SUSPECTS:
+                self._oversized.popitem(last=False)
 
     def _failed(self, wanted: Mapping[str, Mined]) -> dict[str, Trace | None]:
-        """Note a failure; a node that never gave a trace and fails for long is taken for one that offers none."""
+        """Record a failure. A node that never returned a trace and keeps failing counts as unable to trace."""
         now = self._clock()
         self._failures += 1
         self._failing_since = now if self._failing_since is None else self._failing_since
@@ -281,7 +281,7 @@ class Tracer:
     def _keep(
         self, wanted: Mapping[str, Mined], by_hash: Mapping[str, Trace | None], whole_input_of: frozenset[str]
     ) -> None:
-        """Keep the traces that were received, and be wary of the transactions without an answer."""
+        """Cache the received traces, and mark the transactions without an answer as suspects."""
         now = self._clock()
         with self._lock:
             for hash_, mined in wanted.items():
@@ -313,15 +313,15 @@ def traces_of(
     *,
     alone: Alone | None = None,
 ) -> Traces:
-    """Return the trace of each transaction from the first of these nodes that gives a readable one.
+    """Return the trace of each transaction from the first of these nodes that returns a readable one.
 
-    Of calls to the addresses `whole_input_of` (checksummed) the traces hold the whole input. With `alone` each is read
-    by itself, whatever its size.
+    The traces contain the whole input of calls to the addresses `whole_input_of` (checksummed). With `alone`, each is
+    read on its own, regardless of its size.
     """
     by_hash: dict[str, Trace] = {}
     unanswered: set[str] = set()
     unreadable: set[str] = set()
-    loud: set[str] = set()
+    oversized: set[str] = set()
     for tracer in tracers:
         open_ = {hash_: mined for hash_, mined in wanted.items() if hash_ not in by_hash}
         if not open_:
@@ -334,7 +334,7 @@ def traces_of(
                 )
         else:
             answers = tracer.traces(open_, whole_input_of)
-            loud |= tracer.loud(open_.keys() - answers.keys())
+            oversized |= tracer.oversized(open_.keys() - answers.keys())
         unanswered |= open_.keys() - answers.keys()
         unreadable |= {hash_ for hash_, trace in answers.items() if trace is UNREADABLE}
         by_hash |= {h: trace for h, trace in answers.items() if trace is not None and trace is not UNREADABLE}
@@ -346,7 +346,7 @@ def traces_of(
         frozenset(missing),
         frozenset(unanswered),
         frozenset(unreadable),
-        frozenset(loud & unanswered),
+        frozenset(oversized & unanswered),
     )
 
 

@@ -1,8 +1,8 @@
 """The transfers of an EVM transaction, and who may claim them. Pure functions over a node's answers.
 
-For a token what counts is the contract's own `Transfer` log, never the call data (a contract may move less than it was
-asked to, or nothing). Call data is read for one thing alone: who may claim the log that this very call wrote. Native
-coin leaves no log: beyond the transaction's own value it is known by a trace alone.
+For a token, only the contract's `Transfer` log counts, never the call data (a contract may move less than requested, or
+nothing). Call data only shows who may claim the log that this call wrote. Native coin leaves no log: beyond the
+transaction's own value, only a trace shows it.
 """
 
 from collections.abc import Sequence
@@ -17,19 +17,19 @@ from chains.families.evm.calls import reference_at, token_call
 from chains.families.evm.quantities import address, data_bytes, hash32, quantity
 from chains.families.evm.transactions import binding
 from chains.families.evm.transactions.binding import Claim
-from chains.families.evm.transactions.evidence import NO_EVIDENCE, Doubtful, Evidence
+from chains.families.evm.transactions.evidence import NO_EVIDENCE, Evidence, Unproven
 from chains.families.evm.transactions.mentions import Mentions
 from chains.families.evm.transactions.signed_calls import Execution, Log, Way, executions, is_bundle
 from chains.families.evm.transactions.trace import Trace
 
 _NO_MENTIONS = Mentions()
-# Where EIP-7708 is in force, this address logs native coin as if it were a token. Native coin counts by its value.
+# Under EIP-7708, this address logs native coin as if it were a token. Here, native coin is counted by its value.
 SYSTEM_ADDRESS = "0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE"
 # Transactions whose sender is an account that signed them, and that do what they say: EIP-2718's types of Ethereum, and
 # Celo's with a fee in tokens. On some chains a transaction is run by its sender's own code, which may do as it likes.
 _ORDINARY_TYPES = frozenset({0, 1, 2, 3, 4, 0x7B})
 _PLAIN_GAS = 21_000
-# What the cheapest call that moves value costs is more than this (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
+# Less than the cost of the cheapest call that moves value (EIP-2929: 2,600 and 9,000, less a stipend of 2,300).
 _IDLE_GAS = 5_000
 
 
@@ -44,11 +44,11 @@ def transfers(
 ) -> tuple[Transfer, ...]:
     """Return every transfer that a successful transaction's receipt, value and trace prove.
 
-    `trace` is complete, or None. `is_trace_unreadable` says that one exists and could not be read: then nothing is
-    decoded from the call data in its place, and no token's transfer has a claim.
+    `trace` is complete, or None. `is_trace_unreadable`: a trace exists but can't be read. Then nothing is decoded from
+    the call data instead, and no token transfer can be claimed.
 
-    A log's slot is its place in its own receipt: the index in the block changes when the block does, and a transfer
-    must not be counted twice for having been mined twice.
+    A log's slot is its place in its own receipt. The index in the block would change with a reorganisation, and a
+    transfer must not be counted twice.
     """
     logs = logs_of(receipt)
     tokens = token_transfers(logs)
@@ -71,7 +71,7 @@ def transfers(
     )
     if trace is None or trace.is_whole:
         return moved
-    # What a call to a watched contract carries may not be known, so that what lies within may serve another's swap.
+    # The call's whole input may be unknown, so the transfers within it may belong to another swap.
     return tuple(replace(transfer, made_by="") if transfer.within else transfer for transfer in moved)
 
 
@@ -85,8 +85,8 @@ def token_transfers(logs: Sequence[Log]) -> dict[int, Transfer]:
 def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
     """Return whether a successful transaction may have moved money in calls that only a trace shows.
 
-    It can't if it ran no code, or if it is a token's `transfer` whose single log shows all. What is malformed is not
-    worth a trace: reading it will say so.
+    It can't if it ran no code, or if it is a token's `transfer` whose single log shows everything. Malformed receipts
+    need no trace: parsing them fails later.
     """
     try:
         is_plain = _ran_no_code(transaction, receipt) or _is_direct(transaction, receipt)
@@ -95,9 +95,9 @@ def needs_trace(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
         return False
 
 
-def doubtful(
+def unproven(
     transaction: dict[str, Any], receipt: dict[str, Any], *, is_trace_unreadable: bool
-) -> Doubtful | None:
+) -> Unproven | None:
     """Return the state to query for a transaction without a trace, or None if no state would help.
 
     Raises ChainError for a malformed answer.
@@ -110,7 +110,7 @@ def doubtful(
     recipient = address(to) if value and to is not None and not _ran_no_code(transaction, receipt) else ""
     if not asked and not recipient:
         return None
-    return Doubtful(
+    return Unproven(
         hash32(transaction.get("hash")),
         address(transaction.get("from")),
         quantity(receipt.get("blockNumber")),
@@ -125,8 +125,8 @@ def is_complete_without_trace(
 ) -> bool:
     """Return whether all transfers of a transaction that may have run code are visible without a trace.
 
-    It does if its recipient has no code, or if an account of known code made nothing but transfers of one token, each
-    with a reference. A bundle never does: its beneficiary is paid by a call.
+    They are if the recipient has no code, or if an account of known code executed only transfers of one token, each
+    with a reference. They never are in a bundle, because a call pays its beneficiary.
     """
     if not _is_ordinary(transaction):
         return False
@@ -167,7 +167,7 @@ def _executions(transaction: dict[str, Any], logs: list[Log]) -> tuple[Execution
 def _claiming(
     transaction: dict[str, Any], logs: list[Log], tokens: dict[int, Transfer]
 ) -> tuple[Execution, ...]:
-    """Return those executions that would give a transfer a reference or a maker if the account's code were known."""
+    """Return the executions that would give a transfer a reference or a sender if the account's code were known."""
     sender = address(transaction.get("from"))
     return tuple(
         execution
@@ -182,7 +182,7 @@ def _claiming(
 def _is_direct(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
     """Whether the transaction is a token's transfer, and the one log of it, from payer to payee, is the token's own.
 
-    Where anyone else's tokens moved as well, a hook or the token's own code made calls that a trace may reveal.
+    If other tokens moved as well, a hook or the token's own code made calls that only a trace can show.
     """
     to = transaction.get("to")
     if to is None or quantity(transaction.get("value")):
@@ -207,7 +207,7 @@ def _is_ordinary(transaction: dict[str, Any]) -> bool:
 
 
 def _ran_no_code(transaction: dict[str, Any], receipt: dict[str, Any]) -> bool:
-    """Whether the gas used is what a transaction costs of itself (EIP-2028, EIP-7623): nothing was left for code."""
+    """Whether the gas used is a transaction's base cost (EIP-2028, EIP-7623), so that no code ran."""
     if transaction.get("to") is None or not isinstance(receipt.get("gasUsed"), str):
         return False
     data, used = data_bytes(transaction.get("input")), quantity(receipt.get("gasUsed"))
@@ -238,7 +238,7 @@ def read_log(log: dict[str, Any]) -> Log:
 def _token_transfer(log: Log, slot: str) -> Transfer | None:
     """Return the ERC-20 transfer that `log` records, if it is one: three topics and one word of data, exactly.
 
-    Any contract may log what it likes, so a log of another shape is passed over and spoils nothing.
+    Any contract can log anything, so other logs are ignored.
     """
     if len(log.topics) != 3 or log.topics[0] != TRANSFER_TOPIC or len(log.data) != WORD:
         return None
@@ -255,9 +255,8 @@ def _own_value(
 ) -> tuple[Transfer, ...]:
     """Return the transaction's own value.
 
-    Its data is its reference where the recipient ran no code, or where a trace shows all that code moved. Of what a
-    contract received without a trace, only what its balance gained in the block can be claimed: its code may have sent
-    the money on, or back.
+    Its data is its reference if the recipient ran no code, or if a trace shows everything that code moved. Without a
+    trace, only a contract's balance gain in the block can be claimed: its code may have sent the money on, or back.
     """
     value, to = quantity(transaction.get("value")), transaction.get("to")
     if value == 0 or to is None:
@@ -282,7 +281,7 @@ def _inner_values(trace: Trace, mentions: Mentions) -> tuple[Transfer, ...]:
         )
         if (
             call.kind == "CALL"
-        ):  # what a contract leaves behind when it is destroyed, or creates another with, is not
+        ):  # the remaining balance of a destroyed contract, and the value of a creation, are not
             moved = _carrying(replace(moved, made_by=call.sender), reference_at(call.data, 0))
         found.append(moved)
     return tuple(found)

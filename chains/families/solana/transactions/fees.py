@@ -1,6 +1,6 @@
-"""The fee that a Token-2022 mint keeps of each transfer, as it was when a transaction was executed.
+"""The transfer fee of a Token-2022 mint at the time a transaction was executed.
 
-What arrives can't be read from balances alone: another delivery in the same transaction would make up for the fee.
+Balances alone don't show the fee: another transfer in the same transaction could hide it.
 Sources: Token-2022's transfer fee extension (`TransferFeeConfig`, `calculate_epoch_fee`), Solana's epoch schedule.
 """
 
@@ -32,7 +32,7 @@ _MOST_KEPT = 10_000
 
 @dataclass(frozen=True)
 class Rate:
-    """A fee in force from `epoch` on: so many basis points, rounded up, at most `maximum` base units."""
+    """A fee that applies from `epoch` on: basis points of the amount, rounded up, at most `maximum` base units."""
 
     epoch: int
     maximum: int
@@ -45,13 +45,13 @@ class Rate:
 
 @dataclass(frozen=True)
 class MintFee:
-    """The fee of a mint: `newer` holds from its epoch on, `older` before."""
+    """The fee of a mint: `newer` applies from its epoch on, `older` before."""
 
     older: Rate
     newer: Rate
 
     def of(self, amount: int, epoch: int | None) -> int:
-        """Return the fee on a transfer in this epoch; the larger one where the epoch's own fee is not known."""
+        """Return the fee on a transfer in this epoch; the larger one if the epoch's fee is unknown."""
         if epoch is None or epoch < min(self.older.epoch, self.newer.epoch):
             return max(self.older.of(amount), self.newer.of(amount))
         return (self.newer if epoch >= self.newer.epoch else self.older).of(amount)
@@ -61,7 +61,7 @@ _NOTHING = Rate(0, 0, 0)
 _EVERYTHING = Rate(0, 2**64 - 1, _ALL)
 FREE = MintFee(_NOTHING, _NOTHING)
 GONE = MintFee(_EVERYTHING, _EVERYTHING)
-"""For a mint that does not exist any more: how much its transfers brought is unknown."""
+"""For a mint that no longer exists: its fees are unknown, so its transfers count as zero."""
 
 
 @dataclass(frozen=True)
@@ -72,27 +72,27 @@ class Fees:
     epoch: int | None = None
 
     def of(self, mint: str, amount: int) -> int:
-        """Return the fee on a transfer; all of it for a mint that nothing is known of."""
+        """Return the fee on a transfer; the whole amount if the mint's fee is unknown."""
         return self.by_mint.get(mint, GONE).of(amount, self.epoch)
 
 
 @dataclass(frozen=True)
 class EpochSchedule:
-    """How slots are counted to epochs."""
+    """The schedule that maps slots to epochs."""
 
     slots: int
     first_slot: int
     first_epoch: int
 
     def epoch_of(self, slot: int) -> int | None:
-        """Return the slot's epoch; None in a young cluster's first, shorter ones."""
+        """Return the slot's epoch; None for the first, shorter epochs of a new cluster."""
         if slot < self.first_slot:
             return None
         return self.first_epoch + (slot - self.first_slot) // self.slots
 
 
 class FeeBook:
-    """The fees of mints as each node reports them, kept for a minute. Threads may share it."""
+    """A cache of the mints' fees as each node reports them, for a minute. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -105,7 +105,7 @@ class FeeBook:
     ) -> tuple[Mapping[str, MintFee], EpochSchedule | None]:
         """Return the fees of these mints and the node's epoch schedule, with at most one round trip for 100 mints.
 
-        A mint whose account the node can't show is left out. Raises ChainError where the node does not answer.
+        Mints whose account the node doesn't return are left out. Raises ChainError if the node doesn't respond.
         """
         if not mints:
             return {}, None
@@ -119,23 +119,23 @@ class FeeBook:
         if not calls:
             return fees, schedule
         answers = node.batch(calls, list)
-        asked = {
+        fetched = {
             mint: fee
             for chunk, answer in zip(chunks, answers, strict=False)
             for mint, fee in _fees(chunk, answer)
         }
         schedule = schedule or _schedule(answers[-1])
-        self._remember(node, asked, schedule)
-        return {**fees, **asked}, schedule
+        self._remember(node, fetched, schedule)
+        return {**fees, **fetched}, schedule
 
     def _remembered(
         self, node: JsonRpc, mints: Collection[str]
     ) -> tuple[dict[str, MintFee], EpochSchedule | None]:
         now = self._clock()
         with self._lock:
-            kept = {mint: self._kept.get((node.urls, mint)) for mint in mints}
+            entries = {mint: self._kept.get((node.urls, mint)) for mint in mints}
             schedule = self._schedules.get(node.urls)
-        return {mint: known[1] for mint, known in kept.items() if known and known[0] > now}, schedule
+        return {mint: entry[1] for mint, entry in entries.items() if entry and entry[0] > now}, schedule
 
     def _remember(self, node: JsonRpc, fees: Mapping[str, MintFee], schedule: EpochSchedule | None) -> None:
         until = self._clock() + _KEPT_SECONDS

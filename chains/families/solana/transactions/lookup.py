@@ -25,7 +25,7 @@ _BLOCK = {"transactionDetails": "none", "rewards": False, "maxSupportedTransacti
 # What a node answers where a transaction's format is newer than that.
 _NEWER_FORMAT = -32015
 _MOST_STATUSES = 256
-# A transaction made to be large fills about 1 MB (64 calls of 10 KiB each), and an answer may hold 32.
+# An oversized transaction has about 1 MB (64 calls of 10 KiB each), and a response may contain 32 MB.
 _MOST_TRANSACTIONS = 25
 
 _Meaning = TypeVar("_Meaning")
@@ -33,7 +33,7 @@ _Meaning = TypeVar("_Meaning")
 
 @dataclass(frozen=True)
 class _Status:
-    """A transaction's slot, how settled that is by the cluster's own rules, and whether it succeeded."""
+    """A transaction's slot, its confirmation status, and whether it succeeded."""
 
     slot: int
     commitment: str

@@ -6,40 +6,40 @@ import type { Route } from "../server/types";
 import { refusalOf } from "../wallets/refusals";
 import type { Wallet } from "../wallets/wallet";
 import { choiceOf, isSame, type Choice } from "./choice";
-import { Holdings, type Option } from "./holdings";
+import { Balances, type Option } from "./balances";
 import { bad, connectionNotice, info, type Notice } from "./notices";
 import { Paying } from "./paying";
-import { RouteBook } from "./route-book";
+import { RouteCache } from "./route-cache";
 import type { Means, Stage } from "./stage";
 import { NEXT, type At, type Chosen, type Connected, type Reviewed, type Step } from "./states";
 
-/** Once a wallet has kept its owner waiting for so long, the page says where its question may be hiding. */
+/** After this time without an answer, the page hints where the wallet's prompt may be hidden. */
 const SLOW_AFTER_MS = 15_000;
 const ASKING: readonly At[] = ["connecting", "switching", "approving", "proving", "confirming"];
 
 export class Flow implements Stage {
   step: Step = { at: "choose" };
-  holdings: Holdings | null = null;
-  /** Whether routes could not be asked for when that was last tried. */
+  balances: Balances | null = null;
+  /** Whether the last request for routes failed. */
   isRoutingDown = false;
-  /** What the customer has typed to find a token. */
+  /** The customer's search text in the token list. */
   filter = "";
-  /** Whether a wallet has been asking for long. */
+  /** Whether a wallet's prompt has been open for a long time. */
   isSlow = false;
-  /** In how many seconds a busy server is asked again; null while it is not waited for. */
+  /** Seconds until the next request to a busy server; null if none is scheduled. */
   waitsFor: number | null = null;
-  readonly book: RouteBook;
+  readonly routeCache: RouteCache;
   private readonly paying: Paying;
   private turn = 0;
   private unwatch: (() => void) | null = null;
-  private slowness: ReturnType<typeof setTimeout> | null = null;
+  private slowTimer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(readonly means: Means) {
-    this.book = new RouteBook(means.api, means.checkout, means.now);
+    this.routeCache = new RouteCache(means.api, means.checkout, means.now);
     this.paying = new Paying(this, means);
   }
 
-  /** Back to the list of wallets. An answer that a wallet still gives is not lost: see `Paying`. */
+  /** Go back to the list of wallets. `Paying` still stores the hash if the wallet answers an open prompt. */
   restart(notice?: Notice): void {
     this.turn += 1;
     this.unwatch?.();
@@ -49,7 +49,7 @@ export class Flow implements Stage {
     this.go({ at: "choose", ...(notice ? { notice } : {}) });
   }
 
-  /** The customer chose a wallet. */
+  /** Connect the wallet that the customer chose. */
   async choose(wallet: Wallet): Promise<void> {
     const current = this.begin();
     this.go({ at: "connecting", wallet });
@@ -59,56 +59,56 @@ export class Flow implements Stage {
     } catch (error) {
       if (!current()) return;
       this.restart(connectionNotice(error, wallet));
-      if (refusalOf(error) === "already_asking") this.awaitOldQuestion(wallet);
+      if (refusalOf(error) === "already_asking") this.awaitOpenPrompt(wallet);
     }
   }
 
-  /** Continues with the wallet and the token from before the reload, if the wallet still shows an account. */
+  /** Continue with the wallet and the token from before the reload, if the wallet still shares an account. */
   async resume(wallet: Wallet, choice: Choice | null): Promise<void> {
     const current = this.begin();
     const [account] = await wallet.accounts().catch(() => []);
     if (account && current() && this.step.at === "choose") await this.enter({ wallet, account }, current, choice);
   }
 
-  /** To the same wallet's account on the other family of networks. */
+  /** Switch to the same wallet's account on the other chain family. */
   async changeFamily(): Promise<void> {
     const sibling = this.step.at === "tokens" && this.means.siblingOf(this.step.wallet);
     if (sibling) await this.choose(sibling);
   }
 
-  /** All that the connected wallet can pay with. */
-  showTokens(notice?: Notice, isAskedAnew = false): void {
+  /** Show all tokens that the connected wallet can pay with. */
+  showTokens(notice?: Notice, isRefresh = false): void {
     if (!("account" in this.step)) return;
     const { wallet, account } = this.step;
     this.turn += 1;
     this.isRoutingDown = false;
     this.means.events.chose(null);
     this.go({ at: "tokens", wallet, account, ...(notice ? { notice } : {}) });
-    void this.holdings?.load(isAskedAnew);
+    void this.balances?.load(isRefresh);
   }
 
-  /** The customer chose what to pay with. */
+  /** Quote the token that the customer chose. */
   async pick(option: Option): Promise<void> {
     if (!("account" in this.step)) return;
     const { wallet, account } = this.step;
     await this.quote({ wallet, account, option }, this.begin());
   }
 
-  /** Asks again for what could not be had. */
+  /** Repeat the failed quote. */
   async retry(): Promise<void> {
     if (this.step.at === "blocked") await this.pick(this.step.option);
   }
 
-  /** The customer chose one of several routes. */
+  /** Review the route that the customer chose. */
   take(route: Route): void {
-    // Other routes may have been found while the button was pressed.
+    // New routes may have replaced the list while the button was pressed.
     if (this.step.at !== "routes" || !this.step.routes.includes(route)) return;
     const { wallet, account, option, routes } = this.step;
     this.means.events.chose(choiceOf(option, route));
     this.review({ wallet, account, option, route, routes });
   }
 
-  /** From the review of one route to both of them. */
+  /** Go from the review of one route back to the comparison. */
   compare({ route, routes }: Reviewed): void {
     if (this.step.at !== "review" || this.step.route !== route || !routes) return;
     const { wallet, account, option } = this.step;
@@ -116,13 +116,13 @@ export class Flow implements Stage {
     this.go({ at: "routes", wallet, account, option, routes });
   }
 
-  /** From the review: have the wallet do what was shown, unless another payment is under review by now. */
+  /** Pay by the reviewed route, unless the review now shows a different one. */
   async pay({ account, route }: Reviewed): Promise<void> {
     const { step } = this;
     if (step.at === "review" && step.account === account && step.route === route) await this.paying.start(step);
   }
 
-  /** The customer cannot find the wallet's prompt: the review again, while its answer is still awaited. */
+  /** Return to the review because the customer can't find the wallet's prompt. A late answer is still handled. */
   leavePrompt(): void {
     const { step } = this;
     const isAsking =
@@ -133,19 +133,19 @@ export class Flow implements Stage {
     this.review(step, info(isMining ? copy.notices.stoppedWaiting : copy.notices.leftOpen[step.at]));
   }
 
-  /** Routes for what was chosen, and the review of one: that with the tag, or the recommended one. */
+  /** Load routes for the chosen token, and review the one with the tag, or else the recommended one. */
   async quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag = ""): Promise<void> {
     const { wallet, account, option } = chosen;
     this.means.events.chose(choiceOf(option));
     this.go({ at: "quoting", wallet, account, option });
     try {
-      const found = await this.book.find(account, option);
+      const routes = await this.routeCache.find(account, option);
       if (!current()) return;
-      if (typeof found === "string") return this.blocked(chosen, bad(found), option.isRequested);
-      const taken = found.find(({ tags }) => tags.includes(tag)) ?? found[0];
-      if (!taken) return;
-      this.review({ wallet, account, option, route: taken, routes: found }, notice);
-      this.means.events.chose(choiceOf(option, taken));
+      if (typeof routes === "string") return this.blocked(chosen, bad(routes), option.isRequested);
+      const route = routes.find(({ tags }) => tags.includes(tag)) ?? routes[0];
+      if (!route) return;
+      this.review({ wallet, account, option, route, routes }, notice);
+      this.means.events.chose(choiceOf(option, route));
     } catch (error) {
       if (current()) this.unquoted(chosen, error);
     }
@@ -160,7 +160,7 @@ export class Flow implements Stage {
     this.go({ at: "blocked", wallet, account, option, notice, canRetry });
   }
 
-  /** The server's refusal in the customer's words; reloads the request where it has changed. */
+  /** Return the notice for a server error. Reloads the request if the error says that it has changed. */
   serverNotice(error: unknown): Notice {
     if (!(error instanceof ApiError)) throw error;
     if (["payment_in_progress", "payment_request_not_active"].includes(error.code)) {
@@ -179,24 +179,24 @@ export class Flow implements Stage {
     this.means.events.changed();
   }
 
-  private expectAnswer(isAsked: boolean): void {
-    if (this.slowness !== null) clearTimeout(this.slowness);
+  private expectAnswer(isPromptOpen: boolean): void {
+    if (this.slowTimer !== null) clearTimeout(this.slowTimer);
     this.isSlow = false;
-    const tell = (): void => {
+    const onTimeout = (): void => {
       this.isSlow = true;
       this.means.events.changed();
     };
-    this.slowness = isAsked ? setTimeout(tell, SLOW_AFTER_MS) : null;
+    this.slowTimer = isPromptOpen ? setTimeout(onTimeout, SLOW_AFTER_MS) : null;
   }
 
-  /** Ends what was under way; whether the answer that is awaited now is still wanted when it comes. */
+  /** Cancel the current operation and start a new one; the returned function tells whether it is still the current one. */
   begin(): () => boolean {
     this.turn += 1;
     const mine = this.turn;
     return () => mine === this.turn;
   }
 
-  /** Straight to the review if the wallet holds the requested token; otherwise a choice of tokens. */
+  /** Go straight to the review if the wallet holds enough of the requested token; otherwise show all tokens. */
   private async look(
     connected: Connected,
     current: () => boolean,
@@ -206,13 +206,13 @@ export class Flow implements Stage {
     const { wallet, account } = connected;
     this.go({ at: "looking", wallet, account });
     const { api, checkout, chains, events, offersSwaps } = this.means;
-    this.holdings = new Holdings(api, account, checkout, () => events.changed());
+    this.balances = new Balances(api, account, checkout, () => events.changed());
     this.filter = "";
     const isNative = wallet.family === chains.requested.chain_type;
-    if (choice && offersSwaps) return this.chooseAgain(connected, choice, current);
-    const isEnough = isNative && (!offersSwaps || ((await this.holdings.hasRequested()) ?? true));
+    if (choice && offersSwaps) return this.restoreChoice(connected, choice, current);
+    const isEnough = isNative && (!offersSwaps || ((await this.balances.hasRequested()) ?? true));
     if (!current()) return;
-    const [requested] = this.holdings.options(isNative);
+    const [requested] = this.balances.options(isNative);
     if (isEnough && requested) await this.quote({ wallet, account, option: requested }, current, notice);
     else this.showTokens(notice);
   }
@@ -223,18 +223,18 @@ export class Flow implements Stage {
     await this.look(connected, current, undefined, choice);
   }
 
-  /** Back to the token that was chosen before the reload, or to all tokens where its balance is too low now. */
-  private async chooseAgain(connected: Connected, choice: Choice, current: () => boolean): Promise<void> {
-    const { holdings } = this;
-    await holdings?.load(false);
+  /** Quote the token that was chosen before the reload, or show all tokens if its balance is now too low. */
+  private async restoreChoice(connected: Connected, choice: Choice, current: () => boolean): Promise<void> {
+    const { balances } = this;
+    await balances?.load(false);
     if (!current()) return;
-    const option = holdings?.options(false).find((one) => isSame(choice, one) && one.isEnough);
+    const option = balances?.options(false).find((one) => isSame(choice, one) && one.isEnough);
     if (option) await this.quote({ ...connected, option }, current, undefined, choice.tag);
     else this.showTokens();
   }
 
-  /** The customer may answer the prompt that is already open, which is enough. */
-  private awaitOldQuestion(wallet: Wallet): void {
+  /** Continue when the customer answers the connection prompt that is already open. */
+  private awaitOpenPrompt(wallet: Wallet): void {
     const current = this.begin();
     this.unwatch = wallet.watch({
       account: (account) => void (account && current() && this.enter({ wallet, account }, current)),
@@ -260,7 +260,7 @@ export class Flow implements Stage {
     });
   }
 
-  /** Before its owner is asked for anything: whether the wallet still shows the account that was reviewed. */
+  /** Whether the wallet still shows the reviewed account. Checked before each prompt. */
   async holds({ wallet, account }: Connected, current: () => boolean): Promise<boolean> {
     const shown = wallet.family === "evm" ? await wallet.accounts() : [account];
     if (!current()) return false;
@@ -281,8 +281,8 @@ export class Flow implements Stage {
 
   private chainChanged(chainId: number): void {
     if (this.step.at !== "review") return;
-    const wanted = this.step.option.chainId;
-    const name = this.means.chains.name(wanted);
-    this.review(this.step, chainId === wanted ? undefined : info(copy.notices.wrongNetwork(name)));
+    const requiredId = this.step.option.chainId;
+    const name = this.means.chains.name(requiredId);
+    this.review(this.step, chainId === requiredId ? undefined : info(copy.notices.wrongNetwork(name)));
   }
 }

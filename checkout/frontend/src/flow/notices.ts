@@ -22,11 +22,11 @@ export function connectionNotice(error: unknown, wallet: Wallet): Notice {
   return refusalOf(error) === "rejected" ? info(copy.notices.rejectedConnection) : walletNotice(error, wallet);
 }
 
-/** Why a wallet did not change to another network, and what helps. */
+/** The notice for a failed network switch, with the next step. */
 export function switchNotice(error: unknown, wallet: Wallet, chain: string, chainId: number): Notice {
   const refusal = refusalOf(error);
   if (refusal === "rejected") return info(copy.notices.rejectedSwitch(chain));
-  // Wallets that cannot add networks answer with many codes; the remedy is the same.
+  // Wallets that can't add networks return various codes; the next step is the same for all.
   if (["unknown_chain", "unsupported", "other"].includes(refusal)) return bad(copy.notices.addNetwork(chain, chainId));
   return walletNotice(error, wallet);
 }

@@ -1,14 +1,14 @@
-/** From the review to a sent transaction: the right network, allowances, the built transaction, the wallet's answer. */
+/** From the review to a sent transaction: switch the network, approve the token, build the transaction, send it. */
 
 import { copy } from "../copy";
 import { ApiError } from "../server/api";
 import type { BuiltTransaction, Route } from "../server/types";
 import { refusalOf, refused } from "../wallets/refusals";
 import type { Shown, Wallet } from "../wallets/wallet";
-import { Allowing, type Allowed } from "./allowing";
+import { ApprovalFlow, type ApprovalResult } from "./approval";
 import { tagOf } from "./choice";
 import { bad, info, paymentNotice, proofNotice, switchNotice, walletNotice, type Notice } from "./notices";
-import { contractOf, mostCoins, spenderOf } from "./route-book";
+import { contractOf, mostCoins, spenderOf } from "./route-cache";
 import type { Means, Stage } from "./stage";
 import type { Ask, Plan, Reviewed } from "./states";
 
@@ -20,33 +20,33 @@ const PROOF_PAUSE_SECONDS = 3;
 const FRESH_FOR_MS = 20_000;
 
 export class Paying {
-  private readonly allowing: Allowing;
+  private readonly approvalFlow: ApprovalFlow;
 
   constructor(
     private readonly flow: Stage,
     private readonly means: Means,
   ) {
-    this.allowing = new Allowing(flow, means.api);
+    this.approvalFlow = new ApprovalFlow(flow, means.api);
   }
 
-  /** Reach the network, allow, build, check, prove the wallet where that is asked for, and hand over to it. */
+  /** Pay by the reviewed route; every outcome is shown as a step of the flow. */
   async start({ wallet, account, option, route, routes }: Reviewed): Promise<void> {
     const reviewed: Reviewed = { wallet, account, option, route, ...(routes ? { routes } : {}) };
     const current = this.flow.begin();
     this.flow.go({ at: "building", ...reviewed });
     try {
       if (!(await this.flow.holds(reviewed, current)) || !(await this.reachNetwork(reviewed, current))) return;
-      const allowed = await this.allowing.run(reviewed, current);
-      if (!allowed || !current()) return;
-      const built = await this.build(reviewed, allowed, current);
+      const approval = await this.approvalFlow.run(reviewed, current);
+      if (!approval || !current()) return;
+      const built = await this.build(reviewed, approval, current);
       const ready = built?.built.payer_proof ? await this.prove(built, current) : built;
       if (!ready || !current()) return;
-      // The wallet may have been moved while the server was building.
+      // The wallet may have switched networks while the server was building the transaction.
       if ((await wallet.chain()) !== option.chainId) {
         if (current()) this.flow.review(reviewed, info(copy.notices.wrongNetwork(this.chainName(reviewed))));
         return;
       }
-      if (current()) await this.confirm(ready, this.plan(ready, allowed), current);
+      if (current()) await this.confirm(ready, this.plan(ready, approval), current);
     } catch (error) {
       if (current()) this.stopped(error, reviewed);
     }
@@ -62,21 +62,22 @@ export class Paying {
     return !notice && current();
   }
 
-  private async trySwitch(wallet: Wallet, wanted: number, name: string): Promise<Notice | null> {
+  private async trySwitch(wallet: Wallet, chainId: number, name: string): Promise<Notice | null> {
     try {
-      return (await wallet.switchTo(wanted, this.means.chains.get(wanted))) === wanted ? null : info(copy.notices.rejectedSwitch(name));
+      const reachedId = await wallet.switchTo(chainId, this.means.chains.get(chainId));
+      return reachedId === chainId ? null : info(copy.notices.rejectedSwitch(name));
     } catch (error) {
-      return switchNotice(error, wallet, name, wanted);
+      return switchNotice(error, wallet, name, chainId);
     }
   }
 
-  /** The transaction for what was reviewed, or null after showing why it cannot be built. */
-  private async build(reviewed: Reviewed, allowed: Allowed, current: () => boolean): Promise<Ready | null> {
+  /** Build the reviewed transaction; if the route has expired, get a new one. Return null after showing a failure. */
+  private async build(reviewed: Reviewed, approval: ApprovalResult, current: () => boolean): Promise<Ready | null> {
     const { flow } = this;
     let { route } = reviewed;
     for (let attempt = 0; ; attempt += 1) {
       try {
-        if (!flow.book.isFresh(route)) throw routeExpired();
+        if (!flow.routeCache.isFresh(route)) throw routeExpired();
         const built = await this.means.api.buildTransaction(route.id);
         return current() ? await this.checked({ ...reviewed, route, built }, current) : null;
       } catch (error) {
@@ -91,8 +92,8 @@ export class Paying {
       const isSame = route.type === "direct" && renewed.from.amount.raw === route.from.amount.raw;
       if (!isSame) {
         const isSwap = renewed.type !== "direct";
-        const notice = isSwap ? copy.notices.priceChanged(allowed.asks.length > 0) : copy.notices.amountChanged;
-        // The routes that were offered beside the old one are as old as it was.
+        const notice = isSwap ? copy.notices.priceChanged(approval.asks.length > 0) : copy.notices.amountChanged;
+        // Without `routes`: the other routes have expired, too.
         const { wallet, account, option } = reviewed;
         flow.review({ wallet, account, option, route: renewed }, info(notice));
         return null;
@@ -101,12 +102,12 @@ export class Paying {
     }
   }
 
-  /** The route that comes nearest to the one that ran out, or why there is none. */
+  /** The closest replacement for an expired route, or a message that explains why there is none. */
   private async renewed({ account, option, route }: Reviewed): Promise<Route | string> {
-    this.flow.book.clear();
-    const found = await this.flow.book.find(account, option);
-    if (typeof found === "string") return found;
-    return found.find(({ tags }) => tags.includes(tagOf(route))) ?? found[0] ?? copy.notices.noRoute;
+    this.flow.routeCache.clear();
+    const routes = await this.flow.routeCache.find(account, option);
+    if (typeof routes === "string") return routes;
+    return routes.find(({ tags }) => tags.includes(tagOf(route))) ?? routes[0] ?? copy.notices.noRoute;
   }
 
   private async checked(ready: Ready, current: () => boolean): Promise<Ready | null> {
@@ -124,7 +125,7 @@ export class Paying {
     return { kind: "call", account, chainId, contract: contractOf(route) ?? "", mostCoins: String(mostCoins(route)) };
   }
 
-  /** Has the wallet prove that it is the payer's; null after showing why there is no proof. */
+  /** Have the wallet sign the payer proof and submit it; return null after showing a failure. */
   private async prove(ready: Ready, current: () => boolean): Promise<Ready | null> {
     const { flow } = this;
     const { wallet, account, option, route, built } = ready;
@@ -142,7 +143,7 @@ export class Paying {
     if (!current()) return null;
     flow.go({ at: "proving", plan, isSigned: true, ...reviewed });
     try {
-      await this.bringProof(route.id, account, signature, current);
+      await this.submitProof(route.id, account, signature, current);
     } catch (error) {
       if (!current()) return null;
       if (!isExpiry(error)) flow.review(reviewed, flow.serverNotice(error));
@@ -153,21 +154,21 @@ export class Paying {
     return this.checked({ ...ready, built: await this.means.api.buildTransaction(route.id, "payer") }, current);
   }
 
-  /** Tries again by itself while the server can't ask the chain about the wallet. */
-  private async bringProof(routeId: string, account: string, signature: string, current: () => boolean): Promise<void> {
+  /** Submit the signature; retry while the server can't reach a node of the chain. */
+  private async submitProof(routeId: string, account: string, signature: string, current: () => boolean): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.means.api.provePayer(routeId, account, signature);
       } catch (error) {
-        const isWorthMore = error instanceof ApiError && error.isTemporary && attempt < PROOF_ATTEMPTS;
-        const wait = isWorthMore && error.retryAfterSeconds !== null ? error.shortWaitSeconds : PROOF_PAUSE_SECONDS;
-        if (!isWorthMore || wait === null || !current()) throw error;
+        const isRetryable = error instanceof ApiError && error.isTemporary && attempt < PROOF_ATTEMPTS;
+        const wait = isRetryable && error.retryAfterSeconds !== null ? error.shortWaitSeconds : PROOF_PAUSE_SECONDS;
+        if (!isRetryable || wait === null || !current()) throw error;
         await seconds(wait);
       }
     }
   }
 
-  /** Whatever the customer does on the page meanwhile, a hash that the wallet returns is always kept. */
+  /** Send the transaction. A hash that the wallet returns is always stored, even if the customer has navigated away. */
   private async confirm(ready: Ready, plan: Plan, current: () => boolean): Promise<void> {
     const { flow } = this;
     const { events } = this.means;
@@ -183,17 +184,17 @@ export class Paying {
       flow.restart();
     } catch (error) {
       const isUnsent = ["rejected", "unauthorized", "unsupported"].includes(refusalOf(error));
-      // Other failures do not prove that nothing was sent, so the open prompt stays on record.
+      // After any other failure the transaction may have been sent, so the prompt stays recorded as open.
       if (isUnsent) events.promptAnswered();
       const notice = paymentNotice(error, wallet);
-      // Whatever may have been sent after all would have used the permission up.
+      // Mention the remaining permission only if nothing was sent: a sent transaction may have used it.
       if (current()) flow.review(reviewed, isUnsent ? afterPermission(notice, reviewed) : notice);
       else events.changed();
     }
   }
 
-  private plan(ready: Ready, allowed: Allowed): Plan {
-    const asks: Ask[] = [...allowed.asks, ...(ready.built.payer_proof ? (["prove"] as const) : []), "pay"];
+  private plan(ready: Ready, approval: ApprovalResult): Plan {
+    const asks: Ask[] = [...approval.asks, ...(ready.built.payer_proof ? (["prove"] as const) : []), "pay"];
     return { asks, at: asks.length - 1 };
   }
 
@@ -207,7 +208,7 @@ export class Paying {
   }
 }
 
-/** Adds to a notice that the token's permission was already given, even if the payment was not made. */
+/** Add to the notice that the token permission remains although nothing was paid. */
 function afterPermission({ tone, text }: Notice, { wallet, route }: Reviewed): Notice {
   const isGiven = wallet.family === "evm" && spenderOf(route) !== null && route.from.token.contract_address !== "";
   return { tone, text: isGiven ? `${text} ${copy.notices.permissionStays(route.from.token.symbol)}` : text };

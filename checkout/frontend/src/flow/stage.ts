@@ -1,4 +1,4 @@
-/** What the flow works with, and what paying sees of the flow. */
+/** The interfaces of the flow: its dependencies (`Means`), and what the payment steps use of it (`Stage`). */
 
 import type { Chains } from "../chains";
 import type { Api } from "../server/api";
@@ -7,14 +7,14 @@ import type { Checkout, SentTransaction } from "../server/types";
 import type { Wallet } from "../wallets/wallet";
 import type { Choice } from "./choice";
 import type { Notice } from "./notices";
-import type { RouteBook } from "./route-book";
+import type { RouteCache } from "./route-cache";
 import type { Chosen, Connected, Reviewed, Step } from "./states";
 
 export interface FlowEvents {
   changed(): void;
-  /** A wallet was connected; null: it was left. */
+  /** A wallet was connected; null after a disconnect. */
   connected(wallet: Wallet | null): void;
-  /** What to pay with was chosen; null: what was asked for, or nothing yet. */
+  /** The customer chose another token than the requested one; null for the requested one, or if nothing is chosen. */
   chose(choice: Choice | null): void;
   promptOpened(): void;
   promptAnswered(): void;
@@ -22,35 +22,35 @@ export interface FlowEvents {
   requestChanged(): void;
 }
 
-/** What the flow works with. */
+/** The flow's dependencies. */
 export interface Means {
   api: Api;
   chains: Chains;
   checkout: () => Checkout;
   now: () => number;
   events: FlowEvents;
-  /** Whether this service offers to pay with other tokens at all. */
+  /** Whether this deployment offers payments with other tokens. */
   offersSwaps: boolean;
-  /** The same wallet on the other family of networks, as far as it has been found by now. */
+  /** The same wallet on the other chain family, if it has been detected. */
   siblingOf: (wallet: Wallet) => Wallet | null;
 }
 
-/** The flow as seen from the payment: where the customer is, and where it may be led. */
+/** The part of the flow that the payment steps use: the current step, and the transitions to others. */
 export interface Stage {
   readonly step: Step;
-  readonly book: RouteBook;
+  readonly routeCache: RouteCache;
   readonly means: Means;
-  /** Ends what was under way; whether the answer that is awaited now is still wanted when it comes. */
+  /** Cancel the current operation and start a new one; the returned function tells whether it is still the current one. */
   begin(): () => boolean;
   go(step: Step): void;
-  /** Back to the list of wallets. */
+  /** Go back to the list of wallets. */
   restart(notice?: Notice): void;
-  /** Routes for what was chosen, of which one is to be reviewed: that with the tag, where there is one. */
+  /** Load routes for the chosen token, and review the one with the tag, or else the recommended one. */
   quote(chosen: Chosen, current: () => boolean, notice?: Notice, tag?: string): Promise<void>;
   review(reviewed: Reviewed, notice?: Notice): void;
   blocked(chosen: Chosen, notice: Notice, canRetry?: boolean): void;
-  /** Whether the wallet still shows the account that was reviewed. */
+  /** Whether the wallet still shows the reviewed account. */
   holds(connected: Connected, current: () => boolean): Promise<boolean>;
-  /** What the server's refusal means for people. */
+  /** The notice for a server error. */
   serverNotice(error: unknown): Notice;
 }

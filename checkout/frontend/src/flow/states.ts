@@ -1,8 +1,8 @@
-/** The states from choosing a wallet to a sent transaction, and where each may lead. */
+/** The states from choosing a wallet to a sent transaction, and the transitions between them. */
 
 import type { Route } from "../server/types";
 import type { Signed, Wallet } from "../wallets/wallet";
-import type { Option } from "./holdings";
+import type { Option } from "./balances";
 import type { Notice } from "./notices";
 
 export interface Connected {
@@ -16,14 +16,14 @@ export interface Chosen extends Connected {
 
 export interface Reviewed extends Chosen {
   route: Route;
-  /** All that were offered with it, while there is a choice. */
+  /** All offered routes, if there are several. */
   routes?: readonly Route[];
 }
 
-/** What the wallet is asked for, one after the other. */
+/** A prompt that the wallet shows. */
 export type Ask = "reset" | "allow" | "prove" | "pay";
 
-/** All that the wallet will be asked for, and at which of it the customer is. */
+/** All prompts of this payment, and the index of the current one. */
 export interface Plan {
   asks: readonly Ask[];
   at: number;
@@ -46,7 +46,7 @@ export type Step =
 
 export type At = Step["at"];
 
-/** "choose" is always open: the customer may go back at any time. */
+/** "choose" can be reached from every state: the customer can go back at any time. */
 export const NEXT: Readonly<Record<At, readonly At[]>> = {
   choose: ["connecting", "looking"],
   connecting: ["looking"],

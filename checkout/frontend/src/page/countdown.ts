@@ -1,8 +1,8 @@
-/** Time as the server sees it, and the time left to pay. */
+/** The server's clock, and the countdown of the time left to pay. */
 
 import { copy } from "../copy";
 
-/** The server's clock, so that a customer's wrong clock changes nothing. */
+/** The server's clock: independent of the customer's, which may be wrong. */
 export class ServerClock {
   private offsetMs = 0;
 
@@ -66,7 +66,7 @@ function remaining(seconds: number): string {
   const hours = Math.floor((seconds % 86_400) / 3600);
   const minutes = Math.floor((seconds % 3600) / 60);
   if (days > 0) return copy.daysAndHours(days, hours);
-  // The whole hour, which many requests begin with, as the minutes that it is counted in from then on.
+  // Exactly one hour, a common lifetime, is shown as 60:00.
   if (seconds > 3600) return copy.hoursAndMinutes(hours, minutes);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }

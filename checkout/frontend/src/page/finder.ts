@@ -1,4 +1,4 @@
-/** A transaction that was sent elsewhere, or sped up in the wallet, is found by its hash. */
+/** The form to submit the hash of a transaction that was sent elsewhere or sped up in the wallet. */
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
@@ -21,13 +21,13 @@ export class Finder {
     });
   }
 
-  /** Leads the customer to the field. */
+  /** Open the form and focus its field. */
   open(): void {
     (document.getElementById("finder-box") as HTMLDetailsElement | null)?.setAttribute("open", "");
     document.getElementById("finder-hash")?.focus();
   }
 
-  /** Says what came of it under the field. */
+  /** Show the result below the field. */
   answer(text: string): void {
     if (this.form) byId("finder-answer").textContent = text;
   }

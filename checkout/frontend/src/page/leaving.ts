@@ -1,18 +1,18 @@
-/** Leads the customer back to the shop once the page has not been touched for a while, unless the customer stays. */
+/** Returns an inactive customer to the shop after a countdown, unless the customer chooses to stay. */
 
 export const LEAVE_AFTER_SECONDS = 3;
 /** With a notice to read first. */
 export const LEAVE_AFTER_NOTICE_SECONDS = 15;
 
-// A redraw in the middle of a press or a key stroke would lose its click: these are counted, and drawn a second later.
+// These restart the countdown without a redraw, which would lose the click; the next tick draws it.
 const PRESSES = ["pointerdown", "keydown"];
 const MOVES = ["pointermove", "wheel", "touchmove"];
-// The page itself moves the focus and scrolls when it draws.
+// The page's own redraw also causes these, so they are ignored for a moment after it.
 const BY_THE_PAGE_TOO = ["scroll", "focusin"];
 const OWN_FOR_MS = 150;
 
 export class Leaving {
-  /** Until the page leads away; null where it does not. */
+  /** Seconds until the page leaves; null if no countdown runs. */
   secondsLeft: number | null = null;
   private destination = "";
   private isFirst = true;
@@ -20,7 +20,7 @@ export class Leaving {
   private timer: ReturnType<typeof setInterval> | null = null;
   private drawnAt = 0;
 
-  /** `mayLeave`: in a shop's page, that page goes on by itself. */
+  /** `mayLeave` is false in an embedded checkout: the shop's page decides when to continue. */
   constructor(
     private mayLeave: boolean,
     private readonly onChange: () => void,
@@ -31,13 +31,13 @@ export class Leaving {
     on(PRESSES, () => this.touched());
     on(MOVES, (event) => isStill(event) || this.touched(() => this.draw()));
     on(BY_THE_PAGE_TOO, () => performance.now() - this.drawnAt < OWN_FOR_MS || this.touched());
-    // The count starts again when the customer comes back from another tab: the receipt, the block explorer.
+    // Restart the countdown when the customer returns from another tab, such as the receipt or the block explorer.
     on(["visibilitychange"], () => this.touched(() => this.draw()));
   }
 
-  /** Starts the count, once; a null destination starts nothing. */
+  /** Start the countdown, once. Does nothing without a destination. */
   towards(destination: string | null, seconds = LEAVE_AFTER_SECONDS): void {
-    // A customer who came back from the shop, to a page that was about to lead there, wants to be here.
+    // A customer who used the back button to return to this page wants to stay.
     if (this.isFirst && destination && cameBack()) this.mayLeave = false;
     this.isFirst = false;
     if (!destination || !this.mayLeave || this.timer !== null) return;
@@ -63,7 +63,7 @@ export class Leaving {
     this.secondsLeft -= 1;
     if (this.secondsLeft > 0) return this.draw();
     this.stay();
-    // Not `replace`: the back button leads to this page, which then stays, with the way to the receipt.
+    // Not `replace`: the back button must lead to this page, which has the link to the receipt.
     location.assign(this.destination);
   }
 
@@ -81,7 +81,7 @@ export class Leaving {
   }
 }
 
-/** Some browsers report a move when the page moves under a pointer that rests. */
+/** Whether the pointer didn't move: some browsers send a move event when the page moves below it. */
 function isStill(event: Event): boolean {
   return event.type === "pointermove" && event instanceof PointerEvent && !event.movementX && !event.movementY;
 }

@@ -1,20 +1,20 @@
-/** Watches what this browser has sent: a wallet may speed it up or cancel it by another transaction with its nonce. */
+/** Watches the transactions sent from this browser: a wallet can speed one up or cancel it by reusing its nonce. */
 
 import type { Outbox, OwnTransaction } from "../server/outbox";
 import type { Wallet } from "../wallets/wallet";
 
-const LOOK_EVERY_MS = 4_000;
+const CHECK_EVERY_MS = 4_000;
 const WATCHED_FOR_MS = 24 * 60 * 60_000;
 
 interface Events {
-  /** Another transaction that asks for the same took its place. */
+  /** A transaction with the same call replaced it. */
   spedUp(sent: OwnTransaction, hash: string): void;
-  /** Another transaction that asks for something else took its place. */
+  /** A transaction with a different call replaced it. */
   cancelled(sent: OwnTransaction): void;
 }
 
 export class Replacements {
-  private isLooking = false;
+  private isChecking = false;
 
   constructor(
     private readonly outbox: Outbox,
@@ -24,28 +24,28 @@ export class Replacements {
   ) {}
 
   start(): void {
-    setInterval(() => void this.look(), LOOK_EVERY_MS);
+    setInterval(() => void this.check(), CHECK_EVERY_MS);
   }
 
-  /** Asks the wallets once; one that can't be asked now is asked again later. */
-  async look(): Promise<void> {
-    if (this.isLooking) return;
-    this.isLooking = true;
+  /** Check each recent transaction once. Failures are ignored: the next check comes soon. */
+  async check(): Promise<void> {
+    if (this.isChecking) return;
+    this.isChecking = true;
     for (const sent of this.outbox.own) {
       const isRecent = Date.now() - sent.sentAt < WATCHED_FOR_MS;
-      if (isRecent && this.isReplaceable(sent)) await this.follow(sent).catch(() => undefined);
+      if (isRecent && this.isReplaceable(sent)) await this.checkOne(sent).catch(() => undefined);
     }
-    this.isLooking = false;
+    this.isChecking = false;
   }
 
-  private async follow(sent: OwnTransaction): Promise<void> {
+  private async checkOne(sent: OwnTransaction): Promise<void> {
     const listed = this.wallets().find(({ name }) => name === sent.wallet);
     const wallet = listed?.family === "evm" ? listed : listed?.sibling?.();
-    if (!wallet?.follow || (await wallet.chain()) !== sent.chainId) return;
-    const fate = await wallet.follow(sent);
-    if (fate.is === "there" && sent.nonce === null) this.outbox.learn(sent.hash, fate);
-    if (fate.is !== "replaced") return;
-    if (fate.isSameCall) this.events.spedUp(sent, fate.hash);
+    if (!wallet?.transactionStatus || (await wallet.chain()) !== sent.chainId) return;
+    const status = await wallet.transactionStatus(sent);
+    if (status.is === "known" && sent.nonce === null) this.outbox.learn(sent.hash, status);
+    if (status.is !== "replaced") return;
+    if (status.isSameCall) this.events.spedUp(sent, status.hash);
     else this.events.cancelled(sent);
   }
 }

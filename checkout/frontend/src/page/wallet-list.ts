@@ -1,4 +1,4 @@
-/** The wallets on offer, in the order of their use, and the one that a reloaded page continues with. */
+/** The list of wallets, recently used ones first, and the wallet that a reloaded page continues with. */
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
@@ -12,20 +12,20 @@ const FAMILIES = ["evm", "solana"];
 interface Events {
   /** The list has changed. */
   changed(): void;
-  /** The wallet that was awaited has come; `choice` is what its owner had chosen to pay with. */
+  /** The wallet from before the reload was detected; `choice` is the stored choice of token. */
   returned(wallet: Wallet, choice: unknown): void;
-  /** The part that speaks to the request's own family of wallets can't be loaded. */
+  /** The script for the request's own family of wallets couldn't be loaded. */
   incomplete(): void;
 }
 
-/** Creates the wallet on another device. `chains` can pay, the request's first; `former` is the wallet to continue with. */
+/** Creates the wallet on another device. `chains`: those that can pay, the request's first; `former`: the wallet before a reload. */
 export type Remote = (chains: readonly Chain[], former: Used | null) => Wallet;
 
 export class WalletList {
   all: Wallet[] = [];
-  /** Whether this browser has a wallet itself. */
+  /** Whether this browser has a wallet of its own. */
   isAnyHere = false;
-  /** Whether wallets have had their time to announce themselves. */
+  /** Whether the time for wallets to announce themselves is over. */
   isSettled = false;
   private awaited: Here | null = null;
   private remote: Wallet | null = null;
@@ -36,7 +36,7 @@ export class WalletList {
     private readonly events: Events,
   ) {}
 
-  /** Looks for wallets. `offersSwaps`: those of other families than the request's can pay too. */
+  /** Detect wallets. With `offersSwaps`, wallets of other chain families can pay, too. */
   discover(chains: Chains, solanaScript: string, offersSwaps: boolean, remote: Remote | null): void {
     const own = chains.requested.chain_type;
     const others = FAMILIES.filter((family) => family !== own && chains.of(family).length > 0);
@@ -49,17 +49,17 @@ export class WalletList {
     if (remote && search.families.length > 0) this.remote = this.onAnotherDevice(remote, chains, search.families, offersSwaps);
     discoverWallets(
       search,
-      (wallets, settled) => this.found(wallets, settled),
+      (wallets, settled) => this.update(wallets, settled),
       () => own === "solana" && this.events.incomplete(),
     );
   }
 
-  /** Continues with the wallet that this page had before the reload, as soon as it is there. */
+  /** Continue with the wallet from before the reload as soon as it is detected. */
   awaitFormer(): void {
     this.awaited = this.recent.connectedHere;
   }
 
-  /** The name of the wallet that was used last, where it should be here and is not. */
+  /** The name of the last used wallet if it could pay but wasn't detected; else null. */
   get missing(): string | null {
     const { last } = this.recent;
     const isSought = last !== null && this.families.includes(last.family);
@@ -77,16 +77,16 @@ export class WalletList {
     return make([requested, ...others.filter(({ id }) => id !== requested.id)], this.awaited);
   }
 
-  private found(wallets: Wallet[], settled: boolean): void {
+  private update(wallets: Wallet[], settled: boolean): void {
     this.isAnyHere = wallets.length > 0;
-    // Not before the others, which would push it away under the customer's hand.
+    // Add it after the others, so that it doesn't move while the customer is about to click it.
     const isTime = settled || this.isAnyHere;
     this.all = this.recent.sorted(this.remote && isTime ? [...wallets, this.remote] : wallets);
     this.isSettled = settled;
     this.events.changed();
     const { name, family, choice } = this.awaited ?? {};
     const listed = this.all.find((wallet) => wallet.name === name);
-    // The half of it that speaks the other family may have come first.
+    // Its other chain family may have been detected first.
     const former = listed?.family === family ? listed : listed?.sibling?.();
     if (!former) return;
     this.awaited = null;

@@ -16,6 +16,6 @@ export interface PayContext {
   missing: string | null;
   promptWasLeftOpen: boolean;
   /** What was submitted and is not on its way, said beside the ways to pay. */
-  doubt: HTMLElement | null;
+  warning: HTMLElement | null;
   flow: Flow;
 }

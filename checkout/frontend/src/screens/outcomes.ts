@@ -1,4 +1,4 @@
-/** How it ended: paid or failed, and the screens of a request that can no longer be paid. */
+/** The final screens: paid, failed, expired, cancelled or unavailable. */
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
@@ -22,13 +22,12 @@ const CHECK_AGAIN = new Set([
 ]);
 const NEVER_PAY_AGAIN = new Set(["transaction_not_bound", "swap_partial", "swap_failed", "wrong_token"]);
 
-/** A swap that was delivered, if not as asked for: the customer's money is gone, except where it came back. */
+/** Whether a swap spent the customer's money without paying the request: delivered, but not as requested. */
 function isSpent({ type, failure_code, destination_transaction_hash: delivered }: Payment): boolean {
   return type === "swap" && Boolean(delivered) && failure_code !== "swap_refunded";
 }
 
-
-/** What the customer can do after a failure. */
+/** The actions that the failure screen offers. */
 export interface AfterFailure {
   payAgain(): void;
   checkAgain(): void;
@@ -42,7 +41,7 @@ export function latest(payments: Payment[]): Payment | null {
   );
 }
 
-/** Whether more arrived than was asked for: not the little more that a route brings, which promises a least amount. */
+/** Whether the customer overpaid. The small surplus of a swap, which guarantees only a minimum, doesn't count. */
 export function isPaidTooMuch({ status, amount_overpaid, payments }: Checkout): boolean {
   const paid = payments.filter((payment) => payment.status === "completed");
   return status === "completed" && !isZero(amount_overpaid) && !(paid.length === 1 && paid[0]?.type === "swap");
@@ -76,20 +75,20 @@ export function completedScreen(
       leavingNote(merchant.name, secondsLeft, stay),
       ...paid.flatMap((payment) => transactionBoxes(payment, chains)),
     ],
-    // Said once: a clock that is read out every second is no help.
+    // Announced once, not with every second of the countdown.
     [help, isTooMuch && excess, leaving].filter(Boolean).join(" "),
   );
 }
 
 export function failedScreen(payment: Payment, checkout: Checkout, chains: Chains, after: AfterFailure): Screen {
   const code = failureOf(payment) ?? "other";
-  // A payment that is still looked at has no sentence of its own yet.
+  // A payment that is still being verified has no failure message yet.
   const what = messageFor("failure", code, payment.failure_message ?? "") || copy.failedDefault;
-  // The money has arrived, and the page of sending by hand has said that the merchant's word would then be waited for.
+  // The money has arrived; the page for manual transfers said that the merchant would then have to accept it.
   const isUnbound = code === "transaction_not_bound";
   const canPay = !NEVER_PAY_AGAIN.has(code) && !isSpent(payment);
   const canCheck = canCheckAgain(payment);
-  // Who was refunded knows so from the wallet: paying again is what helps.
+  // After a refund, paying again is the next step, not another check.
   const isCheckFirst = canCheck && code !== "swap_refunded";
   return screen(
     "failed",
@@ -103,7 +102,7 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
         isCheckFirst && button("check-again", "primary", copy.checkAgain, after.checkAgain),
         !canPay && contactButton(checkout, isUnbound || isCheckFirst ? "secondary" : "primary"),
         canPay && button("pay-again", isCheckFirst ? "quiet" : "primary", copy.payAgain, after.payAgain),
-        // No transaction takes the ways to pay away for good: the merchant may ask for a new one.
+        // Always offer a way to pay: the merchant may ask the customer to pay again.
         !canPay && button("pay-again", "quiet", copy.otherWays, after.payAgain),
         canCheck && !isCheckFirst && button("check-again", "quiet", copy.checkAgain, after.checkAgain),
       ),
@@ -113,7 +112,7 @@ export function failedScreen(payment: Payment, checkout: Checkout, chains: Chain
   );
 }
 
-/** Who can help where paying again can't; with the payment code as the letter's subject. */
+/** A button that contacts the merchant; an e-mail has the payment code as its subject. */
 function contactButton({ merchant, shortcode }: Checkout, kind: "primary" | "secondary"): Node | false {
   const page = webUrl(merchant.support_url);
   if (page) return linkButton("contact", kind, page, copy.support(merchant.name));
@@ -123,7 +122,7 @@ function contactButton({ merchant, shortcode }: Checkout, kind: "primary" | "sec
   return linkButton("contact", kind, letter, copy.support(merchant.name));
 }
 
-/** A signature may still tie it, or the merchant's word: the page of sending by hand says which, in whole sentences. */
+/** A link to the page for manual transfers, which explains how the transaction can still be credited. */
 function whatHelps({ shortcode }: Checkout): Node {
   return linkButton("what-helps", "primary", byHandPage(shortcode), copy.byHand.whatHelps);
 }
@@ -132,7 +131,7 @@ export function byHandPage(shortcode: string): string {
   return `/pay/${shortcode}/by-hand${location.search}`;
 }
 
-/** Whether looking at a failed payment again may help. */
+/** Whether the failed payment can be verified again. */
 export function canCheckAgain(payment: Payment): boolean {
   return payment.status === "failed" && CHECK_AGAIN.has(payment.failure_code ?? "") && payment.retries_left > 0;
 }
@@ -141,7 +140,7 @@ export function timeUpScreen(): Screen {
   return screen("time-up", copy.timeUp, [spinner(), paragraph(copy.timeUpHelp)], copy.timeUpHelp);
 }
 
-/** The requested token or its chain is switched off: nothing is offered, and nothing must be sent. */
+/** The screen if the requested token or its chain is inactive: nothing can be paid. */
 export function unavailableScreen(checkout: Checkout, notices: Child[]): Screen {
   const heading = copy.notNow(checkout.token.symbol, checkout.chain.name);
   const nodes = [...notices, paragraph(copy.sendNothing), supportLine(checkout)];

@@ -1,14 +1,14 @@
-/** The part of the page that changes: swaps whole screens, keeps the keyboard's place, tells screen readers. */
+/** The panel that shows one screen at a time, keeps the keyboard focus, and announces changes to screen readers. */
 
 import { el } from "../dom";
 import { Press } from "./press";
 
 export interface Screen {
-  /** Screens with one name are one place: moving between names moves the focus to the heading. */
+  /** A change of name moves the focus to the heading; a redraw with the same name keeps it. */
   name: string;
   heading: string;
   nodes: Node[];
-  /** What a screen reader hears when this differs from what it heard last; the heading by default. */
+  /** Announced to screen readers if it differs from the last announcement; the heading by default. */
   spoken?: string;
 }
 
@@ -16,7 +16,7 @@ export class Panel {
   private name = "";
   private spoken = "";
   private readonly press: Press;
-  /** The newest screen that came during a press. */
+  /** The latest screen, while a press delays it. */
   private held: Screen | null = null;
 
   constructor(
@@ -26,13 +26,13 @@ export class Panel {
     this.press = new Press(root, () => this.held && this.show(this.held));
   }
 
-  /** Shows the screen, after the press that is under way, if there is one. */
+  /** Show the screen; if the customer is pressing a button, after the press. */
   show(screen: Screen): void {
     this.held = this.press.isDown ? screen : null;
     if (this.held) return;
     const focused = this.root.contains(document.activeElement) ? document.activeElement : null;
     const isNew = this.name !== "" && screen.name !== this.name;
-    // Nothing else on the page has the focus, as when a wallet's window took it away.
+    // Nothing on the page has the focus, for example after a wallet's window had it.
     const isFree = document.hasFocus() && document.activeElement === document.body;
     const heading = el("h2", { id: "panel-heading", tabindex: "-1" }, screen.heading);
     this.root.replaceChildren(heading, ...screen.nodes);
@@ -43,7 +43,7 @@ export class Panel {
   }
 
   announce(text: string): void {
-    // The same text twice is no change to a live region; an empty moment makes it one.
+    // Clear the live region first: setting the same text again would not be announced.
     this.status.textContent = "";
     requestAnimationFrame(() => (this.status.textContent = text));
   }

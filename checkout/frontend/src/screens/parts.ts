@@ -1,4 +1,4 @@
-/** What screens are made of. */
+/** Elements that several screens use. */
 
 import { copy } from "../copy";
 import { el, type Child } from "../dom";
@@ -9,18 +9,18 @@ import type { Amount, Checkout } from "../server/types";
 import type { Screen } from "./panel";
 
 export function screen(name: string, heading: string, nodes: Child[], spoken?: string): Screen {
-  const kept = nodes.filter((node): node is Node => node instanceof Node);
-  return { name, heading, nodes: kept, ...(spoken ? { spoken: `${heading}. ${spoken}` } : {}) };
+  const present = nodes.filter((node): node is Node => node instanceof Node);
+  return { name, heading, nodes: present, ...(spoken ? { spoken: `${heading}. ${spoken}` } : {}) };
 }
 
-/** An amount with its symbol, as people say it. */
+/** An amount with its symbol, such as "10.00 USDC". */
 export function money(amount: Amount, checkout: Checkout): string {
   return isolated(`${plain(amount)} ${checkout.token.symbol}`);
 }
 
 export function noticeBox(notice: Notice | undefined): HTMLElement | null {
   if (!notice) return null;
-  // No role of its own: the page's one live region says it, once.
+  // No ARIA role: the page's live region announces it once.
   return el("p", { class: `notice notice--${notice.tone}`, "data-testid": "notice" }, notice.text);
 }
 
@@ -52,14 +52,14 @@ export function addressFact(name: string, address: string): HTMLElement {
   return fact(name, el("code", { class: "address" }, address), "fact--tall");
 }
 
-/** "3.00 of 10.00 USDC received, 7.00 to go", or null when nothing has come in. */
+/** "3.00 of 10.00 USDC received, 7.00 to go", or null if nothing has been paid. */
 export function partialText(checkout: Checkout): string | null {
   if (isZero(checkout.amount_paid) || isZero(checkout.amount_remaining)) return null;
   const total = money(checkout.amount, checkout);
   return copy.partlyPaid(plain(checkout.amount_paid), total, plain(checkout.amount_remaining));
 }
 
-/** How far a part-paid request has come, in words and as a bar; null when nothing has come in. */
+/** The progress of a partly paid request as text and bar; null if nothing has been paid. */
 export function partialBox(checkout: Checkout): HTMLElement | null {
   const text = partialText(checkout);
   if (!text) return null;

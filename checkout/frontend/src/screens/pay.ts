@@ -64,7 +64,7 @@ export function payScreen(step: Step, context: PayContext): Screen {
 function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   const { checkout, wallets, walletsSettled, flow } = context;
   const leftOpen: Notice = { tone: "info", text: copy.notices.leftOpen.confirming };
-  const nodes: Child[] = [partialBox(checkout), noticeBox(notice), context.promptWasLeftOpen && noticeBox(leftOpen), context.doubt];
+  const nodes: Child[] = [partialBox(checkout), noticeBox(notice), context.promptWasLeftOpen && noticeBox(leftOpen), context.warning];
   if (!isKnownFamily(checkout)) {
     nodes.push(paragraph(copy.unsupportedChain(checkout.chain.name)), supportLine(checkout));
   } else if (wallets.length > 0) {
@@ -79,7 +79,7 @@ function chooseScreen(notice: Notice | undefined, context: PayContext): Screen {
   }
   const isPart = partialText(checkout) !== null;
   const heading = isPart ? copy.payTheRest(money(checkout.amount_remaining, checkout)) : copy.payWithWallet;
-  return screen("choose", heading, nodes, notice?.text ?? context.doubt?.firstChild?.textContent ?? "");
+  return screen("choose", heading, nodes, notice?.text ?? context.warning?.firstChild?.textContent ?? "");
 }
 
 function missingWallet({ missing }: PayContext): HTMLElement | null {

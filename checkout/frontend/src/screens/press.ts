@@ -1,8 +1,8 @@
-/** Knows whether a press is under way: what is pressed must still be there when the press ends, or its click is lost. */
+/** Tracks presses, so that the panel isn't redrawn during one: replacing a pressed button would lose its click. */
 
-/** From the release of a finger to its click; a mouse's click comes at once. */
+/** The longest time from a touch's release to its click; a mouse clicks immediately. */
 const CLICK_WITHIN_MS = 100;
-/** A longer press is no click, and on some platforms its end is never reported. */
+/** A longer press isn't a click, and some platforms never report its end. */
 const LONGEST_MS = 1_000;
 
 export class Press {
@@ -21,7 +21,7 @@ export class Press {
     });
     window.addEventListener("pointerup", () => this.isDown && this.endIn(CLICK_WITHIN_MS));
     window.addEventListener("pointercancel", () => this.isDown && this.endIn(0));
-    // Before the click's own handlers: what they bring about is shown at once.
+    // In the capture phase, before the click's own handlers, so that their result is shown immediately.
     area.addEventListener("click", () => this.clicked(), { capture: true });
   }
 

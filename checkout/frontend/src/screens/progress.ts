@@ -47,11 +47,11 @@ export interface Waiting {
   isUnsent: boolean;
   /** The server can't be reached. */
   isRetrying: boolean;
-  /** Offered once it is time to doubt that it was sent at all. */
+  /** Shown when the transaction was probably not sent. */
   payAgain: (() => void) | null;
 }
 
-/** What a wallet of this browser sent, and what the network is still to see. */
+/** The screen for a transaction sent from this browser that no node has seen yet. */
 export function waitingScreen(sent: OwnTransaction, { isUnsent, isRetrying, payAgain }: Waiting, following: Following): Screen {
   const { checkout, chains } = following;
   const { chainId, hash } = sent;
@@ -101,13 +101,13 @@ export function processingScreen(payment: Payment, following: Following): Screen
   );
 }
 
-/** Everything that can be looked at: the customer's transaction, the delivery, the provider's own page. */
+/** Links to the customer's transaction, the delivery, and the provider's status page. */
 export function transactionBoxes(payment: Payment, chains: Chains): Child[] {
-  const { destination_transaction_hash: delivered, provider_url: follow } = payment;
+  const { destination_transaction_hash: delivered, provider_url: providerUrl } = payment;
   const isTwo = isCrossing(payment) || Boolean(delivered && delivered !== payment.transaction_hash);
   const label = isTwo ? copy.transactionOn(chains.name(payment.chain_id)) : copy.transaction;
-  const followed = isTwo && webUrl(follow ?? null) ? copy.followAt(providerName(payment.provider)) : null;
-  const link = followed && externalLink(follow ?? null, followed, "provider-link");
+  const linkText = isTwo && webUrl(providerUrl ?? null) ? copy.followAt(providerName(payment.provider)) : null;
+  const link = linkText && externalLink(providerUrl ?? null, linkText, "provider-link");
   const first = transactionBox(label, payment.transaction_hash, payment.explorer_url, link);
   if (!isTwo || !delivered) return [first];
   const url = payment.destination_explorer_url ?? chains.transactionUrl(payment.destination_chain_id, delivered);
@@ -137,9 +137,9 @@ function isCrossing(payment: Payment): boolean {
   return payment.chain_id !== payment.destination_chain_id;
 }
 
-/** Without a payment: one that the server does not know yet. */
+/** The steps of a direct payment; `payment` is null until the server lists it. */
 function directSteps(payment: Payment | null, waiting = 0): StepRow[] {
-  // "processing" says only that we have begun to look.
+  // The status `processing` only means that verification has started; confirmations mean that it was seen.
   const reached = !payment ? waiting : payment.confirmations > 0 ? 2 : 1;
   return inOrder([[copy.stepSent], [copy.stepSeen], [confirmationsText(payment)], [copy.stepPaid]], reached, reached > 1);
 }
@@ -160,7 +160,7 @@ function crossingSteps(from: string, to: string, payment: Payment | null, waitin
   return inOrder(steps, reached, reached > 1);
 }
 
-/** Until the network has seen the transaction, nothing shows that the step has begun. */
+/** Before the network has seen the transaction, the current step is `awaited`. */
 function inOrder(steps: [string, string?][], reached: number, isSeen: boolean): StepRow[] {
   const current = isSeen ? "current" : "awaited";
   return steps.map(([text, remark = ""], index) => {
@@ -174,7 +174,7 @@ function confirmationsText(payment: Payment | null): string {
   return needed === null ? copy.stepFinality : copy.stepConfirmations(Math.min(done, needed), needed);
 }
 
-/** How deep what pays lies: the delivery where there is one; `needed` is null where the network's finality decides. */
+/** The confirmations of the delivery, or of the payment itself; `needed` is null if the chain's finality decides. */
 function depthOf(payment: Payment): { done: number; needed: number | null } {
   if (!isCrossing(payment)) return { done: payment.confirmations, needed: payment.confirmations_required };
   return { done: payment.destination_confirmations ?? 0, needed: payment.destination_confirmations_required };

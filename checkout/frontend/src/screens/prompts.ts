@@ -1,10 +1,10 @@
-/** While the wallet asks: which of the steps it is, and what it should be showing. */
+/** The screens while a wallet's prompt is open: the current step, and what the prompt should show. */
 
 import { copy } from "../copy";
 import { button, el } from "../dom";
 import { FAMILIES } from "../families";
 import type { Flow } from "../flow/flow";
-import { contractOf } from "../flow/route-book";
+import { contractOf } from "../flow/route-cache";
 import type { Ask, Plan, Reviewed } from "../flow/states";
 import { isolated } from "../language";
 import { amountOf, costs, plain } from "../money";
@@ -17,12 +17,12 @@ import { stepList, type StepState } from "./steps";
 
 type Asked = Reviewed & { plan: Plan; signed: Signed | null };
 
-/** Where the question of a wallet that has kept its owner waiting may be hiding. */
+/** A hint where the wallet's prompt may be hidden, after it has been open for a while. */
 export function slowHint({ wallet }: { wallet: Wallet }, { isSlow }: Flow): HTMLElement | null {
   return isSlow ? noticeBox({ tone: "info", text: copy.slowWallet(wallet.name) }) : null;
 }
 
-/** How long a busy server is waited for before the page asks it again by itself. */
+/** The seconds until the page retries a request to a busy server. */
 export function busyHint({ waitsFor }: Flow): HTMLElement | null {
   return waitsFor === null ? null : noticeBox({ tone: "info", text: copy.errors.waiting(waitsFor) });
 }
@@ -88,7 +88,7 @@ export function confirmingScreen(step: Asked, context: PayContext): Screen {
   );
 }
 
-/** What the transaction in the wallet says, read back from its own bytes. */
+/** The decoded transaction that the wallet shows. */
 function signedFacts({ signed, route, plan, wallet }: Asked, { chains }: PayContext): HTMLElement | null {
   if (!signed) return null;
   const { chainId, party, contract, rawAmount } = signed;

@@ -1,10 +1,10 @@
-/** What is to be confirmed: what leaves the wallet, what arrives, what it costs, and which contract the transaction calls. */
+/** The review before the payment: amounts sent and received, fees, and the contract that the transaction calls. */
 
 import { copy } from "../copy";
 import { button, el, type Child } from "../dom";
 import type { Flow } from "../flow/flow";
 import type { Notice } from "../flow/notices";
-import { contractOf, outlayOf, spenderOf, totalUsd } from "../flow/route-book";
+import { contractOf, outlayOf, spenderOf, totalUsd } from "../flow/route-cache";
 import type { Reviewed } from "../flow/states";
 import { isolated } from "../language";
 import { about, amountOf, costs, dollars, isZero, plain } from "../money";
@@ -23,7 +23,7 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
     copy.review,
     [
       noticeBox(step.notice ?? openQuestion(context)),
-      context.doubt,
+      context.warning,
       isDirect ? directFacts(step, context) : swapFacts(step, context),
       isAcceptanceNeeded(step.route) && noticeBox({ tone: "info", text: acceptance(step, context) }),
       actions(
@@ -37,7 +37,7 @@ export function reviewScreen(step: Reviewed & { notice?: Notice }, context: PayC
   );
 }
 
-/** Whether the merchant may have to accept the payment, since the network's nodes can't look into such a wallet. */
+/** Whether the merchant may have to accept the payment, since nodes can't trace payments of contract accounts. */
 function isAcceptanceNeeded({ warnings = [] }: Route): boolean {
   return warnings.some(({ code }) => code === "may_need_acceptance");
 }
@@ -46,7 +46,7 @@ function acceptance({ option }: Reviewed, { chains, checkout }: PayContext): str
   return copy.mayNeedAcceptance(chains.name(option.chainId), checkout.merchant.name);
 }
 
-/** The wallet may still be asking from another tab, or from before a reload. */
+/** A prompt may still be open in another tab, or from before a reload. */
 function openQuestion({ promptWasLeftOpen }: PayContext): Notice | undefined {
   return promptWasLeftOpen ? { tone: "info", text: copy.notices.leftOpen.confirming } : undefined;
 }
@@ -66,7 +66,7 @@ function swapWaysOn(step: Reviewed, flow: Flow): Child[] {
   ];
 }
 
-/** What leaves the wallet, short enough for a button. */
+/** The amount that leaves the wallet, rounded for a button. */
 export function costOf(route: Route): string {
   return isolated(`${costs(outlayOf(route))} ${route.from.token.symbol}`);
 }
@@ -81,7 +81,7 @@ function directFacts(step: Reviewed, { checkout, chains }: PayContext): HTMLElem
   );
 }
 
-/** What decides: what leaves, what arrives, what it costs in all, and how long it takes. */
+/** The main facts of a swap: amounts sent and received, total cost and duration. */
 function swapFacts(step: Reviewed, context: PayContext): HTMLElement {
   const { checkout, chains } = context;
   const { route } = step;
@@ -108,14 +108,14 @@ function swapFacts(step: Reviewed, context: PayContext): HTMLElement {
   );
 }
 
-/** In dollars: what leaves the wallet, the fees on top of it, and the network's own fee. Empty where a price is missing. */
+/** The total cost in US dollars, including fees; empty if a price is unknown. */
 function totalOf(route: Route): string {
   const usd = totalUsd(route);
   if (usd === null) return "";
   return route.gas?.usd ? copy.totalAbout(dollars(usd)) : copy.totalBesidesNetwork(dollars(usd));
 }
 
-/** Exact amounts, each fee, and every address that the transaction names. */
+/** The exact amounts, all fees, and all addresses in the transaction. */
 function swapDetails({ wallet, account, route }: Reviewed, { checkout }: PayContext): HTMLElement {
   const { from, to, fees } = route;
   const contract = contractOf(route);

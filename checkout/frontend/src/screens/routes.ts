@@ -1,8 +1,8 @@
-/** Two routes side by side: what each costs and how long it takes. */
+/** The comparison of two routes: the cost and duration of each. */
 
 import { copy } from "../copy";
 import { button, el } from "../dom";
-import { outlayOf, toolsOf, totalUsd } from "../flow/route-book";
+import { outlayOf, toolsOf, totalUsd } from "../flow/route-cache";
 import type { Chosen } from "../flow/states";
 import { isolated } from "../language";
 import { costs, dollars } from "../money";
@@ -40,7 +40,7 @@ export function wayOf(route: Route): string {
   return copy.through(providerName(route.provider), toolsOf(route).join(", "));
 }
 
-/** What people call a routing provider; the page knows the names of all. */
+/** The display name of a routing provider, from the page's data. */
 export function providerName(provider: string | null): string {
   const names = JSON.parse(document.getElementById("checkout")?.dataset.providers ?? "{}") as Record<string, string>;
   return names[provider ?? ""] ?? provider ?? "";

@@ -1,12 +1,12 @@
-/** A list of steps: what is done, what is under way, what is to come. */
+/** A list of steps, each done, in progress or to do. */
 
 import { copy } from "../copy";
 import { el } from "../dom";
 
-/** `awaited` is the step the payment is at, of which nothing has been seen yet. */
+/** `awaited`: the current step, if the network hasn't seen it yet. */
 export type StepState = "done" | "current" | "awaited" | "todo";
 
-/** Each step is its name, its state and, where there is one, a remark under it; `kind` is classes of the list. */
+/** A step has a name, a state and an optional remark; `kind` is the list's CSS classes. */
 export function stepList(steps: [string, StepState, string?][], kind = ""): HTMLElement {
   const spoken = { done: copy.done, current: copy.inProgress, awaited: copy.notYet, todo: copy.notYet };
   const items = steps.map(([text, state, remark]) => {

@@ -3,7 +3,7 @@
 import { copy } from "../copy";
 import { button, el, initial, webUrl, type Child } from "../dom";
 import type { Flow } from "../flow/flow";
-import type { Option } from "../flow/holdings";
+import type { Option } from "../flow/balances";
 import type { Notice } from "../flow/notices";
 import type { Connected } from "../flow/states";
 import { isolated } from "../language";
@@ -19,8 +19,8 @@ export function tokenScreen(step: Connected & { notice?: Notice }, context: PayC
   const { checkout, chains, flow } = context;
   const { wallet } = step;
   const isNative = wallet.family === chains.requested.chain_type;
-  const options = flow.holdings?.options(isNative) ?? [];
-  const isLoading = flow.holdings?.isLoading ?? false;
+  const options = flow.balances?.options(isNative) ?? [];
+  const isLoading = flow.balances?.isLoading ?? false;
   const others = options.filter(({ isRequested }) => !isRequested).length;
   const rows = options.map((option) => tokenRow(option, context));
   const needsSearch = options.length > ROWS_BEFORE_SEARCH;
@@ -63,9 +63,9 @@ function siblingButton({ wallet }: Connected, flow: Flow): Child {
 /** What is still being asked, and what could not be. */
 function quietLine({ chains, flow }: PayContext, isLoading: boolean): HTMLElement | null {
   if (isLoading) return smallPrint(copy.loadingTokens);
-  const missing = flow.holdings?.unavailable ?? [];
+  const missing = flow.balances?.unavailable ?? [];
   if (missing.length > 0) return smallPrint(copy.unavailableChains(missing.map((id) => chains.name(id)).join(", ")));
-  return flow.holdings?.isIncomplete ? smallPrint(copy.walletNotRead) : null;
+  return flow.balances?.isIncomplete ? smallPrint(copy.walletNotRead) : null;
 }
 
 /** Hides rows in place: what is typed must not redraw the page under the typing hand. */

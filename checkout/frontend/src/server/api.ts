@@ -1,4 +1,4 @@
-/** The public API of one payment request. Same origin, no credentials. */
+/** A client of the public API for one payment request. Same origin, no credentials. */
 
 import { copy } from "../copy";
 import { messageFor } from "../language";
@@ -16,10 +16,10 @@ import type {
 
 const BASE = "/api/public";
 const TIMEOUT_MS = 20_000;
-/** How long in all to wait for a busy server before the customer sees an error. */
+/** The total time to wait for a busy server before showing an error. */
 const PATIENCE_SECONDS = 10;
 
-/** A refusal or a failure, with a message written for people. `status` is 0 when there was no answer. */
+/** An error response, with a message for customers. `status` is 0 if there was no response. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -30,7 +30,7 @@ export class ApiError extends Error {
     super(message);
   }
 
-  /** In how many seconds a server that is busy for a moment wants to be asked again; null where it isn't, or for long. */
+  /** Seconds until a retry if the server is busy only briefly; else null. */
   get shortWaitSeconds(): number | null {
     const isBusy = this.status === 429 || this.status === 503;
     const wait = isBusy ? this.retryAfterSeconds : null;
@@ -47,7 +47,7 @@ export class Api {
   private etag: string | null = null;
   private readonly request: string;
 
-  /** `onWait` gets the seconds until the next try, and null once the server is asked again. */
+  /** `onWait` is called with the seconds until a retry, and with null when the retry starts. */
   constructor(
     requestId: string,
     private readonly onWait: (seconds: number | null) => void = () => undefined,
@@ -55,7 +55,7 @@ export class Api {
     this.request = `${BASE}/payment-requests/${encodeURIComponent(requestId)}`;
   }
 
-  /** The request's current state, or null when it has not changed since the last call. */
+  /** The request's current state, or null if it has not changed since the last call. */
   async checkout(): Promise<Checkout | null> {
     const headers: Record<string, string> = this.etag ? { "If-None-Match": this.etag } : {};
     const response = await send(this.request, { headers });
@@ -65,7 +65,7 @@ export class Api {
     return body;
   }
 
-  /** The requested token, each chain's coin and its stablecoins, on these chains or on all of the wallet's family. */
+  /** Balances of the requested token, and of coins and stablecoins on these chains (default: all of the wallet's family). */
   essentialBalances(
     walletAddress: string,
     chainIds?: number[],
@@ -74,14 +74,14 @@ export class Api {
     return this.ask(`${this.request}/balances/essential`, body);
   }
 
-  /** Every token that the wallet holds, as far as it is known. */
+  /** All tokens of the catalogue and the providers' lists that the wallet holds. */
   walletTokens(walletAddress: string): Promise<{ tokens: Held[]; unavailable: Unavailable[] }> {
     return this.ask(`${BASE}/discover-wallet-tokens`, { wallet_address: walletAddress });
   }
 
   routes(walletAddress: string, chainId: number, token: Token): Promise<RouteAnswer> {
-    const named = token.id === null ? { token_address: token.contract_address } : { token_id: token.id };
-    return this.ask(`${this.request}/routes`, { wallet_address: walletAddress, chain_id: chainId, ...named });
+    const tokenField = token.id === null ? { token_address: token.contract_address } : { token_id: token.id };
+    return this.ask(`${this.request}/routes`, { wallet_address: walletAddress, chain_id: chainId, ...tokenField });
   }
 
   checkApproval(routeId: string): Promise<Approval> {
@@ -92,7 +92,7 @@ export class Api {
     return this.ask(`${BASE}/build-transaction`, { route_id: routeId, binding });
   }
 
-  /** Brings the wallet's signature under the message that came with the transaction. */
+  /** Submit the wallet's signature of the payer proof. */
   async provePayer(routeId: string, walletAddress: string, signature: string): Promise<void> {
     await post(`${this.request}/payer-proof`, { route_id: routeId, wallet_address: walletAddress, signature });
   }
@@ -101,7 +101,7 @@ export class Api {
     return post(`${this.request}/payments`, sent);
   }
 
-  /** Asks again by itself while the server is busy for a moment only. */
+  /** POST, with retries while the server is busy only briefly. */
   private async ask<T>(url: string, body: unknown): Promise<T> {
     for (let patience = PATIENCE_SECONDS; ; ) {
       try {
@@ -109,7 +109,7 @@ export class Api {
       } catch (error) {
         const wait = error instanceof ApiError ? error.shortWaitSeconds : null;
         if (wait === null || wait > patience) throw error;
-        // A zero wait counts too, so that this loop ends.
+        // Count at least a second, so that the loop ends.
         patience -= Math.max(1, wait);
         this.onWait(wait);
         await new Promise((resolve) => setTimeout(resolve, wait * 1000));

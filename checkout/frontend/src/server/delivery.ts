@@ -1,4 +1,4 @@
-/** Brings remembered transaction hashes to the server, and does not give up until it has them. */
+/** Submits stored transaction hashes to the server, and retries until the server has them. */
 
 import { ApiError, type Api } from "./api";
 import type { Outbox } from "./outbox";
@@ -20,7 +20,7 @@ export class Delivery {
     private readonly onRefused: (sent: SentTransaction, message: string) => void,
   ) {}
 
-  /** Submits what is unsent, one at a time, with back-off; returns when nothing is left. A new one waits for no other. */
+  /** Submit unsent hashes one at a time, with back-off, until none is left. Calling it again skips the current pause. */
   async run(): Promise<void> {
     if (this.running) return this.wake();
     this.running = true;
@@ -33,7 +33,7 @@ export class Delivery {
     this.running = false;
   }
 
-  /** Null when the server's answer is final; else the pause that it asks for. */
+  /** Return null if the server's answer is final, else the milliseconds that it asks to wait. */
   private async submit(sent: SentTransaction): Promise<number | null> {
     try {
       await this.api.submit(sent);
@@ -54,7 +54,7 @@ export class Delivery {
     return null;
   }
 
-  /** Ends early when the browser is connected again, or when there is more to bring. */
+  /** Ends early when the browser is online again, or when there is a new hash. */
   private sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.wake = () => {

@@ -1,27 +1,26 @@
 /**
- * What this browser did about one payment request, kept in localStorage so that a closed or reloaded page
- * forgets no transaction: hashes the server has not acknowledged, hashes it has, what its wallets sent, and a prompt
- * that was open.
+ * The browser's record of one payment request, in localStorage, so that a closed or reloaded page loses no transaction:
+ * submitted and unsubmitted hashes, the transactions that its wallets sent, and whether a prompt was open.
  */
 
-import type { Followed } from "../wallets/wallet";
+import type { TrackedTransaction } from "../wallets/wallet";
 import type { SentTransaction } from "./types";
 
-/** A transaction that a wallet of this browser sent, not one whose hash was typed. */
-export interface OwnTransaction extends Followed {
+/** A transaction that a wallet of this browser sent, as opposed to an entered hash. */
+export interface OwnTransaction extends TrackedTransaction {
   chainId: number;
   routeId?: string;
   /** The wallet's name. */
   wallet: string;
   sentAt: number;
-  /** The hashes that it had before it was sped up. */
+  /** Its earlier hashes, if it was sped up. */
   replaced: string[];
   isCancelled: boolean;
-  /** Its sender has stopped waiting for the network to see it. */
+  /** The customer has stopped waiting for the network to see it. */
   isLetGo: boolean;
 }
 
-/** Who sent a transaction. */
+/** The wallet and account that sent a transaction. */
 export interface Sender {
   wallet: string;
   account: string;
@@ -49,12 +48,12 @@ export class Outbox {
     return this.memory.unsent;
   }
 
-  /** What to bring to the server first: what a wallet sent, before what was typed. */
+  /** The next hash to submit: transactions from a wallet before entered hashes. */
   get next(): SentTransaction | undefined {
     return this.unsent.find((sent) => this.isOwn(sent.transaction_hash)) ?? this.unsent[0];
   }
 
-  /** What wallets of this browser sent, oldest first. */
+  /** The transactions that wallets of this browser sent, oldest first. */
   get own(): readonly OwnTransaction[] {
     return this.memory.own;
   }
@@ -73,7 +72,7 @@ export class Outbox {
     return this.memory.unsent.length + this.memory.acknowledged.length > 0;
   }
 
-  /** Whether a wallet was asked to send and this browser never learned what came of it. */
+  /** Whether a wallet's prompt was opened recently and the page never got the answer. */
   get promptWasLeftOpen(): boolean {
     const opened = this.memory.promptOpenedAt;
     return opened !== null && Date.now() - opened < PROMPT_MATTERS_FOR_MS;
@@ -87,7 +86,7 @@ export class Outbox {
     this.change((memory) => (memory.promptOpenedAt = null));
   }
 
-  /** `by` is whose wallet sent it; a hash that was typed has no sender here. */
+  /** Store a hash. `by` is missing for an entered hash. */
   remember(sent: SentTransaction, by?: Sender): void {
     const transaction_hash = canonical(sent.transaction_hash);
     this.change((memory) => {
@@ -105,12 +104,12 @@ export class Outbox {
     });
   }
 
-  /** Forgets that `hash` is unsent once the server shows it, however the server learned of it. */
+  /** Mark the hash as submitted, because the server already lists it. */
   settle(hash: string): void {
     if (this.memory.unsent.some((other) => other.transaction_hash === hash)) this.acknowledge(hash);
   }
 
-  /** Gives up on a hash that the server refused for good. */
+  /** Remove a hash that the server rejected permanently. */
   drop(hash: string): void {
     this.change((memory) => {
       memory.unsent = memory.unsent.filter((other) => other.transaction_hash !== hash);
@@ -118,12 +117,12 @@ export class Outbox {
     });
   }
 
-  /** Keeps what the wallet's node says of a transaction. */
+  /** Store the details that the wallet's node returned for a transaction. */
   learn(hash: string, { nonce, call, fromBlock }: Pick<OwnTransaction, "nonce" | "call" | "fromBlock">): void {
     this.edit(hash, (own) => Object.assign(own, { nonce, call, fromBlock }));
   }
 
-  /** Goes on with the transaction that took another one's place. */
+  /** Track the replacement instead of the replaced transaction. */
   replace(hash: string, by: string): void {
     this.edit(hash, (own) => {
       own.replaced.push(hash);
@@ -139,14 +138,14 @@ export class Outbox {
     this.edit(hash, (own) => (own.isLetGo = true));
   }
 
-  /** Calls back when another tab of this browser did something about the same request. */
+  /** Call back when another tab changed the record of the same request. */
   onOtherTab(callback: () => void): void {
     window.addEventListener("storage", (event) => {
       if (event.key !== this.key) return;
       this.memory = this.read();
       callback();
     });
-    // A page that was asleep has heard nothing.
+    // A suspended page misses storage events.
     window.addEventListener("pageshow", (event) => {
       if (!event.persisted) return;
       this.memory = this.read();
@@ -164,7 +163,7 @@ export class Outbox {
     try {
       localStorage.setItem(this.key, JSON.stringify(this.memory));
     } catch {
-      // Private windows may refuse storage; this page's memory still serves.
+      // Private windows may block storage; the record then lives in memory only.
     }
   }
 
@@ -187,7 +186,7 @@ function ownTransaction(sent: SentTransaction, { wallet, account }: Sender): Own
   return { hash, chainId, ...(routeId ? { routeId } : {}), wallet, sender: account, sentAt: Date.now(), ...unknown, ...so };
 }
 
-/** Hexadecimal has two cases; base58 means another transaction by each. */
+/** Lower-case hexadecimal hashes. Base58 is case-sensitive and stays as it is. */
 function canonical(hash: string): string {
   return /^0x/i.test(hash) ? hash.toLowerCase() : hash;
 }

@@ -1,14 +1,14 @@
-/** What the page may say of a payment. Anyone with the link can submit a hash, so most of them prove nothing. */
+/** Classifies payments for the page. Anyone with the link can submit a hash, so a hash alone proves nothing. */
 
 import type { OwnTransaction } from "./outbox";
 import type { Payment } from "./types";
 
-/** Why a submitted transaction is not on its way; `cancelled` is known only where it was sent. */
-export type Doubt = "unseen" | "unbound" | "unpaid" | "cancelled";
+/** Why a submitted transaction is not in progress; only the browser that sent it knows `cancelled`. */
+export type WarningKind = "unseen" | "unbound" | "unpaid" | "cancelled";
 
-export interface Doubtful {
+export interface PaymentWarning {
   payment: Payment;
-  doubt: Doubt;
+  kind: WarningKind;
 }
 
 const LET_GO_AFTER_MS = 2 * 60_000;
@@ -17,38 +17,38 @@ export function isOpen({ status }: Payment): boolean {
   return status === "pending" || status === "processing";
 }
 
-/** The code that it failed with, or that it will fail with once its block is deep enough. */
+/** The payment's failure code, or the one that it will have once its block is confirmed. */
 export function failureOf({ failure_code: code, likely_failure: likely }: Payment): string | null {
   return code ?? likely ?? null;
 }
 
-/** Whether it is one to wait for: seen and bound, or seen and sent by a wallet of this browser. */
+/** Whether the page should wait for it: a node has seen it, and it is bound or was sent from this browser. */
 export function isUnderWay(payment: Payment, own: readonly OwnTransaction[]): boolean {
   if (!isOpen(payment) || !payment.is_seen || payment.likely_failure) return false;
   const mine = ownOf(payment, own);
   return mine ? !mine.isCancelled : payment.is_bound;
 }
 
-/** The newest payment that is not on its way, those that this browser knows of first; null where there is none. */
-export function doubtful(
+/** The newest payment that needs a warning, preferably one that this browser submitted; null if none does. */
+export function findWarning(
   payments: readonly Payment[],
   own: readonly OwnTransaction[],
   isKnownHere: (hash: string) => boolean,
-): Doubtful | null {
-  const found: Doubtful[] = [];
+): PaymentWarning | null {
+  const warnings: PaymentWarning[] = [];
   for (const payment of payments) {
     if (payment.status === "completed") break;
-    const doubt = doubtAbout(payment, own);
-    if (doubt) found.push({ payment, doubt });
+    const kind = warningKind(payment, own);
+    if (kind) warnings.push({ payment, kind });
   }
-  return found.find(({ payment }) => isKnownHere(payment.transaction_hash)) ?? found[0] ?? null;
+  return warnings.find(({ payment }) => isKnownHere(payment.transaction_hash)) ?? warnings[0] ?? null;
 }
 
-function doubtAbout(payment: Payment, own: readonly OwnTransaction[]): Doubt | null {
+function warningKind(payment: Payment, own: readonly OwnTransaction[]): WarningKind | null {
   if (isUnderWay(payment, own) || own.some(({ replaced }) => replaced.includes(payment.transaction_hash))) return null;
   if (ownOf(payment, own)?.isCancelled) return "cancelled";
   const code = failureOf(payment);
-  // While it is pending, the server has not looked for it.
+  // While it is pending, the server has not looked it up yet.
   const isMissing = !payment.is_seen && payment.status !== "pending";
   if (code === "transaction_not_found" || (code === null && isMissing)) return "unseen";
   return code === null ? "unbound" : "unpaid";
@@ -58,7 +58,7 @@ export function ownOf(payment: Payment, own: readonly OwnTransaction[]): OwnTran
   return own.find(({ hash }) => hash === payment.transaction_hash) ?? null;
 }
 
-/** This browser's newest transaction that the network is still to see, unless its sender has stopped waiting. */
+/** This browser's newest transaction that no node has seen yet, unless the customer has stopped waiting for it. */
 export function awaited(payments: readonly Payment[], own: readonly OwnTransaction[]): OwnTransaction | null {
   const waiting = own.filter((sent) => {
     if (sent.isCancelled || sent.isLetGo) return false;
@@ -73,7 +73,7 @@ export function mayLetGo({ sentAt }: OwnTransaction): boolean {
   return Date.now() - sentAt > LET_GO_AFTER_MS;
 }
 
-/** Whether another transaction may still take its place. */
+/** Whether another transaction with its nonce may still replace it. */
 export function isReplaceable(sent: OwnTransaction, payments: readonly Payment[]): boolean {
   const payment = payments.find(({ transaction_hash: hash }) => hash === sent.hash);
   if (sent.isCancelled || payment?.status === "completed" || (payment?.confirmations ?? 0) > 0) return false;

@@ -1,4 +1,4 @@
-/** Polls the payment request's status, as often as it is worth asking. */
+/** Polls the payment request's status at the interval that the server sets. */
 
 import type { Api } from "./api";
 import { ApiError } from "./api";
@@ -29,7 +29,7 @@ export class StatusPoll {
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
     window.addEventListener("offline", () => this.lost());
     window.addEventListener("online", () => this.visibilityChanged());
-    // Back from another page, or from a wallet's app that had put this one to sleep.
+    // Restored from the back-forward cache, or after a wallet app had suspended this page.
     window.addEventListener("pageshow", (event) => event.persisted && this.visibilityChanged());
   }
 
@@ -37,7 +37,7 @@ export class StatusPoll {
     if (!this.final) this.schedule(this.intervalMs);
   }
 
-  /** Asks at once, and goes on asking even if the request had looked final. */
+  /** Poll immediately, and keep polling even if the request looked final. */
   now(): void {
     this.final = false;
     if (this.asking) {
@@ -90,7 +90,7 @@ export class StatusPoll {
     if (this.failures === FAILURES_BEFORE_TELLING) this.onConnection(false);
   }
 
-  /** The browser says so itself: there is no need to fail first. */
+  /** The browser is offline: report it without waiting for failed requests. */
   private lost(): void {
     if (this.final || this.failures >= FAILURES_BEFORE_TELLING) return;
     this.failures = FAILURES_BEFORE_TELLING;

@@ -7,7 +7,7 @@ export interface Amount {
 }
 
 export interface Token {
-  /** Null for a token that is not in the catalogue: it is named by its address then. */
+  /** Null for a token outside the catalogue, which is identified by its address. */
   id: number | null;
   symbol: string;
   name: string;
@@ -48,13 +48,13 @@ export interface Payment {
   amount_received: Amount | null;
   /** Whether a node knows the transaction. */
   is_seen: boolean;
-  /** Whether it is tied to the request. */
+  /** Whether it is bound to the request. */
   is_bound: boolean;
-  /** What it will fail with once its block is deep enough. */
+  /** The failure code that it will have once its block is confirmed. */
   likely_failure: string | null;
   confirmations: number;
   confirmations_required: number | null;
-  /** Of the delivery, where another transaction delivers. */
+  /** Confirmations of the delivery, if that is another transaction. */
   destination_confirmations: number | null;
   destination_confirmations_required: number | null;
   status_detail: string | null;
@@ -84,11 +84,11 @@ export interface Checkout {
   redirect_url: string | null;
   merchant: Merchant;
   payments: Payment[];
-  /** Whether no real money is meant: a test system, or a simulated payment. */
+  /** Whether no real money is involved: a test deployment or a simulated payment. */
   is_test: boolean;
-  /** Whether the requested token and its chain are switched on; servers of earlier releases don't say. */
+  /** Whether the requested token and its chain are active; missing in responses of earlier releases. */
   is_available?: boolean;
-  /** Whether other tokens than the requested one can be offered at all. */
+  /** Whether this deployment offers payments with other tokens. */
   pay_with?: { is_routed: boolean };
   is_final: boolean;
   poll_in_ms: number;
@@ -114,9 +114,9 @@ export interface RouteStep {
   chain_id: number;
   /** The name of the bridge or the exchange. */
   tool?: string | null;
-  /** What the wallet's transaction calls. */
+  /** The contract that the wallet's transaction calls. */
   contract_address?: string | null;
-  /** Who has to be allowed to take the token. */
+  /** The contract that needs an approval to spend the token. */
   spender?: string | null;
 }
 

@@ -10,13 +10,13 @@ const SLOW_MS = 6000;
 export interface FrameEvents {
   /** The checkout is there and speaks to this page. */
   ready(): void;
-  /** It is taking long to come. */
+  /** The checkout is slow to load. */
   slow(): void;
-  /** It came, but says nothing: this origin may not frame it, most likely. */
+  /** The page loaded, but sends no message: most likely this origin isn't allowed to embed it. */
   refused(): void;
   height(pixels: number): void;
   close(): void;
-  /** A wallet's answer is no longer waited for. */
+  /** No wallet prompt is open any longer. */
   idle(): void;
 }
 
@@ -39,7 +39,7 @@ export class CheckoutFrame {
   ) {
     this.url = webAddress(options.paymentUrl);
     this.language = chosenLanguage(options.language ?? this.url.searchParams.get("lang") ?? undefined);
-    if (this.language?.isTold) this.url.searchParams.set("lang", this.language.tag);
+    if (this.language?.isExplicit) this.url.searchParams.set("lang", this.language.tag);
     this.labels = { ...labelsIn(this.language), ...options.labels };
     this.element.title = this.labels.title;
     this.element.allow = "clipboard-write";
@@ -52,12 +52,12 @@ export class CheckoutFrame {
     return this.url.href;
   }
 
-  /** Whose page it is: a frame has no address bar to read it from. */
+  /** The checkout's host, shown because a frame has no address bar. */
   get host(): string {
     return this.url.host;
   }
 
-  /** Begins to load; the element has to be in the page by now. */
+  /** Start loading. The element must already be in the page. */
   start(): void {
     this.element.src = this.url.href;
     this.timer = window.setTimeout(() => this.events.slow(), SLOW_MS);
@@ -106,7 +106,7 @@ export class CheckoutFrame {
   }
 }
 
-/** Calls the shop's function by itself: what it throws is reported, and stops nothing here. */
+/** Call the shop's function in a separate task: an error that it throws is reported, but doesn't affect this script. */
 export function tell<Value>(listener: ((value: Value) => void) | undefined, value: Value): void {
   if (listener) void Promise.resolve(value).then(listener);
 }

@@ -1,8 +1,8 @@
 /**
- * `quittance.js`: opens a checkout over a shop's page, or in it. The plain link to the checkout stays the default;
- * where a frame is not allowed or not possible, this script leads there, too.
+ * `quittance.js`: opens a checkout over a shop's page, or inside it. If the checkout can't be embedded, the script
+ * navigates to it instead.
  *
- * What it reports is good for showing a page. Goods are sent when the shop's server has its webhook.
+ * Use its events for the page only. Ship goods when the shop's server has received the webhook.
  */
 
 import { CheckoutFrame } from "./frame";
@@ -10,16 +10,16 @@ import { Modal } from "./modal";
 import { Place } from "./place";
 import type { Options, Quittance } from "./quittance";
 
-/** Opens the checkout over the page, full-screen on a phone. */
+/** Open the checkout over the page, full-screen on a phone. */
 function open(options: Options): { close(): void } {
   return new Modal((events) => new CheckoutFrame(options, events, true), options);
 }
 
-/** Shows the checkout inside an element, which is emptied, and as high as its content. */
+/** Show the checkout inside an element, whose content it replaces. Its height follows the checkout's. */
 function mount(element: Element | string, options: Options): { unmount(): void } {
-  const found = typeof element === "string" ? document.querySelector(element) : element;
-  if (!found) throw new TypeError(`Quittance.mount: there is no element ${String(element)}`);
-  return new Place(found, (events) => new CheckoutFrame(options, events, false), options);
+  const target = typeof element === "string" ? document.querySelector(element) : element;
+  if (!target) throw new TypeError(`Quittance.mount: there is no element ${String(element)}`);
+  return new Place(target, (events) => new CheckoutFrame(options, events, false), options);
 }
 
 const quittance: Quittance = Object.freeze({ open, mount, version: 1 });

@@ -1,4 +1,4 @@
-/** The checkout over the shop's page: a dialog that keeps the keyboard to itself and gives it back. */
+/** The checkout in a modal dialog over the shop's page. */
 
 import { type CheckoutFrame, type FrameEvents, tell } from "./frame";
 import type { Options } from "./quittance";
@@ -56,7 +56,7 @@ export class Modal {
     this.show();
   }
 
-  /** Takes the checkout away. A wallet that was asked and has not answered is waited for, out of sight. */
+  /** Close the dialog. The hidden frame stays until an open wallet prompt is answered. */
   close(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
@@ -80,10 +80,10 @@ export class Modal {
     this.host.remove();
   }
 
-  /** To the checkout's own page, as if there were no such script; the shop's page stays where nothing can be reached. */
+  /** Navigate to the checkout's own page, unless the browser is offline. */
   private leave(): void {
     if (!this.isOpen || !navigator.onLine) return;
-    window.addEventListener("pageshow", () => this.close(), { once: true }); // who comes back finds the shop
+    window.addEventListener("pageshow", () => this.close(), { once: true }); // for customers who come back
     location.assign(this.frame.address);
   }
 
@@ -105,7 +105,7 @@ export class Modal {
   }
 }
 
-/** Keeps the page behind from scrolling, and from jumping when its scroll bar goes. */
+/** Stop the page behind from scrolling, without a layout shift when its scroll bar disappears. */
 function lockScrolling(): () => void {
   const { style, clientWidth } = document.documentElement;
   const { overflow, paddingRight } = style;

@@ -1,4 +1,4 @@
-/** The checkout inside an element of the shop's page, as high as its content. */
+/** The checkout inside an element of the shop's page, with the height of its content. */
 
 import { type CheckoutFrame, type FrameEvents, tell } from "./frame";
 import type { Options } from "./quittance";
@@ -44,7 +44,7 @@ export class Place {
     this.frame.start();
   }
 
-  /** Takes the checkout out of the page. */
+  /** Remove the checkout from the page. */
   unmount(): void {
     if (!this.isThere) return;
     this.isThere = false;

@@ -1,52 +1,52 @@
 /**
- * Types of `quittance.js`, for shops that are written in TypeScript: keep a copy beside your sources.
+ * Types of `quittance.js` for shops that use TypeScript: copy this file into your project.
  *
- * What it reports is good for showing a page. Goods are sent when your server has its webhook.
+ * Use its events for the page only. Ship goods when your server has received the webhook.
  */
 
 export interface Progress {
   paymentRequestId: string;
-  /** `active`, `partly_paid`, `processing`, `completed`, `expired` or `cancelled`; pass over others. */
+  /** `active`, `partly_paid`, `processing`, `completed`, `expired` or `cancelled`; ignore others. */
   status: string;
 }
 
 export interface Options {
   /** `payment_url` of the payment request. */
   paymentUrl: string;
-  /** A language tag such as `de`; without it the browser's language is taken. */
+  /** A language tag such as `de`; default: the browser's language. */
   language?: string;
-  /** When the checkout is there, and at each change. */
+  /** Called when the checkout has loaded, and on each change of the status. */
   onStatus?: (progress: Progress) => void;
-  /** Once, when the request is paid in full. The page may thank; only the webhook proves. */
+  /** Called once, when the request is paid in full. Use it to show a thank-you page; only the webhook is proof of payment. */
   onCompleted?: (progress: Progress) => void;
-  /** When it was closed or unmounted; null if it never came up. */
+  /** Called when it is closed or unmounted; with null if it never loaded. */
   onClosed?: (progress: Progress | null) => void;
-  /** Other words than the ones that the script has. */
+  /** Replacements for the script's texts. */
   labels?: Partial<Labels>;
 }
 
 export interface Labels {
-  /** What the dialog and the frame are called. */
+  /** The accessible name of the dialog and the frame. */
   title: string;
   close: string;
   opening: string;
   openPage: string;
-  /** That the checkout can't be shown inside the shop's page. */
+  /** The message that the checkout can't be shown inside the shop's page. */
   elsewhere: string;
 }
 
 export interface Quittance {
-  /** Opens the checkout over the page, full-screen on a phone. Throws TypeError for what is no web address. */
+  /** Opens the checkout over the page, full-screen on a phone. Throws TypeError if `paymentUrl` is not a web address. */
   open(options: Options): { close(): void };
-  /** Shows the checkout inside an element, which is emptied. Throws TypeError where there is no such element. */
+  /** Shows the checkout inside an element, whose content it replaces. Throws TypeError if there is no such element. */
   mount(element: Element | string, options: Options): { unmount(): void };
-  /** Of this interface: what is written for 1 goes on working while it is 1. */
+  /** The version of this interface; it changes only with incompatible changes. */
   readonly version: 1;
 }
 
 declare global {
   interface Window {
-    /** Absent where the script did not come. */
+    /** Missing if the script could not be loaded. */
     Quittance?: Quittance;
   }
 }

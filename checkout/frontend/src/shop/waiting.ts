@@ -1,22 +1,22 @@
-/** What is shown where the checkout is not there: that it opens, and, if it takes long or can't, a plain link to it. */
+/** The placeholder until the checkout has loaded; with a link to it if loading is slow or fails. */
 
 import type { CheckoutFrame } from "./frame";
 
 export interface Waiting {
   readonly element: HTMLElement;
-  /** It is taking long: the link beside the frame's own way. */
+  /** Add the link, because loading is slow. */
   offerLink(): void;
-  /** It does not come: the link instead. */
+  /** Show that the checkout can't be embedded, with the link. */
   giveUp(): void;
 }
 
 export function waiting(frame: CheckoutFrame): Waiting {
   const element = document.createElement("div");
   element.className = "waiting";
-  const said = document.createElement("p");
-  said.setAttribute("role", "status");
-  said.textContent = frame.labels.opening;
-  element.append(said);
+  const status = document.createElement("p");
+  status.setAttribute("role", "status");
+  status.textContent = frame.labels.opening;
+  element.append(status);
   const offerLink = (): void => {
     if (!element.querySelector("a")) element.append(pageLink(frame));
   };
@@ -24,13 +24,13 @@ export function waiting(frame: CheckoutFrame): Waiting {
     element,
     offerLink,
     giveUp: () => {
-      said.textContent = frame.labels.elsewhere;
+      status.textContent = frame.labels.elsewhere;
       offerLink();
     },
   };
 }
 
-/** The way that always works: the checkout's own page, in this window. */
+/** A link to the checkout's own page, in this window. */
 function pageLink(frame: CheckoutFrame): HTMLAnchorElement {
   const link = document.createElement("a");
   link.href = frame.address;

@@ -1,4 +1,4 @@
-/** Solana wallets (Wallet Standard) behind the interface that the flow knows. Loaded once such a wallet is there. */
+/** Adapts Solana wallets (Wallet Standard) to the `Wallet` interface. Loaded once such a wallet registers. */
 
 import type { Chain } from "../server/types";
 import { inTime, understood, WalletError } from "../wallets/refusals";
@@ -11,7 +11,7 @@ interface Account {
   chains: readonly string[];
 }
 
-/** What a wallet registers; only what is used here. */
+/** The part of a wallet's registration that is used here. */
 interface Registered {
   name: unknown;
   icon: unknown;
@@ -24,20 +24,20 @@ const SEND = "solana:signAndSendTransaction";
 const SIGN = "solana:signTransaction";
 const SIGN_MESSAGE = "solana:signMessage";
 const CLUSTERS: Readonly<Record<string, string>> = { "": "mainnet", local: "localnet" };
-/** Nodes call a failed trial run -32002, which wallets elsewhere answer while another question is open. */
-const TRIED_IN_VAIN = /simulation failed|blockhash/i;
+/** Nodes return -32002 for a failed simulation; other wallets return it if another prompt is open. */
+const SIMULATION_FAILED = /simulation failed|blockhash/i;
 
-/** The wallet that was registered, for those of these networks that it knows; null when it can't pay on any. */
+/** Adapt a registered wallet for those of these networks that it supports; null if it can't pay on any. */
 export function solanaWallet(registered: unknown, chains: readonly Chain[]): Wallet | null {
   const networks = new Map(chains.map((chain) => [chain.id, clusterOf(chain)]));
   if (!isUsable(registered)) return null;
   for (const [id, cluster] of networks) if (!registered.chains.includes(cluster)) networks.delete(id);
   const face = walletFace(registered.name, registered.name, registered.icon);
   if (!face || networks.size === 0) return null;
-  return { ...face, id: `solana:${face.id}`, family: "solana", ...doingOf(registered, networks) };
+  return { ...face, id: `solana:${face.id}`, family: "solana", ...methodsOf(registered, networks) };
 }
 
-/** Its name in Wallet Standard. */
+/** The chain's name in the Wallet Standard. */
 export function clusterOf(chain: Chain): string {
   return `solana:${CLUSTERS[chain.network] ?? chain.network}`;
 }
@@ -47,15 +47,15 @@ function isUsable(value: unknown): value is Registered {
   return Boolean(Array.isArray(chains) && features?.[CONNECT] && (features[SEND] ?? features[SIGN]));
 }
 
-type Doing = Omit<Wallet, "id" | "name" | "icon" | "family">;
+type WalletMethods = Omit<Wallet, "id" | "name" | "icon" | "family">;
 
-/** A Solana wallet is on every one of its networks at once: each call names the one that is meant. */
-function doingOf(wallet: Registered, networks: ReadonlyMap<number, string>): Doing {
+/** A Solana wallet is on all of its networks at once: each call names the network. */
+function methodsOf(wallet: Registered, networks: ReadonlyMap<number, string>): WalletMethods {
   const { features } = wallet;
   let accounts: readonly Account[] = [];
   let [[chainId, cluster] = [0, ""]] = networks;
 
-  /** Calls `feature`'s method, which is named as the feature is. */
+  /** Call the method of a feature, which is the part of its name after the colon. */
   async function ask(feature: string, input?: unknown): Promise<unknown> {
     const method = features[feature]?.[feature.slice(feature.indexOf(":") + 1)];
     if (!method) throw new WalletError("unsupported", "");
@@ -66,7 +66,7 @@ function doingOf(wallet: Registered, networks: ReadonlyMap<number, string>): Doi
     }
   }
 
-  /** The first answer to a question about one account. */
+  /** Call a feature for one account; return the first result. */
   async function askFor(address: string, feature: string, input: object): Promise<Record<string, unknown>> {
     const account = accounts.find((one) => one.address === address);
     if (!account) throw new WalletError("unauthorized", "");
@@ -79,26 +79,26 @@ function doingOf(wallet: Registered, networks: ReadonlyMap<number, string>): Doi
     return here.map(({ address }) => address);
   }
 
-  function take(given: unknown): string | null {
-    accounts = Array.isArray(given) ? given : [];
+  function setAccounts(shared: unknown): string | null {
+    accounts = Array.isArray(shared) ? shared : [];
     return usable()[0] ?? null;
   }
 
   return {
     async accounts() {
       const accounts = await inTime(ask(CONNECT, { silent: true }));
-      take((accounts as { accounts?: unknown } | undefined)?.accounts);
+      setAccounts((accounts as { accounts?: unknown } | undefined)?.accounts);
       return usable();
     },
     chain: async () => chainId,
-    async switchTo(wanted) {
-      if (networks.has(wanted)) [chainId, cluster] = [wanted, networks.get(wanted) ?? ""];
+    async switchTo(newId) {
+      if (networks.has(newId)) [chainId, cluster] = [newId, networks.get(newId) ?? ""];
       return chainId;
     },
     async connect() {
-      // Without it the wallet can sign, but would leave the sending to the page.
+      // Without this feature the wallet can only sign, and the page doesn't send transactions itself.
       if (!features[SEND]) throw new WalletError("unsupported", "");
-      const account = take(((await ask(CONNECT)) as { accounts?: unknown } | undefined)?.accounts);
+      const account = setAccounts(((await ask(CONNECT)) as { accounts?: unknown } | undefined)?.accounts);
       if (!account) throw new WalletError("unauthorized", "");
       return account;
     },
@@ -113,9 +113,9 @@ function doingOf(wallet: Registered, networks: ReadonlyMap<number, string>): Doi
       return signature((await askFor(account, SEND, input)).signature);
     },
     watch(changes) {
-      const listen = features["standard:events"]?.on as ((...given: unknown[]) => unknown) | undefined;
+      const listen = features["standard:events"]?.on as ((...args: unknown[]) => unknown) | undefined;
       const stop = listen?.("change", (change: { accounts?: unknown }) => {
-        if (change.accounts) changes.account(take(change.accounts));
+        if (change.accounts) changes.account(setAccounts(change.accounts));
       });
       return () => {
         if (typeof stop === "function") stop();
@@ -131,6 +131,6 @@ function signature(bytes: unknown): string {
 
 function explained(error: unknown): WalletError {
   const { refusal, detail } = understood(error);
-  const isFailure = refusal === "already_asking" && TRIED_IN_VAIN.test(detail);
+  const isFailure = refusal === "already_asking" && SIMULATION_FAILED.test(detail);
   return new WalletError(isFailure ? "other" : refusal, detail);
 }

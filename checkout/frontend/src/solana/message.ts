@@ -1,4 +1,4 @@
-/** Reads an unsigned version 0 transaction: who pays, and each instruction with the accounts that it names. */
+/** Decodes an unsigned version 0 transaction: the payer, and each instruction with its accounts. */
 
 import { toBase58 } from "./base58";
 
@@ -24,7 +24,7 @@ const KEY = 32;
 const SIGNATURE = 64;
 const VERSION_0 = 0x80;
 
-/** Throws RangeError for anything but a version 0 message with one signer that lists all of its accounts. */
+/** Decode a version 0 message with one signer and no lookup tables. Throws RangeError for any other. */
 export function readTransaction(bytes: Uint8Array): Message {
   const reader = new Reader(bytes);
   if (reader.short() !== 1) throw new RangeError("Not one signature");
@@ -39,18 +39,18 @@ export function readTransaction(bytes: Uint8Array): Message {
     isWritable: index === 0 || index < keys.length - readOnlyOthers,
   }));
   reader.take(KEY); // the recent blockhash
-  const use = (): AccountUse => known(uses[reader.byte()]);
+  const use = (): AccountUse => present(uses[reader.byte()]);
   const instructions = reader.list(() => ({
     program: use().address,
     accounts: reader.list(use),
     data: reader.take(reader.short()),
   }));
-  // Accounts out of a lookup table can't be known without asking the chain.
+  // Resolving a lookup table's accounts would need a request to the chain.
   if (reader.short() !== 0 || !reader.isAtEnd) throw new RangeError("More than a payment");
-  return { payer: known(uses[0]).address, instructions };
+  return { payer: present(uses[0]).address, instructions };
 }
 
-/** The account that pays the fee of a transaction in either form. Throws RangeError when it is none. */
+/** Return the account that pays a transaction's fee. Throws RangeError if it can't be decoded. */
 export function readPayer(bytes: Uint8Array): string {
   const reader = new Reader(bytes);
   reader.take(reader.short() * SIGNATURE);
@@ -66,7 +66,7 @@ export function littleEndian(bytes: Uint8Array): bigint {
   return bytes.reduceRight((sum, byte) => sum * 256n + BigInt(byte), 0n);
 }
 
-function known(use: AccountUse | undefined): AccountUse {
+function present(use: AccountUse | undefined): AccountUse {
   if (!use) throw new RangeError("No such account");
   return use;
 }
@@ -92,7 +92,7 @@ class Reader {
     return this.take(1)[0] ?? 0;
   }
 
-  /** A length in Solana's compact form: seven bits a byte, at most 16 in all. */
+  /** A length in Solana's compact-u16 encoding. */
   short(): number {
     let value = 0;
     for (let shift = 0; shift <= 14; shift += 7) {

@@ -1,4 +1,4 @@
-/** What a Solana transaction pays, and whether that is what the customer was shown, and nothing else. */
+/** Decodes a Solana payment, and checks that it does exactly what the customer was shown. */
 
 import type { Shown, Signed } from "../wallets/wallet";
 import { fromBase58, toBase58 } from "./base58";
@@ -10,7 +10,7 @@ const ASSOCIATED = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
 const TOKEN_PROGRAMS = ["TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"];
 
 const SIGNATURE_FEE = 5_000n;
-/** A thousand times what a payment usually costs: more than that is no network fee. */
+/** About a thousand times the usual fee; a higher one is rejected. */
 const HIGHEST_FEE = 10_000_000n;
 const DEFAULT_UNITS = 200_000n;
 
@@ -25,16 +25,16 @@ export interface SolanaPayment {
   tokenProgram: string | null;
   amount: bigint;
   decimals: number;
-  /** The account that receives: of a token, not the recipient but an account of his. */
+  /** The receiving account: for a token, the recipient's token account. */
   to: string;
-  /** The token account that is made first, where there is none. */
+  /** The token account that the transaction creates first, if needed. */
   opens: { account: string; owner: string; mint: string } | null;
-  /** Solana Pay's: an account that is only named, so that the payment can be found by it. */
+  /** The Solana Pay reference: an otherwise unused account by which the payment can be found. */
   reference: string | null;
   fee: bigint;
 }
 
-/** The one payment that the transaction is made of. Throws RangeError when it is anything else. */
+/** Decode a transaction that consists of one payment. Throws RangeError for any other. */
 export function readPayment(transaction: Uint8Array): SolanaPayment {
   const { payer, instructions } = readTransaction(transaction);
   const rest = instructions.filter(({ program }) => program !== BUDGET);
@@ -49,11 +49,11 @@ export function readPayment(transaction: Uint8Array): SolanaPayment {
   return { payer, ...paid, opens, fee };
 }
 
-/** Whether the transaction, in base64, pays exactly what was shown; of a routing provider's, who pays. */
+/** Whether the base64 transaction pays exactly what was shown. Of a routing provider's, only the payer is checked. */
 export async function matchesShown(transaction: string, shown: Shown): Promise<boolean> {
   let paid: SolanaPayment;
   try {
-    // Its accounts may be in tables that only the chain knows: the wallet's simulation shows what it takes.
+    // Its accounts may be in lookup tables on the chain. The wallet's simulation shows what it spends.
     if (shown.kind === "call") return readPayer(fromBase64(transaction)) === shown.account;
     if (shown.kind !== "transfer") return false;
     paid = readPayment(fromBase64(transaction));
@@ -69,7 +69,7 @@ export async function matchesShown(transaction: string, shown: Shown): Promise<b
   return isTokenAccountOf(to, recipient, tokenProgram, mint);
 }
 
-/** What a payment that matches says, for people: of a token, the recipient whose account it goes to. */
+/** Decode a payment that matches, for display: of a token transfer, the recipient instead of the token account. */
 export function readSigned(transaction: string, shown: Shown): Signed | null {
   if (shown.kind !== "transfer") return null;
   const { mint, amount, to } = readPayment(fromBase64(transaction));

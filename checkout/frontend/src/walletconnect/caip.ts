@@ -1,21 +1,21 @@
-/** How WalletConnect names networks (CAIP-2) and accounts (CAIP-10), and what a wallet is asked to allow there. */
+/** The names of networks (CAIP-2) and accounts (CAIP-10), and the permissions that a session requests. */
 
 import type { Chain } from "../server/types";
 
-/** What the page asks for, and nothing else: a wallet shows these to its owner. */
+/** The only methods and events that the page requests; wallets show them to the customer. */
 const ASKED: Readonly<Record<string, { methods: string[]; events: string[] }>> = {
   eip155: {
     methods: ["eth_sendTransaction", "personal_sign", "wallet_switchEthereumChain", "wallet_addEthereumChain"],
     events: ["accountsChanged", "chainChanged"],
   },
-  // A signed transaction that the wallet leaves to the page is useless here: nothing would send it.
+  // Not `solana_signTransaction`: the page doesn't send signed transactions itself.
   solana: { methods: ["solana_signAndSendTransaction", "solana_signMessage"], events: ["accountsChanged"] },
 };
 
-/** What CAIP-2 calls a family of networks. */
+/** The CAIP-2 namespace of each chain family. */
 export const SPACES: Readonly<Record<string, string>> = { evm: "eip155", solana: "solana" };
 
-/** A Solana network goes by the first 32 letters of its first block's hash; one on this machine has no lasting one. */
+/** The CAIP-2 reference of a Solana cluster: the first 32 characters of its genesis hash. Local ones have no fixed hash. */
 const SOLANA: Readonly<Record<string, string>> = {
   "": "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
   mainnet: "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
@@ -24,7 +24,7 @@ const SOLANA: Readonly<Record<string, string>> = {
   local: "localnet",
 };
 
-/** "eip155:8453"; null for a network that WalletConnect has no name for. */
+/** The network's CAIP-2 name, such as "eip155:8453"; null if it has none. */
 export function caipOf(chain: Chain): string | null {
   const reference = chain.chain_type === "solana" ? SOLANA[chain.network] : String(chain.id);
   const space = SPACES[chain.chain_type];
@@ -33,32 +33,32 @@ export function caipOf(chain: Chain): string | null {
 
 export type Namespaces = Record<string, { chains: string[]; methods: string[]; events: string[] }>;
 
-/** What is asked of a wallet that may pay on these networks. */
+/** The permissions to request for payments on these networks. */
 export function namespaces(chains: readonly Chain[]): Namespaces {
-  const asked: Namespaces = {};
+  const requested: Namespaces = {};
   for (const chain of chains) {
     const name = caipOf(chain);
     const space = SPACES[chain.chain_type] ?? "";
     const all = ASKED[space];
     if (!name || !all) continue;
-    asked[space] ??= { chains: [], ...all };
-    asked[space].chains.push(name);
+    requested[space] ??= { chains: [], ...all };
+    requested[space].chains.push(name);
   }
-  return asked;
+  return requested;
 }
 
-/** What a session allows, as far as it matters here. */
+/** The part of a session that this module reads. */
 export interface Allowed {
   namespaces: Readonly<Record<string, { accounts: readonly string[]; methods: readonly string[] }>>;
 }
 
-/** The networks of one kind on which a session shows an account. */
+/** The networks of one namespace on which the session has an account. */
 export function networksOf(session: Allowed, space: string): string[] {
   const accounts = session.namespaces[space]?.accounts ?? [];
   return [...new Set(accounts.map((account) => account.slice(0, account.lastIndexOf(":"))))];
 }
 
-/** The addresses that a session shows on one network, in the wallet's order. */
+/** The session's addresses on one network, in the wallet's order. */
 export function addressesOn(session: Allowed, network: string): string[] {
   const space = network.split(":")[0] ?? "";
   const accounts = session.namespaces[space]?.accounts ?? [];

@@ -1,4 +1,4 @@
-/** WalletConnect's own library, with everything in it turned off that is not the two ends talking through the relay. */
+/** WalletConnect's library, without telemetry and other third-party requests. */
 
 import { Core } from "@walletconnect/core";
 import { SignClient } from "@walletconnect/sign-client";
@@ -12,31 +12,31 @@ type Settings = NonNullable<Parameters<typeof SignClient.init>[0]>;
 export interface ClientSetup {
   projectId: string;
   relayUrl: string;
-  /** What a wallet shows its owner: who asks. */
+  /** The name that wallets show for this page. */
   name: string;
   description: string;
 }
 
-/** A client that has contacted no relay yet, unless this tab has a session already. */
+/** Create a client. It contacts the relay only if this tab already has a session. */
 export async function openClient({ projectId, relayUrl, name, description }: ClientSetup): Promise<Client> {
   const logger = "silent";
   const core = new Core({ projectId, relayUrl, logger, telemetryEnabled: false, storage: new TabStorage() });
-  // Its attestation is a third party's frame in this page: without it, wallets show the address as unverified.
+  // Verification would load a third party's frame. Without it, wallets show this page's address as unverified.
   core.verify.register = async () => undefined;
-  keepToTheEnds(core.relayer);
+  stripMetadata(core.relayer);
   const metadata = { name, description, url: location.origin, icons: [] };
   // The library's own classes and interfaces disagree on which properties may be undefined.
   return SignClient.init({ core, logger, metadata } as Settings);
 }
 
-/** Beside each sealed message the library tells the relay in clear what it is about: method, network, contract. */
-function keepToTheEnds(relayer: Relayer): void {
+/** Remove the unencrypted metadata that the library sends to the relay with each message: method, network, contract. */
+function stripMetadata(relayer: Relayer): void {
   const { publish, publishCustom } = relayer;
   relayer.publish = (topic, message, options) => publish.call(relayer, topic, message, bare(options));
   relayer.publishCustom = ({ payload, opts }) => publishCustom.call(relayer, { payload, opts: bare(opts) ?? {} });
 }
 
-/** Of what goes in clear, the number that says which answer belongs to which question is left. */
+/** Keep only the correlation id, which matches responses to requests. */
 function bare(options: Options): Options {
   if (!options?.tvf) return options;
   const { tvf, ...sealed } = options;

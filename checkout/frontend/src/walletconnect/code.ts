@@ -1,12 +1,12 @@
-/** A QR code as an SVG element, drawn without markup: the page runs under Trusted Types. */
+/** A QR code as an SVG element, built without markup because of the page's Trusted Types policy. */
 
 import { encode } from "uqr";
 
 const SVG = "http://www.w3.org/2000/svg";
-/** ISO/IEC 18004 asks for four modules of white around the code. */
+/** ISO/IEC 18004 requires a margin of four modules around the code. */
 const QUIET_ZONE = 4;
 
-/** Black on white in every theme. */
+/** Draw the code, black on white in every theme. */
 export function codeOf(text: string, label: string): SVGSVGElement {
   const { data, size } = encode(text, { ecc: "M", border: QUIET_ZONE });
   const rows = data.map((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : "")).join(""));

@@ -1,4 +1,4 @@
-/** WalletConnect in the list of wallets. The script that speaks it is loaded when it is chosen, and not before. */
+/** WalletConnect's entry in the list of wallets. Its script is loaded only when the customer chooses it. */
 
 import { say } from "../language";
 import type { Chain } from "../server/types";
@@ -19,14 +19,14 @@ export interface Offer {
   relayUrl: string;
 }
 
-/** The page's settings for it; null where the service does not offer it. */
+/** Read its settings from the page; null if this deployment doesn't offer it. */
 export function offerOf({ dataset }: HTMLElement): Offer | null {
   const { walletconnect, walletconnectProject, walletconnectRelay } = dataset;
   if (!walletconnect || !walletconnectProject || !walletconnectRelay) return null;
   return { script: walletconnect, projectId: walletconnectProject, relayUrl: walletconnectRelay };
 }
 
-/** The entry. `former` is the wallet that the page continues with after a reload. */
+/** Create the entry. `former` is the wallet that the page continues with after a reload. */
 export function walletConnect(
   offer: Offer,
   payee: string,
@@ -43,7 +43,7 @@ export function walletConnect(
   async function load(): Promise<Link> {
     const { script, projectId, relayUrl } = offer;
     const setup: LinkSetup = { projectId, relayUrl, chains, name: payee, description: document.title };
-    // The file's name is the server's to know: it may hold a digest.
+    // The server provides the file name, which may contain a digest.
     loading ??= (import(script) as Promise<Part>).then((part) => part.open(setup, changed));
     try {
       return (link = await loading);
@@ -89,7 +89,7 @@ export function walletConnect(
         return link?.wallet(own)?.accounts() ?? [];
       },
       chain: async () => inner().chain(),
-      switchTo: async (chainId, known) => inner().switchTo(chainId, known),
+      switchTo: async (chainId, details) => inner().switchTo(chainId, details),
       matches: (transaction, shown) => inner().matches(transaction, shown),
       read: (transaction, shown) => inner().read(transaction, shown),
       sign: async (account, message) => inner().sign(account, message),

@@ -11,13 +11,13 @@ export function evmProvider(session: Session, networks: readonly string[]): Prov
 
   async function switchTo(method: string, params: unknown): Promise<null> {
     const [{ chainId = "" } = {}] = (params ?? []) as { chainId?: string }[];
-    const wanted = `eip155:${Number(chainId)}`;
-    if (session.addresses(wanted).length === 0) {
+    const network = `eip155:${Number(chainId)}`;
+    if (session.addresses(network).length === 0) {
       if (!session.allows("eip155", method)) throw { code: 4902 };
       await session.request(current, method, params);
-      if (!(await session.reaches(wanted))) throw { code: 4902 };
+      if (!(await session.reaches(network))) throw { code: 4902 };
     }
-    current = wanted;
+    current = network;
     return null;
   }
 

@@ -1,4 +1,4 @@
-/** WalletConnect: a wallet on another device, reached through a relay. Loaded once a customer has chosen it. */
+/** WalletConnect: connects a wallet on another device through a relay. Loaded when the customer chooses it. */
 
 import type { Screen } from "../screens/panel";
 import type { Chain } from "../server/types";
@@ -32,7 +32,7 @@ export class Link {
   private proposing: Proposing | null = null;
   private session: Session | null = null;
   private readonly wallets = new Map<string, Wallet>();
-  /** The topics of sessions that end once their wallet has answered. */
+  /** The topics of sessions that end as soon as the wallet answers its open prompts. */
   private readonly ending = new Set<string>();
 
   constructor(
@@ -41,7 +41,7 @@ export class Link {
     private readonly changed: () => void,
   ) {}
 
-  /** The families on which the connected wallet shows an account, that of the request first. */
+  /** The chain families on which the connected wallet shares an account, the request's first. */
   get families(): string[] {
     return [...this.wallets.keys()];
   }
@@ -50,14 +50,14 @@ export class Link {
     return this.wallets.get(family) ?? null;
   }
 
-  /** Continues the session that this tab had before the reload, if it is for this merchant. */
+  /** Continue this tab's session from before the reload, if it is for this merchant. */
   restore(): void {
     const { name } = this.client.metadata;
     const last = this.client.session.getAll().filter(({ self }) => self.metadata.name === name).pop();
     if (!this.session && last) this.take(last.topic);
   }
 
-  /** Shows a code until a wallet has taken it up. Throws a WalletError for one that will not. */
+  /** Show a pairing code until a wallet connects. Throws WalletError if the wallet declines. */
   async connect(): Promise<void> {
     if (this.session && this.families.length > 0) return;
     await this.endAll();
@@ -74,17 +74,17 @@ export class Link {
     throw new WalletError("unauthorized", "");
   }
 
-  /** What the customer sees meanwhile. */
+  /** The screen with the pairing code; null while none is shown. */
   screen(back: () => void): Screen | null {
     return this.pairing && pairingScreen(this.pairing, () => void this.proposing?.renew(), back);
   }
 
-  /** The customer has left, or has paid: ends the session and stops contacting the relay. */
+  /** End the session and close the connection to the relay, after the payment or if the customer leaves. */
   async leave(): Promise<void> {
     this.proposing?.stop();
     this.show(null);
     await this.endAll();
-    // Meanwhile the customer may have come back.
+    // The customer may have reconnected meanwhile.
     if (this.session || this.pairing) return;
     await this.client.core.relayer.transportClose().catch(() => undefined);
   }
@@ -105,7 +105,7 @@ export class Link {
     this.changed();
   }
 
-  /** Ends sessions of payments that this tab has left. */
+  /** End all sessions of this tab, including those of earlier payments. */
   private async endAll(): Promise<void> {
     const { client, session } = this;
     this.wallets.clear();
@@ -118,7 +118,7 @@ export class Link {
   }
 }
 
-/** The wallet on one family's networks; null where the session shows no account of that kind. */
+/** The wallet on one chain family; null if the session has no account there. */
 function walletOf(session: Session, family: string, chains: Chain[]): Wallet | null {
   const networks = new Map(chains.map((chain) => [chain, caipOf(chain) ?? ""]));
   if (session.networks(SPACES[family] ?? "").length === 0) return null;
@@ -130,7 +130,7 @@ function walletOf(session: Session, family: string, chains: Chain[]): Wallet | n
   return solanaWallet(registered(session, named, NAME), chains);
 }
 
-/** A wallet that declines to connect says so by one of WalletConnect's own codes, from 5000 on. */
+/** Wallets that decline a connection return a WalletConnect code from 5000 to 5099. */
 function refusal(error: unknown): WalletError {
   const code = Number((error as { code?: unknown } | null)?.code);
   return code >= 5000 && code < 5100 ? new WalletError("rejected", "") : understood(error);

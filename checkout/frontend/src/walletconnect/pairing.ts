@@ -1,4 +1,4 @@
-/** From a code on the page to a session: a proposal that one wallet may take up, and that runs out. */
+/** Pairing: a proposal that a wallet accepts by scanning its code, and that expires. */
 
 import type { Namespaces } from "./caip";
 import type { Client } from "./client";
@@ -15,7 +15,7 @@ export type Pairing =
 const EXPIRES_AFTER_MS = 290_000;
 const SILENT_AFTER_MS = 20_000;
 
-/** Proposes a session, and tells each phase; the topic of the session once a wallet has taken it up. */
+/** Proposes a session and reports each phase; `run` returns the session's topic. */
 export class Proposing {
   private attempt = 0;
   private settle: { resolve: (topic: string) => void; reject: (error: unknown) => void } | null = null;
@@ -23,10 +23,10 @@ export class Proposing {
   constructor(
     private readonly client: Client,
     private readonly namespaces: Namespaces,
-    private readonly tell: (pairing: Pairing) => void,
+    private readonly onPhase: (pairing: Pairing) => void,
   ) {}
 
-  /** Rejects with the wallet's refusal; stays open while codes run out and are renewed. */
+  /** Resolves when a wallet connects and rejects if it declines. Expired codes can be renewed meanwhile. */
   run(): Promise<string> {
     return new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
@@ -34,37 +34,37 @@ export class Proposing {
     });
   }
 
-  /** A new code; a wallet that still answers the old one is disconnected. */
+  /** Create a new code. A wallet that answers an old one is disconnected. */
   async renew(): Promise<void> {
     const mine = (this.attempt += 1);
-    const tell = (pairing: Pairing): void => {
-      if (mine === this.attempt) this.tell(pairing);
+    const report = (pairing: Pairing): void => {
+      if (mine === this.attempt) this.onPhase(pairing);
     };
-    tell({ phase: "opening" });
-    const silent = setTimeout(() => tell({ phase: "unreachable" }), SILENT_AFTER_MS);
+    report({ phase: "opening" });
+    const silent = setTimeout(() => report({ phase: "unreachable" }), SILENT_AFTER_MS);
     try {
       const { uri = "", approval } = await this.client.connect({ optionalNamespaces: this.namespaces });
       clearTimeout(silent);
-      tell({ phase: "open", uri });
-      setTimeout(() => tell({ phase: "expired" }), EXPIRES_AFTER_MS);
+      report({ phase: "open", uri });
+      setTimeout(() => report({ phase: "expired" }), EXPIRES_AFTER_MS);
       void approval().then(
         ({ topic }) => (mine === this.attempt ? this.settle?.resolve(topic) : this.letGo(topic)),
-        (error: unknown) => mine === this.attempt && this.refused(error, tell),
+        (error: unknown) => mine === this.attempt && this.refused(error, report),
       );
     } catch {
       clearTimeout(silent);
-      tell({ phase: "unreachable" });
+      report({ phase: "unreachable" });
     }
   }
 
-  /** The customer has gone elsewhere. */
+  /** Ignore all further answers, because the customer left. */
   stop(): void {
     this.attempt += 1;
   }
 
-  private refused(error: unknown, tell: (pairing: Pairing) => void): void {
+  private refused(error: unknown, report: (pairing: Pairing) => void): void {
     const { message } = (error ?? {}) as { message?: unknown };
-    if (String(message).includes("expired")) return tell({ phase: "expired" });
+    if (String(message).includes("expired")) return report({ phase: "expired" });
     this.settle?.reject(error);
   }
 

@@ -1,10 +1,10 @@
-/** One wallet's session: what it allows, what is asked of it, and how it ends. */
+/** A WalletConnect session: its accounts and methods, its requests, and its end. */
 
 import { WalletError } from "../wallets/refusals";
 import { addressesOn, allows, networksOf, type Allowed } from "./caip";
 import type { Client } from "./client";
 
-/** What WalletConnect's codes mean among those that wallets in the browser give. */
+/** WalletConnect's error codes, mapped to those of browser wallets. */
 const CODES: Readonly<Record<string, number>> = {
   5000: 4001,
   5001: 4001,
@@ -19,11 +19,11 @@ const UPDATE_MS = 3_000;
 
 export class Session {
   private readonly listeners = new Set<() => void>();
-  /** What the wallet has not answered yet. */
+  /** The requests that the wallet has not answered yet. */
   private readonly open = new Set<Promise<unknown>>();
   private readonly ended: Promise<never>;
-  private tellEnded: (error: unknown) => void = () => undefined;
-  /** The account that its owner chose last, where the wallet says so. */
+  private rejectEnded: (error: unknown) => void = () => undefined;
+  /** The account that the customer selected last, if the wallet reports it. */
   private chosen = "";
   private isOver = false;
 
@@ -31,7 +31,7 @@ export class Session {
     private readonly client: Client,
     readonly topic: string,
   ) {
-    this.ended = new Promise((_, reject) => (this.tellEnded = reject));
+    this.ended = new Promise((_, reject) => (this.rejectEnded = reject));
     this.ended.catch(() => undefined);
     client.on("session_delete", ({ topic: which }) => this.over(which));
     client.on("session_expire", ({ topic: which }) => this.over(which));
@@ -48,19 +48,19 @@ export class Session {
     return this.allowed ? networksOf(this.allowed, space) : [];
   }
 
-  /** The addresses that it shows on a network, the chosen one first; none once it is over. */
+  /** The addresses on a network, the selected one first; none after the session has ended. */
   addresses(network: string): string[] {
     const { allowed } = this;
-    const found = allowed ? addressesOn(allowed, network) : [];
+    const addresses = allowed ? addressesOn(allowed, network) : [];
     const isChosen = (address: string): boolean => address.toLowerCase() === this.chosen.toLowerCase();
-    return [...found.filter(isChosen), ...found.filter((address) => !isChosen(address))];
+    return [...addresses.filter(isChosen), ...addresses.filter((address) => !isChosen(address))];
   }
 
   allows(space: string, method: string): boolean {
     return this.allowed !== null && allows(this.allowed, space, method);
   }
 
-  /** Asks the wallet; what it refuses is thrown in the form in which wallets in the browser refuse. */
+  /** Send a request to the wallet. Errors are thrown in the form that browser wallets use. */
   async request(network: string, method: string, params: unknown): Promise<unknown> {
     if (!this.allowed) throw { code: 4900 };
     if (!this.allows(network.split(":")[0] ?? "", method)) throw { code: 4200 };
@@ -76,7 +76,7 @@ export class Session {
     }
   }
 
-  /** Once the session shows an account on the network, or false after a while: wallets report it when they have answered. */
+  /** Wait until the session has an account on the network; false after a timeout. Wallets send this update after their answer. */
   async reaches(network: string): Promise<boolean> {
     const isThere = (): boolean => this.addresses(network).length > 0;
     if (isThere()) return true;
@@ -96,7 +96,7 @@ export class Session {
     return () => void this.listeners.delete(listener);
   }
 
-  /** Ends it on both sides, as far as the wallet is reachable, once its open prompts are answered or have expired. */
+  /** End the session, after its open prompts are answered or have expired. */
   async end(): Promise<void> {
     if (this.isOver) return;
     this.isOver = true;
@@ -112,7 +112,7 @@ export class Session {
   private over(which: string): void {
     if (which !== this.topic || this.isOver) return;
     this.isOver = true;
-    this.tellEnded({ code: 4900 });
+    this.rejectEnded({ code: 4900 });
     this.changed(which);
   }
 
@@ -124,7 +124,7 @@ export class Session {
 function translated(error: unknown): unknown {
   const { code, message, data } = (error ?? {}) as { code?: unknown; message?: unknown; data?: unknown };
   const text = typeof message === "string" ? message : "";
-  const known = CODES[String(code)];
-  if (known) return { code: known, message: text };
+  const browserCode = CODES[String(code)];
+  if (browserCode) return { code: browserCode, message: text };
   return DECLINED.test(text) ? new WalletError("rejected", text) : { code, message: text, data };
 }

@@ -1,4 +1,4 @@
-/** A session as a wallet that registers by Wallet Standard, which is how the page knows Solana wallets. */
+/** Adapts a session to the Wallet Standard, the interface of browser wallets for Solana. */
 
 import { fromBase58, toBase58 } from "../solana/base58";
 import type { Session } from "./session";
@@ -16,11 +16,13 @@ const SEND = "solana_signAndSendTransaction";
 export function registered(session: Session, networks: ReadonlyMap<string, string>, name: string): object {
   const [any = ""] = networks.values();
   const accounts = (): object[] => {
-    const found = new Map<string, string[]>();
+    const chainsByAddress = new Map<string, string[]>();
     for (const [chain, network] of networks) {
-      for (const address of session.addresses(network)) found.set(address, [...(found.get(address) ?? []), chain]);
+      for (const address of session.addresses(network)) {
+        chainsByAddress.set(address, [...(chainsByAddress.get(address) ?? []), chain]);
+      }
     }
-    return [...found].map(([address, chains]) => ({ address, chains }));
+    return [...chainsByAddress].map(([address, chains]) => ({ address, chains }));
   };
   const ask = async (method: string, network: string, params: object): Promise<{ signature: Uint8Array }[]> => {
     const answer = (await session.request(network, method, params)) as { signature?: unknown } | null;

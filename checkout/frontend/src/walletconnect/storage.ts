@@ -1,4 +1,4 @@
-/** Where WalletConnect's library keeps its keys and its session: in this tab alone, and gone when the tab is closed. */
+/** Storage for WalletConnect's keys and session: only in this tab, until it is closed. */
 
 const PREFIX = "quittance:walletconnect:";
 
@@ -27,7 +27,7 @@ export class TabStorage {
     try {
       this.kept.setItem(PREFIX + key, JSON.stringify(value));
     } catch {
-      // Full: the session then ends with the page, which is no harm to a payment.
+      // Storage is full: the session then ends with the page, which doesn't affect a payment.
     }
   }
 
@@ -36,7 +36,7 @@ export class TabStorage {
   }
 }
 
-/** Null where storage is forbidden, as in some frames. */
+/** Null where storage is blocked, as in some frames. */
 function tabStorage(): TabStorage["kept"] | null {
   try {
     const storage = sessionStorage;

@@ -1,4 +1,4 @@
-/** What the page says about WalletConnect. The words come with the page only where it is offered. */
+/** The messages about WalletConnect, which the page contains only if the deployment offers it. */
 
 import { say } from "../language";
 

@@ -1,4 +1,4 @@
-/** The Ethereum wallets of this browser: EIP-6963 announcements, else `window.ethereum`. */
+/** Detects this browser's Ethereum wallets: EIP-6963 announcements, or else `window.ethereum`. */
 
 import { ethereumWallet, type Provider } from "./ethereum";
 import { INJECTED, walletFace, type Wallet, type WalletsFound } from "./wallet";
@@ -6,25 +6,25 @@ import { INJECTED, walletFace, type Wallet, type WalletsFound } from "./wallet";
 const FALLBACK_AFTER_MS = 300;
 
 export function discoverEthereumWallets(defaultName: string, onChange: WalletsFound): void {
-  const found = new Map<string, Wallet>();
+  const wallets = new Map<string, Wallet>();
   let settled = false;
 
   window.addEventListener("eip6963:announceProvider", (event) => {
     const wallet = announced((event as CustomEvent<unknown>).detail);
-    if (!wallet || found.has(wallet.id)) return;
-    found.delete(INJECTED);
-    found.set(wallet.id, wallet);
-    onChange([...found.values()], settled);
+    if (!wallet || wallets.has(wallet.id)) return;
+    wallets.delete(INJECTED);
+    wallets.set(wallet.id, wallet);
+    onChange([...wallets.values()], settled);
   });
   window.dispatchEvent(new Event("eip6963:requestProvider"));
 
   setTimeout(() => {
     settled = true;
     const injected = (window as { ethereum?: unknown }).ethereum;
-    if (found.size === 0 && isProvider(injected)) {
-      found.set(INJECTED, ethereumWallet({ id: INJECTED, name: defaultName, icon: null }, injected));
+    if (wallets.size === 0 && isProvider(injected)) {
+      wallets.set(INJECTED, ethereumWallet({ id: INJECTED, name: defaultName, icon: null }, injected));
     }
-    onChange([...found.values()], settled);
+    onChange([...wallets.values()], settled);
   }, FALLBACK_AFTER_MS);
 }
 

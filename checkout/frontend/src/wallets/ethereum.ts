@@ -1,8 +1,8 @@
-/** An Ethereum wallet (EIP-1193, EIP-3326) behind the interface that the flow knows. */
+/** Adapts an Ethereum wallet (EIP-1193, EIP-3326) to the `Wallet` interface. */
 
 import { webUrl } from "../dom";
 import type { Chain } from "../server/types";
-import { fateOf } from "./evm-fate";
+import { transactionStatus } from "./evm-status";
 import { matchesShown, readTransaction } from "./evm-review";
 import { inTime, refusalOf, understood, WalletError } from "./refusals";
 import type { Wallet, WalletFace } from "./wallet";
@@ -21,8 +21,8 @@ const SETTLING_CHECKS = 10;
 
 export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
   const ask = (method: string, params?: unknown[]): Promise<unknown> => call(provider, method, params);
-  const know = (method: string, params?: unknown[]): Promise<unknown> => inTime(ask(method, params));
-  const chain = async (): Promise<number> => Number(await know("eth_chainId"));
+  const query = (method: string, params?: unknown[]): Promise<unknown> => inTime(ask(method, params));
+  const chain = async (): Promise<number> => Number(await query("eth_chainId"));
   return {
     ...face,
     family: "evm",
@@ -33,18 +33,18 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
       return account;
     },
     async accounts() {
-      return addresses(await know("eth_accounts"));
+      return addresses(await query("eth_accounts"));
     },
-    async switchTo(chainId, known) {
-      const wanted = [{ chainId: `0x${chainId.toString(16)}` }];
+    async switchTo(chainId, details) {
+      const params = [{ chainId: `0x${chainId.toString(16)}` }];
       try {
-        await ask("wallet_switchEthereumChain", wanted);
+        await ask("wallet_switchEthereumChain", params);
       } catch (error) {
-        const added = MAY_BE_UNKNOWN.includes(refusalOf(error)) ? addition(known) : null;
-        if (!added) throw error;
-        await ask("wallet_addEthereumChain", [added]);
-        // To have added it does not promise to have changed to it.
-        if ((await chain()) !== chainId) await ask("wallet_switchEthereumChain", wanted);
+        const addition = MAY_BE_UNKNOWN.includes(refusalOf(error)) ? additionOf(details) : null;
+        if (!addition) throw error;
+        await ask("wallet_addEthereumChain", [addition]);
+        // Some wallets don't switch to a network after adding it.
+        if ((await chain()) !== chainId) await ask("wallet_switchEthereumChain", params);
       }
       return settled(chain, chainId);
     },
@@ -54,14 +54,14 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
       return bytesOf(await ask("personal_sign", [hexOf(message), account]), SIGNATURE);
     },
     async send(_, transaction) {
-      const given = Object.entries(transaction).filter(([, value]) => value !== null && value !== undefined);
-      return bytesOf(await ask("eth_sendTransaction", [Object.fromEntries(given)]), HASH);
+      const fields = Object.entries(transaction).filter(([, value]) => value !== null && value !== undefined);
+      return bytesOf(await ask("eth_sendTransaction", [Object.fromEntries(fields)]), HASH);
     },
     async outcome(hash) {
-      const receipt = (await know("eth_getTransactionReceipt", [hash])) as { status?: unknown } | null;
+      const receipt = (await query("eth_getTransactionReceipt", [hash])) as { status?: unknown } | null;
       return receipt ? Number(receipt.status) === 1 : null;
     },
-    follow: (sent) => fateOf(know, sent),
+    transactionStatus: (sent) => transactionStatus(query, sent),
     watch(changes) {
       const listeners: [string, (value: unknown) => void][] = [
         ["accountsChanged", (value) => changes.account(firstAccount(value))],
@@ -74,11 +74,11 @@ export function ethereumWallet(face: WalletFace, provider: Provider): Wallet {
   };
 }
 
-/** Wallets that don't know a network say so in many ways, some in words alone. */
+/** The refusals that wallets return for an unknown network; some have only a message and no code. */
 const MAY_BE_UNKNOWN = ["unknown_chain", "unsupported", "other"];
 
-/** The description of a network that a wallet doesn't know (EIP-3085); null where no public node is named. */
-function addition(chain: Chain | null): object | null {
+/** The parameters to add a network to the wallet (EIP-3085); null if there is no public node for it. */
+function additionOf(chain: Chain | null): object | null {
   if (!chain?.wallet_rpc_url) return null;
   const symbol = chain.native_symbol;
   const explorer = webUrl(chain.explorer_url);
@@ -91,10 +91,10 @@ function addition(chain: Chain | null): object | null {
   };
 }
 
-/** Some wallets answer before they have changed. */
-async function settled(chain: () => Promise<number>, wanted: number): Promise<number> {
+/** Wait for the switch: some wallets answer before they have switched. */
+async function settled(chain: () => Promise<number>, expected: number): Promise<number> {
   let now = await chain();
-  for (let check = 0; check < SETTLING_CHECKS && now !== wanted; check += 1) {
+  for (let check = 0; check < SETTLING_CHECKS && now !== expected; check += 1) {
     await new Promise((resolve) => setTimeout(resolve, SETTLING_MS));
     now = await chain();
   }
@@ -103,8 +103,8 @@ async function settled(chain: () => Promise<number>, wanted: number): Promise<nu
 
 /** The addresses of an `eth_accounts` answer or an `accountsChanged` event. */
 function addresses(accounts: unknown): string[] {
-  const given: unknown[] = Array.isArray(accounts) ? accounts : [];
-  return given.filter((one): one is string => typeof one === "string" && ADDRESS.test(one));
+  const values: unknown[] = Array.isArray(accounts) ? accounts : [];
+  return values.filter((one): one is string => typeof one === "string" && ADDRESS.test(one));
 }
 
 function firstAccount(accounts: unknown): string | null {

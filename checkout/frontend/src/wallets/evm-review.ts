@@ -6,7 +6,7 @@ import type { Shown, Signed } from "./wallet";
 const TRANSFER = "0xa9059cbb";
 const APPROVE = "0x095ea7b3";
 
-/** A transfer and an allowance are read whole; of a routing provider's call, its contract and the coins that it takes. */
+/** Check transfers and approvals completely; of a routing provider's call, only its contract and native coin amount. */
 export function matchesShown(transaction: EvmTransaction, shown: Shown): boolean {
   if (Number(transaction.chainId) !== shown.chainId || !same(transaction.from, shown.account)) return false;
   const data = (transaction.data ?? "0x").toLowerCase();
@@ -29,21 +29,23 @@ export function matchesShown(transaction: EvmTransaction, shown: Shown): boolean
   }
 }
 
-/** What the transaction's own bytes say, of one that matches what was shown. */
+/** Decode a transaction that matches what was shown. */
 export function readTransaction(transaction: EvmTransaction, shown: Shown): Signed {
   const { to, value, data = "0x" } = transaction;
   const chainId = Number(transaction.chainId);
   const coins = BigInt(value ?? "0x0").toString();
   if (shown.kind === "call") return { chainId, party: null, contract: to, rawAmount: coins };
-  const [selector, known] = shown.kind === "allowance" ? [APPROVE, shown.spender] : [TRANSFER, shown.recipient];
-  if (!data.toLowerCase().startsWith(selector)) return { chainId, party: spelt(to, known), contract: null, rawAmount: coins };
-  const party = spelt(`0x${data.slice(34, 74)}`, known);
+  const [selector, expected] = shown.kind === "allowance" ? [APPROVE, shown.spender] : [TRANSFER, shown.recipient];
+  if (!data.toLowerCase().startsWith(selector)) {
+    return { chainId, party: withCaseOf(expected, to), contract: null, rawAmount: coins };
+  }
+  const party = withCaseOf(expected, `0x${data.slice(34, 74)}`);
   return { chainId, party, contract: to, rawAmount: BigInt(`0x${data.slice(74, 138)}`).toString() };
 }
 
-/** The address with the capitals that people compare by, where it is the known one. */
-function spelt(address: string, known: string): string {
-  return same(address, known) ? known : address;
+/** The address in the letter case of the expected one, so that people can compare them. */
+function withCaseOf(expected: string, address: string): string {
+  return same(address, expected) ? expected : address;
 }
 
 function tokenCall(selector: string, account: string, rawAmount: string): string {

@@ -1,4 +1,4 @@
-/** Which wallets were used in this browser: stored here only, by name, and never sent. */
+/** The wallets used in this browser. Stored by name in this browser only; never sent to the server. */
 
 import { INJECTED, type Wallet } from "./wallet";
 
@@ -13,33 +13,33 @@ export interface Used {
 
 /** The state of this tab before a reload. */
 export interface Here extends Used {
-  /** The token that the customer had chosen, as given to `chose`. */
+  /** The token that the customer chose, as passed to `chose`. */
   choice: unknown;
 }
 
 export class RecentWallets {
   private readonly here: string;
-  /** As they were when the page was loaded, so that the order of a list doesn't change. */
-  private readonly before = names(localStorageOrNull(), KEY);
-  /** The wallet that was used last, as it was when the page was loaded. */
+  /** Read once when the page loads, so that the order of the list doesn't change. */
+  private readonly recentNames = names(localStorageOrNull(), KEY);
+  /** The wallet that was used last before the page was loaded. */
   readonly last = used(read(localStorageOrNull(), LAST));
 
   constructor(requestId: string) {
     this.here = `${KEY}:${requestId}`;
   }
 
-  /** The wallet was connected; a null one was left. */
+  /** Store the connected wallet; null after a disconnect. */
   connected(wallet: Wallet | null): void {
     const now = wallet && { name: wallet.name, family: wallet.family };
     keep(sessionStorageOrNull(), this.here, now);
     if (!now) return;
     const others = names(localStorageOrNull(), KEY).filter((name) => name !== now.name);
     keep(localStorageOrNull(), KEY, [now.name, ...others].slice(0, MOST));
-    // A wallet without a name of its own could not be recognised later.
+    // A wallet without its own name can't be recognised later.
     if (wallet?.id !== INJECTED) keep(localStorageOrNull(), LAST, now);
   }
 
-  /** With the connected wallet, something was chosen to pay with; null: no longer. */
+  /** Store the chosen token with the connected wallet; null to clear it. */
   chose(choice: unknown): void {
     const now = used(read(sessionStorageOrNull(), this.here));
     if (now) keep(sessionStorageOrNull(), this.here, { ...now, choice });
@@ -47,26 +47,26 @@ export class RecentWallets {
 
   /** The wallet that was connected for this payment in this tab, before the reload. */
   get connectedHere(): Here | null {
-    const kept = read(sessionStorageOrNull(), this.here);
-    const now = used(kept);
-    return now && { ...now, choice: (kept as Partial<Here>).choice ?? null };
+    const stored = read(sessionStorageOrNull(), this.here);
+    const wallet = used(stored);
+    return wallet && { ...wallet, choice: (stored as Partial<Here>).choice ?? null };
   }
 
-  /** What was used before comes first, the latest foremost; everything else keeps its place. */
+  /** Sort recently used wallets first, the latest at the top; the others keep their order. */
   sorted(wallets: readonly Wallet[]): Wallet[] {
-    const known = this.before;
-    const rank = ({ name }: Wallet): number => (known.includes(name) ? known.indexOf(name) : known.length);
+    const recent = this.recentNames;
+    const rank = ({ name }: Wallet): number => (recent.includes(name) ? recent.indexOf(name) : recent.length);
     return [...wallets].sort((one, other) => rank(one) - rank(other));
   }
 }
 
 function names(storage: Storage | null, key: string): string[] {
-  const kept = read(storage, key);
-  return Array.isArray(kept) ? kept.filter((name): name is string => typeof name === "string") : [];
+  const stored = read(storage, key);
+  return Array.isArray(stored) ? stored.filter((name): name is string => typeof name === "string") : [];
 }
 
-function used(kept: unknown): Used | null {
-  const { name, family } = (kept ?? {}) as Partial<Record<keyof Used, unknown>>;
+function used(stored: unknown): Used | null {
+  const { name, family } = (stored ?? {}) as Partial<Record<keyof Used, unknown>>;
   return typeof name === "string" && typeof family === "string" ? { name, family } : null;
 }
 
@@ -78,16 +78,16 @@ function read(storage: Storage | null, key: string): unknown {
   }
 }
 
-function keep(storage: Storage | null, key: string, kept: unknown): void {
+function keep(storage: Storage | null, key: string, value: unknown): void {
   try {
-    if (kept === null) storage?.removeItem(key);
-    else storage?.setItem(key, JSON.stringify(kept));
+    if (value === null) storage?.removeItem(key);
+    else storage?.setItem(key, JSON.stringify(value));
   } catch {
-    // Full, or not allowed: a convenience, nothing that a payment needs.
+    // Storage is full or blocked. Payments don't depend on it.
   }
 }
 
-/** Where storage is forbidden, as in some frames, already the property throws. */
+/** Where storage is blocked, as in some frames, reading the property throws. */
 function localStorageOrNull(): Storage | null {
   try {
     return localStorage;

@@ -1,4 +1,4 @@
-/** What a wallet's refusals mean, in whatever shape they come. */
+/** Translates the errors of wallets, which differ in shape, into one set of refusals. */
 
 export type Refusal =
   | "rejected"
@@ -8,11 +8,11 @@ export type Refusal =
   | "already_asking"
   | "disconnected"
   | "silent"
-  /** The part of the page that speaks to the wallet can't be loaded. */
+  /** The script for this kind of wallet couldn't be loaded. */
   | "incomplete"
   | "other";
 
-/** A wallet said no, or failed. `detail` is the wallet's own wording: show it as text only. */
+/** A wallet rejected the request or failed. `detail` is the wallet's own message: show it as text only. */
 export class WalletError extends Error {
   constructor(
     readonly refusal: Refusal,
@@ -22,7 +22,7 @@ export class WalletError extends Error {
   }
 }
 
-/** How long a wallet may take over what it can answer by itself, without its owner. */
+/** The timeout for calls that a wallet answers without a prompt. */
 const SILENT_AFTER_MS = 10_000;
 
 const REFUSALS: Readonly<Record<string, Refusal>> = {
@@ -37,12 +37,12 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   "4901": "disconnected",
 };
 
-/** Some say in words alone that their owner declined. */
+/** Some wallets report a rejection only in the message. */
 const DECLINED = /\buser (has )?(rejected|declined|denied|cancell?ed)\b/i;
 const MOST_LAYERS = 12;
 const LONGEST_DETAIL = 200;
 
-/** The refusal that was thrown, or null. Known by its shape: each of the page's scripts has a class of its own. */
+/** Return the error if it is a WalletError, else null. Checks the shape, since each script has its own copy of the class. */
 export function refused(error: unknown): WalletError | null {
   return error instanceof Error && "refusal" in error ? (error as WalletError) : null;
 }
@@ -51,10 +51,10 @@ export function refusalOf(error: unknown): Refusal {
   return refused(error)?.refusal ?? "other";
 }
 
-/** Wallets wrap the code that matters at different depths, so every one that is found is tried. */
+/** Convert any wallet error to a WalletError. Wallets nest the code at different depths, so each level is tried. */
 export function understood(error: unknown): WalletError {
-  const known = refused(error);
-  if (known) return known;
+  const walletError = refused(error);
+  if (walletError) return walletError;
   const queue: unknown[] = typeof error === "object" && error !== null ? [error] : [];
   let detail = typeof error === "string" ? error.slice(0, LONGEST_DETAIL) : "";
   for (let seen = 0; seen < MOST_LAYERS && queue.length > 0; seen += 1) {
@@ -67,7 +67,7 @@ export function understood(error: unknown): WalletError {
   return new WalletError(DECLINED.test(detail) ? "rejected" : "other", detail);
 }
 
-/** The answer to what no owner has to be asked about, or "silent" from a wallet that gives none. */
+/** Return the answer to a call that opens no prompt; throw "silent" if the wallet doesn't respond in time. */
 export function inTime<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new WalletError("silent", "")), SILENT_AFTER_MS);

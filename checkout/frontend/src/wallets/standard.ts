@@ -1,4 +1,4 @@
-/** Wallets that register by Wallet Standard, of which those that speak Solana matter here. */
+/** Detects Solana wallets, which register through the Wallet Standard. */
 
 import type { Chain } from "../server/types";
 import type { Wallet, WalletsFound } from "./wallet";
@@ -7,46 +7,46 @@ type SolanaPart = typeof import("../solana/main");
 
 const SETTLED_AFTER_MS = 300;
 
-/** What is needed to turn to Solana wallets: its networks, and where the script is that speaks to them. */
+/** The Solana networks of this deployment, and the URL of the script for Solana wallets. */
 export interface SolanaSetup {
   chains: Chain[];
   script: string;
-  /** Whether the script is wanted even before a wallet has come. */
+  /** Whether to load the script before a wallet has registered. */
   isNeeded: boolean;
 }
 
-/** Loads the script for Solana once such a wallet is there. `failed` is called when it can't be loaded. */
+/** Load the script for Solana once a wallet registers. `failed` is called if it can't be loaded. */
 export function discoverSolanaWallets(setup: SolanaSetup, onChange: WalletsFound, failed: () => void): void {
   const registered = new Map<unknown, Wallet | null>();
   let part: SolanaPart | null = null;
   let loading: Promise<void> | null = null;
   let isTimeOver = false;
 
-  const tell = (): void => {
-    for (const [wallet, known] of registered) {
-      if (part && !known) registered.set(wallet, part.solanaWallet(wallet, setup.chains));
+  const report = (): void => {
+    for (const [registration, adapted] of registered) {
+      if (part && !adapted) registered.set(registration, part.solanaWallet(registration, setup.chains));
     }
-    const found = [...registered.values()].filter((wallet): wallet is Wallet => wallet !== null);
-    onChange(found, isTimeOver && (part !== null || loading === null));
+    const wallets = [...registered.values()].filter((wallet): wallet is Wallet => wallet !== null);
+    onChange(wallets, isTimeOver && (part !== null || loading === null));
   };
   const load = (): void => {
-    // The file's name is the server's to know: it may hold a digest.
+    // The server provides the file name, which may contain a digest.
     loading ??= (import(setup.script) as Promise<SolanaPart>).then(
       (loaded) => {
         part = loaded;
-        tell();
+        report();
       },
       () => failed(),
     );
   };
   const register = (...wallets: unknown[]): (() => void) => {
-    const usable = wallets.filter(speaksSolana);
+    const usable = wallets.filter(supportsSolana);
     for (const wallet of usable) registered.set(wallet, null);
     if (usable.length > 0) load();
-    tell();
+    report();
     return () => {
       for (const wallet of usable) registered.delete(wallet);
-      tell();
+      report();
     };
   };
 
@@ -59,11 +59,11 @@ export function discoverSolanaWallets(setup: SolanaSetup, onChange: WalletsFound
   if (setup.isNeeded) load();
   setTimeout(() => {
     isTimeOver = true;
-    tell();
+    report();
   }, SETTLED_AFTER_MS);
 }
 
-function speaksSolana(wallet: unknown): boolean {
+function supportsSolana(wallet: unknown): boolean {
   const { chains } = (wallet ?? {}) as { chains?: unknown };
   return Array.isArray(chains) && chains.some((chain) => String(chain).startsWith("solana:"));
 }

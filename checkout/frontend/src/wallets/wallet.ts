@@ -1,12 +1,12 @@
-/** A wallet of either family, as the flow knows it. */
+/** The interface of a wallet, the same for all chain families. */
 
 import type { Chain, Token, UnsignedTransaction } from "../server/types";
 
-/** The id of the one wallet that doesn't announce itself. */
+/** The id of a wallet that is only in `window.ethereum` and doesn't announce itself. */
 export const INJECTED = "injected";
 
 const LONGEST_NAME = 40;
-/** In characters of a data URI: a good picture of 96 px takes a tenth of it. */
+/** In characters of a data URI; a 96 px icon takes about a tenth of it. */
 const LARGEST_ICON = 100_000;
 const PICTURE = /^data:image\/(png|jpeg|gif|webp|avif|svg\+xml)[;,]/i;
 
@@ -14,86 +14,86 @@ export interface WalletFace {
   id: string;
   name: string;
   icon: string | null;
-  /** How to use it, where its name does not tell. */
+  /** A hint on how to use it, shown below its name. */
   hint?: string;
 }
 
-/** What the customer was shown, and so what a transaction has to do. Amounts are base units. */
+/** What the customer reviewed, which the transaction must match. Amounts are base units. */
 export type Shown = { account: string; chainId: number } & (
   | { kind: "transfer"; token: Token; recipient: string; rawAmount: string }
   | { kind: "allowance"; token: Token; spender: string; rawAmount: string }
   | { kind: "call"; contract: string; mostCoins: string }
 );
 
-/** What a transaction says, read back from its own bytes. Amounts are base units. */
+/** What a transaction does, decoded from its bytes. Amounts are base units. */
 export interface Signed {
   chainId: number;
-  /** The recipient or the approved spender; null where it calls a contract to pay. */
+  /** The recipient or the approved spender; null for any other contract call. */
   party: string | null;
-  /** The token, or whatever else it calls; null where it only moves the network's own coin. */
+  /** The token or other contract that it calls; null for a transfer of the native coin. */
   contract: string | null;
   rawAmount: string;
 }
 
-/** What a transaction on an Ethereum network asks for. */
+/** The call that an EVM transaction makes. */
 export interface Call {
   to: string;
   value: string;
   input: string;
 }
 
-/** A transaction that was sent, with what a replacement is recognised by as far as it is known. */
-export interface Followed {
+/** A sent transaction with the data that identifies a replacement; null if not yet known. */
+export interface TrackedTransaction {
   hash: string;
   sender: string;
   nonce: number | null;
   call: Call | null;
-  /** The newest block while it was in none. */
+  /** The latest block before it was mined. */
   fromBlock: number | null;
 }
 
-export type Fate =
-  | { is: "there"; nonce: number; call: Call; fromBlock: number }
+export type TransactionStatus =
+  | { is: "known"; nonce: number; call: Call; fromBlock: number }
   | { is: "replaced"; hash: string; isSameCall: boolean }
   | { is: "unknown" };
 
-/** A wallet of either family. What goes wrong in it is thrown as a WalletError. */
+/** A wallet. Its methods throw WalletError. */
 export interface Wallet extends WalletFace {
-  /** The family of chains that it pays on: `evm` or `solana`. */
+  /** The chain family that it pays on: `evm` or `solana`. */
   family: string;
-  /** The same wallet on the other family of chains, where it speaks both. */
+  /** The same wallet on the other chain family, if it supports both. */
   sibling?: (() => Wallet) | undefined;
-  /** Asks to share an account; its address. */
+  /** Ask the customer to share an account; return its address. */
   connect(): Promise<string>;
-  /** The accounts that it already shows this page, without a prompt; the chosen one first. */
+  /** The accounts that it already shares with this page, the selected one first. Opens no prompt. */
   accounts(): Promise<readonly string[]>;
-  /** The id of the chain that it is on. */
+  /** The id of its current chain. */
   chain(): Promise<number>;
-  /** Asks to change to a chain, and to add one that it doesn't know; the id of the one that it is on afterwards. */
-  switchTo(chainId: number, known: Chain | null): Promise<number>;
-  /** Whether a built transaction does exactly what was shown, and nothing else that can be read from it. */
+  /** Ask to switch to a chain, and to add it if the wallet doesn't know it; return the id of its chain afterwards. */
+  switchTo(chainId: number, chain: Chain | null): Promise<number>;
+  /** Whether a built transaction does exactly what was shown, as far as its bytes can be decoded. */
   matches(transaction: UnsignedTransaction, shown: Shown): boolean | Promise<boolean>;
-  /** What a transaction that matches says; null where only the wallet's own trial run can tell. */
+  /** Decode a transaction that matches; null if only the wallet's simulation can show what it does. */
   read(transaction: UnsignedTransaction, shown: Shown): Signed | null;
-  /** Asks to sign a text; the signature as the server takes it. */
+  /** Ask to sign a text; return the signature in the format that the server accepts. */
   sign(account: string, message: string): Promise<string>;
-  /** Asks to sign and send; the transaction's hash. */
+  /** Ask to sign and send a transaction; return its hash. */
   send(account: string, transaction: UnsignedTransaction): Promise<string>;
-  /** Whether a transaction on the wallet's chain has been mined and worked; null while it is in no block. */
+  /** Whether a transaction on the wallet's chain succeeded; null until it is mined. */
   outcome?(hash: string): Promise<boolean | null>;
-  /** Whether a transaction that it sent was replaced, where that is possible. */
-  follow?(sent: Followed): Promise<Fate>;
-  /** Calls back on changes made in the wallet until the returned function is called. */
+  /** The status of a transaction that it sent. Missing on chains without replacements. */
+  transactionStatus?(sent: TrackedTransaction): Promise<TransactionStatus>;
+  /** Report changes in the wallet until the returned function is called. */
   watch(changes: WalletChanges): () => void;
-  /** What the page shows while the wallet connects, where it has no window of its own; null: what it shows for others. */
+  /** The wallet's own connection screen; null for the default one. */
   screen?(back: () => void): WalletScreen | null;
-  /** Changes with that screen. */
+  /** The state of that screen, to detect changes. */
   readonly pairing?: object | null;
-  /** The customer has turned away from it, or it has sent the payment. */
+  /** Disconnect: the customer left the wallet, or the payment was sent. */
   leave?(): void;
 }
 
-/** As the page's panel takes it. */
+/** A screen for the page's panel. */
 export interface WalletScreen {
   name: string;
   heading: string;
@@ -102,22 +102,22 @@ export interface WalletScreen {
 }
 
 export interface WalletChanges {
-  /** Null: the page may not see any account any more. */
+  /** The selected account changed; null if the wallet no longer shares any. */
   account(account: string | null): void;
   chain(chainId: number): void;
-  /** The wallet has lost its own connection to the network. */
+  /** The wallet lost its connection to the network. */
   offline(): void;
 }
 
-/** The wallets found so far; `settled` is true once they have had their time to answer. More may come later. */
+/** Called with the wallets detected so far; `settled` is true after the time to announce. Later ones still count. */
 export type WalletsFound = (wallets: Wallet[], settled: boolean) => void;
 
-/** How a wallet presents itself, or null when it gives no usable id or name. */
+/** Validate a wallet's id, name and icon; null without a usable id or name. */
 export function walletFace(id: unknown, name: unknown, icon: unknown): WalletFace | null {
   if (typeof id !== "string" || typeof name !== "string") return null;
-  // Neither line breaks nor marks that turn the direction of what follows.
+  // Remove line breaks and characters that change the text direction.
   const short = [...name.replace(/\p{C}/gu, "").trim()].slice(0, LONGEST_NAME).join("");
-  // Any other scheme would be a request to a third party.
+  // Only data URIs: any other URL would be a request to a third party.
   const isPicture = typeof icon === "string" && icon.length <= LARGEST_ICON && PICTURE.test(icon);
   return short ? { id, name: short, icon: isPicture ? icon : null } : null;
 }

@@ -1,25 +1,25 @@
-/** All wallets of this browser in one list, one that speaks both families once. */
+/** All wallets of this browser in one list; a wallet that supports both chain families is listed once. */
 
 import { discoverEthereumWallets } from "./announced";
 import { discoverSolanaWallets, type SolanaSetup } from "./standard";
 import type { Wallet, WalletsFound } from "./wallet";
 
 export interface WalletSearch {
-  /** The families that can pay, that of the request first. */
+  /** The chain families that can pay, the request's first. */
   families: readonly string[];
   defaultName: string;
   solana: SolanaSetup;
 }
 
-/** `failed` is called when the part for Solana wallets can't be loaded. */
+/** `failed` is called if the script for Solana wallets can't be loaded. */
 export function discoverWallets(search: WalletSearch, onChange: WalletsFound, failed: () => void): void {
-  const found = new Map<string, Wallet[]>();
+  const byFamily = new Map<string, Wallet[]>();
   const unsettled = new Set(search.families);
-  const of = (family: string): Wallet[] => found.get(family) ?? [];
+  const of = (family: string): Wallet[] => byFamily.get(family) ?? [];
   const collect =
     (family: string): WalletsFound =>
     (wallets, settled) => {
-      found.set(family, wallets);
+      byFamily.set(family, wallets);
       if (settled) unsettled.delete(family);
       const [first = "", ...others] = search.families;
       onChange(merged(of(first), others.flatMap(of)), unsettled.size === 0);
@@ -33,13 +33,13 @@ export function discoverWallets(search: WalletSearch, onChange: WalletsFound, fa
   }
 }
 
-/** The same wallet on the other family of networks: it may have come after the wallet itself was chosen. */
+/** The same wallet on the other chain family, which may have announced itself after the wallet was chosen. */
 export function siblingAmong(wallets: Wallet[], { name, family }: Wallet): Wallet | null {
   const listed = wallets.find((wallet) => wallet.name === name);
   return listed?.family === family ? (listed.sibling?.() ?? null) : (listed ?? null);
 }
 
-/** A wallet goes by its name: the two families give it no other common mark. */
+/** Merge the lists. Wallets are matched by name: their ids differ between the families. */
 function merged(first: Wallet[], others: Wallet[]): Wallet[] {
   const twin = (wallet: Wallet, among: Wallet[]): Wallet | undefined => among.find(({ name }) => name === wallet.name);
   const paired = first.map((wallet) => {

@@ -4,10 +4,10 @@ from decimal import Decimal
 
 
 def decimal_string(amount: object) -> str:
-    """Return `amount` as the API takes it: digits, and optionally a point and digits, in whole units of the token.
+    """Return `amount` as a decimal string in whole units of the token, as the API expects it.
 
-    Raises TypeError for anything but a string or a Decimal, ValueError for a Decimal that is no number. What else
-    may be wrong with it (too many digits for the token, zero, ...) the service says.
+    Raises TypeError for anything but a string or a Decimal, and ValueError for a Decimal that is not a number. The
+    service validates everything else, such as the number of decimals.
     """
     if isinstance(amount, str):
         return amount

@@ -10,12 +10,11 @@ from quittance.transport import Transport
 
 
 class Client:
-    """Calls the API of one Quittance deployment with one key. One client serves any number of threads.
+    """Calls the API of one Quittance deployment with one key. Thread-safe.
 
-    `base_url` is the deployment's address, such as `https://pay.example.com`. `timeout` is in seconds: for the
-    connection to come about, and between the bytes of the answer. Connection errors, 429, 5xx and a 409
-    `idempotency_key_in_use` are tried again up to `max_retries` times, with growing pauses, and not before the
-    service's `Retry-After`.
+    `base_url` is the deployment's URL, such as `https://pay.example.com`. `timeout` is in seconds and applies to
+    connecting and to each read. Connection errors, 429, 5xx and a 409 `idempotency_key_in_use` are retried up to
+    `max_retries` times with exponential back-off, and not before the service's `Retry-After`.
 
     Raises ValueError for a malformed key or address.
     """

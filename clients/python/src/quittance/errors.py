@@ -1,4 +1,4 @@
-"""The exceptions of this package. None of them holds the API key."""
+"""The exceptions of this package. None of them contains the API key."""
 
 from typing import Any
 
@@ -6,10 +6,9 @@ from typing import Any
 class QuittanceError(Exception):
     """The base of all errors of this package.
 
-    `code` is the API's own (`amount_too_precise`, ...): branch on it. `message` is for people and may change.
-    `param` names the field at fault, `details` every failed field, `status` is the HTTP status, and `request_id` is
-    what the service's operators ask for. What does not apply is None (`details` empty). `retry_after` is how many
-    seconds the service asked to wait.
+    `code` is the API's error code (`amount_too_precise`, ...): branch on it. `message` is for people and may change.
+    `param` is the invalid field, `details` lists every invalid field, `status` is the HTTP status, and `retry_after`
+    the number of seconds to wait. Quote `request_id` to the service's operators. Fields that don't apply are None.
     """
 
     def __init__(
@@ -59,22 +58,22 @@ class IdempotencyError(QuittanceError):
 
 
 class RateLimitError(QuittanceError):
-    """Too many calls (429), and still too many after the retries."""
+    """Too many calls (429), even after the retries."""
 
 
 class UpstreamError(QuittanceError):
-    """A node, a routing provider or the database does not answer the service (502, 503)."""
+    """The service can't reach a node, a routing provider or its database (502, 503)."""
 
 
 class APIError(QuittanceError):
-    """A fault of the service (500), or an answer that no Quittance service gives."""
+    """An internal error of the service (500), or a response that is not Quittance's."""
 
 
 class APIConnectionError(QuittanceError):
-    """No answer came. Whether the call was carried out is not known; the retries were safe, and so is one more
-    with the same `idempotency_key`.
+    """No response was received, so it is unknown whether the call took effect. Retry it with the same
+    `idempotency_key`: that is safe.
 
-    `never_sent` says that no connection came about, so that certainly nothing was done.
+    `never_sent`: the connection failed, so the call certainly had no effect.
     """
 
     def __init__(self, message: str, *, never_sent: bool = False) -> None:
@@ -83,7 +82,7 @@ class APIConnectionError(QuittanceError):
 
 
 class SignatureVerificationError(QuittanceError, ValueError):
-    """A delivery is not to be believed: answer 400 and do nothing else."""
+    """The delivery can't be trusted: respond with 400 and do nothing else."""
 
 
 BY_TYPE: dict[str, type[QuittanceError]] = {
@@ -95,4 +94,4 @@ BY_TYPE: dict[str, type[QuittanceError]] = {
     "upstream_error": UpstreamError,
     "api_error": APIError,
 }
-"""The class of each `type` that the API names."""
+"""The exception class for each error `type` of the API."""

@@ -1,7 +1,7 @@
 """The API's response objects, typed.
 
-New fields are no breaking change: an object ignores fields that this version does not know, and `to_dict()`
-returns the response unchanged. Enumerations (`status`, `type`, ...) are plain strings for the same reason.
+New fields are not a breaking change: an object ignores unknown fields, and `to_dict()` returns the response unchanged.
+For the same reason, enumerations (`status`, `type`, ...) are plain strings.
 """
 
 import types
@@ -19,13 +19,13 @@ T = TypeVar("T", bound="ApiObject")
 
 @dataclass(frozen=True, kw_only=True)
 class ApiObject:
-    """The base of all objects that come from the API."""
+    """The base of all API objects."""
 
     _answer: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def from_answer(cls: type[T], answer: Any) -> T:
-        """Return the object that this parsed JSON describes; raises APIError where it is no such object."""
+        """Return the object from parsed JSON; raises APIError if it is malformed."""
         if not isinstance(answer, dict):
             raise APIError(
                 f"The service answered {type(answer).__name__} where a {cls.__name__} was expected."
@@ -41,7 +41,7 @@ class ApiObject:
             raise APIError(message) from error
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON of the answer as it came, with fields that this version does not know."""
+        """Return the response's JSON unchanged, including unknown fields."""
         return self._answer
 
 
@@ -52,7 +52,7 @@ def _readers(cls: Any) -> dict[str, Callable[[Any], Any]]:
 
 
 def _reader(hint: Any) -> Callable[[Any], Any]:
-    """Return what turns a JSON value into a value of this type; what is no object or time stays as it is."""
+    """Return a converter from JSON values to this type; only objects and times are converted."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         (inner,) = [_reader(argument) for argument in arguments if argument is not type(None)]
@@ -95,7 +95,7 @@ class Amount(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class Chain(ApiObject):
-    """A chain that can be paid on. `chain_type` is `evm` or `solana`."""
+    """A chain on which you can receive payments. `chain_type` is `evm` or `solana`."""
 
     id: int
     name: str
@@ -121,8 +121,8 @@ class Token(ApiObject):
 class Payment(ApiObject):
     """One transaction for a payment request. `status` is `pending`, `processing`, `completed` or `failed`.
 
-    `status_detail` is one sentence for people. `amount` is in the token paid with, `amount_received` in the requested
-    one; both are None until known.
+    `status_detail` is a sentence for display. `amount` is in the paid token, `amount_received` in the requested one;
+    both are None until known.
     """
 
     id: str
@@ -159,8 +159,7 @@ class Payment(ApiObject):
 class PaymentRequest(ApiObject):
     """A request for money. `status` is `active`, `completed`, `expired` or `cancelled`.
 
-    Send the customer to `payment_url`. `payments` are the newest 20, and None where the answer has none (in lists and
-    right after creation).
+    Send the customer to `payment_url`. `payments` are the newest 20; None in lists and right after creation.
     """
 
     id: str
@@ -192,9 +191,9 @@ class PaymentRequest(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookConfiguration(ApiObject):
-    """Where this merchant's events go. All None before there is an endpoint.
+    """This merchant's webhook endpoint. All fields are None if there is none.
 
-    While `previous_secret_expires_at` is not past, the former secret signs too.
+    Until `previous_secret_expires_at`, events are also signed with the previous secret.
     """
 
     url: str | None = None
@@ -209,7 +208,7 @@ class WebhookConfiguration(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class WebhookTest(ApiObject):
-    """The result of a test event; `error` is a sentence on why it was not `delivered`."""
+    """The result of a test event; `error` explains why it was not `delivered`."""
 
     event_id: str
     delivered: bool
@@ -220,12 +219,11 @@ class WebhookTest(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class PaymentEventObject(ApiObject):
-    """What a payment event is about: its `data.object`. (An event of another kind says it all in `to_dict()`.)
+    """The `data.object` of a payment event. (For other kinds of events, use `to_dict()`.)
 
-    `amount` is what this payment delivered, in base units of the requested token, exact however large; `currency` is
-    that token's symbol, `reference` the request's `external_id`. `id` is the payment's, and None where a request
-    expired without a payment attempt. `amount_paid` and `amount_overpaid` are of the whole request. `test` marks a
-    sample, which is no payment.
+    `amount` is what this payment delivered, an exact integer in base units of the requested token. `currency` is that
+    token's symbol, `reference` the request's `external_id`. `id` is the payment's id, None if a request expired
+    without a payment. `amount_paid` and `amount_overpaid` are the whole request's. `test` is true for a test event.
     """
 
     id: str | None = None
@@ -258,9 +256,9 @@ class EventData(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class Event(ApiObject):
-    """Something that happened. The same event can come more than once: act once per `id`.
+    """An event. The same event can arrive more than once: handle each `id` once.
 
-    `created` is Unix seconds; `data.object` is what it is about.
+    `created` is in Unix seconds; `data.object` is the object of the event.
     """
 
     id: str
@@ -271,7 +269,7 @@ class Event(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class DeliveryAttempt(ApiObject):
-    """One try to deliver an event. `duration_ms` is None while it is under way; `error` is a sentence for people."""
+    """An attempt to deliver an event. `duration_ms` is None while it is in progress; `error` explains a failure."""
 
     number: int
     url: str
@@ -284,9 +282,9 @@ class DeliveryAttempt(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery(ApiObject):
-    """The sending of one event to one place. `status` is `pending`, `delivered` or `failed`.
+    """The delivery of one event to one URL. `status` is `pending`, `delivered` or `failed`.
 
-    `attempts` are given where one delivery is retrieved or redelivered, and None in lists.
+    `attempts` is None in lists, and set if the delivery was retrieved or redelivered.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Lists, page by page or whole."""
+"""Paginated lists."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
@@ -19,9 +19,9 @@ Fetch = Callable[[Mapping[str, Any]], Any]
 
 
 class Page(Generic[T]):
-    """A part of a list, newest first. Iterating gives this page's objects; `auto_paging_iter()` goes on from there.
+    """A page of a list, newest first. Iterate over it for its objects; `auto_paging_iter()` also loads the next pages.
 
-    `has_more` says whether the list goes on in the direction that was asked for.
+    `has_more`: whether there are more objects in the requested direction.
     """
 
     def __init__(self, fetch: Fetch, query: Mapping[str, Any], build: Callable[[Any], T]) -> None:
@@ -51,9 +51,9 @@ class Page(Generic[T]):
         return Page(self._fetch, {**self._query, **edge}, self._build)
 
     def auto_paging_iter(self) -> Iterator[T]:
-        """Yield this page's objects and those of all that follow, fetched as they are needed.
+        """Yield the objects of this page and of all following pages, which are loaded as needed.
 
-        After `ending_before` that is away from the given object: oldest first, up to the newest.
+        After `ending_before`, the order is reversed: oldest first, up to the newest.
         """
         page: Page[T] | None = self
         while page is not None:
@@ -66,7 +66,7 @@ class Page(Generic[T]):
 
 
 def query_of(**filters: Any) -> dict[str, Any]:
-    """Return the filters that are given, as a query writes them."""
+    """Return the query parameters of the filters that are set."""
     return {name: _written(name, value) for name, value in filters.items() if value is not None}
 
 

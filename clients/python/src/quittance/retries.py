@@ -17,7 +17,7 @@ def is_temporary(status: int, code: str | None) -> bool:
 def delay(attempt: int, retry_after: float | None = None, *, longest: float | None = None) -> float:
     """Return the seconds to wait after failed attempt number `attempt` (from 1).
 
-    Doubled each time up to `longest` (8 s), and half of it by chance, so that many callers don't come back at once;
+    Doubles each time up to `longest` (8 s), with half of it random, so that many callers don't retry simultaneously;
     never less than `retry_after`, what the service asked for.
     """
     longest = LONGEST_DELAY_SECONDS if longest is None else longest
@@ -26,7 +26,7 @@ def delay(attempt: int, retry_after: float | None = None, *, longest: float | No
 
 
 def parse_retry_after(header: str | None, now: float) -> float | None:
-    """Return the seconds that a Retry-After header asks for, as a number or as a date; None where it is neither."""
+    """Return the seconds from a Retry-After header, a number or a date; None if it is neither."""
     if header is None:
         return None
     text = header.strip()

@@ -33,7 +33,7 @@ _BY_STATUS = {401: "authentication_error", 403: "permission_error", 429: "rate_l
 class _Key(AuthBase):
     """Puts the API key on a request at the last moment, and shows it nowhere else.
 
-    As the session's auth it also keeps a `.netrc` from adding credentials of its own.
+    As the session's auth, it also prevents credentials from a `.netrc` file.
     """
 
     def __init__(self, key: str) -> None:

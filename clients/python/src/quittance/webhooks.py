@@ -31,8 +31,8 @@ def verify(
     """Return the event in `body` if `signature_header` signs these very bytes with `secret`, at most `tolerance`
     seconds from `now` (Unix seconds; the present if left out).
 
-    `body` is what came over the wire, before any parsing. `signature_header` is the value of `Service-Signature`, or
-    None where there is none. With several secrets any of them will do.
+    `body` is the raw body, before any parsing. `signature_header` is the value of `Service-Signature`, or
+    None if it is missing. With several secrets, one match is enough.
 
     Raises SignatureVerificationError, which says why, for what is not to be believed; TypeError and ValueError for a
     wrong call, such as an empty secret.
@@ -52,7 +52,7 @@ def verify(
         )
     if not _is_signed(timestamp, raw, keys, digests):
         raise SignatureVerificationError(
-            "No signature matches the body. Is this the endpoint's secret, and the body as it came, unparsed?"
+            "No signature matches the body. Check that you use the endpoint's secret and the raw, unparsed body."
         )
     return _event(raw)
 

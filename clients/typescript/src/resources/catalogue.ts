@@ -1,7 +1,7 @@
 import type { Chain, Token } from "../objects.js";
 import type { RequestOptions, Transport } from "../transport.js";
 
-/** What can be asked for. The API key is not sent along. */
+/** The catalogue. These calls don't send the API key. */
 export class Chains {
   readonly #transport: Transport;
 

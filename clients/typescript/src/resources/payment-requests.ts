@@ -2,27 +2,27 @@ import type { Payment, PaymentRequest, PaymentRequestStatus } from "../objects.j
 import { List, type ListParams, type Query } from "../pages.js";
 import { checkedId, type RequestOptions, type Transport } from "../transport.js";
 
-/** Null is as good as left out. */
+/** Null counts as missing. */
 type Optional<T> = T | null | undefined;
 
-/** What to ask for. All but the first four may be left out. */
+/** The parameters of a new payment request. All but the first four are optional. */
 export interface PaymentRequestCreateParams {
   /** Whole units of the token, as a decimal string such as `"12.50"`. */
   amount: string;
   token_id: number;
   chain_id: number;
-  /** The wallet to be paid. */
+  /** The recipient's wallet. */
   recipient_address: string;
   /** Your own reference: the order number. */
   external_id?: Optional<string>;
   /** Shown to the customer. */
   description?: Optional<string>;
   metadata?: Optional<Record<string, string>>;
-  /** Where the customer goes once it is paid. */
+  /** Where the customer returns to after paying. */
   redirect_url?: Optional<string>;
-  /** Where a customer who gives up goes. */
+  /** Where a customer who cancels returns to. */
   cancel_url?: Optional<string>;
-  /** Seconds, 60 to 2592000; 3600 if left out. */
+  /** Seconds, 60 to 2592000; default: 3600. */
   expires_in?: Optional<number>;
   webhook_url?: Optional<string>;
   references?: Optional<boolean>;
@@ -39,7 +39,7 @@ export interface PaymentRequestListParams extends ListParams {
 
 const PATH = "/api/payment-requests";
 
-/** Requests for money. Changing anything needs `create_payments`, reading any key. */
+/** Payment requests. Changes need the permission `create_payments`; any key can read. */
 export class PaymentRequests {
   readonly #transport: Transport;
 
@@ -47,7 +47,7 @@ export class PaymentRequests {
     this.#transport = transport;
   }
 
-  /** Asks for money; send the customer to the result's `payment_url`. */
+  /** Creates a payment request; send the customer to the result's `payment_url`. */
   async create(params: PaymentRequestCreateParams, options?: RequestOptions): Promise<PaymentRequest> {
     const { amount } = params as { amount: unknown };
     if (typeof amount !== "string") {
@@ -64,7 +64,7 @@ export class PaymentRequests {
     return (await this.#transport.request({ method: "GET", path: `${PATH}/${checkedId(id)}` }, options)) as PaymentRequest;
   }
 
-  /** The requests that fit, newest first: await it for a page, or go through all with `for await`. */
+  /** Returns the matching requests, newest first: await it for a page, or iterate over all with `for await`. */
   list(params: PaymentRequestListParams = {}, options?: RequestOptions): List<PaymentRequest> {
     const fetch = (query: Query) => this.#transport.request({ method: "GET", path: PATH, query }, options);
     return new List(fetch, params, (answer) => answer as PaymentRequest);
@@ -76,14 +76,14 @@ export class PaymentRequests {
     return (await this.#transport.request({ method: "POST", path, body: {} }, options)) as PaymentRequest;
   }
 
-  /** All payments of a request, newest first. */
+  /** Returns all payments of a request, newest first. */
   payments(id: string, params: ListParams = {}, options?: RequestOptions): List<Payment> {
     const path = `${PATH}/${checkedId(id)}/payments`;
     const fetch = (query: Query) => this.#transport.request({ method: "GET", path, query }, options);
     return new List(fetch, params, (answer) => answer as Payment);
   }
 
-  /** Adds a transaction that the customer sent; a known one is returned, and retried where it can be. */
+  /** Submits a transaction that the customer sent. Submitting it again returns it, and retries it if possible. */
   async submitPayment(
     id: string,
     params: { transaction_hash: string; chain_id: number },
@@ -93,7 +93,7 @@ export class PaymentRequests {
     return (await this.#transport.request({ method: "POST", path, body: params }, options)) as Payment;
   }
 
-  /** Has a failed payment looked at again. */
+  /** Retries the verification of a failed payment. */
   async retryPayment(id: string, paymentId: string, options?: RequestOptions): Promise<Payment> {
     const path = `${PATH}/${checkedId(id)}/payments/${checkedId(paymentId)}/retry`;
     return (await this.#transport.request({ method: "POST", path, body: {} }, options)) as Payment;

@@ -4,7 +4,7 @@ import { checkedId, type RequestOptions, type Transport } from "../transport.js"
 
 const NOBODYS = "00000000-0000-0000-0000-000000000000";
 
-/** What can come of a payment request, on demand; production has no sandbox. */
+/** Simulates outcomes of payment requests. Production deployments have no sandbox. */
 export class Sandbox {
   readonly #transport: Transport;
 
@@ -21,13 +21,13 @@ export class Sandbox {
     return (await this.#transport.request(call, options)) as PaymentRequest;
   }
 
-  /** Whether this deployment has a sandbox. Nothing is changed by asking. */
+  /** Whether this deployment has a sandbox. Has no side effects. */
   async isAvailable(options?: RequestOptions): Promise<boolean> {
     try {
       await this.#transport.request({ method: "GET", path: pathOf(NOBODYS) }, options);
     } catch (error) {
       if (!(error instanceof InvalidRequestError) || (error.status !== 404 && error.status !== 405)) throw error;
-      return error.status === 405; // the path is there, and takes POST alone
+      return error.status === 405; // the path exists, for POST only
     }
     return true;
   }

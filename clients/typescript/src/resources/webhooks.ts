@@ -3,14 +3,14 @@ import type { Delivery, DeliveryStatus, Event, EventType, WebhookConfiguration, 
 import { List, type ListParams, type Query } from "../pages.js";
 import { checkedId, type RequestOptions, type Transport } from "../transport.js";
 
-/** The endpoint as it should be. What is left out, but for `url`, stays as it is. */
+/** The endpoint's new settings. Omitted fields, except for `url`, stay unchanged. */
 export interface WebhookUpdateParams {
   /** Null removes the endpoint. */
   url: string | null;
   is_enabled?: boolean;
   /** Null means the default types. */
   enabled_events?: EventType[] | null;
-  /** Both secrets sign for 24 hours then. */
+  /** Both secrets then sign for 24 hours. */
   rotate_secret?: boolean;
 }
 
@@ -55,14 +55,14 @@ export class Webhooks {
     return (await this.#transport.request(call, options)) as WebhookConfiguration;
   }
 
-  /** Has a sample event sent to the endpoint, at once and once, and returns how that went. */
+  /** Sends a test event to the endpoint once, immediately, and returns the result. */
   async test(params: { type?: EventType } = {}, options?: RequestOptions): Promise<WebhookTest> {
     const path = `${PATH}/test`;
     return (await this.#transport.request({ method: "POST", path, body: params }, options)) as WebhookTest;
   }
 }
 
-/** What was, is or will be sent to the endpoint, samples included; the key needs `manage_webhooks`. */
+/** Deliveries to the endpoint, including test events; the key needs `manage_webhooks`. */
 export class Deliveries {
   readonly #transport: Transport;
 
@@ -70,7 +70,7 @@ export class Deliveries {
     this.#transport = transport;
   }
 
-  /** The deliveries that fit, newest first. */
+  /** Returns the matching deliveries, newest first. */
   list(params: DeliveryListParams = {}, options?: RequestOptions): List<Delivery> {
     const path = `${PATH}/deliveries`;
     const fetch = (query: Query) => this.#transport.request({ method: "GET", path, query }, options);
@@ -102,7 +102,7 @@ export class Deliveries {
   }
 }
 
-/** What happened, kept for 30 days, whether or not it was delivered. */
+/** Events, stored for 30 days whether or not they were delivered. */
 export class Events {
   readonly #transport: Transport;
 

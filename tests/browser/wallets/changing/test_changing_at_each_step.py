@@ -97,7 +97,7 @@ def test_what_is_sent_after_the_customer_turned_away_is_kept(
 ) -> None:
     wallet = add_wallet(answers={"eth_sendTransaction": [LATER]})
     review(page, panel, create()).click()
-    panel.get_by_role("button", name="I can’t see the request").click()
+    panel.get_by_role("button", name="I don’t see the request in my wallet").click()
     panel.get_by_role("button", name="Use another wallet").click()
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     [[asked]] = wallet.asked("eth_sendTransaction")
@@ -118,7 +118,7 @@ def test_the_account_changes_at_the_list_of_tokens(
     expect(panel.locator(".token--requested")).to_be_visible()
     wallet.emit("accountsChanged", [] if gone else [OTHER])
     if gone:
-        expect(panel.get_by_test_id("notice")).to_contain_text("Connect it again to go on")
+        expect(panel.get_by_test_id("notice")).to_contain_text("Connect it again to continue")
         expect(panel.get_by_role("button", name=NAME)).to_be_visible()
         return
     # The other account holds nothing of what is asked for: the list, for it.

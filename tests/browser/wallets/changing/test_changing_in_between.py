@@ -46,7 +46,7 @@ def test_without_a_public_node_it_is_said_in_words_how_to_add_the_network(
     wallet = add_wallet(chainId=ELSEWHERE)
     pay = review(page, panel, create())
     pay.click()
-    told = f"Add the network Local Chain (chain id {local_chain.chain_id}) to your wallet"
+    told = f"Add the network Local Chain (chain ID {local_chain.chain_id}) to it"
     expect(panel.get_by_test_id("notice")).to_contain_text(told)
     expect(pay).to_be_visible()
     picture(page, "network, to be added by hand")
@@ -91,7 +91,7 @@ def test_a_wallet_that_was_locked_unheard_has_to_be_connected_again(
     expect(pay).to_be_visible()
     wallet.show()
     pay.click()
-    expect(panel.get_by_test_id("notice")).to_contain_text("Connect it again to go on")
+    expect(panel.get_by_test_id("notice")).to_contain_text("Connect it again to continue")
     picture(page, "connecting, locked in between")
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     _expect_nothing_asked(wallet)

@@ -75,7 +75,7 @@ def test_a_hash_that_the_server_never_heard_of_is_brought_after_a_reload(
     request = create()
     page.route("**/payments", lambda route: route.abort())
     review(page, panel, request).click()
-    expect(panel.get_by_text("Your transaction is safe in this browser")).to_be_visible()
+    expect(panel.get_by_text("Your transaction is saved in this browser")).to_be_visible()
     picture(page, "submitting, the service not reached")
     assert not Payment.objects.exists()
     page.unroute("**/payments")

@@ -103,7 +103,7 @@ def test_coins_that_no_reference_finds_are_named_by_their_hash(
     sent = local_chain.rpc(SENT, asked)
     page.goto(order["payment_url"])
     expect(panel.get_by_test_id("notice")).to_contain_text("enter its hash on this page")
-    page.get_by_text("Already paid, but it doesn’t show here?").click()
+    page.get_by_text("Already paid, but it isn’t shown here?").click()
     page.get_by_label("Transaction hash").fill(sent)
     with page.expect_response("**/payments") as told:
         page.get_by_role("button", name="Find my payment").click()
@@ -176,7 +176,7 @@ def test_a_hash_that_came_while_there_was_no_connection_is_brought_once_there_is
     expect(panel.locator(".signed")).to_be_visible()
     page.context.set_offline(True)
     wallet.answer(HASH)
-    expect(panel).to_contain_text("Your transaction is safe in this browser")
+    expect(panel).to_contain_text("Your transaction is saved in this browser")
     assert not Payment.objects.exists()
     # The page's clock stands: nothing but the connection's return can be what wakes it.
     page.clock.pause_at(page.evaluate("(Date.now() + 1) / 1000"))

@@ -15,12 +15,12 @@ FAULTS = {
     "declined": (error(4001), "You declined the connection"),
     "declined, wrapped": (error(-32603, "Internal", data={"originalError": {"code": 4001}}), "You declined"),
     "already asking": (error(-32002, "Already processing"), "already waiting for your answer"),
-    "locked": ({"gives": []}, "Unlock it"),
-    "not allowed": (error(4100), "Unlock it"),
+    "locked": ({"gives": []}, "Unlock the wallet"),
+    "not allowed": (error(4100), "Unlock the wallet"),
     "no network": (error(4900), "not connected to its network"),
-    "no such method": (error(-32601), "can’t send a payment by itself"),
+    "no such method": (error(-32601), "can’t send this payment"),
     "in words alone": (error(-32000, "The vault is on fire"), "Wallet message: The vault is on fire"),
-    "no address": ({"gives": ["javascript:alert(1)"]}, "Unlock it"),
+    "no address": ({"gives": ["javascript:alert(1)"]}, "Unlock the wallet"),
 }
 
 
@@ -61,7 +61,7 @@ def test_a_wallet_that_does_not_answer_can_be_left(
     expect(panel.get_by_role("heading", name=f"Connect {NAME}")).to_be_focused()
     expect(panel.get_by_test_id("notice")).to_have_count(0)
     page.clock.fast_forward(20_000)
-    expect(panel.get_by_test_id("notice")).to_contain_text(f"Nothing to see in {NAME}?")
+    expect(panel.get_by_test_id("notice")).to_contain_text(f"Don’t see a request in {NAME}?")
     expect(page.locator("#live")).to_contain_text("It may be locked")
     panel.get_by_role("button", name="Back").click()
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()

@@ -103,9 +103,9 @@ def test_the_wallet_used_last_is_named_where_it_is_gone(
 ) -> None:
     add_wallet()
     page.goto(create()["payment_url"])
-    gone = "Old Wallet, which was used last, was not found in this browser."
+    gone = "You used Old Wallet last time, but it wasn’t found in this browser."
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
-    expect(panel).not_to_contain_text("which was used last")
+    expect(panel).not_to_contain_text("last time, but it wasn’t found")
     page.evaluate(
         "localStorage['quittance:last-wallet'] = JSON.stringify({ name: 'Old Wallet', family: 'evm' })"
     )
@@ -119,7 +119,7 @@ def test_the_wallet_used_last_is_named_where_it_is_gone(
     )
     page.reload()
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
-    expect(panel).not_to_contain_text("which was used last")
+    expect(panel).not_to_contain_text("last time, but it wasn’t found")
 
 
 def test_a_network_that_this_page_can_not_pay_on_is_told_with_whom_to_ask(
@@ -136,7 +136,7 @@ def test_a_network_that_this_page_can_not_pay_on_is_told_with_whom_to_ask(
 
     page.route("**/pay/*", rename)
     page.goto(order["payment_url"])
-    expect(panel).to_contain_text(f"This page cannot pay on {chain.name} yet.")
+    expect(panel).to_contain_text(f"This page doesn’t support payments on {chain.name} yet.")
     expect(panel.get_by_role("link", name="help@shop.example")).to_be_visible()
     expect(panel.locator(".wallet")).to_have_count(0)
     assert_accessible(page)

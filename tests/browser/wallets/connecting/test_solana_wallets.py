@@ -14,15 +14,15 @@ DECLINED = "You declined"
 CONNECT_FAULTS = {
     "declined": (error(4001, "User rejected the request."), DECLINED),
     "declined, by a text": (thrown("User rejected the request."), DECLINED),
-    "locked": ({"gives": {"accounts": []}}, "Unlock it"),
-    "nothing at all": ({"gives": None}, "Unlock it"),
+    "locked": ({"gives": {"accounts": []}}, "Unlock the wallet"),
+    "nothing at all": ({"gives": None}, "Unlock the wallet"),
     "no address": (
         {"gives": {"accounts": [{"address": "<b>me</b>", "chains": ["solana:localnet"]}]}},
-        "Unlock it",
+        "Unlock the wallet",
     ),
     "an account of another cluster": (
         {"gives": {"accounts": [{"address": new_address(), "chains": ["solana:mainnet"]}]}},
-        "Unlock it",
+        "Unlock the wallet",
     ),
     "a text": (thrown("The vault is on fire"), "Wallet message: The vault is on fire"),
 }
@@ -31,10 +31,10 @@ SEND_FAULTS = {
     "declined, in words alone": (error(-32003, "User declined to sign"), "No money has moved"),
     "declined, by a text": (thrown("User rejected the request."), "No money has moved"),
     "no network": (error(4900), "not connected to its network"),
-    "locked": (error(4100), "Unlock it"),
-    "tried in vain": (error(-32002, "Transaction simulation failed: x"), "Look at its recent activity"),
+    "locked": (error(4100), "Unlock the wallet"),
+    "tried in vain": (error(-32002, "Transaction simulation failed: x"), "Check its recent activity"),
     "already asking": (error(-32002, "Request already pending"), "already waiting for your answer"),
-    "no signature": ({"gives": []}, "Look at its recent activity"),
+    "no signature": ({"gives": []}, "Check its recent activity"),
 }
 
 
@@ -80,7 +80,7 @@ def test_a_wallet_that_lacks_what_the_payment_needs_is_told_apart(
         )
         panel.get_by_role("button", name="Use another wallet").click()
     else:
-        expect(panel.get_by_test_id("notice")).to_contain_text("can’t send a payment by itself")
+        expect(panel.get_by_test_id("notice")).to_contain_text("can’t send this payment")
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     assert wallet.asked("signAndSendTransaction") == []
 
@@ -108,7 +108,7 @@ def test_wallets_that_cannot_pay_here_are_not_offered(
     add_wallet(name="Ethereum alone")
     page.goto(create_on_solana()["payment_url"])
     expect(panel.get_by_role("heading", name="No wallet found in this browser")).to_be_visible()
-    expect(panel).to_contain_text("It has to be a wallet that pays on Local Solana.")
+    expect(panel).to_contain_text("The wallet must support Local Solana.")
     expect(panel.locator(".wallet")).to_have_count(0)
     assert_accessible(page)
 
@@ -182,5 +182,5 @@ def test_the_part_of_the_page_for_solana_that_is_lost_is_told_of(
     add_solana_wallet()
     page.route("**/solana*.js", lambda route: route.abort())
     page.goto(create_on_solana()["payment_url"])
-    expect(panel.get_by_test_id("notice")).to_contain_text("A part of this page could not be loaded")
+    expect(panel.get_by_test_id("notice")).to_contain_text("Part of this page couldn’t be loaded")
     assert_accessible(page)

@@ -33,12 +33,12 @@ def test_a_node_that_traces_is_asked_once_in_ten_minutes(
 ) -> None:
     [node] = nodes_of(1)
     client = client_for([node])
-    assert client.tells_inner_calls()
-    assert client.tells_inner_calls()
+    assert client.can_prove_internal_transfers()
+    assert client.can_prove_internal_transfers()
     assert probes(node) == 1
     time.now += tracing.PROBED_SECONDS
     node.break_with(UNABLE)
-    assert not client.tells_inner_calls()
+    assert not client.can_prove_internal_transfers()
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_a_node_that_does_not_is_asked_again_later(
     [node] = nodes_of(1)
     node.break_with(fault)
     client = client_for([node])
-    assert [client.tells_inner_calls() for _ in range(3)] == [False] * 3
+    assert [client.can_prove_internal_transfers() for _ in range(3)] == [False] * 3
     assert probes(node) == 1
     node.heal()
-    assert not client.tells_inner_calls()
+    assert not client.can_prove_internal_transfers()
     time.now += tracing.PROBED_SECONDS
-    assert client.tells_inner_calls()
+    assert client.can_prove_internal_transfers()
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,11 @@ def test_what_could_not_be_found_out_counts_as_no_for_half_a_minute(
     [node] = nodes_of(1)
     node.break_with(fault)
     client = client_for([node])
-    assert not client.tells_inner_calls()
+    assert not client.can_prove_internal_transfers()
     node.heal()
-    assert not client.tells_inner_calls()
+    assert not client.can_prove_internal_transfers()
     time.now += tracing.UNKNOWN_SECONDS
-    assert client.tells_inner_calls()
+    assert client.can_prove_internal_transfers()
 
 
 def test_a_failing_probe_says_nothing_of_the_nodes_other_answers(
@@ -91,7 +91,7 @@ def test_a_failing_probe_says_nothing_of_the_nodes_other_answers(
     node.break_with(fault_proxy.server_error, TRACE)
     client = client_for([node])
     client.chain_id()
-    assert not client.tells_inner_calls()
+    assert not client.can_prove_internal_transfers()
     assert client.health()[0].state == "answering"
 
 
@@ -113,7 +113,7 @@ def test_before_the_first_transaction_the_word_that_there_is_none_is_enough(
 
     [node] = nodes_of(1)
     node.break_with(empty_blocks)
-    assert client_for([node]).tells_inner_calls()
+    assert client_for([node]).can_prove_internal_transfers()
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_as_many_nodes_have_to_trace_as_have_to_agree(
     nodes = nodes_of(count)
     for node in nodes[: count - able]:
         node.break_with(UNABLE)
-    assert client_for(nodes).tells_inner_calls() is expected
+    assert client_for(nodes).can_prove_internal_transfers() is expected
 
 
 def test_a_node_that_has_traced_a_payment_needs_no_probe(
@@ -139,7 +139,7 @@ def test_a_node_that_has_traced_a_payment_needs_no_probe(
     client = client_for([node])
     client.look_up([sent], with_finality=False)
     assert probes(node) == 1
-    assert client.tells_inner_calls()
+    assert client.can_prove_internal_transfers()
     assert probes(node) == 1
 
 

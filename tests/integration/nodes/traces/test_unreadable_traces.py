@@ -11,7 +11,7 @@ from tests.chain import LocalChain
 from tests.fault_proxy import FaultProxy, Json
 from tests.processes import eventually
 from tests.support.nodes.limits import call_by_call, untraced
-from tests.support.nodes.loud import Shouter
+from tests.support.nodes.oversized import Shouter
 
 Nodes = Callable[[int], list[FaultProxy]]
 Clients = Callable[[list[FaultProxy]], EvmClient]

@@ -42,4 +42,4 @@ def test_frozen_tokens_do_not_count(local_ledger: LocalLedger) -> None:
 def test_no_leave_is_needed_and_inner_calls_are_told(local_ledger: LocalLedger) -> None:
     client = SolanaClient([local_ledger.url], surfnet.CHAIN_ID, "local")
     assert client.allowance(local_ledger.usdc, new_address(), new_address()) == 2**256 - 1
-    assert client.tells_inner_calls()
+    assert client.can_prove_internal_transfers()

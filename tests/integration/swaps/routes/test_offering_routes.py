@@ -12,8 +12,8 @@ from demo.aggregator.contracts import ROUTER
 from demo.aggregator.switches import QUOTES
 from payments.models import Quote, Route
 from payments.providers.actions import from_json
-from payments.providers.asking import Choice
 from payments.providers.base import Offer
+from payments.providers.quoting import Choice
 from payments.routes.quotes import keep_route, wanted_from
 from tests.conftest import Api
 from tests.support.swaps.fixtures import NewCustomer
@@ -281,7 +281,7 @@ def test_native_coin_that_nobody_could_prove_is_not_offered(
     customer = new_customer(swap_world.token(swap_world.second_row, "ETH"), amount="0.01")
     assert customer.routes(dai_here)
     swap_world.aggregator.calls.forget()
-    monkeypatch.setattr(EvmClient, "tells_inner_calls", lambda _: False)
+    monkeypatch.setattr(EvmClient, "can_prove_internal_transfers", lambda _: False)
     assert customer.ask_routes(dai_here).json()["reason"]["code"] == "no_route"
     assert quotes_asked(swap_world) == 0
 

@@ -53,7 +53,10 @@ def test_no_route_leads_into_it_and_no_provider_is_asked(
     assert answer.status_code == 200
     assert answer.json()["routes"] == []
     assert answer.json()["reason"]["code"] == "no_route"
-    assert "USDC on Harbour Chain can't be paid at the moment" in answer.json()["reason"]["message"]
+    assert (
+        "Payments in USDC on Harbour Chain are unavailable at the moment"
+        in answer.json()["reason"]["message"]
+    )
     assert quotes_asked(swap_world) == 0
     assert stored() == before
 
@@ -136,7 +139,7 @@ def test_the_checkout_says_so(customer: Customer, wanted: Token, public: Api, wh
     switch_off(wanted, what)
     assert customer.state()["is_available"] is False
     page = public.get(f"/pay/{customer.order['shortcode']}").content.decode()
-    assert "USDC on Harbour Chain can’t be paid at the moment" in page
+    assert "Payments in USDC on Harbour Chain are unavailable at the moment" in page
     assert 'data-screen="unavailable"' in page
     assert "Pay with your wallet" not in page.split("messages-data")[0]
 

@@ -9,7 +9,7 @@ from eth_account import Account
 from limits import parse
 
 from chains.models import Chain, Token
-from checkout.wallets import holdings
+from checkout.wallets import chain_balances
 from payments.models import PaymentRequest
 from tests.conftest import Api
 from tests.support.chains.faulty_node import Exchange, serving
@@ -220,7 +220,7 @@ def test_a_chain_without_any_node_is_dead_too(customer: Customer, swap_world: Sw
 def test_a_slow_chain_holds_nobody_up_however_many_ask(
     customer: Customer, swap_world: SwapWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(holdings, "DEADLINE_SECONDS", 0.5)
+    monkeypatch.setattr(chain_balances, "DEADLINE_SECONDS", 0.5)
     slow = swap_world.first_row
 
     def hang(exchange: Exchange) -> None:

@@ -166,7 +166,7 @@ def test_a_fill_is_claimed_by_nothing(
 
 
 def is_traced(urls: tuple[str, ...]) -> bool:
-    return EvmClient(urls, 31337).tells_inner_calls()
+    return EvmClient(urls, 31337).can_prove_internal_transfers()
 
 
 def filled(transfers: list[Transfer]) -> list[Transfer]:
@@ -201,7 +201,7 @@ def test_a_paymaster_does_not_supply_the_log_of_a_transfer_that_returned_false(
 def test_a_module_does_not_supply_the_log_of_a_transfer_that_returned_false(
     world: World, urls: tuple[str, ...], lenient: str
 ) -> None:
-    """Its call of the token is the Safe's own, but it carries no reference."""
+    """Its call of the token is the Safe's own, but it has no reference."""
     safe, module, minter = world.safe(), world.deploy("Accomplice"), world.deploy("Accomplice")
     safe.send(safe.execution(safe.address, call_data("enableModule(address)", module)))
     world.call(

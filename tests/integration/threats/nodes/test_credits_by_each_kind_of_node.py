@@ -9,7 +9,7 @@ from django.utils import timezone
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, PayerProof, Payment, PaymentRequest, Route
-from tests.support.nodes import loud
+from tests.support.nodes import oversized
 from tests.support.nodes.kinds import Nodes
 from tests.support.payments.world import Clock, look_until_decided, make_request, submit
 from tests.support.threats.evm_world import USDC_UNIT, World, call_data, transfer_data
@@ -76,8 +76,8 @@ def fill(world: World) -> list[Call]:
 
 def shouting(world: World, logs: int) -> Call:
     """Return a call that writes so many empty logs."""
-    loud.Shouter.place(world.chain)
-    return loud.ADDRESS, 0, logs.to_bytes(32) + bytes(32)
+    oversized.Shouter.place(world.chain)
+    return oversized.ADDRESS, 0, logs.to_bytes(32) + bytes(32)
 
 
 def refused_as(nodes: Nodes) -> str:

@@ -12,7 +12,7 @@ from chains.rpc.batches import Batches, Unread, Why
 from chains.rpc.nodes import FIRST_LIMIT_SECONDS, Limiting, Node
 from chains.rpc.transport import Call, Refused, RpcFault, Silent, TooLarge
 
-SIZES = {"plain": 10, "loud": 10_000}
+SIZES = {"plain": 10, "oversized": 10_000}
 ROOM = 1000
 
 
@@ -84,7 +84,7 @@ def test_every_limit_is_found_and_kept_to(limit: int) -> None:
 @pytest.mark.parametrize("place", [0, 1, 40, 99, 150])
 def test_a_large_answer_is_found_and_the_others_are_read(place: int) -> None:
     scripted = Scripted(by_size)
-    results = scripted.ask(calls(200, loud=place))
+    results = scripted.ask(calls(200, oversized=place))
     assert whys(results) == {place: Why.LARGE}
     assert [result for result in results if not isinstance(result, Unread)] == [
         n for n in range(200) if n != place
@@ -111,11 +111,11 @@ def test_what_the_node_itself_calls_too_large_is_asked_for_alone() -> None:
 
     def answer(part: Sequence[Call], _: int) -> list[Any]:
         if len(part) == 1:
-            return [fault if part[0][0] == "loud" else part[0][1][0]]
-        cut = next((place for place, (name, _) in enumerate(part) if name == "loud"), len(part))
+            return [fault if part[0][0] == "oversized" else part[0][1][0]]
+        cut = next((place for place, (name, _) in enumerate(part) if name == "oversized"), len(part))
         return [*echo(part[:cut]), *[fault] * (len(part) - cut)]
 
-    assert whys(Scripted(answer).ask(calls(20, loud=5))) == {5: Why.LARGE}
+    assert whys(Scripted(answer).ask(calls(20, oversized=5))) == {5: Why.LARGE}
 
 
 @pytest.mark.parametrize("error", [Refused("HTTP 500"), Silent("no answer"), TooLarge("100 MB of blanks")])
@@ -165,8 +165,8 @@ def test_what_is_not_found_in_time_to_be_too_large_is_left_to_be_read_alone(
 
     scripted = Scripted(answer)
     with pytest.raises(ChainError):
-        scripted.ask(calls(10, loud=3))
-    results = scripted.ask(calls(150, loud=120))
+        scripted.ask(calls(10, oversized=3))
+    results = scripted.ask(calls(150, oversized=120))
     assert set(whys(results)) == set(range(100, 150))
     assert set(whys(results).values()) == {Why.BESIDE_LARGE}, "which one it is, is not known"
 
@@ -174,7 +174,7 @@ def test_what_is_not_found_in_time_to_be_too_large_is_left_to_be_read_alone(
 def test_a_plain_batch_is_halved_for_size_and_its_single_failure_raised() -> None:
     assert Scripted(by_size).ask(calls(150), isolating=False) == list(range(150))
     with pytest.raises(TooLarge):
-        Scripted(by_size).ask(calls(150, loud=3), isolating=False)
+        Scripted(by_size).ask(calls(150, oversized=3), isolating=False)
 
 
 def test_a_limit_that_proved_to_be_gone_leaves_no_longer_pause_for_the_next_one() -> None:

@@ -86,7 +86,7 @@ def test_a_wallet_is_removed_by_a_code(merchant: Merchant, alice: Staff) -> None
 def test_removing_the_last_wallet_warns_before_and_after(merchant: Merchant, alice: Staff) -> None:
     listed(merchant, WALLET)
     asked = alice.client.get(page(merchant, "disallow-recipient")).content.decode()
-    assert "may pay any wallet" in asked
+    assert "can pay any wallet" in asked
     row = AllowedRecipient.objects.get()
     done = alice.client.post(
         page(merchant, "disallow-recipient"), {"recipient": row.pk, "code": alice.code()}, follow=True

@@ -156,7 +156,7 @@ def test_a_stale_page_does_nothing(admin_client: Client, make: Make) -> None:
     url = action_url(request, "cancel")
     answer = asked(admin_client, url)
     PaymentRequest.objects.update(amount_paid=1)
-    assert "has changed since you were asked" in admin_client.post(url, answer, follow=True).content.decode()
+    assert "has changed in the meantime" in admin_client.post(url, answer, follow=True).content.decode()
     assert admin_client.post(url, {}, follow=True).status_code == 200, "nor does an answer to no question"
     assert PaymentRequest.objects.get().status == "active"
 

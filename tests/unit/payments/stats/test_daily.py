@@ -199,7 +199,7 @@ def test_the_command_counts_every_day_anew_and_tells_how_far_it_is(
     for days in (0, 2):
         paid(a_request(merchant, token, now - days * DAY), now - days * DAY)
     DailyFigures.objects.create(day=now.date(), merchant=None, requests_created=99)
-    call_command("rebuild_figures")
+    call_command("rebuild_daily_stats")
     assert requests(of(now.date())) == (1, 1, 0)
     assert capsys.readouterr().out.splitlines() == [
         f"{now.date() - days * DAY}  {days + 1} of 3" for days in range(3)

@@ -96,7 +96,7 @@ def test_integers_beyond_a_double_are_shown_exactly(admin_client: Client, mercha
     assert event is not None
     page = page_of(admin_client, "webhooks/event", event.pk)
     assert str(2**200 + 1) in page
-    assert "No endpoint was configured" in page
+    assert "No endpoint was subscribed" in page
 
 
 def test_events_and_deliveries_are_found_by_what_they_tell_of(

@@ -1,5 +1,4 @@
 """The `quittance` command.
 
-It is built on argparse, so that a merchant's server that installs the library gets no packages for a command line that
-it never runs.
+It uses argparse, so that installing the library on a merchant's server adds no packages for the command line.
 """

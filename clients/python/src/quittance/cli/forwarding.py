@@ -17,12 +17,12 @@ USER_AGENT = "Quittance-Webhooks/1"
 
 
 class NobodyThere(Exception):
-    """No connection came about: the receiver has certainly not seen the event."""
+    """The connection failed, so the receiver has not seen the event."""
 
 
 @dataclass(frozen=True)
 class Forwarded:
-    """What the receiver answered: a status, or what was wrong."""
+    """The receiver's response: a status, or an error."""
 
     status_code: int | None
     duration_ms: int
@@ -34,14 +34,14 @@ class Forwarded:
 
 
 class Forwarder:
-    """Posts events to one URL, each signed at that moment."""
+    """Posts events to one URL, each with a fresh signature."""
 
     def __init__(self, url: str, secret: str) -> None:
         self.url = url
         self._secret = secret
 
     def forward(self, event: Event) -> Forwarded:
-        """Post `event` with the headers of a real delivery; raises NobodyThere where nothing listens."""
+        """Post `event` with the headers of a real delivery; raises NobodyThere if no server listens."""
         body = body_of(event)
         headers = {
             "Content-Type": "application/json",
@@ -64,15 +64,15 @@ class Forwarder:
 
 
 def body_of(event: Event) -> bytes:
-    """Return the bytes that the service itself sends and signs: compact JSON in UTF-8."""
+    """Return the body as the service sends and signs it: compact JSON in UTF-8."""
     return json.dumps(event.to_dict(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _post(url: str, body: bytes, headers: Mapping[str, str]) -> int:
-    """Return the status of the answer; what else is in it does not matter.
+    """Return the response's status.
 
-    Each event has a connection of its own: one kept open may have died with a server that was restarted, and then it
-    would not be known whether the event was seen.
+    Each event uses a new connection: if a kept connection broke because the server restarted, it would be unknown
+    whether the server has seen the event.
     """
     with requests.Session() as session:
         session.trust_env = False  # a local server is reached without proxies or a .netrc
@@ -84,7 +84,7 @@ def _post(url: str, body: bytes, headers: Mapping[str, str]) -> int:
 
 
 def _verdict(status: int | None) -> str | None:
-    """Return what a real delivery would make of this status."""
+    """Return how a real delivery would treat this status."""
     if status is None or 200 <= status < 300:
         return None
     if 300 <= status < 400:

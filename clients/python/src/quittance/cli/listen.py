@@ -48,7 +48,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
     url = _local_url(options.forward_to)
     secret, is_new = webhook_secret(options)
     types = {each.strip() for each in options.events.split(",")} if options.events else None
-    # Outages are waited out here, with a word about it, instead of in the client.
+    # Retries happen here instead of in the client, so that outages can be reported.
     client = client_of(options, timeout=_TIMEOUT_SECONDS, max_retries=0)
     with _until_interrupted() as stop, client:
         listener = Listener(client, Forwarder(url, secret), out, stop, types)
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
 class Listener:
     """Reads the events in their order and forwards each once.
 
-    The API lists events in the order in which they were committed, so the last one forwarded is all that has to be
+    The API lists events in the order in which they were committed, so only the last forwarded one needs to be
     remembered. Any response counts as forwarded. If no server listens, the event is kept
     until one does, and later events wait, so that each is forwarded once and in order.
     """
@@ -78,7 +78,7 @@ class Listener:
         self._count = 0
 
     def begin(self, since: str | None) -> None:
-        """Take up the position: after `since`, else after the newest event that there is."""
+        """Set the position: after `since`, or else after the newest event."""
         if since:
             self._last = self._client.events.retrieve(since).id
             return
@@ -108,16 +108,16 @@ class Listener:
             self._stop.wait(POLL_SECONDS)
 
     def say_where_it_ended(self) -> None:
-        """Print how to go on from here."""
+        """Print the command that continues from here."""
         events = "1 event" if self._count == 1 else f"{self._count} events"
         again = f" Go on from here with --since {self._last}" if self._last else ""
         self._out.remark(f"Ended after {events}.{again}")
 
     def _new_events(self) -> Iterator[Event]:
-        """Yield what came after the last event, oldest first."""
+        """Yield the events after the last one, oldest first."""
         if self._last:
             return self._client.events.list(ending_before=self._last, limit=100).auto_paging_iter()
-        # There was no event at all at the start: all that there are now are new.
+        # There were no events at the start, so all current ones are new.
         return iter(list(self._client.events.list(limit=100).auto_paging_iter())[::-1])
 
     def _deal_with(self, event: Event) -> None:
@@ -185,11 +185,11 @@ def _local_url(text: str) -> str:
 
 @contextmanager
 def _until_interrupted() -> Iterator[threading.Event]:
-    """Yield an event that the first Ctrl-C or TERM sets; a second one interrupts at once."""
+    """Yield an event that the first Ctrl-C or TERM sets; a second one interrupts immediately."""
     stop = threading.Event()
 
     def stop_soon(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal module's interface
-        # By a thread: this one may be inside the event's own lock at this moment, and would wait for itself.
+        # Set by a thread: the main thread may hold the event's lock and would deadlock.
         threading.Thread(target=stop.set).start()
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -23,11 +23,11 @@ OK, REFUSED, WRONG_USE, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 130
 _EPILOG = """\
 environment:
   QUITTANCE_API_KEY         the API key (or --api-key-file; never an argument, since those are seen by ps)
-  QUITTANCE_BASE_URL        the deployment's address (or --base-url)
+  QUITTANCE_BASE_URL        the deployment's URL (or --base-url)
   QUITTANCE_WEBHOOK_SECRET  what `listen` signs with
 
 exit codes:
-  0 done   1 refused   2 wrong use or settings   3 the service can't be reached or used now   130 interrupted"""
+  0 success   1 rejected   2 usage or settings error   3 service unavailable   130 interrupted"""
 
 
 def run() -> NoReturn:
@@ -85,7 +85,7 @@ def _parser() -> Parser:
 
 
 def _advice(error: QuittanceError) -> list[str]:
-    """Return what to do next, for what the API's own message does not say."""
+    """Return the next step for errors whose API message has none."""
     if isinstance(error, AuthenticationError):
         return ["Check QUITTANCE_API_KEY: keys belong to one deployment, and are made in its admin."]
     if isinstance(error, PermissionDeniedError):

@@ -9,7 +9,7 @@ from quittance.objects import ApiObject
 
 
 class Output:
-    """Standard output for results, standard error for remarks. Every line is out at once."""
+    """Writes results to standard output and notes to standard error. Every line is flushed."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
@@ -42,14 +42,14 @@ class Output:
             )
 
     def json(self, value: Any) -> None:
-        """Print one JSON value on a line of its own."""
+        """Print one JSON value on its own line."""
         print(json.dumps(value, ensure_ascii=False), flush=True)
 
     def line(self, text: str) -> None:
-        """Print a line for people; machines don't get it."""
+        """Print a line, except in JSON mode."""
         if not self.as_json:
             print(text, flush=True)
 
     def remark(self, text: str) -> None:
-        """Print beside the results, for people."""
+        """Print a note to standard error."""
         print(text, file=sys.stderr, flush=True)

@@ -9,18 +9,18 @@ _HIDDEN = r"\1…"
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that takes no abbreviations, and repeats no secret that was typed by mistake."""
+    """An argument parser without abbreviations, whose errors don't repeat secrets."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and exit with 2."""
+        """Print the error and exit with code 2."""
         super().error(without_secrets(message))
 
 
 def without_secrets(message: str) -> str:
-    """Return a message that may repeat what was typed, without the secrets in it."""
+    """Return the message with secrets removed."""
     if not _SECRET.search(message):
         return message
     advice = "Arguments are seen by other users and kept in the shell's history: rotate that secret."
@@ -28,4 +28,4 @@ def without_secrets(message: str) -> str:
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
-"""What a command adds itself to."""
+"""The subparsers to which each command is added."""

@@ -127,7 +127,7 @@ def _row(request: PaymentRequest) -> tuple[str, ...]:
 
 
 def in_words(request: PaymentRequest) -> list[str]:
-    """Return the lines that show a request to people."""
+    """Return a request as lines of text."""
     lines = [
         f"Payment request {request.id}: {request.status}",
         f"  amount     {request.amount} {request.token.symbol} on chain {request.chain_id}",

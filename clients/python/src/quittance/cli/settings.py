@@ -1,4 +1,4 @@
-"""The service's address and the secrets. Secrets are never arguments, which `ps` shows."""
+"""The service's URL and the secrets. Secrets are never arguments, because `ps` shows those."""
 
 import argparse
 import os
@@ -14,11 +14,11 @@ _WEBHOOK_SECRET = re.compile(r"whsec_[A-Za-z0-9]{32}")
 
 
 class SettingsError(Exception):
-    """Something has to be set first; the message says what, and how."""
+    """A setting is missing; the message says which, and how to set it."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that every command takes."""
+    """Add the options of every command."""
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
     parser.add_argument(
         "--base-url", metavar="URL", help="address of the Quittance deployment (else QUITTANCE_BASE_URL)"
@@ -26,12 +26,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--api-key-file",
         metavar="FILE",
-        help="file that holds the API key alone, - for standard input (else QUITTANCE_API_KEY)",
+        help="file with only the API key, - for standard input (default: QUITTANCE_API_KEY)",
     )
 
 
 def client_of(options: argparse.Namespace, *, timeout: float = 30.0, max_retries: int = 3) -> Client:
-    """Return the client that options and environment describe; raises SettingsError where they don't."""
+    """Return a client from the options and the environment; raises SettingsError if a setting is missing."""
     base_url = options.base_url or os.environ.get("QUITTANCE_BASE_URL")
     if not base_url:
         raise SettingsError(
@@ -44,7 +44,7 @@ def client_of(options: argparse.Namespace, *, timeout: float = 30.0, max_retries
 
 
 def webhook_secret(options: argparse.Namespace) -> tuple[str, bool]:
-    """Return the secret to sign with, and whether it is a new one, made up here."""
+    """Return the signing secret, and whether it was generated here."""
     if options.secret_file:
         secret = _first_line(options.secret_file)
     else:

@@ -10,7 +10,7 @@ from quittance.client import Client
 from quittance.errors import APIError
 from quittance.objects import Chain, Event, PaymentRequest, Token
 
-# What has to happen to a new request, one after the other, for each event to come.
+# The outcomes to simulate, in order, on a new request to cause each event.
 OUTCOMES = {
     "payment.succeeded": ("paid",),
     "payment.failed": ("failed",),
@@ -30,21 +30,21 @@ _PAUSE_SECONDS = 0.25
 
 
 class NoSandbox(Exception):
-    """The deployment is no staging one."""
+    """The deployment is not a staging deployment."""
 
 
 def add(commands: Commands) -> Parser:
     """Describe the command."""
     parser = commands.add_parser(
         "trigger",
-        help="make a real event happen (staging only)",
-        description="Creates a small payment request and simulates what comes of it, so that a real event is made "
-        "and delivered. Needs a staging deployment and a key of it with create_payments; no money moves.",
+        help="cause a real event (staging only)",
+        description="Creates a small payment request and simulates its outcome, so that a real event is recorded "
+        "and delivered. Needs a staging deployment and one of its keys with create_payments; no money moves.",
     )
     parser.add_argument("event", choices=list(OUTCOMES), metavar="EVENT", help=", ".join(OUTCOMES))
-    parser.add_argument("--amount", default="1", help="in whole units of the token (1)")
-    parser.add_argument("--chain-id", type=int, help="the chain to ask on (else an active one)")
-    parser.add_argument("--token-id", type=int, help="the token to ask for (else a stablecoin)")
+    parser.add_argument("--amount", default="1", help="in whole units of the token (default: 1)")
+    parser.add_argument("--chain-id", type=int, help="the request's chain (default: an active one)")
+    parser.add_argument("--token-id", type=int, help="the requested token (default: a stablecoin)")
     parser.add_argument(
         "--recipient-address", help="the recipient's wallet (default: one without a known key)"
     )
@@ -54,7 +54,7 @@ def add(commands: Commands) -> Parser:
 
 
 def run(options: argparse.Namespace, out: Output) -> int:
-    """Make the event happen and show it."""
+    """Cause the event and print it."""
     with client_of(options) as client:
         require_sandbox(client, "trigger", "Nothing was created.")
         request = _ask(client, options)
@@ -69,8 +69,8 @@ def require_sandbox(client: Client, command: str, unchanged: str) -> None:
     """Raise NoSandbox, whose message ends with `unchanged`, unless this is a staging deployment."""
     if not client.sandbox.is_available():
         raise NoSandbox(
-            f"{client.base_url} has no sandbox. `quittance {command}` works on a staging deployment, with a key "
-            f"made there: set QUITTANCE_BASE_URL and QUITTANCE_API_KEY to its address and key. {unchanged}"
+            f"{client.base_url} has no sandbox. `quittance {command}` needs a staging deployment: set "
+            f"QUITTANCE_BASE_URL to its URL and QUITTANCE_API_KEY to one of its keys. {unchanged}"
         )
 
 
@@ -79,14 +79,14 @@ def _ask(client: Client, options: argparse.Namespace) -> PaymentRequest:
     token = _token(client.chains.tokens(chain.id), options.token_id)
     recipient = options.recipient_address or _RECIPIENTS.get(chain.chain_type)
     if recipient is None:
-        raise SettingsError(f"Name a wallet on {chain.name} with --recipient-address.")
+        raise SettingsError(f"Set --recipient-address to a wallet on {chain.name}.")
     return client.payment_requests.create(
         amount=options.amount,
         token_id=token.id,
         chain_id=chain.id,
         recipient_address=recipient,
         external_id=options.external_id,
-        description=f"Made by quittance trigger {options.event}",
+        description=f"Created by quittance trigger {options.event}",
     )
 
 
@@ -108,14 +108,14 @@ def _token(tokens: list[Token], id: int | None) -> Token:
 
 
 def _find(client: Client, type: str, request: PaymentRequest) -> Event:
-    """Return the event; it is written together with the change, so it is there at once."""
+    """Return the event, which is recorded in the same transaction as the change."""
     for look in range(_LOOKS):
         if look:
             time.sleep(_PAUSE_SECONDS)
         for event in client.events.list(type=type, limit=20):
             if event.data.object.payment_request == request.id:
                 return event
-    raise APIError(f"The outcome was simulated, but no {type} came for payment request {request.id}.")
+    raise APIError(f"The outcome was simulated, but no {type} was recorded for payment request {request.id}.")
 
 
 def _in_words(event: Event, request: PaymentRequest) -> list[str]:
@@ -126,5 +126,5 @@ def _in_words(event: Event, request: PaymentRequest) -> list[str]:
         f"  amount           {request.amount} {request.token.symbol}",
         f"  reference        {about.reference}",
         f"  payment_url      {request.payment_url}",
-        "It goes to your endpoint if that takes this type; `quittance listen` forwards it in any case.",
+        "It is sent to your endpoint if that subscribes to this type; `quittance listen` always forwards it.",
     ]

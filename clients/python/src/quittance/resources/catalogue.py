@@ -8,7 +8,7 @@ _Tokens = list[Token]  # `list` is a method below
 
 
 class Chains:
-    """The catalogue; the API key is not sent along."""
+    """The catalogue. These calls don't send the API key."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

@@ -58,8 +58,8 @@ class PaymentRequests:
             "webhook_url": webhook_url,
             "references": references,
         }
-        given = {name: value for name, value in body.items() if value is not None}
-        answer = self._transport.request("POST", _PATH, body=given, idempotency_key=idempotency_key)
+        fields = {name: value for name, value in body.items() if value is not None}
+        answer = self._transport.request("POST", _PATH, body=fields, idempotency_key=idempotency_key)
         return PaymentRequest.from_answer(answer)
 
     def retrieve(self, id: str) -> PaymentRequest:
@@ -119,7 +119,7 @@ class PaymentRequests:
     def submit_payment(
         self, id: str, *, transaction_hash: str, chain_id: int, idempotency_key: str | None = None
     ) -> Payment:
-        """Submit a transaction that the customer sent. A known one is returned, and retried if possible."""
+        """Submit a transaction that the customer sent. Submitting it again returns it, and retries it if possible."""
         path = f"{_PATH}/{checked_id(id)}/payments"
         body = {"transaction_hash": transaction_hash, "chain_id": chain_id}
         return Payment.from_answer(

@@ -9,16 +9,16 @@ _NOBODYS = "00000000-0000-0000-0000-000000000000"
 
 
 class Sandbox:
-    """What can come of a payment request, on demand; production has no sandbox."""
+    """Simulates outcomes of payment requests. Production deployments have no sandbox."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
     def simulate(self, id: str, outcome: str, *, idempotency_key: str | None = None) -> PaymentRequest:
-        """Have `outcome` happen to a request, with the events of real life, and return the request.
+        """Simulate `outcome` for a request, with its real events, and return the request.
 
         `outcome` is `paid`, `underpaid`, `overpaid`, `paid_late`, `failed`, `expired`, `reorged` or `bridge_refunded`.
-        Raises InvalidRequestError `resource_missing` where there is no sandbox.
+        Raises InvalidRequestError `resource_missing` if there is no sandbox.
         """
         answer = self._transport.request(
             "POST", _path(checked_id(id)), body={"outcome": outcome}, idempotency_key=idempotency_key
@@ -26,13 +26,13 @@ class Sandbox:
         return PaymentRequest.from_answer(answer)
 
     def is_available(self) -> bool:
-        """Whether this deployment has a sandbox. Nothing is changed by asking."""
+        """Whether this deployment has a sandbox. Has no side effects."""
         try:
             self._transport.request("GET", _path(_NOBODYS))
         except InvalidRequestError as error:
             if error.status not in (404, 405):
                 raise
-            return error.status == 405  # the path is there, and takes POST alone
+            return error.status == 405  # the path exists, for POST only
         return True
 
 

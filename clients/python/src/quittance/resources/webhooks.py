@@ -57,7 +57,7 @@ class Webhooks:
         return WebhookConfiguration.from_answer(answer)
 
     def test(self, *, type: str | None = None, idempotency_key: str | None = None) -> WebhookTest:
-        """Have a sample event sent to the endpoint, at once and once, and return how that went."""
+        """Send a test event to the endpoint once, immediately, and return the result."""
         body = {} if type is None else {"type": type}
         answer = self._transport.request("POST", f"{_PATH}/test", body=body, idempotency_key=idempotency_key)
         return WebhookTest.from_answer(answer)

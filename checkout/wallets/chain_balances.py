@@ -1,4 +1,4 @@
-"""What a wallet holds, asked of several chains at once."""
+"""Fetch a wallet's balances from several chains in parallel."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,19 +15,21 @@ Client = Callable[[Chain], ChainClient]
 
 
 @dataclass(frozen=True)
-class Holdings:
-    """Balances in base units by chain id and token address (empty for the native coin); `unavailable` says why not."""
+class ChainBalances:
+    """Balances in base units by chain id and token address (empty: native coin), and an error code per failed chain."""
 
     balances: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     unavailable: Mapping[int, ErrorCode] = field(default_factory=dict)
 
 
-def look_at(owner: str, tokens: Mapping[Chain, list[str]], *, client: Client = get_client) -> Holdings:
-    """Return what `owner` holds of these tokens on each chain; what comes after DEADLINE_SECONDS is unavailable."""
+def fetch_balances(
+    owner: str, tokens: Mapping[Chain, list[str]], *, client: Client = get_client
+) -> ChainBalances:
+    """Return the owner's balances of these tokens. A chain that takes over DEADLINE_SECONDS is unavailable."""
 
     def ask(chain: Chain) -> Mapping[str, int]:
         return client(chain).balances(owner, tokens[chain])
 
     answers = ask_all(tokens, ask, within_seconds=DEADLINE_SECONDS, about="a wallet's balances")
     unavailable = {chain.pk: ErrorCode.NODE_UNAVAILABLE for chain in tokens if chain not in answers}
-    return Holdings({chain.pk: balances for chain, balances in answers.items()}, unavailable)
+    return ChainBalances({chain.pk: balances for chain, balances in answers.items()}, unavailable)

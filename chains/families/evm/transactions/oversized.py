@@ -1,7 +1,7 @@
 """Read transactions that are too large for a batch one at a time, in a background thread.
 
-Senders control the size of receipts and traces, so lookups of other transactions must not wait for a large ("loud")
-one. The next lookup returns the result. A client has one reader per node.
+Senders control the size of receipts and traces, so lookups of other transactions must not wait for an oversized one.
+A later lookup returns the result. A client has one reader per node.
 """
 
 import logging
@@ -18,17 +18,17 @@ logger = logging.getLogger(__name__)
 MOST_KNOWN = 1000
 MOST_QUEUED = 200
 MOST_KEPT = 500
-MOST_KEPT_PARTS = 200_000  # transfers, mentions, and every 256 bytes of what these say
+MOST_KEPT_PARTS = 200_000  # transfers, mentions, and every 256 bytes of the mentions' data
 _PART_BYTES = 256
 LONGEST_PAUSE_SECONDS = 300.0
 WAIT_SECONDS = 5.0
 
-# What is read at the same time has to fit into memory together.
+# One transaction at a time, so that memory use stays bounded.
 _one_at_a_time = threading.Semaphore(1)
 
-# A transaction, and the contracts whose calls and logs its facts hold.
+# A transaction's hash, and the contracts whose calls and logs to include in its facts.
 Wanted = tuple[str, frozenset[str]]
-# Reads a transaction that failed to be read so many times before.
+# Reads a transaction, given the number of failed reads so far.
 Read = Callable[[str, int], TransactionFacts | None]
 
 
@@ -38,8 +38,8 @@ class _Failure:
     not_before: float
 
 
-class LoudReader:
-    """The loud transactions of one node, and their facts once read. Thread-safe."""
+class OversizedReader:
+    """The oversized transactions of one node, and their facts once read. Thread-safe."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -57,7 +57,7 @@ class LoudReader:
             return {hash_ for hash_ in hashes if hash_ in self._known}
 
     def remember(self, hashes: Iterable[str]) -> None:
-        """Have these transactions read alone from now on."""
+        """Mark these transactions, so that they are read on their own."""
         with self._changed:
             for hash_ in hashes:
                 self._known[hash_] = None
@@ -73,9 +73,10 @@ class LoudReader:
     def facts(
         self, blocks: Mapping[str, str], mentioning: Collection[str], read: Read, *, is_waiting: bool
     ) -> dict[str, TransactionFacts]:
-        """Return what was read of these transactions, given by their hashes and those of the blocks they are in now.
+        """Return the facts read so far, and queue the missing ones for the background thread, which calls `read`.
 
-        What is missing is read in the background, by `read`; where `is_waiting`, it is waited for a few seconds.
+        `blocks` maps each transaction's hash to the hash of its current block. With `is_waiting`, wait a few seconds
+        for the missing ones.
         """
         wanted = {hash_: (hash_, frozenset(mentioning)) for hash_ in blocks}
         with self._changed:
@@ -108,7 +109,7 @@ class LoudReader:
         self._queue.append((key, read))
         # After a fork the thread is not alive.
         if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._work, name="loud-transactions", daemon=True)
+            self._thread = threading.Thread(target=self._work, name="oversized-transactions", daemon=True)
             self._thread.start()
 
     def _work(self) -> None:
@@ -149,5 +150,5 @@ class LoudReader:
 
 
 def _weight(facts: TransactionFacts) -> int:
-    said = sum(len(mention.data) for mention in facts.mentions)
-    return len(facts.transfers) + len(facts.mentions) + said // _PART_BYTES
+    mentioned_bytes = sum(len(mention.data) for mention in facts.mentions)
+    return len(facts.transfers) + len(facts.mentions) + mentioned_bytes // _PART_BYTES

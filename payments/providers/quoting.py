@@ -56,7 +56,9 @@ class Choice:
     tags: tuple[str, ...] = ()
 
 
-def ask(wanted: Wanted, *, providers: Sequence[RoutingProvider], accept: Accept) -> tuple[Choice, ...]:
+def request_offers(
+    wanted: Wanted, *, providers: Sequence[RoutingProvider], accept: Accept
+) -> tuple[Choice, ...]:
     """Return one or two accepted offers, the recommended one first, for at most MOST_QUOTES quotes.
 
     `accept` raises OfferRefused for an offer that must not be shown; it is then ignored.

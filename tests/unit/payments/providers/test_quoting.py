@@ -7,8 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from payments.providers import asking
-from payments.providers.asking import Choice, ask
+from payments.providers import quoting
 from payments.providers.base import (
     Fee,
     ListedToken,
@@ -22,6 +21,7 @@ from payments.providers.base import (
     Wanted,
 )
 from payments.providers.offer_checks import OfferRefused
+from payments.providers.quoting import Choice, request_offers
 from tests.support.routing.offers import BRIDGE, HERE, PAYER, WANTED
 
 CHEAP = replace(BRIDGE, amount_in=10_050_000, duration_seconds=60, tools=(Tool("across", "Across"),))
@@ -81,7 +81,7 @@ def _ways(choices: Sequence[Choice]) -> list[tuple[str, int, tuple[str, ...]]]:
 
 def test_the_first_provider_is_asked_for_its_cheapest_and_its_fastest_way() -> None:
     first, second = Scripted("first", CHEAP, FAST), Scripted("second", CHEAP)
-    choices = ask(WANTED, providers=[first, second], accept=_accept_all)
+    choices = request_offers(WANTED, providers=[first, second], accept=_accept_all)
     assert [asked.order for asked in first.asked] == [Order.CHEAPEST, Order.FASTEST]
     assert second.asked == []
     assert _ways(choices) == [
@@ -94,23 +94,23 @@ def test_the_first_provider_is_asked_for_its_cheapest_and_its_fastest_way() -> N
 def test_the_question_itself_is_passed_on_unchanged() -> None:
     provider = Scripted("first", CHEAP)
     wanted = replace(WANTED, slippage=Decimal("0.001"), order=Order.FASTEST)
-    ask(wanted, providers=[provider], accept=_accept_all)
+    request_offers(wanted, providers=[provider], accept=_accept_all)
     assert provider.asked == [replace(wanted, order=Order.CHEAPEST), wanted]
 
 
 @pytest.mark.parametrize("failure", [_nothing(), _down()], ids=["no offer", "down"])
 def test_the_second_is_asked_with_what_is_left_where_the_first_fails(failure: Answer) -> None:
     first, second = Scripted("first", failure, FAST), Scripted("second", CHEAP, FAST)
-    choices = ask(WANTED, providers=[first, second], accept=_accept_all)
+    choices = request_offers(WANTED, providers=[first, second], accept=_accept_all)
     assert [asked.order for asked in first.asked] == [Order.CHEAPEST]
     assert [asked.order for asked in second.asked] == [Order.CHEAPEST]
     assert _ways(choices) == [("second", 10_050_000, ("recommended", "cheapest", "fastest"))]
 
 
 def test_a_choice_is_not_waited_for_where_the_first_way_took_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "_SLOW_SECONDS", -1.0)
+    monkeypatch.setattr(quoting, "_SLOW_SECONDS", -1.0)
     slow = Scripted("slow", CHEAP, FAST)
-    choices = ask(WANTED, providers=[slow], accept=_accept_all)
+    choices = request_offers(WANTED, providers=[slow], accept=_accept_all)
     assert [asked.order for asked in slow.asked] == [Order.CHEAPEST]
     assert _ways(choices) == [("slow", 10_050_000, ("recommended", "cheapest", "fastest"))]
 
@@ -127,7 +127,7 @@ class Stumbling(Scripted):
 
 def test_a_lone_provider_is_asked_again_where_its_answer_got_lost_at_once() -> None:
     alone = Stumbling("alone", CHEAP, FAST)
-    choices = ask(WANTED, providers=[alone], accept=_accept_all)
+    choices = request_offers(WANTED, providers=[alone], accept=_accept_all)
     assert [asked.order for asked in alone.asked] == [Order.CHEAPEST, Order.CHEAPEST]
     assert _ways(choices) == [("alone", 10_050_000, ("recommended", "cheapest", "fastest"))]
 
@@ -136,7 +136,7 @@ def test_a_lone_provider_is_asked_again_where_its_answer_got_lost_at_once() -> N
 def test_a_lone_provider_is_not_asked_again_where_that_can_not_help(failure: Answer) -> None:
     alone = Scripted("alone", failure)
     with pytest.raises((NoOffer, ProviderDown)):
-        ask(WANTED, providers=[alone], accept=_accept_all)
+        request_offers(WANTED, providers=[alone], accept=_accept_all)
     assert len(alone.asked) == 1
 
 
@@ -146,7 +146,7 @@ def test_the_second_is_asked_where_the_first_offers_what_is_refused() -> None:
             raise OfferRefused("it pays somebody else")
 
     first, second = Scripted("first", CHEAP, FAST), Scripted("second", CHEAP, FAST)
-    choices = ask(WANTED, providers=[first, second], accept=accept)
+    choices = request_offers(WANTED, providers=[first, second], accept=accept)
     assert (len(first.asked), len(second.asked)) == (1, 1)
     assert [choice.offer.provider for choice in choices] == ["second"]
 
@@ -154,7 +154,7 @@ def test_the_second_is_asked_where_the_first_offers_what_is_refused() -> None:
 @pytest.mark.parametrize("failure", [_nothing(), _down()], ids=["no offer", "down"])
 def test_where_only_the_fastest_way_fails_the_cheapest_is_offered_alone(failure: Answer) -> None:
     first, second = Scripted("first", CHEAP, failure), Scripted("second", FAST)
-    choices = ask(WANTED, providers=[first, second], accept=_accept_all)
+    choices = request_offers(WANTED, providers=[first, second], accept=_accept_all)
     assert second.asked == []
     assert _ways(choices) == [("first", 10_050_000, ("recommended", "cheapest", "fastest"))]
 
@@ -164,13 +164,13 @@ def test_a_fastest_way_that_is_refused_leaves_the_cheapest_alone() -> None:
         if wanted.order == Order.FASTEST:
             raise OfferRefused("it pays somebody else")
 
-    choices = ask(WANTED, providers=[Scripted("first", CHEAP, FAST)], accept=accept)
+    choices = request_offers(WANTED, providers=[Scripted("first", CHEAP, FAST)], accept=accept)
     assert _ways(choices) == [("first", 10_050_000, ("recommended", "cheapest", "fastest"))]
 
 
 def test_a_provider_without_orders_is_not_asked_the_same_twice() -> None:
     first, second = Scripted("first", CHEAP, has_orders=False), Scripted("second", FAST)
-    choices = ask(WANTED, providers=[first, second], accept=_accept_all)
+    choices = request_offers(WANTED, providers=[first, second], accept=_accept_all)
     assert (len(first.asked), len(second.asked)) == (1, 0)
     assert _ways(choices) == [("first", 10_050_000, ("recommended", "cheapest", "fastest"))]
 
@@ -203,7 +203,7 @@ def test_never_more_than_two_quotes_are_asked_for(many: int, has_orders: bool) -
                 raise OfferRefused("it is not to be shown")
 
         try:
-            choices = ask(WANTED, providers=providers, accept=accept)
+            choices = request_offers(WANTED, providers=providers, accept=accept)
         except (NoOffer, ProviderDown):
             choices = ()
         calls = [(provider.key, asked.order) for provider in providers for asked in provider.asked]
@@ -218,7 +218,7 @@ def test_a_third_provider_is_beyond_what_a_click_may_cost(failures: tuple[Answer
     third = Scripted("third", CHEAP)
     providers = [*(Scripted(str(number), failure) for number, failure in enumerate(failures)), third]
     with pytest.raises((NoOffer, ProviderDown)):
-        ask(WANTED, providers=providers, accept=_accept_all)
+        request_offers(WANTED, providers=providers, accept=_accept_all)
     assert third.asked == []
 
 
@@ -239,7 +239,7 @@ def test_a_third_provider_is_beyond_what_a_click_may_cost(failures: tuple[Answer
 def test_the_most_telling_reason_is_told(failures: list[NoOfferCode], told: NoOfferCode) -> None:
     providers = [Scripted(str(number), NoOffer(code)) for number, code in enumerate(failures)]
     with pytest.raises(NoOffer) as none:
-        ask(WANTED, providers=providers, accept=_accept_all)
+        request_offers(WANTED, providers=providers, accept=_accept_all)
     assert none.value.code == told
 
 
@@ -247,12 +247,12 @@ def test_the_most_telling_reason_is_told(failures: list[NoOfferCode], told: NoOf
 def test_an_answer_says_more_than_none(answers: tuple[Answer, Answer]) -> None:
     providers = [Scripted(str(number), answer) for number, answer in enumerate(answers)]
     with pytest.raises(NoOffer):
-        ask(WANTED, providers=providers, accept=_accept_all)
+        request_offers(WANTED, providers=providers, accept=_accept_all)
 
 
 def test_a_refused_offer_is_told_as_such() -> None:
     with pytest.raises(NoOffer) as none:
-        ask(WANTED, providers=[Scripted("first", CHEAP, FAST)], accept=_refuse_all)
+        request_offers(WANTED, providers=[Scripted("first", CHEAP, FAST)], accept=_refuse_all)
     assert none.value.code == NoOfferCode.ROUTE_REFUSED
 
 
@@ -264,13 +264,13 @@ def test_where_all_are_down_the_first_to_come_back_says_when(
 ) -> None:
     providers = [Scripted(str(number), _down(wait)) for number, wait in enumerate(waits)]
     with pytest.raises(ProviderDown) as down:
-        ask(WANTED, providers=providers, accept=_accept_all)
+        request_offers(WANTED, providers=providers, accept=_accept_all)
     assert down.value.retry_after == told
 
 
 def test_a_deployment_without_providers_has_no_way() -> None:
     with pytest.raises(NoOffer) as none:
-        ask(WANTED, providers=[], accept=_accept_all)
+        request_offers(WANTED, providers=[], accept=_accept_all)
     assert none.value.code == NoOfferCode.NO_ROUTE
 
 
@@ -278,7 +278,7 @@ def test_a_deployment_without_providers_has_no_way() -> None:
 
 
 def _offered(cheapest: Offer, fastest: Offer) -> list[tuple[int, tuple[str, ...]]]:
-    choices = ask(WANTED, providers=[Scripted("first", cheapest, fastest)], accept=_accept_all)
+    choices = request_offers(WANTED, providers=[Scripted("first", cheapest, fastest)], accept=_accept_all)
     return [(choice.offer.amount_in, choice.tags) for choice in choices]
 
 
@@ -357,7 +357,7 @@ def test_the_log_says_who_failed_and_why_and_nothing_of_the_wallet(caplog: pytes
     caplog.set_level("INFO")
     providers = [Scripted("first", CHEAP), Scripted("second", _down())]
     with pytest.raises(NoOffer):
-        ask(WANTED, providers=providers, accept=_refuse_all)
+        request_offers(WANTED, providers=providers, accept=_refuse_all)
     assert "first made an offer that failed our checks: it is not to be shown" in caplog.text
     assert "second gave no usable response" in caplog.text
     assert PAYER.lower() not in caplog.text.lower()

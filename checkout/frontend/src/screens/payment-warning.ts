@@ -1,43 +1,43 @@
-/** A notice about a submitted transaction that is not on its way. The ways to pay stay beside it. */
+/** The warning about a submitted transaction that is not in progress. The customer can still pay. */
 
 import type { Chains } from "../chains";
 import { copy } from "../copy";
 import { el, externalLink, type Child } from "../dom";
 import { messageFor } from "../language";
-import { failureOf, type Doubtful } from "../server/progress";
+import { failureOf, type PaymentWarning } from "../server/progress";
 import type { Checkout, Payment } from "../server/types";
 import { byHandPage, canCheckAgain } from "./outcomes";
 
 const FIRST = 10;
 const LAST = 8;
 
-/** What the customer can do about it. */
-export interface AboutDoubt {
+/** The actions that the warning offers. */
+export interface WarningActions {
   enterHash(): void;
   checkAgain(payment: Payment): void;
 }
 
-export function doubtBox({ payment, doubt }: Doubtful, checkout: Checkout, chains: Chains, about: AboutDoubt): HTMLElement {
-  const help: Record<typeof doubt, () => string[]> = {
+export function paymentWarning({ payment, kind }: PaymentWarning, checkout: Checkout, chains: Chains, warningActions: WarningActions): HTMLElement {
+  const help: Record<typeof kind, () => string[]> = {
     unseen: () => [copy.unseenHelp],
     unbound: () => [copy.unboundHelp],
     cancelled: () => [copy.cancelledInWalletHelp],
     unpaid: () => reasons(payment, checkout),
   };
-  const texts = [...help[doubt](), ...(doubt === "cancelled" ? [] : [copy.notYours])];
+  const texts = [...help[kind](), ...(kind === "cancelled" ? [] : [copy.notYours])];
   const isUnbound = failureOf(payment) === "transaction_not_bound";
   const ways: Child[] = [
-    doubt === "unseen" && textButton("enter-hash", copy.enterHash, about.enterHash),
-    canCheckAgain(payment) && textButton("check-again", copy.checkAgain, () => about.checkAgain(payment)),
+    kind === "unseen" && textButton("enter-hash", copy.enterHash, warningActions.enterHash),
+    canCheckAgain(payment) && textButton("check-again", copy.checkAgain, () => warningActions.checkAgain(payment)),
     isUnbound && el("a", { id: "what-helps", href: byHandPage(checkout.shortcode) }, copy.byHand.whatHelps),
   ];
   return el(
     "section",
-    { class: "notice notice--info doubt", "data-testid": "doubt" },
-    el("strong", { class: "doubt__name" }, copy.doubt[doubt]),
+    { class: "notice notice--info payment-warning", "data-testid": "doubt" },
+    el("strong", { class: "payment-warning__name" }, copy.paymentWarning[kind]),
     ...texts.map((text) => el("p", {}, text)),
-    el("p", { class: "doubt__what" }, ...transactionOn(payment, chains)),
-    ways.some(Boolean) && el("p", { class: "doubt__ways" }, ...ways),
+    el("p", { class: "payment-warning__what" }, ...transactionOn(payment, chains)),
+    ways.some(Boolean) && el("p", { class: "payment-warning__ways" }, ...ways),
   );
 }
 
@@ -49,7 +49,7 @@ function reasons(payment: Payment, { merchant }: Checkout): string[] {
   return [why, isUnbound ? copy.notBoundHelp(merchant.name) : (copy.advice[code] ?? copy.advice.other ?? "")];
 }
 
-/** The hash in few characters, and its network. */
+/** The shortened hash with its network. */
 function transactionOn(payment: Payment, chains: Chains): Child[] {
   const { transaction_hash: hash, chain_id: chainId, explorer_url: url } = payment;
   const short = `${hash.slice(0, FIRST)}…${hash.slice(-LAST)}`;

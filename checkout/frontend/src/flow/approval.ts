@@ -1,35 +1,35 @@
-/** Has the wallet allow a contract to take exactly what a route costs, and waits until that is mined. */
+/** Requests the token approval that a route needs, for exactly its amount, and waits until it is mined. */
 
 import { copy } from "../copy";
 import type { Api } from "../server/api";
 import type { Approval, EvmTransaction } from "../server/types";
 import type { Shown } from "../wallets/wallet";
 import { approvalNotice, bad, info } from "./notices";
-import { spenderOf } from "./route-book";
+import { spenderOf } from "./route-cache";
 import type { Stage } from "./stage";
 import type { Ask, Plan, Reviewed } from "./states";
 
-/** What the wallet was asked for on the way to the payment. */
-export interface Allowed {
+/** The prompts that the wallet showed before the payment itself. */
+export interface ApprovalResult {
   asks: Ask[];
 }
 
 const POLL_MS = 1_500;
-/** How often the server is asked beside the wallet: a transaction that was sped up is mined under another name. */
+/** The server is polled too, since a transaction that was sped up is mined under another hash. */
 const POLLS_PER_CHECK = 10;
-/** Where the wallet can't be asked at all. */
+/** For wallets that can't report receipts. */
 const POLLS_WITHOUT_WALLET = 4;
 const SETTLING_CHECKS = 8;
 const SETTLING_MS = 2_000;
 
-export class Allowing {
+export class ApprovalFlow {
   constructor(
     private readonly flow: Stage,
     private readonly api: Api,
   ) {}
 
-  /** Null after showing why it did not come to it, and when the customer has turned elsewhere. */
-  async run(reviewed: Reviewed, current: () => boolean): Promise<Allowed | null> {
+  /** Return null if the approval failed, which is shown, or if the customer navigated away. */
+  async run(reviewed: Reviewed, current: () => boolean): Promise<ApprovalResult | null> {
     const { route, wallet } = reviewed;
     if (route.type === "direct" || wallet.family !== "evm" || !route.from.token.contract_address) return { asks: [] };
     let approval = await this.api.checkApproval(route.id);
@@ -51,7 +51,7 @@ export class Allowing {
     return { asks };
   }
 
-  /** One allowance: asked for, mined, and seen by the server, whose newest answer is returned. */
+  /** Request one approval and wait until the server sees it; return the server's latest answer. */
   private async ask(
     reviewed: Reviewed,
     transaction: EvmTransaction,
@@ -80,7 +80,7 @@ export class Allowing {
     return mined;
   }
 
-  /** Uses the wallet's own node first, and the server's answer where that one has already changed. */
+  /** Poll the wallet's node for the receipt, and less often the server. */
   private async mined(
     { wallet, route, option }: Reviewed,
     hash: string,
@@ -105,7 +105,7 @@ export class Allowing {
     return "mined";
   }
 
-  /** The server's node may learn of a block a moment after the wallet's. */
+  /** Poll the server, whose node may see the block slightly later than the wallet's. */
   private async settled(reviewed: Reviewed, before: Approval, current: () => boolean): Promise<Approval | null> {
     for (let check = 1; check <= SETTLING_CHECKS && current(); check += 1) {
       const now = await this.api.checkApproval(reviewed.route.id);
@@ -123,7 +123,7 @@ export class Allowing {
       account,
       chainId: option.chainId,
       token: route.from.token,
-      // The spender that the server names now has to be the one that it showed for the route.
+      // The spender must still be the one in the route that the customer reviewed.
       spender: spender?.toLowerCase() === shown.toLowerCase() ? shown : "",
       rawAmount: kind === "reset" ? "0" : route.from.amount.raw,
     };

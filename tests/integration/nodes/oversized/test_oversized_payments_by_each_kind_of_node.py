@@ -1,4 +1,4 @@
-"""Three loud transactions, larger together than what is read of one batch, keep no payment beside them waiting."""
+"""Three oversized transactions, larger together than what is read of one batch, keep no payment beside them waiting."""
 
 from chains.models import Token
 from merchants.models import Merchant
@@ -6,7 +6,7 @@ from payments.models import Payment
 from tests.chain import LocalChain
 from tests.processes import eventually
 from tests.support.nodes.kinds import THREE, WITH_TRACES, Nodes
-from tests.support.nodes.loud import Shouter
+from tests.support.nodes.oversized import Shouter
 from tests.support.payments.world import Clock, look, look_until_decided, make_request, pay, submit
 
 LOGS = 10_100
@@ -18,7 +18,7 @@ def test_the_payments_beside_them_complete_and_they_are_decided(
 ) -> None:
     shouter, clock = Shouter.place(local_chain), Clock()
     requests = [make_request(merchant, usdc, "1", local_chain.recipient) for _ in range(6)]
-    loud = [
+    oversized = [
         submit(request, shouter.pay(LOGS, local_chain.recipient, UNIT, bytes(request.reference)))
         for request in requests[:3]
     ]
@@ -31,10 +31,10 @@ def test_the_payments_beside_them_complete_and_they_are_decided(
         look(clock)
         return not Payment.objects.filter(status__in=["pending", "processing"]).exists()
 
-    eventually(all_are_decided, "the loud ones were decided", 180)
-    for payment in loud:
+    eventually(all_are_decided, "the oversized ones were decided", 180)
+    for payment in oversized:
         payment.refresh_from_db()
     # The contract that pays is of no known code, so only a trace shows whose payment it is.
     are_read = each_kind.kind in (WITH_TRACES, THREE)
     decided = ("completed", "") if are_read else ("failed", "not_verifiable")
-    assert [(payment.status, payment.failure_code) for payment in loud] == [decided] * 3
+    assert [(payment.status, payment.failure_code) for payment in oversized] == [decided] * 3

@@ -1,21 +1,21 @@
-/** The routes offered on this page, requested once per token and kept until they expire. */
+/** A cache of the offered routes: requested once per token and kept until they expire. */
 
 import { copy } from "../copy";
 import { messageFor } from "../language";
 import { amountOf, sum } from "../money";
 import type { Api } from "../server/api";
 import type { Amount, Checkout, Route } from "../server/types";
-import type { Option } from "./holdings";
+import type { Option } from "./balances";
 
 const MARGIN_MS = 5_000;
 /** Bridge fees that are charged on top change with every block, and the review shows this margin. */
 const MOST_GROWTH_PERCENT = 10n;
 
 /** Routes, the recommended one first; or a message that explains why there are none. */
-export type Found = Route[] | string;
+export type RoutesOrReason = Route[] | string;
 
-export class RouteBook {
-  private readonly kept = new Map<string, Promise<Found>>();
+export class RouteCache {
+  private readonly requests = new Map<string, Promise<RoutesOrReason>>();
 
   constructor(
     private readonly api: Api,
@@ -23,27 +23,27 @@ export class RouteBook {
     private readonly now: () => number,
   ) {}
 
-  async find(account: string, option: Option): Promise<Found> {
+  async find(account: string, option: Option): Promise<RoutesOrReason> {
     const key = [account, option.chainId, option.token.contract_address, this.checkout().amount_remaining.raw].join();
-    const known = await this.kept.get(key);
-    if (known && typeof known !== "string" && known.every((route) => this.isFresh(route))) return known;
-    const asked = this.ask(account, option);
-    this.kept.set(key, asked);
-    // Don't keep a failed request, so that the next call retries.
-    asked.catch(() => this.kept.delete(key));
-    return asked;
+    const cached = await this.requests.get(key);
+    if (cached && typeof cached !== "string" && cached.every((route) => this.isFresh(route))) return cached;
+    const request = this.load(account, option);
+    this.requests.set(key, request);
+    // Don't cache a failed request, so that the next call retries.
+    request.catch(() => this.requests.delete(key));
+    return request;
   }
 
   /** Forget the offers, so that the next call loads new ones. */
   clear(): void {
-    this.kept.clear();
+    this.requests.clear();
   }
 
   isFresh(route: Route): boolean {
     return Date.parse(route.expires_at) - MARGIN_MS > this.now();
   }
 
-  private async ask(account: string, option: Option): Promise<Found> {
+  private async load(account: string, option: Option): Promise<RoutesOrReason> {
     const { routes, reason } = await this.api.routes(account, option.chainId, option.token);
     return routes.length > 0 ? routes : messageFor("refusal", reason?.code ?? "", reason?.message ?? "") || copy.notices.noRoute;
   }

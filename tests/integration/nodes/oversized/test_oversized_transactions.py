@@ -8,7 +8,7 @@ import pytest
 
 from chains.client import Block, Mention, Snapshot, TransactionFacts, Watch
 from chains.families.evm.client import EvmClient
-from chains.families.evm.transactions import loud, trace_answers
+from chains.families.evm.transactions import oversized, trace_answers
 from chains.models import Chain, Token
 from chains.rpc import json_rpc, transport
 from merchants.models import Merchant
@@ -19,8 +19,8 @@ from tests.fault_proxy import Exchange, FaultProxy
 from tests.processes import eventually
 from tests.support.nodes.fixtures import NodeTime
 from tests.support.nodes.limits import call_by_call, untraced
-from tests.support.nodes.loud import Shouter
 from tests.support.nodes.networks import client_of, nodes_before
+from tests.support.nodes.oversized import Shouter
 from tests.support.payments.world import Clock, look, make_request, pay, submit
 
 Nodes = Callable[[int], list[FaultProxy]]
@@ -67,15 +67,15 @@ def asked_together(node: FaultProxy, hash_: str) -> int:
 
 
 @pytest.mark.usefixtures("small_answers")
-def test_thirty_payments_with_three_loud_ones_among_them_all_complete(
+def test_thirty_payments_with_three_oversized_ones_among_them_all_complete(
     merchant: Merchant, usdc: Token, chain: Chain, local_chain: LocalChain, shouter: Shouter
 ) -> None:
     clock = Clock()
     requests = [make_request(merchant, usdc, "1", local_chain.recipient) for _ in range(30)]
-    loud = requests[::10]
+    oversized = requests[::10]
     payments = {}
     for request in requests:
-        if request in loud:
+        if request in oversized:
             sent = shouter.pay(400, local_chain.recipient, 1_000_000, bytes(request.reference))
         else:
             sent = pay(local_chain, request)
@@ -84,14 +84,16 @@ def test_thirty_payments_with_three_loud_ones_among_them_all_complete(
         client = client_of([node], chain.id, clock)
         look(clock, lambda _: client)
         completed = set(Payment.objects.filter(status="completed").values_list("request_id", flat=True))
-        assert completed >= {request.pk for request in requests if request not in loud}, "at the first look"
+        assert completed >= {request.pk for request in requests if request not in oversized}, (
+            "at the first look"
+        )
 
         def all_are_completed() -> bool:
             clock.forward(seconds=30)
             look(clock, lambda _: client)
             return Payment.objects.filter(status="completed").count() == 30
 
-        eventually(all_are_completed, "the loud ones completed too", 60)
+        eventually(all_are_completed, "the oversized ones completed too", 60)
         assert client.health()[0].state == "answering"
     assert not Payment.objects.exclude(attempts=0).exists()
 
@@ -115,32 +117,32 @@ def test_a_transaction_of_36_000_logs_is_read_whole_by_its_receipt_and_trace(
 
 
 @pytest.mark.usefixtures("small_answers")
-def test_loud_hashes_are_remembered_and_asked_for_alone(
+def test_oversized_hashes_are_remembered_and_asked_for_alone(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
-    loud = [shouter.pay(300, local_chain.recipient, 5, REFERENCE) for _ in range(3)]
+    oversized = [shouter.pay(300, local_chain.recipient, 5, REFERENCE) for _ in range(3)]
     plain = [local_chain.transfer(local_chain.usdc, local_chain.recipient, 1) for _ in range(5)]
     [node] = nodes_of(1)
     client = client_for([node])
-    until_read(client, *loud, *plain)
+    until_read(client, *oversized, *plain)
     node.asked.clear()
     node.bodies.clear()
-    snapshot = client.look_up([*plain, *loud], with_finality=False)
-    assert all(only(snapshot, hash_).transfers for hash_ in [*loud, *plain])
+    snapshot = client.look_up([*plain, *oversized], with_finality=False)
+    assert all(only(snapshot, hash_).transfers for hash_ in [*oversized, *plain])
     assert not snapshot.contradicted
-    assert not any(asked_together(node, hash_) for hash_ in loud)
+    assert not any(asked_together(node, hash_) for hash_ in oversized)
     assert node.round_trips == 2, "what was read once is not read again while its block is the same"
 
 
 @pytest.mark.usefixtures("small_answers")
-def test_the_others_do_not_wait_while_a_loud_one_is_read(
+def test_the_others_do_not_wait_while_a_oversized_one_is_read(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
     shout = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
     plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
     [node] = nodes_of(1)
     client = client_for([node])
-    with loud._one_at_a_time:  # as while another is read
+    with oversized._one_at_a_time:  # as while another is read
         for _ in range(3):
             snapshot = client.look_up([shout, plain], with_finality=False)
             assert only(snapshot, plain).block is not None
@@ -150,13 +152,13 @@ def test_the_others_do_not_wait_while_a_loud_one_is_read(
 
 
 @pytest.mark.usefixtures("small_answers")
-def test_each_loud_one_has_its_turn(
+def test_each_oversized_one_has_its_turn(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
-    loud = [shouter.pay(300, local_chain.recipient, number, REFERENCE) for number in range(1, 11)]
+    oversized = [shouter.pay(300, local_chain.recipient, number, REFERENCE) for number in range(1, 11)]
     [node] = nodes_of(1)
-    snapshot = until_read(client_for([node]), *loud)
-    assert [only(snapshot, hash_).transfers[0].amount for hash_ in loud] == list(range(1, 11))
+    snapshot = until_read(client_for([node]), *oversized)
+    assert [only(snapshot, hash_).transfers[0].amount for hash_ in oversized] == list(range(1, 11))
 
 
 @pytest.mark.usefixtures("small_answers")
@@ -168,13 +170,13 @@ def test_what_is_too_large_even_alone_is_not_readable_and_says_its_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(json_rpc, "MAX_STREAMED_BYTES", 100 * 1024)
-    loud = shouter.pay(400, local_chain.recipient, 5, REFERENCE)
+    oversized = shouter.pay(400, local_chain.recipient, 5, REFERENCE)
     plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
-    receipt = local_chain.rpc(RECEIPT, loud)
+    receipt = local_chain.rpc(RECEIPT, oversized)
     [node] = nodes_of(1)
     client = client_for([node])
-    snapshot = until_read(client, loud, plain)
-    facts = only(snapshot, loud)
+    snapshot = until_read(client, oversized, plain)
+    facts = only(snapshot, oversized)
     assert facts.block is not None
     assert (facts.block.hash, facts.is_readable, facts.is_complete) == (receipt["blockHash"], False, False)
     assert facts.transfers == ()
@@ -192,35 +194,35 @@ def test_a_trace_that_exists_and_is_too_large_is_not_missing(
 ) -> None:
     """Who sends the transaction must not choose by its size which rules apply to it."""
     monkeypatch.setattr(trace_answers, "MOST_FRAMES", 100)
-    loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
+    oversized = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
     [node] = nodes_of(1)
-    facts = only(until_read(client_for([node]), loud), loud)
+    facts = only(until_read(client_for([node]), oversized), oversized)
     assert (facts.is_readable, facts.is_complete) == (True, False)
     [transfer] = facts.transfers
     assert (transfer.amount, transfer.references, transfer.made_by) == (5, (), "")
 
 
-def test_a_node_without_traces_reads_a_loud_one_as_any_other(
+def test_a_node_without_traces_reads_a_oversized_one_as_any_other(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
-    loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
+    oversized = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
     [node] = nodes_of(1)
     node.break_with(call_by_call(untraced))
-    facts = only(until_read(client_for([node]), loud), loud)
+    facts = only(until_read(client_for([node]), oversized), oversized)
     assert (facts.is_readable, facts.is_complete) == (True, False)
     assert facts.transfers[0].amount == 5
 
 
 @pytest.mark.usefixtures("small_answers")
-def test_nodes_agree_on_a_loud_transaction_as_on_any_other(
+def test_nodes_agree_on_a_oversized_transaction_as_on_any_other(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
-    loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
+    oversized = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
     plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
     nodes = nodes_of(3)
     client = client_for(nodes)
-    snapshot = until_read(client, loud, plain)
-    assert only(snapshot, loud).transfers[0].references == (REFERENCE,)
+    snapshot = until_read(client, oversized, plain)
+    assert only(snapshot, oversized).transfers[0].references == (REFERENCE,)
     assert only(snapshot, plain).block is not None
     assert {health.state for health in client.health()} <= {"answering", "unasked"}
 
@@ -228,19 +230,19 @@ def test_nodes_agree_on_a_loud_transaction_as_on_any_other(
 @pytest.mark.usefixtures("small_answers")
 def test_after_a_reorganisation_it_is_read_again(own_chain: LocalChain) -> None:
     shouter = Shouter.place(own_chain)
-    loud = shouter.pay(300, own_chain.recipient, 5, REFERENCE)
+    oversized = shouter.pay(300, own_chain.recipient, 5, REFERENCE)
     client = EvmClient([own_chain.url], own_chain.chain_id)
-    before = only(until_read(client, loud), loud)
-    raw = own_chain.rpc("eth_getRawTransactionByHash", loud)
+    before = only(until_read(client, oversized), oversized)
+    raw = own_chain.rpc("eth_getRawTransactionByHash", oversized)
     own_chain.rpc("anvil_reorg", 1, [])
-    assert only_unmined(client.look_up([loud], with_finality=False), loud)
+    assert only_unmined(client.look_up([oversized], with_finality=False), oversized)
     own_chain.rpc("evm_increaseTime", 60)
     own_chain.rpc("eth_sendRawTransaction", raw)
-    eventually(lambda: own_chain.rpc(RECEIPT, loud) is not None, "it was mined again", 30)
-    after = only(until_read(client, loud), loud)
+    eventually(lambda: own_chain.rpc(RECEIPT, oversized) is not None, "it was mined again", 30)
+    after = only(until_read(client, oversized), oversized)
     assert before.block is not None
     assert after.block is not None
-    assert after.block.hash == own_chain.rpc(RECEIPT, loud)["blockHash"] != before.block.hash
+    assert after.block.hash == own_chain.rpc(RECEIPT, oversized)["blockHash"] != before.block.hash
     assert after.transfers == before.transfers
 
 
@@ -253,7 +255,7 @@ def only_unmined(snapshot: Snapshot, hash_: str) -> bool:
 def test_a_receipt_that_fails_even_alone_is_asked_for_again_later_and_later(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
-    loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
+    oversized = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
     plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
     [node] = nodes_of(1)
 
@@ -264,13 +266,13 @@ def test_a_receipt_that_fails_even_alone_is_asked_for_again_later_and_later(
             exchange.reply(exchange.truth())
 
     client = client_for([node])
-    until_read(client, loud, plain)
+    until_read(client, oversized, plain)
     node.break_with(cut)
-    reader = client._loud[node.url]
+    reader = client._oversized[node.url]
     reader._read.clear()
     for _ in range(5):
-        snapshot = client.look_up([loud, plain], with_finality=False)
-        assert snapshot.contradicted == {loud}
+        snapshot = client.look_up([oversized, plain], with_finality=False)
+        assert snapshot.contradicted == {oversized}
         assert only(snapshot, plain).block is not None
     eventually(lambda: not reader._waiting, "the reading ended", 30)
     assert client.health()[0].state == "answering"
@@ -286,7 +288,7 @@ def test_what_breaks_off_is_tried_again_before_it_counts_as_unreadable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(transport, "_LARGE_BYTES", 10_000)
-    loud = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
+    oversized = shouter.pay(300, local_chain.recipient, 5, REFERENCE)
     [node] = nodes_of(1)
     receipts: list[int] = []
 
@@ -298,35 +300,35 @@ def test_what_breaks_off_is_tried_again_before_it_counts_as_unreadable(
             exchange.reply(exchange.truth())
 
     client = client_for([node])
-    until_read(client, loud)
-    client._loud[node.url]._read.clear()
+    until_read(client, oversized)
+    client._oversized[node.url]._read.clear()
     node.break_with(break_off)
     plain = local_chain.transfer(local_chain.usdc, local_chain.recipient, 1)
     looks: list[Snapshot] = []
 
     def is_answered() -> bool:
         time.now += 30
-        looks.append(client.look_up([loud, plain], with_finality=False))
+        looks.append(client.look_up([oversized, plain], with_finality=False))
         return not looks[-1].contradicted
 
     eventually(is_answered, "it was given up", 60)
     assert len(receipts) == 3
-    assert not only(looks[-1], loud).is_readable
+    assert not only(looks[-1], oversized).is_readable
     assert all(only(snapshot, plain).is_readable for snapshot in looks)
 
 
 @pytest.mark.usefixtures("small_answers")
-def test_discovery_moves_on_past_loud_strangers_without_asking_for_their_receipts(
+def test_discovery_moves_on_past_oversized_strangers_without_asking_for_their_receipts(
     nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, shouter: Shouter
 ) -> None:
     start = int(local_chain.rpc("eth_blockNumber"), 16)
     strangers = [shouter.pay(300, local_chain.recipient, amount, b"S" * 16) for amount in (0, 0, 1, 1)]
     ours = local_chain.transfer(local_chain.usdc, local_chain.recipient, 7, tail=b"W" * 16)
-    loud = shouter.pay(300, local_chain.recipient, 7, b"V" * 16)
+    oversized = shouter.pay(300, local_chain.recipient, 7, b"V" * 16)
     watches = [Watch(ref, local_chain.usdc, local_chain.recipient) for ref in (b"W" * 16, b"V" * 16)]
     [node] = nodes_of(1)
     discovery = client_for([node]).discover(watches, since_block=start + 1)
-    assert set(discovery.found) == {(b"W" * 16, ours), (b"V" * 16, loud)}
+    assert set(discovery.found) == {(b"W" * 16, ours), (b"V" * 16, oversized)}
     assert discovery.next_block == int(local_chain.rpc("eth_blockNumber"), 16) + 1
     asked = [
         q["params"][0]
@@ -339,7 +341,7 @@ def test_discovery_moves_on_past_loud_strangers_without_asking_for_their_receipt
 
 
 @pytest.mark.usefixtures("small_answers")
-def test_the_finality_of_others_is_not_held_up_by_a_loud_payment(
+def test_the_finality_of_others_is_not_held_up_by_a_oversized_payment(
     merchant: Merchant, usdc: Token, chain: Chain, local_chain: LocalChain, shouter: Shouter
 ) -> None:
     clock = Clock()
@@ -369,11 +371,11 @@ def test_the_finality_of_others_is_not_held_up_by_a_loud_payment(
         check_finality(client=lambda _: fresh, now=clock)
         waiting = Payment.objects.filter(finality_check_at__isnull=False)
         assert set(waiting.values_list("transaction_hash", flat=True)) <= {sent[3]}
-        eventually(all_are_final, "the loud one is final too", 60)
+        eventually(all_are_final, "the oversized one is final too", 60)
     assert not Payment.objects.filter(reorged=True).exists()
 
 
-def test_one_loud_transaction_is_read_at_a_time() -> None:
+def test_one_oversized_transaction_is_read_at_a_time() -> None:
     running: list[int] = [0, 0]
     lock = threading.Lock()
 
@@ -384,7 +386,7 @@ def test_one_loud_transaction_is_read_at_a_time() -> None:
         with lock:
             running[0] -= 1
 
-    readers = [loud.LoudReader() for _ in range(3)]
+    readers = [oversized.OversizedReader() for _ in range(3)]
     for reader in readers:
         reader.facts({f"0x{n}": "0xb" for n in range(20)}, (), read, is_waiting=False)
     eventually(lambda: not any(reader._waiting for reader in readers), "all were read", 30)
@@ -398,7 +400,7 @@ def test_what_is_kept_is_bounded_by_what_it_says_and_not_only_by_its_parts() -> 
         block = Block(1, "0xb", datetime(2026, 1, 1, tzinfo=UTC))
         return TransactionFacts(hash_, "0xS", failures, block, True, (), mentions=(long,) * 8)
 
-    reader = loud.LoudReader()
+    reader = oversized.OversizedReader()
     for n in range(20):
         assert reader.facts({f"0x{n}": "0xb"}, (), read, is_waiting=True)
     kept = sum(len(mention.data) for facts in reader._read.values() for mention in facts.mentions)

@@ -29,7 +29,7 @@ MINED = {**SEEN, "block_number": 7, "confirmations": 1, "confirmations_required"
 
 Change = dict[str, Any]
 
-DOUBTS: dict[str, tuple[Change, list[str]]] = {
+WARNINGS: dict[str, tuple[Change, list[str]]] = {
     "not looked for yet": ({"status": "pending"}, ["We are checking this transaction"]),
     "unseen": (
         {"status": "processing"},
@@ -123,18 +123,18 @@ def test_a_made_up_hash_that_comes_in_while_the_customer_pays_disturbs_nothing(
 
 
 @ON_BOTH
-@pytest.mark.parametrize("case", DOUBTS)
+@pytest.mark.parametrize("case", WARNINGS)
 def test_what_is_not_on_its_way_is_said_beside_the_ways_to_pay(
     page: Page, panel: Locator, create: Create, chain: Chain, add_wallet: AddWallet, case: str
 ) -> None:
-    change, words = DOUBTS[case]
+    change, words = WARNINGS[case]
     add_wallet()
     order = create()
     _record(order, chain, change)
     page.goto(order["payment_url"])
-    doubt = panel.get_by_test_id("doubt")
+    warning = panel.get_by_test_id("doubt")
     for word in [*words, "ignore this and pay as usual"]:
-        expect(doubt).to_contain_text(word)
+        expect(warning).to_contain_text(word)
     expect(panel.get_by_role("heading", name="Pay with your wallet")).to_be_visible()
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     expect(page.get_by_role("link", name="Send it yourself")).to_be_visible()
@@ -148,7 +148,7 @@ def test_what_is_said_beside_the_ways_to_pay_reads_well(
 ) -> None:
     add_wallet()
     order = create()
-    _record(order, chain, DOUBTS[case][0])
+    _record(order, chain, WARNINGS[case][0])
     page.goto(order["payment_url"])
     expect(panel.get_by_test_id("doubt")).to_be_visible()
     assert_accessible(page)
@@ -159,23 +159,23 @@ def test_a_mistyped_hash_is_corrected_in_the_same_place(
 ) -> None:
     add_wallet()
     page.goto(create()["payment_url"])
-    page.get_by_text("Already paid, but it doesn’t show here?").click()
+    page.get_by_text("Already paid, but it isn’t shown here?").click()
     field = page.get_by_label("Transaction hash")
     field.fill(MADE_UP)
     page.get_by_role("button", name="Find my payment").click()
-    doubt = panel.get_by_test_id("doubt")
-    expect(doubt).to_contain_text("0x77777777…77777777")
+    warning = panel.get_by_test_id("doubt")
+    expect(warning).to_contain_text("0x77777777…77777777")
     expect(panel.get_by_role("button", name=NAME)).to_be_visible()
     look()
     _look_again(page)
-    expect(doubt).to_contain_text("We can’t find this transaction yet")
-    page.get_by_text("Already paid, but it doesn’t show here?").click()
+    expect(warning).to_contain_text("We can’t find this transaction yet")
+    page.get_by_text("Already paid, but it isn’t shown here?").click()
     expect(field).to_be_hidden()
-    doubt.get_by_role("button", name="Enter another hash").click()
+    warning.get_by_role("button", name="Enter another hash").click()
     expect(field).to_be_focused()
     field.fill(OTHER)
     page.get_by_role("button", name="Find my payment").click()
-    expect(doubt).to_contain_text("0x88888888…88888888")
+    expect(warning).to_contain_text("0x88888888…88888888")
 
 
 def test_what_was_typed_here_is_said_before_what_others_submit(
@@ -184,15 +184,15 @@ def test_what_was_typed_here_is_said_before_what_others_submit(
     add_wallet()
     order = create()
     page.goto(order["payment_url"])
-    page.get_by_text("Already paid, but it doesn’t show here?").click()
+    page.get_by_text("Already paid, but it isn’t shown here?").click()
     page.get_by_label("Transaction hash").fill(MADE_UP)
     page.get_by_role("button", name="Find my payment").click()
-    doubt = panel.get_by_test_id("doubt")
-    expect(doubt).to_contain_text("0x77777777…77777777")
+    warning = panel.get_by_test_id("doubt")
+    expect(warning).to_contain_text("0x77777777…77777777")
     submit(public, order, OTHER)
     page.reload()
-    expect(doubt).to_contain_text("0x77777777…77777777")
-    expect(doubt).to_have_count(1)
+    expect(warning).to_contain_text("0x77777777…77777777")
+    expect(warning).to_have_count(1)
 
 
 def test_the_browser_that_sent_a_payment_waits_for_it_and_then_offers_to_pay_again(

@@ -1,4 +1,4 @@
-"""`manage.py rebuild_figures [--days N]`: recount the daily statistics of the admin's dashboard."""
+"""`manage.py rebuild_daily_stats [--days N]`: recount the daily statistics of the admin's dashboard."""
 
 from argparse import ArgumentParser
 from datetime import timedelta

@@ -10,7 +10,7 @@ from tests.chain import LocalChain
 from tests.fault_proxy import Exchange, Fault, FaultProxy
 from tests.processes import eventually
 from tests.support.nodes.limits import TOO_LARGE, by_one_error, by_words, small_answers
-from tests.support.nodes.loud import Shouter
+from tests.support.nodes.oversized import Shouter
 
 Nodes = Callable[[int], list[FaultProxy]]
 Clients = Callable[[list[FaultProxy]], EvmClient]
@@ -20,7 +20,7 @@ RECEIPT = "eth_getTransactionReceipt"
 
 
 @pytest.fixture
-def loud(local_chain: LocalChain) -> str:
+def oversized(local_chain: LocalChain) -> str:
     """A payment whose receipt and trace are larger than what the node sends."""
     return Shouter.place(local_chain).pay(400, local_chain.recipient, 5, REFERENCE)
 
@@ -39,14 +39,14 @@ def answered(client: EvmClient, hashes: list[str]) -> Snapshot:
 
 @pytest.mark.parametrize("refuse", TOO_LARGE, ids=lambda refuse: refuse.__name__)
 def test_the_transaction_is_not_readable_and_the_others_are(
-    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, loud: str, refuse: Fault
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, oversized: str, refuse: Fault
 ) -> None:
     plain = [local_chain.transfer(local_chain.usdc, local_chain.recipient, 1) for _ in range(6)]
     [node] = nodes_of(1)
     node.break_with(small_answers(MOST_BYTES, refuse))
     client = client_for([node])
-    snapshot = answered(client, [*plain[:3], loud, *plain[3:]])
-    facts = snapshot.transactions[loud]
+    snapshot = answered(client, [*plain[:3], oversized, *plain[3:]])
+    facts = snapshot.transactions[oversized]
     assert facts is not None
     assert facts.block is not None
     assert (facts.is_readable, facts.transfers) == (False, ())
@@ -55,11 +55,13 @@ def test_the_transaction_is_not_readable_and_the_others_are(
     assert (health.state, health.last_error) == ("answering", "")
 
 
-def test_what_one_node_does_not_send_another_does(nodes_of: Nodes, client_for: Clients, loud: str) -> None:
+def test_what_one_node_does_not_send_another_does(
+    nodes_of: Nodes, client_for: Clients, oversized: str
+) -> None:
     limited, other = nodes_of(2)
     limited.break_with(small_answers(MOST_BYTES))
     client = client_for([limited, other])
-    facts = answered(client, [loud]).transactions[loud]
+    facts = answered(client, [oversized]).transactions[oversized]
     assert facts is not None
     assert facts.is_readable
     assert [transfer.references for transfer in facts.transfers] == [(REFERENCE,)]
@@ -68,20 +70,20 @@ def test_what_one_node_does_not_send_another_does(nodes_of: Nodes, client_for: C
 
 @pytest.mark.parametrize("refuse", [by_words, by_one_error])
 def test_it_is_not_taken_for_a_limit_of_the_batches_size(
-    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, loud: str, refuse: Fault
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, oversized: str, refuse: Fault
 ) -> None:
     plain = [local_chain.transfer(local_chain.usdc, local_chain.recipient, 1) for _ in range(10)]
     [node] = nodes_of(1)
     node.break_with(small_answers(MOST_BYTES, refuse))
     client = client_for([node])
-    answered(client, [*plain, loud])
+    answered(client, [*plain, oversized])
     node.asked.clear()
-    client.look_up([*plain, loud], with_finality=False)
+    client.look_up([*plain, oversized], with_finality=False)
     assert max(len(methods) for methods in node.asked) == 21, "all transactions, and the receipts but one"
 
 
 def test_a_page_of_a_gateway_whose_node_is_down_makes_nothing_unreadable(
-    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, loud: str
+    nodes_of: Nodes, client_for: Clients, local_chain: LocalChain, oversized: str
 ) -> None:
     [node] = nodes_of(1)
 
@@ -90,17 +92,17 @@ def test_a_page_of_a_gateway_whose_node_is_down_makes_nothing_unreadable(
         exchange.send(502, page, Content_Type="text/html")
 
     client = client_for([node])
-    answered(client, [loud])
-    client._loud[node.url]._read.clear()
+    answered(client, [oversized])
+    client._oversized[node.url]._read.clear()
     node.break_with(down, RECEIPT)
     for _ in range(3):
         try:
-            snapshot = client.look_up([loud], with_finality=False)
+            snapshot = client.look_up([oversized], with_finality=False)
         except ChainError:
             continue
-        assert snapshot.contradicted == {loud}
+        assert snapshot.contradicted == {oversized}
     node.heal()
     client = client_for([node])
-    facts = answered(client, [loud]).transactions[loud]
+    facts = answered(client, [oversized]).transactions[oversized]
     assert facts is not None
     assert facts.is_readable

@@ -1,4 +1,4 @@
-"""A contract that writes as many empty logs as it is asked to, and then pays: how a transaction is made loud."""
+"""A contract that writes the given number of empty logs and then pays, to create oversized transactions."""
 
 from dataclasses import dataclass
 

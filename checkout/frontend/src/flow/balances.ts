@@ -1,10 +1,10 @@
-/** What the connected wallet can pay with: asked of the server in two steps, and put in the order of usefulness. */
+/** The tokens that the connected wallet can pay with, loaded from the server in two requests and sorted by usefulness. */
 
 import { isZero, larger } from "../money";
 import type { Api } from "../server/api";
 import type { Amount, Checkout, Held, Token, Unavailable } from "../server/types";
 
-/** A token that the customer may choose; `balance` is null where it could not be asked. */
+/** A token that the customer can choose; `balance` is null if it couldn't be loaded. */
 export interface Option {
   chainId: number;
   token: Token;
@@ -15,15 +15,15 @@ export interface Option {
   isEnough: boolean;
 }
 
-/** The first answer has what most people pay with, the second one everything else. */
-export class Holdings {
+/** The first request covers the tokens that most customers pay with; the second covers everything else. */
+export class Balances {
   isLoading = false;
-  /** Whether the wallet's tokens could not be asked for at all. */
+  /** Whether at least one of the requests failed. */
   isIncomplete = false;
-  /** Grows with each change. */
+  /** Incremented with each change. */
   version = 0;
   private isLoaded = false;
-  private readonly found = new Map<string, Held>();
+  private readonly heldTokens = new Map<string, Held>();
   private readonly missing = new Set<number>();
 
   constructor(
@@ -33,7 +33,7 @@ export class Holdings {
     private readonly onChange: () => void,
   ) {}
 
-  /** Whether the requested token is there in full, as far as its own chain tells; null when it can't be asked. */
+  /** Whether the balance covers the request in the requested token; null if it couldn't be loaded. */
   async hasRequested(): Promise<boolean | null> {
     try {
       const { balances, unavailable } = await this.api.essentialBalances(this.account, [this.checkout().chain_id]);
@@ -41,13 +41,13 @@ export class Holdings {
     } catch {
       return null;
     }
-    const requested = [...this.found.values()].find((held) => this.isRequested(held));
+    const requested = [...this.heldTokens.values()].find((held) => this.isRequested(held));
     return requested ? this.isEnough(requested) : null;
   }
 
-  /** Loads everything that is missing, or all of it again, and reports each answer as it arrives. */
-  async load(isAskedAnew: boolean): Promise<void> {
-    if (this.isLoading || (this.isLoaded && !isAskedAnew)) return;
+  /** Load the balances, or reload them with `isRefresh`. `onChange` is called after each response. */
+  async load(isRefresh: boolean): Promise<void> {
+    if (this.isLoading || (this.isLoaded && !isRefresh)) return;
     this.isLoading = true;
     this.isIncomplete = false;
     this.missing.clear();
@@ -62,17 +62,17 @@ export class Holdings {
     this.changed();
   }
 
-  /** The chains that could not be asked. */
+  /** The chains whose balances couldn't be loaded. */
   get unavailable(): number[] {
     return [...this.missing];
   }
 
   /**
-   * The requested token; what is enough before what is not; the requested token's namesakes on other networks; tokens of
-   * the catalogue before unknown ones; the most valuable first.
+   * The requested token comes first. The others are sorted by: balance is sufficient, same symbol as the requested
+   * token, in the catalogue, value in US dollars, on the request's chain, symbol.
    */
   options(canHoldRequested: boolean): Option[] {
-    const options = [...this.found.values()].map((held) => this.option(held));
+    const options = [...this.heldTokens.values()].map((held) => this.option(held));
     const { chain_id: chainId, token } = this.checkout();
     const requested: Option = options.find((option) => option.isRequested) ?? {
       chainId,
@@ -84,16 +84,16 @@ export class Holdings {
       isEnough: true,
     };
     const others = options.filter(({ isRequested, balance }) => !isRequested && balance && !isZero(balance));
-    const isKnown = ({ token: { id } }: Option): boolean => id !== null;
-    const isNamesake = (option: Option): boolean => isKnown(option) && option.token.symbol === token.symbol;
-    const isHere = (option: Option): number => Number(option.chainId === chainId);
+    const isInCatalogue = ({ token: { id } }: Option): boolean => id !== null;
+    const hasSameSymbol = (option: Option): boolean => isInCatalogue(option) && option.token.symbol === token.symbol;
+    const isOnRequestedChain = (option: Option): number => Number(option.chainId === chainId);
     others.sort(
       (one, other) =>
         Number(other.isEnough) - Number(one.isEnough) ||
-        Number(isNamesake(other)) - Number(isNamesake(one)) ||
-        Number(isKnown(other)) - Number(isKnown(one)) ||
+        Number(hasSameSymbol(other)) - Number(hasSameSymbol(one)) ||
+        Number(isInCatalogue(other)) - Number(isInCatalogue(one)) ||
         larger(one.usd, other.usd) ||
-        isHere(other) - isHere(one) ||
+        isOnRequestedChain(other) - isOnRequestedChain(one) ||
         one.token.symbol.localeCompare(other.token.symbol),
     );
     return canHoldRequested ? [requested, ...others] : others;
@@ -102,9 +102,9 @@ export class Holdings {
   private take(held: Held[], unavailable: Unavailable[]): void {
     for (const one of held) {
       const key = `${one.chain_id}:${one.token.contract_address}`;
-      const known = this.found.get(key);
-      // Whether it is enough is said by the first answer alone.
-      this.found.set(key, { ...known, ...one, usd: one.usd ?? known?.usd ?? null });
+      const earlier = this.heldTokens.get(key);
+      // Keep `sufficient`, which only the first response has.
+      this.heldTokens.set(key, { ...earlier, ...one, usd: one.usd ?? earlier?.usd ?? null });
     }
     for (const { chain_id: chainId } of unavailable) this.missing.add(chainId);
     this.changed();
@@ -121,8 +121,8 @@ export class Holdings {
   }
 
   private isRequested({ chain_id: chainId, token }: Held): boolean {
-    const wanted = this.checkout();
-    return chainId === wanted.chain_id && token.contract_address === wanted.token.contract_address;
+    const request = this.checkout();
+    return chainId === request.chain_id && token.contract_address === request.token.contract_address;
   }
 
   private isEnough(held: Held): boolean {

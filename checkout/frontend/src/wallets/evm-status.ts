@@ -1,26 +1,26 @@
-/** Whether a transaction that a wallet sent was replaced by another one with its nonce. */
+/** The status of a transaction that a wallet sent: known to its node, or replaced by another one with its nonce. */
 
-import type { Call, Fate, Followed } from "./wallet";
+import type { Call, TrackedTransaction, TransactionStatus } from "./wallet";
 
 type Ask = (method: string, params?: unknown[]) => Promise<unknown>;
 
-interface Found {
+interface NodeTransaction {
   hash: string;
   sender: string;
   nonce: number;
   call: Call;
 }
 
-/** How far back a replacement is looked for where the block of sending is not known. */
+/** How many blocks to search for a replacement if the block at the time of sending is unknown. */
 const MOST_BLOCKS = 2_000;
 
-export async function fateOf(ask: Ask, sent: Followed): Promise<Fate> {
-  const here = read(await ask("eth_getTransactionByHash", [sent.hash]));
-  if (here) {
-    // What a bundler or a relayer sends in the wallet's place has no nonce of the wallet's.
-    if (!same(here.sender, sent.sender)) return { is: "unknown" };
+export async function transactionStatus(ask: Ask, sent: TrackedTransaction): Promise<TransactionStatus> {
+  const transaction = parse(await ask("eth_getTransactionByHash", [sent.hash]));
+  if (transaction) {
+    // A bundler's or relayer's transaction doesn't use the wallet's nonce.
+    if (!same(transaction.sender, sent.sender)) return { is: "unknown" };
     const fromBlock = sent.fromBlock ?? Number(await ask("eth_blockNumber"));
-    return { is: "there", nonce: here.nonce, call: here.call, fromBlock };
+    return { is: "known", nonce: transaction.nonce, call: transaction.call, fromBlock };
   }
   const { nonce, call, sender } = sent;
   if (nonce === null || !call || !(await isUsed(ask, sender, nonce, "latest"))) return { is: "unknown" };
@@ -33,28 +33,28 @@ async function isUsed(ask: Ask, sender: string, nonce: number, block: string): P
   return Number(await ask("eth_getTransactionCount", [sender, block])) > nonce;
 }
 
-/** Few nodes offer it. */
-async function byNonce(ask: Ask, sender: string, nonce: number): Promise<Found | null> {
-  const found = read(await ask("eth_getTransactionBySenderAndNonce", [sender, hex(nonce)]).catch(() => null));
-  return found && same(found.sender, sender) && found.nonce === nonce ? found : null;
+/** Look the transaction up by its nonce, which few nodes support. */
+async function byNonce(ask: Ask, sender: string, nonce: number): Promise<NodeTransaction | null> {
+  const transaction = parse(await ask("eth_getTransactionBySenderAndNonce", [sender, hex(nonce)]).catch(() => null));
+  return transaction && same(transaction.sender, sender) && transaction.nonce === nonce ? transaction : null;
 }
 
-/** Halves the blocks since it was sent until one is left: the first after which the nonce was used. */
-async function inBlocks(ask: Ask, { sender, fromBlock }: Followed, nonce: number): Promise<Found | null> {
+/** Find the block that used the nonce by binary search, and return its transaction with that nonce. */
+async function inBlocks(ask: Ask, { sender, fromBlock }: TrackedTransaction, nonce: number): Promise<NodeTransaction | null> {
   let last = Number(await ask("eth_blockNumber"));
   let before = Math.max(fromBlock ?? 0, last - MOST_BLOCKS, 0);
   while (last - before > 1) {
     const middle = Math.floor((before + last) / 2);
-    // A node that no longer has the state of so old a block leaves the newer ones to look at.
+    // A node without the state of so old a block leaves only newer blocks to search.
     if (await isUsed(ask, sender, nonce, hex(middle)).catch(() => false)) last = middle;
     else before = middle;
   }
   const block = (await ask("eth_getBlockByNumber", [hex(last), true])) as { transactions?: unknown } | null;
-  const all = Array.isArray(block?.transactions) ? block.transactions.map(read) : [];
+  const all = Array.isArray(block?.transactions) ? block.transactions.map(parse) : [];
   return all.find((one) => one && same(one.sender, sender) && one.nonce === nonce) ?? null;
 }
 
-function read(answer: unknown): Found | null {
+function parse(answer: unknown): NodeTransaction | null {
   const { hash, from, nonce, to, value, input } = (answer ?? {}) as Record<string, unknown>;
   const isWhole = [hash, from, nonce, value, input].every((one) => typeof one === "string");
   if (!isWhole) return null;
