@@ -4,7 +4,8 @@
 2. Look up: one batch of node calls per chain, whatever the number of payments, outside any transaction. A heartbeat
    (`config.leases`) keeps renewing the leases, however slow the node is.
 3. Evaluate: `payments.evaluation.verdicts`, pure.
-4. Store: one transaction for each payment, guarded by the claim id. A worker whose lease expired changes nothing.
+4. Store: payments that don't depend on each other in batches (`payments.verification.batches`), the others in one
+   transaction each. Every write is guarded by the claim id: a worker whose lease expired changes nothing.
 
 After a crash the leases expire within seconds, and the next sweep verifies the payments again.
 
@@ -30,6 +31,7 @@ from payments.evaluation.verdicts import WRONG_CHAIN, Finality
 from payments.models import FailureCode, Payment, Quote
 from payments.verification import outcomes
 from payments.verification.attempts import SwapHandler, finish_attempt, postpone_unanswered
+from payments.verification.batches.finishing import finish_together
 from payments.verification.checks import ChainCheck
 from payments.verification.evidence import collect_evidence
 from payments.verification.leasing import claim_due
@@ -70,7 +72,7 @@ def verify_on_chain(
     client: Client,
     now: Callable[[], datetime],
 ) -> None:
-    """ChainCheck up and evaluate these leased payments on `chain`, and store the results."""
+    """Look up and evaluate these leased payments on `chain`, and store the results."""
     quotes = quotes_of({payment.request_id for payment in payments}, chain)
     payments = _still_held(_without_strays(payments, lease.claim_id, quotes.values(), now), lease)
     if not payments:
@@ -96,7 +98,7 @@ def verify_on_chain(
         return
     unsearched = replacements.unsearched | ({p.pk for p in payments} - {p.pk for p in held})
     inputs = collect_evidence(payments, chain, check.snapshot, quotes)
-    for payment in payments:
+    for payment in finish_together(payments, inputs, check, chain):
         try:
             finish_attempt(
                 payment,

@@ -45,10 +45,11 @@ def claim(due: QuerySet[Payment], most: int) -> tuple[Lease, list[Payment]]:
     anyone can submit hashes of transactions that don't exist.
     """
     asked_at, claim_id = time.monotonic(), uuid.uuid4()
-    related = ("chain", "request__chain")
     with transaction.atomic():
         due = batch_of(due, most, merchant="request__merchant_id", first=("attempts", "next_check_at"))
-        payments = list(due.select_for_update(skip_locked=True, of=("self",)).select_related(*related)[:most])
+        free = due.select_for_update(skip_locked=True, of=("self",)).select_related("request")
+        # Prefetched, not joined: a batch has few chains.
+        payments = list(free.prefetch_related("chain", "request__chain")[:most])
         ids = [payment.pk for payment in payments]
         Payment.objects.filter(pk__in=ids).update(claim_id=claim_id, lease_until=leases.expiry())
         start_processing(payments)
