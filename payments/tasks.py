@@ -3,6 +3,7 @@
 from functools import cache
 
 from celery import shared_task
+from celery.signals import worker_process_shutdown
 
 from payments.discovery import search
 from payments.providers import token_list
@@ -10,7 +11,11 @@ from payments.requests import lifecycle
 from payments.stats import daily
 from payments.swaps import deliveries
 from payments.swaps.poller import SwapPoller
-from payments.verification import engine, finality
+from payments.verification import finality
+from payments.verification.chain_threads import ChainThreads
+
+# How long a worker process that ends waits for the chains that it is verifying.
+_FINISH_SECONDS = 5.0
 
 
 @cache
@@ -19,10 +24,23 @@ def _poller() -> SwapPoller:
     return SwapPoller()
 
 
+@cache
+def _chain_threads() -> ChainThreads:
+    """Return this process's threads that verify payments."""
+    return ChainThreads(deliveries)
+
+
+@worker_process_shutdown.connect
+def _finish_chains(**_: object) -> None:
+    """Store what is being verified; what remains is due again when its leases expire."""
+    if _chain_threads.cache_info().currsize:
+        _chain_threads().finish(_FINISH_SECONDS)
+
+
 @shared_task
 def verify_due() -> int:
-    """Verify the due payments."""
-    return engine.verify_due(swaps=deliveries)
+    """Start verifying the due payments."""
+    return _chain_threads().nudge()
 
 
 @shared_task
