@@ -7,8 +7,11 @@ from datetime import datetime
 
 from django.db import connection
 
-# Few merchants have much due: each gets this many times its equal share of a batch to fill it, but no fewer rows.
-_SHARES = 10
+# Where several merchants have open payments on a chain, how many one of them gets in a batch: a backlog must not make
+# each batch last long, because the others' next payments wait for its end.
+_SHARE = 100
+# How many rows are read for one batch, and how many of each merchant at least.
+_ROWS = 4000
 _FEWEST = 16
 # The conditions of the index `payment_due_in_turns`.
 _OPEN = """
@@ -24,7 +27,11 @@ _NEXT_OF_LANE = f"""
 """  # noqa: S608 - built from constants
 _LIMIT_OF_LANE = """
     ORDER BY payment.next_check_at
-    LIMIT (SELECT least(%(most)s, greatest(%(fewest)s, %(shares)s * %(most)s / count(*))) FROM lane)
+    LIMIT (
+        SELECT CASE WHEN count(*) = 1 THEN %(most)s
+                    ELSE greatest(%(fewest)s, least(%(share)s, %(rows)s / count(*))) END
+        FROM lane
+    )
 """
 # Steps through the chains and merchants with open payments, and reads only the first due ones of each: the cost does
 # not grow with a backlog.
@@ -84,7 +91,15 @@ def due_in_turns(now: datetime, most: int, chain_id: int | None = None) -> list[
     Of each merchant those that no check has missed yet come first. Swaps that wait for their provider are left out.
     """
     first, last = _ALL_CHAINS if chain_id is None else (chain_id, chain_id)
-    values = {"now": now, "first": first, "last": last, "most": most, "fewest": _FEWEST, "shares": _SHARES}
+    values = {
+        "now": now,
+        "first": first,
+        "last": last,
+        "most": most,
+        "share": _SHARE,
+        "rows": _ROWS,
+        "fewest": _FEWEST,
+    }
     with connection.cursor() as cursor:
         cursor.execute(_IN_TURNS, values)
         return [payment_id for (payment_id,) in cursor.fetchall()]

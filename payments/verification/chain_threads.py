@@ -16,7 +16,7 @@ from payments.models import Payment
 from payments.requests.due_in_turns import chains_with_open_payments
 from payments.verification.attempts import SwapHandler
 from payments.verification.engine import Client, verify_claimed
-from payments.verification.leasing import BATCH, claim_due
+from payments.verification.leasing import claim_due
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class ChainThreads:
                 lease, payments = claimed
                 with leases.kept(lease):
                     verify_claimed(payments, lease, swaps=self._swaps, client=self._client, now=self._now)
-                if len(payments) < BATCH or time.monotonic() > until:
+                if time.monotonic() > until:
                     break
                 claimed = claim_due(self._now(), chain_id)
         except Exception:

@@ -113,7 +113,8 @@ def verify_on_chain(
         return
     unsearched = replacements.unsearched | ({p.pk for p in payments} - {p.pk for p in held})
     inputs = collect_evidence(payments, chain, check.snapshot, quotes)
-    for payment in finish_together(payments, inputs, check, chain):
+    replaced = used_up | replacements.by_payment.keys()
+    for payment in finish_together(payments, inputs, check, chain, replaced=replaced):
         try:
             finish_attempt(
                 payment,

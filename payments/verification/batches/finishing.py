@@ -2,14 +2,14 @@
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import DatabaseError
 
 from chains.models import Chain
-from payments.evaluation.verdicts import NotYet, Paid
+from payments.evaluation.verdicts import NotFound, NotYet, Paid
 from payments.models import Payment
 from payments.verification import outcomes
 from payments.verification.attempts import next_check_for_confirmations, verdict_of
@@ -17,18 +17,23 @@ from payments.verification.batches.completing import Completion, complete_togeth
 from payments.verification.batches.waiting import postpone_together
 from payments.verification.checks import ChainCheck
 from payments.verification.evidence import EvaluationInput
-from payments.verification.retry_policy import is_timed_out
+from payments.verification.retry_policy import MAX_MISSED_CHECKS, is_timed_out, pause_after_miss
 
 logger = logging.getLogger(__name__)
 
 
 def finish_together(
-    payments: Sequence[Payment], inputs: Mapping[str, EvaluationInput], check: ChainCheck, chain: Chain
+    payments: Sequence[Payment],
+    inputs: Mapping[str, EvaluationInput],
+    check: ChainCheck,
+    chain: Chain,
+    *,
+    replaced: Collection[str],
 ) -> list[Payment]:
     """Complete or postpone payments in batches; return those that have to be finished alone, in their order.
 
-    Payments that share a request or a transaction with another one are completed alone, because the result of one
-    depends on the other.
+    `replaced` are the ids of payments whose transactions were or may be replaced. Payments that share a request or a
+    transaction with another one are completed alone, because the result of one depends on the other.
     """
     requests = Counter(payment.request_id for payment in payments)
     hashes = Counter(payment.counted_hash for payment in payments)
@@ -47,6 +52,12 @@ def finish_together(
         is_alone = requests[payment.request_id] == 1 and hashes[payment.counted_hash] == 1
         if isinstance(verdict, Paid) and is_alone:
             completions.append(Completion(payment, verdict, facts, quote))
+        elif isinstance(verdict, NotFound) and payment.attempts < MAX_MISSED_CHECKS:
+            if payment.pk not in replaced:
+                waiting[payment.pk] = {
+                    "next_check_at": check.now + pause_after_miss(payment.attempts),
+                    **outcomes.missing_columns(payment),
+                }
         elif isinstance(verdict, NotYet) and not is_timed_out(payment, check.now):
             waiting[payment.pk] = {
                 "next_check_at": next_check_for_confirmations(payment, check),
