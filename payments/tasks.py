@@ -5,6 +5,7 @@ from functools import cache
 from celery import shared_task
 from celery.signals import worker_process_shutdown
 
+from payments.background import Background
 from payments.discovery import search
 from payments.providers import token_list
 from payments.requests import lifecycle
@@ -49,16 +50,22 @@ def follow_swaps() -> int:
     return _poller().nudge()
 
 
-@shared_task
-def check_finality() -> int:
-    """Check the finality of completed and failed payments."""
-    return finality.check_finality()
+@cache
+def _background(name: str) -> Background:
+    """Return this process's runner of what waits for nodes, created on first use like the poller."""
+    return Background(name, {"finality": finality.check_finality, "discovery": search.discover_due}[name])
 
 
 @shared_task
-def discover_due() -> int:
-    """Search for payments whose hash was never submitted."""
-    return search.discover_due()
+def check_finality() -> bool:
+    """Start checking the finality of completed and failed payments."""
+    return _background("finality").nudge()
+
+
+@shared_task
+def discover_due() -> bool:
+    """Start searching for payments whose hash was never submitted."""
+    return _background("discovery").nudge()
 
 
 @shared_task

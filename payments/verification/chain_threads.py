@@ -11,25 +11,22 @@ from django.utils import timezone
 
 from chains.families import get_client
 from config import leases
-from config.leases import Lease
-from payments.models import Payment
-from payments.requests.due_in_turns import chains_with_open_payments
+from payments.requests.due_in_turns import chains_with_open_payments, due_in_turns
 from payments.verification.attempts import SwapHandler
 from payments.verification.engine import Client, verify_claimed
 from payments.verification.leasing import claim_due
 
 logger = logging.getLogger(__name__)
 
-Claimed = tuple[Lease, list[Payment]]
-# A thread ends after this time; the next nudge starts another one for what is left.
-TURN_SECONDS = 30.0
+# How long a thread waits for the next nudge, with its database connection open, before it ends.
+LINGER_SECONDS = 2.0
 
 
 class ChainThreads:
-    """Verifies due payments, with at most one thread per chain in this process.
+    """Verifies due payments, with one thread for each chain that has any.
 
-    `nudge` returns once the due payments are leased: a chain that hangs occupies its own thread and no worker process.
-    If the process dies, the leases expire and another worker continues.
+    `nudge` returns at once: a chain that hangs occupies its own thread and no worker process. If the process dies, the
+    leases expire and another worker continues.
     """
 
     def __init__(
@@ -43,69 +40,71 @@ class ChainThreads:
         self._client = client
         self._now = now
         self._lock = threading.Lock()
-        self._busy: set[int] = set()
-        self._threads: set[threading.Thread] = set()
+        self._stopping = threading.Event()
+        self._running: dict[int, tuple[threading.Thread, threading.Event]] = {}
 
     def nudge(self) -> int:
-        """Lease due payments on each chain that has no thread, and start one for them; return how many payments."""
+        """Nudge each chain with open payments; return how many threads were started."""
         return sum(self.nudge_chain(chain_id) for chain_id in chains_with_open_payments())
 
-    def nudge_chain(self, chain_id: int) -> int:
-        """Lease due payments on this chain and start a thread for them; 0 if none are due or it has a thread."""
+    def nudge_chain(self, chain_id: int) -> bool:
+        """Let the chain's thread look for due payments; start one if there is none and something is due."""
+        if self._wake(chain_id) or not due_in_turns(self._now(), 1, chain_id):
+            return False
         with self._lock:
-            if chain_id in self._busy:
-                return 0
-            self._busy.add(chain_id)
-        try:
-            claimed = claim_due(self._now(), chain_id)
-            if claimed[1]:
-                self._start(chain_id, claimed)
-        except BaseException:
-            self._forget(chain_id)
-            raise
-        if not claimed[1]:
-            self._forget(chain_id)
-        return len(claimed[1])
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether any chain is being verified."""
-        with self._lock:
-            return bool(self._busy)
+            if chain_id in self._running:
+                return False
+            wake = threading.Event()
+            wake.set()
+            thread = threading.Thread(
+                target=self._work, args=(chain_id, wake), name=f"verify-{chain_id}", daemon=True
+            )
+            self._running[chain_id] = thread, wake
+            thread.start()
+        return True
 
     def finish(self, seconds: float) -> None:
-        """Wait for running threads for at most `seconds`, when the process is about to end."""
+        """End all threads after what they do now; wait for that for at most `seconds`."""
         until = time.monotonic() + seconds
+        self._stopping.set()
         with self._lock:
-            threads = list(self._threads)
-        for thread in threads:
+            running = list(self._running.values())
+        for thread, wake in running:
+            wake.set()
             thread.join(max(until - time.monotonic(), 0))
 
-    def _start(self, chain_id: int, claimed: Claimed) -> None:
-        thread = threading.Thread(
-            target=self._work, args=(chain_id, claimed), name=f"verify-{chain_id}", daemon=True
-        )
+    def _wake(self, chain_id: int) -> bool:
         with self._lock:
-            self._threads.add(thread)
-        thread.start()
+            running = self._running.get(chain_id)
+            if running is not None:
+                running[1].set()
+            return running is not None
 
-    def _work(self, chain_id: int, claimed: Claimed) -> None:
-        until = time.monotonic() + TURN_SECONDS
+    def _work(self, chain_id: int, wake: threading.Event) -> None:
         try:
-            while claimed[1]:
-                lease, payments = claimed
-                with leases.kept(lease):
-                    verify_claimed(payments, lease, swaps=self._swaps, client=self._client, now=self._now)
-                if time.monotonic() > until:
-                    break
-                claimed = claim_due(self._now(), chain_id)
+            while not self._has_ended(chain_id, wake):
+                wake.clear()
+                self._verify_due(chain_id)
+                wake.wait(LINGER_SECONDS)
         except Exception:
             logger.exception("verification on chain %s stopped", chain_id)
+            with self._lock:
+                del self._running[chain_id]
         finally:
             connections.close_all()
-            self._forget(chain_id)
 
-    def _forget(self, chain_id: int) -> None:
+    def _has_ended(self, chain_id: int, wake: threading.Event) -> bool:
+        """Whether the thread ends now: it is forgotten under the lock, so that no nudge is lost."""
         with self._lock:
-            self._busy.discard(chain_id)
-            self._threads.discard(threading.current_thread())
+            is_over = self._stopping.is_set() or not wake.is_set()
+            if is_over:
+                del self._running[chain_id]
+            return is_over
+
+    def _verify_due(self, chain_id: int) -> None:
+        while not self._stopping.is_set():
+            lease, payments = claim_due(self._now(), chain_id)
+            if not payments:
+                return
+            with leases.kept(lease):
+                verify_claimed(payments, lease, swaps=self._swaps, client=self._client, now=self._now)

@@ -13,6 +13,7 @@ from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
 from payments.swaps import deliveries
+from payments.verification import chain_threads
 from payments.verification.chain_threads import ChainThreads
 from tests.processes import eventually
 from tests.support.payments.world import make_request, submit
@@ -94,15 +95,14 @@ def test_a_chain_that_hangs_delays_no_other_chain(
     assert nodes.reached.wait(30)
     await_status(payment, Payment.Status.COMPLETED)
     assert Payment.objects.get(pk=stuck.pk).status == Payment.Status.PROCESSING
-    # The chain that hangs has its one thread: nothing more of it is started, and the other goes on.
+    # The chain that hangs has its one thread: nothing more of it is started, and the other chain goes on.
     nodes.pay(make_request(merchant, slow_token, "10", RECIPIENT))
     later = nodes.pay(make_request(merchant, usdc, "10", RECIPIENT))
-    eventually(lambda: threads.nudge() == 1, "the other chain's thread has ended")
+    threads.nudge()
     await_status(later, Payment.Status.COMPLETED)
     assert nodes.asked.count(slow_token.chain_id) == 1
     nodes.released.set()
-    threads.finish(30)
-    assert Payment.objects.get(pk=stuck.pk).status == Payment.Status.COMPLETED
+    await_status(stuck, Payment.Status.COMPLETED)
 
 
 def test_a_thread_goes_on_while_more_is_due(
@@ -111,10 +111,18 @@ def test_a_thread_goes_on_while_more_is_due(
     monkeypatch.setattr("payments.verification.leasing.BATCH", 2)
     for _ in range(5):
         nodes.pay(make_request(merchant, usdc, "10", RECIPIENT))
-    assert threads.nudge() == 2
-    threads.finish(30)
-    assert Payment.objects.filter(status="completed").count() == 5
-    assert not threads.is_busy
+    assert threads.nudge() == 1
+    eventually(lambda: Payment.objects.filter(status="completed").count() == 5, "all are completed")
+
+
+def test_a_thread_ends_when_nothing_comes_and_the_next_nudge_starts_another(
+    threads: ChainThreads, nodes: Nodes, merchant: Merchant, usdc: Token, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chain_threads, "LINGER_SECONDS", 0)
+    for _ in range(2):
+        payment = nodes.pay(make_request(merchant, usdc, "10", RECIPIENT))
+        eventually(lambda: threads.nudge() == 1, "a thread is started")
+        await_status(payment, Payment.Status.COMPLETED)
     assert threads.nudge() == 0
 
 
