@@ -4,6 +4,7 @@ In order of time alone, a merchant or a chain with very many due payments would 
 """
 
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
@@ -90,8 +91,15 @@ def due_in_turns(now: datetime, most: int, chain_id: int | None = None) -> list[
 
     Of each merchant those that no check has missed yet come first. Swaps that wait for their provider are left out.
     """
+    with connection.cursor() as cursor:
+        cursor.execute(_IN_TURNS, values_for(now, most, chain_id))
+        return [payment_id for (payment_id,) in cursor.fetchall()]
+
+
+def values_for(now: datetime, most: int, chain_id: int | None) -> dict[str, Any]:
+    """Return the parameters of the query."""
     first, last = _ALL_CHAINS if chain_id is None else (chain_id, chain_id)
-    values = {
+    return {
         "now": now,
         "first": first,
         "last": last,
@@ -100,6 +108,3 @@ def due_in_turns(now: datetime, most: int, chain_id: int | None = None) -> list[
         "rows": _ROWS,
         "fewest": _FEWEST,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_IN_TURNS, values)
-        return [payment_id for (payment_id,) in cursor.fetchall()]
