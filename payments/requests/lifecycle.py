@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -53,6 +53,17 @@ def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
 def lock_request(request_id: uuid.UUID) -> PaymentRequest:
     """Return the request, locked until the transaction ends. Every change of it or its payments starts with this."""
     return _lockable().select_for_update(of=("self",), no_key=True).get(pk=request_id)
+
+
+def lock_free_requests(request_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, PaymentRequest]:
+    """Return those of the requests that no other transaction has locked, locked until the transaction ends.
+
+    It never waits, so it can neither deadlock nor be held up by one of them.
+    """
+    free = PaymentRequest.objects.select_for_update(no_key=True, skip_locked=True)
+    # Prefetched, not joined: the requests of a batch share few merchants, tokens and chains.
+    requests = free.filter(pk__in=request_ids).prefetch_related("merchant", "token__chain", "chain")
+    return {request.pk: request for request in requests}
 
 
 def _lockable() -> QuerySet[PaymentRequest]:
