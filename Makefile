@@ -36,7 +36,7 @@ help:
 	@grep -E '^# make' Makefile | cut -c3-
 	@echo "make test-slow   what make test-all runs after make test"
 	@echo "make lint   ruff, wording, mypy, migrations and deployment checks"
-	@echo "make bench  measures verifying 1,000 payments, reading 1,000 token balances, sending webhooks and painting the checkout"
+	@echo "make bench  measures the API, memory, verifying 1,000 payments, reading 1,000 token balances, sending webhooks and painting the checkout"
 	@echo "make bench-admin  measures the admin's and the API's pages over 1,000,000 requests (15 minutes, 20 GB of disk)"
 	@echo "make properties   20,000 random histories of customers, thieves and chains against the model in tests/integration/properties (SEQUENCES=20000)"
 	@echo "make lock   compiles requirements*.in to requirements*.txt"
@@ -75,6 +75,8 @@ lint: $(INSTALLED)
 		$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null'
 
 bench: $(INSTALLED)
+	@$(BIN)/python -m demo.services $(BIN)/python -m bench.api_calls
+	@$(BIN)/python -m demo.services $(BIN)/python -m bench.memory
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.verification_cost
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.discovery_cost
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.webhook_delivery

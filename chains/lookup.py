@@ -1,13 +1,13 @@
 """Look up chains and tokens by an ID that a caller sent. Any integer is safe to pass.
 
 Chains of a family that is no longer installed are not found: their addresses and amounts can't be read. What is
-returned may be shared with other threads (`config.process_cache`): do not change it.
+returned may be shared with other threads (`config.database.process_cache`): do not change it.
 """
 
 from chains.families import families
 from chains.models import Chain, Token
-from config.compiled_query import CompiledQuery
-from config.process_cache import ProcessCache
+from config.database.compiled_query import CompiledQuery
+from config.database.process_cache import ProcessCache
 
 LARGEST_ID = 2**63 - 1
 """The largest possible chain or token ID; PostgreSQL rejects a comparison with a larger number."""

@@ -34,7 +34,7 @@ def _share_memory(**_: object) -> None:
 @worker_process_init.connect  # type: ignore[untyped-decorator]
 def _keep_copies(**_: object) -> None:
     """Keep copies of chains, tokens and merchants, in each process."""
-    from config import process_cache
+    from config.database import process_cache
 
     process_cache.start()
 

@@ -50,7 +50,7 @@ def when_ready(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
 
 def post_worker_init(worker: Any) -> None:  # noqa: ARG001 - gunicorn's interface
     """Keep copies of what rarely changes, in each worker."""
-    from config import process_cache
+    from config.database import process_cache
 
     process_cache.start()
 

@@ -9,11 +9,11 @@ import django_stubs_ext
 from django.templatetags.static import static
 
 from config.api.schema.settings import spectacular_settings
+from config.beat.schedule import SCHEDULE, TRANSPORT
 from config.environment import load
 from config.environment.declared import PROVIDERS
 from config.environment.values import rate_limit
 from config.logs import report_errors
-from config.schedule import SCHEDULE, TRANSPORT
 
 django_stubs_ext.monkeypatch()
 
@@ -101,7 +101,7 @@ TEMPLATES: list[dict[str, Any]] = [
 # --- PostgreSQL ---------------------------------------------------------------------------------------------------
 DATABASES: dict[str, dict[str, Any]] = {"default": env.DATABASE_URL}
 DATABASE_LISTEN_URL = env.DATABASE_LISTEN_URL
-DATABASES["default"]["ENGINE"] = "config.postgresql"
+DATABASES["default"]["ENGINE"] = "config.database.postgresql"
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     # A lost connection, a forgotten lock or a runaway query ends by itself instead of holding payments up.

@@ -1,12 +1,12 @@
 """Look up a merchant by the ID that a stored row names.
 
-What is returned may be shared with other threads (`config.process_cache`): do not change it.
+What is returned may be shared with other threads (`config.database.process_cache`): do not change it.
 """
 
 import uuid
 
-from config.compiled_query import CompiledQuery
-from config.process_cache import ProcessCache
+from config.database.compiled_query import CompiledQuery
+from config.database.process_cache import ProcessCache
 from merchants.models import Merchant
 
 _merchant: CompiledQuery[Merchant] = CompiledQuery(

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 
 from chains.families import label_of, read_address
 from config.api.errors import ErrorCode, Problem
-from config.process_cache import ProcessCache
+from config.database.process_cache import ProcessCache
 from merchants.models import AllowedRecipient, Merchant
 from merchants.staff import audit
 

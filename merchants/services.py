@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
 from config.api.serializers import has_unsafe_characters
-from config.compiled_query import CompiledQuery
+from config.database.compiled_query import CompiledQuery
 from merchants.lookup import merchant_by_id
 from merchants.models import ApiKey, Merchant, Permission, merchant_id
 

@@ -3,7 +3,7 @@
 from functools import cache
 
 from celery import shared_task
-from celery.signals import worker_process_shutdown
+from celery.signals import worker_process_init, worker_process_shutdown
 
 from payments.background import Background
 from payments.discovery import search
@@ -14,6 +14,7 @@ from payments.swaps import deliveries
 from payments.swaps.poller import SwapPoller
 from payments.verification import finality
 from payments.verification.chain_threads import ChainThreads
+from payments.waking.worker import PaymentWaking
 
 # How long a worker process that ends waits for the chains that it is verifying.
 _FINISH_SECONDS = 5.0
@@ -31,9 +32,22 @@ def _chain_threads() -> ChainThreads:
     return ChainThreads(deliveries)
 
 
+@cache
+def _waking() -> PaymentWaking:
+    """Return what wakes this process's verification."""
+    return PaymentWaking(_chain_threads())
+
+
+@worker_process_init.connect
+def _start_waking(**_: object) -> None:
+    _waking().start()
+
+
 @worker_process_shutdown.connect
 def _finish_chains(**_: object) -> None:
     """Store what is being verified; what remains is due again when its leases expire."""
+    if _waking.cache_info().currsize:
+        _waking().stop()
     if _chain_threads.cache_info().currsize:
         _chain_threads().finish(_FINISH_SECONDS)
 

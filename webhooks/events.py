@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
+from config.database.notifications import Channel, notify
 from merchants.models import Merchant
 from webhooks.endpoints.configuration import ensure_secret
 from webhooks.event_types import DEFAULT_EVENT_TYPES, EventType
@@ -57,8 +58,8 @@ def record_event(
 
     `dedupe_key` (up to 200 characters) identifies the occurrence: there is one event per merchant, type and key. `data`
     becomes `data.object`, with exact integers. `webhook_url` is the payment request's own URL, checked when it was set.
-    Without one, the event goes to the merchant's endpoint if that is enabled and subscribed to the type. The periodic
-    sweep sends it within about a second of the commit; nothing here uses the network or the broker.
+    Without one, the event goes to the merchant's endpoint if that is enabled and subscribed to the type. A
+    notification after the commit starts it; nothing here uses the network or the broker.
 
     Until the commit no other event of the merchant can be written, so call this at the end of the transaction, after
     taking other locks.
@@ -109,7 +110,7 @@ def _write_deliveries(recorded: Sequence[tuple[NewEvent, Event]]) -> None:
     for each, _ in recorded:
         if each.webhook_url and each.merchant.pk not in endpoints:
             endpoints[each.merchant.pk] = ensure_secret(each.merchant)
-    Delivery.objects.bulk_create(
+    deliveries = [
         Delivery(
             merchant=each.merchant,
             event_id=event.id,
@@ -120,7 +121,10 @@ def _write_deliveries(recorded: Sequence[tuple[NewEvent, Event]]) -> None:
         )
         for each, event in recorded
         if _is_wanted(endpoints.get(each.merchant.pk), event.type, each.webhook_url)
-    )
+    ]
+    if deliveries:
+        Delivery.objects.bulk_create(deliveries)
+        notify(Channel.DELIVERIES)
 
 
 def _next_moments(merchants: Collection[UUID]) -> dict[UUID, datetime]:

@@ -3,9 +3,11 @@
 from functools import cache
 
 from celery import shared_task
-from celery.signals import worker_process_shutdown
+from celery.signals import worker_process_init, worker_process_shutdown
 from django.utils import timezone
 
+from config.database.notifications import Channel, Listener
+from config.database.waker import Waker
 from webhooks import retention
 from webhooks.dispatch.dispatcher import Dispatcher
 from webhooks.endpoints import health
@@ -15,6 +17,14 @@ from webhooks.endpoints import health
 def _dispatcher() -> Dispatcher:
     """Return this process's dispatcher, created in the process that uses it (threads don't survive a fork)."""
     return Dispatcher()
+
+
+@worker_process_init.connect
+def _listen(**_: object) -> None:
+    """Start deliveries as soon as their events are committed."""
+    waker = Waker("wake-dispatcher", lambda: _dispatcher().nudge())
+    waker.start()
+    Listener({Channel.DELIVERIES: lambda _: waker.wake()}, on_gap=waker.wake).start()
 
 
 @shared_task

@@ -6,7 +6,8 @@ the family itself, so a new family is a new folder next to `evm` and `solana`.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from chains.client import ChainClient
 
@@ -121,6 +122,9 @@ class Family:
     - `links` is None if wallets support no payment links. `call_rules` find a provider's ID in calls.
     - `native_alias` is the address routing providers use for the native coin; empty if there is none.
 
+    New blocks:
+    - `subscribe_heads` is the JSON-RPC method and parameters that subscribe to new blocks over a WebSocket.
+
     Sandbox:
     - `sandbox_payers` are two addresses without a known owner. `make_hash` returns a random hash that starts with the
       given bytes.
@@ -149,6 +153,7 @@ class Family:
     native_alias: str = ""
     actions: tuple[type, ...] = ()
     links: PaymentLinks | None = None
+    subscribe_heads: dict[str, Any] = field(default_factory=dict)
 
     @property
     def address_hint(self) -> str:

@@ -1,4 +1,4 @@
-"""Announce changes of chains and tokens, by triggers, to the processes that keep copies (`config.process_cache`)."""
+"""Announce changes of chains and tokens, by triggers, to the processes that keep copies (`config.database.process_cache`)."""
 
 from django.db import migrations
 

@@ -26,7 +26,7 @@ from rest_framework.response import Response
 from config.api.answers import AnswerRenderer
 from config.api.errors import ApiError, ErrorCode
 from config.api.handler import error_body
-from config.compiled_query import CompiledInsert
+from config.database.compiled_query import CompiledInsert
 from merchants.keys.authentication import merchant_of
 from merchants.models import Merchant
 from merchants.models.idempotency_keys import IdempotencyKey

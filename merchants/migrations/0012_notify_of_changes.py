@@ -1,6 +1,6 @@
 """Announce changes of merchants by triggers, and check recipients under the lock of their list.
 
-`config.process_cache` keeps copies of merchants and of their allowed recipients. New merchants are in no copy.
+`config.database.process_cache` keeps copies of merchants and of their allowed recipients. New merchants are in no copy.
 """
 
 from django.db import migrations

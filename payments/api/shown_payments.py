@@ -5,7 +5,7 @@ import uuid
 from django.db.models import Case, Q, QuerySet, Value, When
 
 from chains.lookup import chain_by_id, token_by_id
-from config.compiled_query import CompiledQuery
+from config.database.compiled_query import CompiledQuery
 from payments.models import Payment, PaymentRequest
 
 MOST_SHOWN = 20
@@ -48,8 +48,10 @@ def _shown(request: PaymentRequest, query: CompiledQuery[Payment]) -> list[Payme
     if not getattr(request, "has_payments", True):
         return []
     payments = query.rows(request=request.pk)
+    chains = {each: chain_by_id(each) for each in {payment.chain_id for payment in payments}}
+    tokens = {each: token_by_id(each) for each in {payment.token_id for payment in payments} if each}
     for payment in payments:
         payment.request = request
-        payment.chain = chain_by_id(payment.chain_id)
-        payment.token = token_by_id(payment.token_id) if payment.token_id is not None else None
+        payment.chain = chains[payment.chain_id]
+        payment.token = tokens[payment.token_id] if payment.token_id is not None else None
     return payments

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chains.models import Token
 from config.api.errors import ApiError
-from config.compiled_query import CompiledInsert, run
+from config.database.compiled_query import CompiledInsert, run
 from merchants.keys.idempotency import KeptAnswer
 from merchants.models import Merchant
 from merchants.recipients import IS_ALLOWED, not_allowed

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from chains.lookup import chain_by_id, token_by_id
 from config.api.paging import Cut
-from config.compiled_query import CompiledQuery
+from config.database.compiled_query import CompiledQuery
 from merchants.lookup import merchant_by_id
 from payments.models import Payment, PaymentRequest
 
@@ -62,7 +62,7 @@ def list_own(merchant_id: uuid.UUID, conditions: Mapping[str, Any], cut: Cut) ->
     if cut.edge is not None:
         values["edge_time"], values["edge_id"] = cut.edge
     query = _list_query(tuple(sorted(conditions)), cut.backwards, cut.edge is not None, cut.count)
-    return [with_catalogue(row) for row in query.rows(merchant=merchant_id, **values)]
+    return with_catalogue(query.rows(merchant=merchant_id, **values))
 
 
 @lru_cache(maxsize=256)
@@ -80,16 +80,20 @@ def _list_query(
     return CompiledQuery(build, merchant=_MERCHANT, **examples)
 
 
-def with_catalogue(request: PaymentRequest) -> PaymentRequest:
-    """Set the request's token, chain and merchant without a join. Returns the request."""
-    # As the fields' own descriptors would, but for their checks: a list of a hundred sets three hundred.
-    request._state.fields_cache.update(
-        token=token_by_id(request.token_id),
-        chain=chain_by_id(request.chain_id),
-        merchant=merchant_by_id(request.merchant_id),
-    )
-    return request
+def with_catalogue(requests: list[PaymentRequest]) -> list[PaymentRequest]:
+    """Set token, chain and merchant of each request without a join, each read once at most. Returns the requests."""
+    tokens = {each: token_by_id(each) for each in {request.token_id for request in requests}}
+    chains = {each: chain_by_id(each) for each in {request.chain_id for request in requests}}
+    merchants = {each: merchant_by_id(each) for each in {request.merchant_id for request in requests}}
+    for request in requests:
+        # As the fields' own descriptors would, but for their checks: a list of a hundred sets three hundred.
+        request._state.fields_cache.update(
+            token=tokens[request.token_id],
+            chain=chains[request.chain_id],
+            merchant=merchants[request.merchant_id],
+        )
+    return requests
 
 
 def _complete(request: PaymentRequest | None) -> PaymentRequest | None:
-    return with_catalogue(request) if request is not None else None
+    return with_catalogue([request])[0] if request is not None else None

@@ -7,7 +7,7 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from config import leases
+from config.database import leases
 from payments.models import Payment
 from payments.requests.lifecycle import lock_request
 from payments.submission.hashes import require_real, retry_payment

@@ -10,7 +10,7 @@ from django.db import connections
 from django.utils import timezone
 
 from chains.families import get_client
-from config import leases
+from config.database import leases
 from payments.requests.due_in_turns import chains_with_open_payments, due_in_turns
 from payments.verification.attempts import SwapHandler
 from payments.verification.engine import Client, verify_claimed

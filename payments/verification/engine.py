@@ -2,7 +2,7 @@
 
 1. Lease: due rows are locked with SKIP LOCKED and given a claim id and a lease. Two workers never share one.
 2. Look up: one batch of node calls per chain, whatever the number of payments, outside any transaction. A heartbeat
-   (`config.leases`) keeps renewing the leases, however slow the node is.
+   (`config.database.leases`) keeps renewing the leases, however slow the node is.
 3. Evaluate: `payments.evaluation.verdicts`, pure.
 4. Store: payments that don't depend on each other in batches (`payments.verification.batches`), the others in one
    transaction each. Every write is guarded by the claim id: a worker whose lease expired changes nothing.
@@ -25,8 +25,8 @@ from django.utils import timezone
 from chains.client import ChainClient, ChainError
 from chains.families import get_client
 from chains.models import Chain
-from config import leases
-from config.leases import Lease
+from config.database import leases
+from config.database.leases import Lease
 from payments.evaluation.verdicts import WRONG_CHAIN, Finality
 from payments.models import FailureCode, Payment, Quote
 from payments.verification import outcomes

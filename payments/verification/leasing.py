@@ -8,8 +8,8 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from config import leases
-from config.leases import Lease
+from config.database import leases
+from config.database.leases import Lease
 from payments.models import Payment
 from payments.requests.due_in_turns import due_in_turns
 from payments.requests.fair_batches import batch_of

@@ -1,6 +1,6 @@
 """Lease due deliveries, so that one worker at a time sends each.
 
-A lease is stored in the row (`config.leases`) and counts one attempt. If the worker dies, the lease expires. Leases are
+A lease is stored in the row (`config.database.leases`) and counts one attempt. If the worker dies, the lease expires. Leases are
 taken in batches: one statement for each would cost more than the delivery itself.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import F
 
-from config.leases import DURATION, Lease
+from config.database.leases import DURATION, Lease
 from merchants.models import Merchant
 from webhooks.dispatch.retry_schedule import MAX_ATTEMPTS
 from webhooks.endpoints.configuration import ensure_secret, signing_secrets

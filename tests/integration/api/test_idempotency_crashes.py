@@ -10,7 +10,7 @@ import pytest
 import requests
 from django.db import connection, transaction
 
-from config.compiled_query import run
+from config.database.compiled_query import run
 from demo.services.process import free_port
 from merchants.models import IdempotencyKey
 from payments.models import PaymentRequest, Transition

@@ -7,8 +7,8 @@ from django.db import connection, transaction
 
 from chains.lookup import active_chains, find_chain, find_token
 from chains.models import Chain, Token
-from config import process_cache
-from config.process_cache import ProcessCache
+from config.database import process_cache
+from config.database.process_cache import ProcessCache
 from merchants.lookup import merchant_by_id
 from merchants.models import Merchant
 from merchants.recipients import allow_recipients, recipient_problem

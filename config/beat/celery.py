@@ -5,8 +5,8 @@
 
 from celery import Celery
 
+from config.beat.schedule import SCHEDULE, TRANSPORT
 from config.environment import load_or_exit
-from config.schedule import SCHEDULE, TRANSPORT
 
 app = Celery("quittance", broker=load_or_exit().REDIS_URL, fixups=[])
 app.conf.update(

@@ -4,7 +4,7 @@ import psycopg
 import pytest
 from django.db import OperationalError, connection
 
-from config.postgresql.base import check_socket
+from config.database.postgresql.base import check_socket
 from tests.processes import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,7 +38,7 @@ def test_a_connection_that_the_server_ended_is_closed(opened: "psycopg.Connectio
 
 
 def test_the_service_uses_it() -> None:
-    assert connection.settings_dict["ENGINE"] == "config.postgresql"
+    assert connection.settings_dict["ENGINE"] == "config.database.postgresql"
     assert connection.pool is None or connection.pool._check is check_socket
 
 

@@ -9,7 +9,7 @@ from django.db import DataError, OperationalError, connection, transaction
 from django.db.models import Exists, OuterRef
 
 from chains.models import Chain, Token
-from config.compiled_query import CompiledInsert, CompiledQuery, run
+from config.database.compiled_query import CompiledInsert, CompiledQuery, run
 from merchants.models import ApiKey, Merchant
 from tests.support.payments.world import make_request, submit
 

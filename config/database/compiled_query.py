@@ -22,7 +22,7 @@ Read = Callable[[Any], Any]
 def run(sql: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
     """Execute a statement on this thread's connection, with the values bound by PostgreSQL; return its cursor.
 
-    Raises Django's database errors. It is prepared, unless there may be a pooler in between (DATABASE_LISTEN_URL is set).
+    Raises Django's database errors. The statement is prepared, unless DATABASE_LISTEN_URL says that there is a pooler.
     """
     if connection.execute_wrappers or connection.queries_logged:  # for which only Django's cursor calls
         watched: Any = connection.cursor()
