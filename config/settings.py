@@ -157,6 +157,11 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 50},
     },
     "purge old webhooks": {"task": "webhooks.tasks.purge_old", "schedule": 30.0, "options": {"expires": 25}},
+    "keep webhook partitions": {
+        "task": "webhooks.tasks.keep_partitions",
+        "schedule": 60.0,
+        "options": {"expires": 50},
+    },
     "deliver due webhooks": {
         "task": "webhooks.tasks.deliver_due",
         "schedule": 1.0,
@@ -303,6 +308,7 @@ LOGGING = {
 report_errors(env.SENTRY_DSN, ENVIRONMENT)
 METRICS_TOKEN = env.METRICS_TOKEN
 METRICS = ["chains.metrics.collect", "payments.metrics.collect", "webhooks.metrics.collect"]
+READINESS_CHECKS = {"partitions": "webhooks.storage.partitions.are_ready"}
 READINESS_DETAILS = {"chains": "chains.health.summary"}
 vars().update(env.EMAIL_URL)
 EMAIL_TIMEOUT = 10

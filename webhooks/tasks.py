@@ -6,9 +6,9 @@ from celery import shared_task
 from celery.signals import worker_process_shutdown
 from django.utils import timezone
 
-from webhooks import retention
 from webhooks.dispatch.dispatcher import Dispatcher
 from webhooks.endpoints import health
+from webhooks.storage import partitions, retention
 
 
 @cache
@@ -31,8 +31,16 @@ def tell_merchants() -> int:
 
 @shared_task
 def purge_old() -> int:
-    """Remove a batch of events and deliveries that are older than 30 days."""
-    return retention.purge(timezone.now())
+    """Remove events and deliveries that are older than 30 days."""
+    return retention.purge_all(timezone.now())
+
+
+@shared_task
+def keep_partitions() -> None:
+    """Make the partitions of the next 60 days, and drop those whose events and deliveries are gone."""
+    now = timezone.now()
+    partitions.make_ahead(now)
+    partitions.drop_unused(now - retention.KEPT)
 
 
 @worker_process_shutdown.connect

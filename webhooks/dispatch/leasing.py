@@ -122,7 +122,11 @@ FROM locked WHERE claimed.id = locked.id
 RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.attempts,
           claimed.attempts - claimed.earlier_attempts > %(attempts)s, claimed.public_event_id, claimed.type,
           claimed.url_override, locked.is_slow,
-          coalesce(claimed.own_body, (SELECT event.body FROM webhooks_event event WHERE event.id = claimed.event_id))
+          coalesce(claimed.own_body, (
+              SELECT coalesce(event.body, (
+                  SELECT stored.body FROM webhooks_eventbody stored
+                  WHERE stored.event_id = event.id AND stored.created = event.created))
+              FROM webhooks_event event WHERE event.id = claimed.event_id))
 """
 
 
