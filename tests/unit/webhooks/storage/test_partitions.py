@@ -65,8 +65,9 @@ def test_what_is_made_later_has_the_same_key_and_checks() -> None:
     with connection.cursor() as cursor:
         for table in partitions.TABLES:
             cursor.execute(
-                "SELECT DISTINCT array_agg(pg_get_constraintdef(oid) ORDER BY pg_get_constraintdef(oid)) FROM pg_constraint"
-                " WHERE conrelid = ANY(%s::regclass[]) GROUP BY conrelid",
+                "SELECT DISTINCT string_agg(definition, ';' ORDER BY definition) FROM ("
+                " SELECT conrelid, pg_get_constraintdef(oid) AS definition FROM pg_constraint"
+                " WHERE conrelid = ANY(%s::regclass[])) AS s GROUP BY conrelid",
                 [[*names(table), table]],
             )
             assert len(cursor.fetchall()) == 1, table
