@@ -11,12 +11,8 @@ from django.contrib.postgres.indexes import OpClass
 from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.db import migrations, models
 from django.db.models import F, Q
-from django.db.models.functions import Greatest
-from django.db.models.lookups import IsNull
 
 import merchants.identifiers
-
-ENDED_AT = Greatest("completed_at", "expired_at", "cancelled_at")
 
 
 def added(model: str, index: models.Index) -> list[Any]:
@@ -106,11 +102,6 @@ class Migration(migrations.Migration):
         ),
         RemoveIndexConcurrently("paymentrequest", "payment_request_by_external_id"),
         RemoveIndexConcurrently("paymentrequest", "payment_request_order_number"),
-        *added(
-            "paymentrequest",
-            models.Index(ENDED_AT, condition=Q(IsNull(ENDED_AT, False)), name="payment_request_ended_at"),
-        ),
-        RemoveIndexConcurrently("paymentrequest", "payment_request_ended"),
         *SHORTCODE,
         # The lists by time serve the portal's too.
         RemoveIndexConcurrently("paymentrequest", "payment_request_newest"),
