@@ -5,7 +5,7 @@
 Traffic is the same at each size, and history grows: a larger database reaches further back. Each request has a payment
 or none, its history, and two events with their deliveries and attempts, which are all from the last 29 days. All
 databases are on one server, and each operation is measured in all of them by turns, so that a busy machine slows all
-sizes alike. Calls go through Django's test client in this process: server time, without a network. The sweeps find the
+sizes down. Calls go through Django's test client in this process: server time, without a network. The sweeps find the
 same number of due rows at each size; what they change is rolled back.
 """
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from merchants.models import Merchant
 from webhooks.endpoints.configuration import ensure_secret
 from webhooks.event_types import DEFAULT_EVENT_TYPES, EventType
-from webhooks.models import Delivery, Endpoint, Event
+from webhooks.models import Delivery, Endpoint, Event, EventBody
 
 _ORDER_LOCK = 0x6576  # the namespace of these advisory locks
 
@@ -46,10 +46,11 @@ def record_event(
         merchant=merchant,
         type=event.type,
         dedupe_key=dedupe_key,
-        defaults={"id": event.id, "created": created, "body": event.body},
+        defaults={"id": event.id, "created": created},
     )
     if not is_new:
         return None
+    EventBody.objects.create(event_id=event.id, created=created, body=event.body)
     if webhook_url:
         ensure_secret(merchant)
     if _is_wanted(merchant, event.type, webhook_url):

@@ -31,13 +31,14 @@ class _Attention(filters.Dropdown):
 class OfChain(filters.Related):
     """A filter by chain that finds a rare chain's requests by the index on their tokens."""
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[PaymentRequest]
+    ) -> QuerySet[PaymentRequest] | None:
         """Return the filtered rows."""
-        rows: QuerySet[PaymentRequest] = super().queryset(request, queryset)
-        if not self.lookup_val:
+        rows = super().queryset(request, queryset)
+        if rows is None or not self.lookup_val:
             return rows
-        chosen = self.lookup_val if isinstance(self.lookup_val, list) else [self.lookup_val]
-        tokens = Token.objects.filter(chain__in=chosen).values_list("pk", flat=True)
+        tokens = Token.objects.filter(chain_id__in=self.lookup_val).values_list("pk", flat=True)
         return rows.filter(token__in=list(tokens))
 
 

@@ -159,8 +159,10 @@ def claim_due(
         with connection.cursor() as cursor:
             cursor.execute(_CLAIM, values)
             rows = cursor.fetchall()
-        _give_up([row[2] for row in rows if row[5]], now)
-        rows = [row for row in rows if not row[5]]
+        # A missing body, which should not happen, must not keep the others from being sent.
+        lost = {row[2] for row in rows if row[5] or row[10] is None}
+        _give_up(list(lost), now)
+        rows = [row for row in rows if row[2] not in lost]
         lease = Lease(Delivery, claim_id, [row[2] for row in rows], asked_at=asked_at)
         return _claims(rows, lease, now)
 
@@ -233,7 +235,7 @@ def release(claims: Sequence[Claim]) -> None:
 
 
 def _give_up(lost: Sequence[str], now: datetime) -> None:
-    """Fail deliveries whose worker died during the eighth and last attempt of their series."""
+    """Fail deliveries whose worker died during the eighth and last attempt of their series, or without a body."""
     if lost:
         Attempt.objects.filter(delivery_id__in=lost, duration_ms=None).update(
             error=_WORKER_LOST, duration_ms=0

@@ -22,7 +22,7 @@ TABLES = {
     "webhooks_attempt": "SELECT FROM webhooks_delivery WHERE created_at < %s",
 }
 _LOCK = 0x70617274  # an advisory lock: one process at a time makes and drops
-# Whoever waits for a lock makes all queries behind it wait too; the next run tries again.
+# All queries queue behind a statement that waits for a lock, so it gives up soon; the next run tries again.
 _LOCK_WAIT = "200ms"
 _PARTITIONS = r"""
 SELECT parent.relname, child.relname,

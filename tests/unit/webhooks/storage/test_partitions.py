@@ -112,6 +112,13 @@ def test_a_body_from_before_the_partitions_is_delivered(endpoint: Endpoint, reco
     assert (claim.event_id, claim.body) == (event.pk, b'{"from":"before"}')
 
 
+def test_a_lost_body_fails_its_own_delivery_only(endpoint: Endpoint, record: Record) -> None:
+    lost, event = record(dedupe_key="1"), record(dedupe_key="2")
+    EventBody.objects.filter(event_id=lost.pk).delete()
+    assert [claim.event_id for claim in claim_due(limit=5, now=timezone.now())] == [event.pk]
+    assert Delivery.objects.get(event=lost).status == Delivery.Status.FAILED
+
+
 def test_a_partition_is_dropped_when_its_events_and_deliveries_are_gone(
     endpoint: Endpoint, record: Record
 ) -> None:
