@@ -497,8 +497,8 @@ def test_a_body_is_read_from_one_partition(sample: Sample) -> None:
     assert len(read) == 1, read
 
 
-def test_creating_a_request_writes_twelve_indexes() -> None:
-    """Ten hold all requests, one those with an order number, and one those that are active."""
+def test_creating_a_request_writes_thirteen_indexes() -> None:
+    """Eleven hold all requests, one those with an order number, and one those that are active."""
     partial = ["payment_request_by_order", "payment_request_due_for_expiry"]
     with connection.cursor() as cursor:
         cursor.execute(
@@ -506,4 +506,4 @@ def test_creating_a_request_writes_twelve_indexes() -> None:
             " WHERE indrelid = 'payments_paymentrequest'::regclass AND (indpred IS NULL OR relname = ANY(%s))",
             [partial],
         )
-        assert len(cursor.fetchall()) == 12
+        assert len(cursor.fetchall()) == 13
