@@ -271,6 +271,7 @@ LOGGING = {
 report_errors(env.SENTRY_DSN, ENVIRONMENT)
 METRICS_TOKEN = env.METRICS_TOKEN
 METRICS = ["chains.metrics.collect", "payments.metrics.collect", "webhooks.metrics.collect"]
+READINESS_CHECKS = {"partitions": "webhooks.storage.partitions.are_ready"}
 READINESS_DETAILS = {"chains": "chains.health.summary"}
 vars().update(env.EMAIL_URL)
 EMAIL_TIMEOUT = 10

@@ -18,7 +18,7 @@ from config.database.notifications import Channel, notify
 from merchants.models import Merchant
 from webhooks.endpoints.configuration import ensure_secret
 from webhooks.event_types import DEFAULT_EVENT_TYPES, EventType
-from webhooks.models import Delivery, Endpoint, Event
+from webhooks.models import Delivery, Endpoint, Event, EventBody
 
 _ORDER_LOCK = 0x6576  # the namespace of these advisory locks
 # In the order of the locks' own numbers, so that transactions with events of several merchants never deadlock.
@@ -89,7 +89,11 @@ def record_events(new: Sequence[NewEvent]) -> list[Event | None]:
         event = Event(merchant=each.merchant, type=key[1], created=created, dedupe_key=each.dedupe_key)
         event.body = envelope(event.id, event.type, created, each.data)
         events.append(event)
-    Event.objects.bulk_create(event for event in events if event is not None)
+    recorded = [event for event in events if event is not None]
+    Event.objects.bulk_create(recorded)
+    EventBody.objects.bulk_create(
+        EventBody(event_id=event.id, created=event.created, body=event.body) for event in recorded
+    )
     _write_deliveries([(each, event) for each, event in zip(new, events, strict=True) if event is not None])
     return events
 

@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from config.database.notifications import Channel, Listener
 from config.database.waker import Waker
-from webhooks import retention
 from webhooks.dispatch.dispatcher import Dispatcher
 from webhooks.endpoints import health
+from webhooks.storage import partitions, retention
 
 
 @cache
@@ -41,8 +41,16 @@ def tell_merchants() -> int:
 
 @shared_task
 def purge_old() -> int:
-    """Remove a batch of events and deliveries that are older than 30 days."""
-    return retention.purge(timezone.now())
+    """Remove events and deliveries that are older than 30 days."""
+    return retention.purge_all(timezone.now())
+
+
+@shared_task
+def keep_partitions() -> None:
+    """Make the partitions of the next 60 days, and drop those whose events and deliveries are gone."""
+    now = timezone.now()
+    partitions.make_ahead(now)
+    partitions.drop_unused(now - retention.KEPT)
 
 
 @worker_process_shutdown.connect

@@ -39,6 +39,11 @@ SCHEDULE: dict[str, dict[str, Any]] = {
         "options": {"expires": 50},
     },
     "purge old webhooks": {"task": "webhooks.tasks.purge_old", "schedule": 30.0, "options": {"expires": 25}},
+    "keep webhook partitions": {
+        "task": "webhooks.tasks.keep_partitions",
+        "schedule": 60.0,
+        "options": {"expires": 50},
+    },
     "deliver due webhooks": {
         "task": "webhooks.tasks.deliver_due",
         "schedule": 1.0,

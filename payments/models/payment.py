@@ -119,12 +119,16 @@ class Payment(models.Model):
     OPEN = (Status.PENDING, Status.PROCESSING)
 
     id = models.CharField(max_length=28, primary_key=True, default=new_payment_id, editable=False)
-    request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="payments")
+    request = models.ForeignKey(
+        PaymentRequest, on_delete=models.PROTECT, related_name="payments", db_index=False
+    )
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.PENDING)
     type = models.CharField(max_length=8, choices=Type.choices, default=Type.DIRECT)
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
     transaction_hash = models.CharField(max_length=90)
-    route = models.ForeignKey(Route, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    route = models.ForeignKey(
+        Route, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
     submitted_publicly = models.BooleanField(default=True)
     quote = models.ForeignKey(
         "payments.Quote",
@@ -141,7 +145,9 @@ class Payment(models.Model):
 
     from_address = models.CharField(max_length=64, blank=True)
     nonce = models.BigIntegerField(null=True, blank=True)
-    token = models.ForeignKey(Token, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    token = models.ForeignKey(
+        Token, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
     amount = BaseUnitsField(null=True, blank=True)
     amount_received = BaseUnitsField(null=True, blank=True)
     destination_transaction_hash = models.CharField(max_length=90, blank=True)

@@ -122,7 +122,11 @@ FROM locked WHERE claimed.id = locked.id
 RETURNING locked.turn, claimed.due_at, claimed.id, claimed.merchant_id, claimed.attempts,
           claimed.attempts - claimed.earlier_attempts > %(attempts)s, claimed.public_event_id, claimed.type,
           claimed.url_override, locked.is_slow,
-          coalesce(claimed.own_body, (SELECT event.body FROM webhooks_event event WHERE event.id = claimed.event_id))
+          coalesce(claimed.own_body, (
+              SELECT coalesce(event.body, (
+                  SELECT stored.body FROM webhooks_eventbody stored
+                  WHERE stored.event_id = event.id AND stored.created = event.created))
+              FROM webhooks_event event WHERE event.id = claimed.event_id))
 """
 
 
@@ -155,8 +159,10 @@ def claim_due(
         with connection.cursor() as cursor:
             cursor.execute(_CLAIM, values)
             rows = cursor.fetchall()
-        _give_up([row[2] for row in rows if row[5]], now)
-        rows = [row for row in rows if not row[5]]
+        # A missing body, which should not happen, must not keep the others from being sent.
+        lost = {row[2] for row in rows if row[5] or row[10] is None}
+        _give_up(list(lost), now)
+        rows = [row for row in rows if row[2] not in lost]
         lease = Lease(Delivery, claim_id, [row[2] for row in rows], asked_at=asked_at)
         return _claims(rows, lease, now)
 
@@ -229,7 +235,7 @@ def release(claims: Sequence[Claim]) -> None:
 
 
 def _give_up(lost: Sequence[str], now: datetime) -> None:
-    """Fail deliveries whose worker died during the eighth and last attempt of their series."""
+    """Fail deliveries whose worker died during the eighth and last attempt of their series, or without a body."""
     if lost:
         Attempt.objects.filter(delivery_id__in=lost, duration_ms=None).update(
             error=_WORKER_LOST, duration_ms=0
