@@ -103,7 +103,7 @@ def in_code(text: str) -> SafeString:
 @register.filter
 def in_short(text: str) -> SafeString:
     """Return the ends of an address or a hash, for a message on a page that shows all of it."""
-    return format_html('<code title="{}">{}…{}</code>', text, text[:_FIRST], text[-_LAST:])
+    return format_html('<code class="short" title="{}">{}…{}</code>', text, text[:_FIRST], text[-_LAST:])
 
 
 @register.filter
