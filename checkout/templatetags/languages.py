@@ -108,10 +108,16 @@ def in_code(text: str) -> SafeString:
 
 
 @register.filter
+def in_short(text: str) -> SafeString:
+    """Return the ends of an address or a hash, for a message on a page that shows all of it."""
+    return format_html('<code class="short" title="{}">{}…{}</code>', text, text[:_FIRST], text[-_LAST:])
+
+
+@register.filter
 def short_hash(payment: dict[str, Any]) -> SafeString:
     """Return a payment's shortened transaction hash, linked to the block explorer where there is one."""
     text = payment["transaction_hash"]
-    short = format_html('<code title="{}">{}…{}</code>', text, text[:_FIRST], text[-_LAST:])
+    short = in_short(text)
     url = payment["explorer_url"]
     return (
         format_html('<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>', url, short)

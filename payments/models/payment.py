@@ -87,6 +87,7 @@ class Payment(models.Model):
     - `first_block_time`, `first_block_number`: the first block in which our nodes saw it. A reorganisation does not
       change them.
     - `effect`: a digest of what it does, which a speed-up leaves unchanged. `replaced_hashes`: earlier hashes.
+    - `network_fee`: what its sender paid the network, in base units of the chain's coin; null where that is unknown.
     - `carries_others`: it may pay other requests too.
 
     Its origin: `submitter` is a keyed digest of the client address, never the address itself. `accepted_by` accepted
@@ -179,6 +180,7 @@ class Payment(models.Model):
     first_block_time = models.DateTimeField(null=True, blank=True)
     first_block_number = models.BigIntegerField(null=True, blank=True)
     effect = models.CharField(max_length=66, blank=True, default="", db_default="")
+    network_fee = BaseUnitsField(null=True, blank=True, editable=False)
     replaced_hashes = models.JSONField(default=list, db_default=[], blank=True)
     likely_failure = models.CharField(
         max_length=32, choices=FailureCode.choices, blank=True, default="", db_default=""
@@ -230,6 +232,7 @@ class Payment(models.Model):
             base_units_constraint("amount", "payment"),
             base_units_constraint("amount_received", "payment"),
             base_units_constraint("reported_amount", "payment"),
+            base_units_constraint("network_fee", "payment"),
             models.CheckConstraint(
                 condition=~Q(status="completed") | Q(amount_received__isnull=False, amount_received__gt=0),
                 name="payment_completed_means_something_came",

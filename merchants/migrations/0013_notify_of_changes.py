@@ -26,7 +26,7 @@ END $$
 
 
 class Migration(migrations.Migration):
-    dependencies = [("merchants", "0011_portal_labels"), ("chains", "0006_notify_of_changes")]
+    dependencies = [("merchants", "0012_security_log_label"), ("chains", "0006_notify_of_changes")]
 
     operations = [
         migrations.RunSQL(
