@@ -6,8 +6,7 @@ the family itself, so a new family is a new folder next to `evm` and `solana`.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from chains.client import ChainClient
 
@@ -123,7 +122,7 @@ class Family:
     - `native_alias` is the address routing providers use for the native coin; empty if there is none.
 
     New blocks:
-    - `subscribe_heads` is the JSON-RPC method and parameters that subscribe to new blocks over a WebSocket.
+    - `subscribe_heads` is the JSON-RPC method that subscribes to new blocks over a WebSocket, then its parameters.
 
     Sandbox:
     - `sandbox_payers` are two addresses without a known owner. `make_hash` returns a random hash that starts with the
@@ -153,7 +152,7 @@ class Family:
     native_alias: str = ""
     actions: tuple[type, ...] = ()
     links: PaymentLinks | None = None
-    subscribe_heads: dict[str, Any] = field(default_factory=dict)
+    subscribe_heads: tuple[str, ...] = ()
 
     @property
     def address_hint(self) -> str:

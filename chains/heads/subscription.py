@@ -29,7 +29,9 @@ class Subscription:
 
     def __init__(self, chain: Chain, on_message: Callable[[], None]) -> None:
         self._urls = socket_urls(chain.ws_urls)
-        self._subscribe = json.dumps({"jsonrpc": "2.0", "id": 1, **chain.family.subscribe_heads})
+        method, *parameters = chain.family.subscribe_heads or ("",)
+        self._subscribe = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters})
+        self._has_method = bool(method)
         self._silence = max(chain.block_time_ms / 1000 * _SILENT_BLOCKS, _SHORTEST_SILENCE_SECONDS)
         self._on_message = on_message
         self._stopping = threading.Event()
@@ -38,7 +40,7 @@ class Subscription:
 
     def start(self) -> None:
         """Connect, if the catalogue names a URL."""
-        if self._urls:
+        if self._urls and self._has_method:
             self._thread.start()
 
     def stop(self) -> None:

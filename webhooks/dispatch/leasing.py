@@ -1,7 +1,7 @@
 """Lease due deliveries, so that one worker at a time sends each.
 
-A lease is stored in the row (`config.database.leases`) and counts one attempt. If the worker dies, the lease expires. Leases are
-taken in batches: one statement for each would cost more than the delivery itself.
+A lease is stored in the row (`config.database.leases`) and counts one attempt. If the worker dies, the lease expires.
+Leases are taken in batches: one statement for each would cost more than the delivery itself.
 """
 
 import time
