@@ -46,21 +46,36 @@ Client = Callable[[Chain], ChainClient]
 def verify_due(
     *, swaps: SwapHandler, client: Client = get_client, now: Callable[[], datetime] = timezone.now
 ) -> int:
-    """Verify every payment that is due and return how many there were."""
+    """Verify every payment that is due and return how many there were, one chain after the other.
+
+    The workers use `payments.verification.chain_threads` instead.
+    """
     lease, claimed = claim_due(now())
+    with leases.kept(lease):
+        verify_claimed(claimed, lease, swaps=swaps, client=client, now=now)
+    return len(claimed)
+
+
+def verify_claimed(
+    claimed: Iterable[Payment],
+    lease: Lease,
+    *,
+    swaps: SwapHandler,
+    client: Client,
+    now: Callable[[], datetime],
+) -> None:
+    """Verify these leased payments. The caller keeps the lease."""
     by_chain: dict[Chain, list[Payment]] = defaultdict(list)
     for payment in claimed:
         by_chain[payment.counted_chain].append(payment)
-    with leases.kept(lease):
-        for chain, payments in by_chain.items():
-            try:
-                verify_on_chain(chain, payments, lease, swaps=swaps, client=client, now=now)
-            except SoftTimeLimitExceeded:
-                raise
-            except Exception:
-                # A failure on one chain must not delay the others. Its payments are due again when their leases expire.
-                logger.exception("verification on chain %s stopped", chain.pk)
-    return len(claimed)
+    for chain, payments in by_chain.items():
+        try:
+            verify_on_chain(chain, payments, lease, swaps=swaps, client=client, now=now)
+        except SoftTimeLimitExceeded:
+            raise
+        except Exception:
+            # A failure on one chain must not delay the others. Its payments are due again when their leases expire.
+            logger.exception("verification on chain %s stopped", chain.pk)
 
 
 def verify_on_chain(
@@ -98,7 +113,8 @@ def verify_on_chain(
         return
     unsearched = replacements.unsearched | ({p.pk for p in payments} - {p.pk for p in held})
     inputs = collect_evidence(payments, chain, check.snapshot, quotes)
-    for payment in finish_together(payments, inputs, check, chain):
+    replaced = used_up | replacements.by_payment.keys()
+    for payment in finish_together(payments, inputs, check, chain, replaced=replaced):
         try:
             finish_attempt(
                 payment,

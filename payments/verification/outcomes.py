@@ -207,21 +207,23 @@ def fail_as_not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> b
 
 def retry_missing(payment: Payment, claim_id: uuid.UUID, next_check: datetime) -> None:
     """Use one retry: healthy nodes answered that they don't know the transaction."""
+    postpone(payment, claim_id, next_check, **missing_columns(payment))
+
+
+def missing_columns(payment: Payment) -> dict[str, Any]:
+    """Return the columns of a payment whose transaction healthy nodes don't know, with one retry used."""
     detail = (
         "The network no longer knows the transaction; checking again."
         if payment.is_seen
         else "Not seen on the network yet; checking again."
     )
-    postpone(
-        payment,
-        claim_id,
-        next_check,
-        attempts=payment.attempts + 1,
-        unanswered_looks=0,
-        unanswered_since=None,
-        status_detail=detail,
+    return {
+        "attempts": payment.attempts + 1,
+        "unanswered_looks": 0,
+        "unanswered_since": None,
+        "status_detail": detail,
         **UNKNOWN,
-    )
+    }
 
 
 def keep_unanswered(payment: Payment, claim_id: uuid.UUID, *, next_check: datetime, now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""Store the progress of many payments that still wait for confirmations, in few statements."""
+"""Store that many payments are still missing or wait for confirmations, in few statements."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -263,7 +263,7 @@ def undone() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-def alone(payments: Sequence[Payment], *_: object) -> list[Payment]:
+def alone(payments: Sequence[Payment], *_: object, **__: object) -> list[Payment]:
     return list(payments)
 
 
