@@ -1,12 +1,14 @@
 """The payment: one transaction that is submitted or found for a request."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Least
 from django.utils import timezone
 
 from chains.fields import BaseUnitsField, base_units_constraint
 from chains.models import Chain, Token
 from merchants.identifiers import prefixed_id
+from merchants.models import Merchant
 from payments.models.request import PaymentRequest
 from payments.models.route import PaymentType, Route
 
@@ -69,6 +71,8 @@ class Payment(models.Model):
     - `next_check_at`: when an open payment (`pending` or `processing`) is checked next.
     - `claim_id`, `lease_until`: the worker that checks it. Results are written only while the claim id is unchanged.
     - `attempts` counts the checks that did not find the transaction, `retries` how often the payment was reopened.
+    - `merchant`, `lookup_chain`: the request's merchant and the id of `counted_chain`. A trigger sets both, so that due
+      payments are claimed in turns from one index.
     - `finality_check_at`: when a completed or failed payment is checked again, because a reorganisation can still
       reverse it; null once its block is final.
     - `likely_failure`: the failure to expect once the block is deep enough. Until then the payment does not hold its
@@ -188,6 +192,24 @@ class Payment(models.Model):
     completed_at = models.DateTimeField(null=True, blank=True)
     failed_at = models.DateTimeField(null=True, blank=True)
 
+    merchant = models.ForeignKey(
+        Merchant,
+        on_delete=models.DO_NOTHING,
+        null=True,
+        editable=False,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+    )
+    lookup_chain = models.ForeignKey(
+        Chain,
+        on_delete=models.DO_NOTHING,
+        null=True,
+        editable=False,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+    )
     next_check_at = models.DateTimeField(null=True, blank=True, default=timezone.now)
     claim_id = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
@@ -217,6 +239,16 @@ class Payment(models.Model):
                 fields=("next_check_at",),
                 condition=Q(status__in=("pending", "processing")),
                 name="payment_due",
+            ),
+            # For `payments.verification.leasing`: the due payments of each chain and merchant, missing ones last.
+            models.Index(
+                F("lookup_chain"),
+                F("merchant"),
+                Least(F("attempts"), 1),
+                F("next_check_at"),
+                condition=Q(status__in=("pending", "processing"), is_simulated=False)
+                & ~Q(is_bridging=True, destination_transaction_hash=""),
+                name="payment_due_in_turns",
             ),
             models.Index(fields=("transaction_hash",), name="payment_transaction_hash"),
             models.Index(
