@@ -45,7 +45,7 @@ def _update(
         else:
             values[name] = column
             arrays.append((field, name))
-            value = sql.Identifier("new", name)
+            value = sql.SQL("{}").format(sql.Identifier("new", name))
         assignments.append(sql.SQL("{} = {}").format(sql.Identifier(field.column), value))
     conditions = [sql.SQL("target.{} = new.key").format(sql.Identifier(key.column))]
     for name, wanted in guard.items():
@@ -73,7 +73,7 @@ def _update(
 
 
 def _prepared(field: Field[Any, Any], value: Any) -> Any:
-    """Return the value as the driver sends it; a related object stands for its key."""
+    """Return the value as the driver sends it; of a related object, its key."""
     if hasattr(value, "prepare_database_save"):
         return value.prepare_database_save(field)
     return field.get_db_prep_save(value, connection)
@@ -81,4 +81,4 @@ def _prepared(field: Field[Any, Any], value: Any) -> Any:
 
 def _type(field: Field[Any, Any]) -> sql.SQL:
     """Return the column's type without its length: a cast to `varchar(16)` would truncate without an error."""
-    return sql.SQL((field.db_type(connection) or "").partition("(")[0])  # type: ignore[arg-type]
+    return sql.SQL((field.db_type(connection) or "").partition("(")[0])

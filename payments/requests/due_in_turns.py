@@ -10,7 +10,7 @@ from django.db import connection
 
 # Where several merchants have open payments on a chain, how many one of them gets in a batch: a backlog must not make
 # each batch last long, because the others' next payments wait for its end.
-_SHARE = 100
+_SHARE = 25
 # How many rows are read for one batch, and how many of each merchant at least.
 _ROWS = 4000
 _FEWEST = 16

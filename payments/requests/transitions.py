@@ -144,10 +144,10 @@ def _move_all(
 
 
 def _history_row(move: Move, to: str, actor: str) -> Transition:
-    is_payment = isinstance(move.row, Payment)
+    payment = move.row if isinstance(move.row, Payment) else None
     return Transition(
-        request_id=move.row.request_id if is_payment else move.row.pk,
-        payment=move.row if is_payment else None,
+        request_id=payment.request_id if payment else move.row.pk,
+        payment=payment,
         from_status=move.row.status,
         to_status=to,
         actor=actor,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import DatabaseError, transaction
+from django.db import transaction
 
 from chains.client import TransactionFacts
 from chains.models import Chain, Token
@@ -65,7 +65,8 @@ def complete_together(completions: Sequence[Completion], check: ChainCheck, chai
                 left += _complete(batch, check, tokens)
         except SoftTimeLimitExceeded:
             raise
-        except (_Conflict, DatabaseError):
+        except Exception:
+            # Also for a mistake of ours: what is completed alone doesn't depend on the batch.
             logger.warning("completing a batch of %d payments one by one", len(batch), exc_info=True)
             left += batch
     return left
@@ -98,21 +99,19 @@ def _complete(batch: Sequence[Completion], check: ChainCheck, tokens: frozenset[
     }
     ready = [each for each in batch if each.payment.pk in planned]
     # On copies: if the batch is undone, the payments are completed alone as they were.
-    moves = {
-        each.payment.pk: Move(
-            copy.copy(each.payment),
+    paid = {each.payment.pk: copy.copy(each.payment) for each in ready}
+    moves = [
+        Move(
+            paid[each.payment.pk],
             _payment_columns(
                 each, requests[each.payment.request_id], planned[each.payment.pk], check, tokens
             ),
         )
         for each in ready
-    }
-    moved = move_payments(
-        list(moves.values()), Payment.Status.COMPLETED, actor=_ACTOR, held_by=check.claim_id
-    )
+    ]
+    moved = move_payments(moves, Payment.Status.COMPLETED, actor=_ACTOR, held_by=check.claim_id)
     completed = [each for each in ready if each.payment.pk in moved]
     store_credits([planned[each.payment.pk] for each in completed])
-    paid = {each.payment.pk: moves[each.payment.pk].row for each in completed}
     _credit(completed, paid, requests, check)
     return [each for each in batch if each.payment.pk not in planned]
 

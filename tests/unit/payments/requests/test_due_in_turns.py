@@ -61,7 +61,7 @@ def test_beside_others_a_merchant_gets_a_share_of_a_batch(request_for: Make, oth
     assert len(selected()) == 400
     [payment] = payments_of(others, 1)
     ids = selected()
-    assert len(ids) == 101
+    assert len(ids) == 26
     assert payment.pk in ids[:2]
 
 
