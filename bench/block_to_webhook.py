@@ -1,7 +1,7 @@
 """Measure from the block that decides a payment to the webhook: 50 payments in flight, blocks of one second.
 
 `python -m demo.services python -m bench.block_to_webhook [ROUNDS]`. Worker and beat run as from the Procfile, beside a
-local chain and a receiver. In each round 50 payments are mined and submitted; the block after decides all of them. The
+local chain and a receiver. In each round 50 payments are mined and submitted, and decided a few blocks later. The
 time of a block is when this process sees it, by asking every few milliseconds.
 
 The floor does the same by the shortest way: a loop that asks for the head, reads the 50 receipts in one batch and
@@ -27,6 +27,8 @@ import requests
 from bench.api_calls import SETTINGS
 
 IN_FLIGHT = 50
+# Enough for all 50 to be submitted before the block that decides them.
+CONFIRMATIONS = 6
 ROUNDS = 6
 _ASK_SECONDS = 0.004
 _ROUND_SECONDS = 30.0
@@ -105,7 +107,7 @@ def main(rounds: int) -> None:
                 chain_type="evm",
                 native_symbol="ETH",
                 rpc_urls=[running.url],
-                confirmations="2",
+                confirmations=str(CONFIRMATIONS),
                 block_time_ms=1000,
             )
             usdc = Token.objects.create(
@@ -129,9 +131,8 @@ def main(rounds: int) -> None:
                 process.kill()
             receiver.stop()
             running.stop()
-    print(
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}"
-    )
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    print(f"{machine}, load {os.getloadavg()[0]:.1f}")
     print(f"{'from block to webhook, ms':28}{'p50':>8}{'p95':>8}{'p99':>8}")
     for name, values in (("50 payments in flight", waits), ("floor", floor)):
         print(f"{name:28}" + "".join(f"{1000 * _share(values, share):8.0f}" for share in (0.5, 0.95, 0.99)))
@@ -153,7 +154,7 @@ def _round(merchant: Any, token: Any, local: Any, blocks: _Blocks, receiver: _Re
     decided = dict(
         Payment.objects.filter(transaction_hash__in=hashes).values_list("transaction_hash", "block_number")
     )
-    return [receiver.arrived[each] - blocks.seen[decided[each] + 1] for each in hashes]
+    return [receiver.arrived[each] - blocks.seen[decided[each] + CONFIRMATIONS - 1] for each in hashes]
 
 
 def _floor(local: Any, blocks: _Blocks, receiver: _Receiver, token: Any, merchant: Any) -> list[float]:
@@ -172,12 +173,12 @@ def _floor(local: Any, blocks: _Blocks, receiver: _Receiver, token: Any, merchan
                 answers = session.post(local.url, json=asked, timeout=10).json()
                 head = max(blocks.seen)
                 mined = [int(each["result"]["blockNumber"], 16) for each in answers if each["result"]]
-                if len(mined) == IN_FLIGHT and head >= max(mined) + 1:
+                if len(mined) == IN_FLIGHT and head >= max(mined) + CONFIRMATIONS - 1:
                     break
                 time.sleep(0.02)
             for number, each in zip(mined, hashes, strict=True):
                 session.post(receiver.url, json={"data": {"object": {"transaction_hash": each}}}, timeout=10)
-                waits.append(receiver.arrived[each] - blocks.seen[number + 1])
+                waits.append(receiver.arrived[each] - blocks.seen[number + CONFIRMATIONS - 1])
     return waits
 
 

@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from functools import partial
 
 import psycopg
 from django.db import connections
@@ -17,14 +18,14 @@ from payments.waking.on_new_heads import make_due
 logger = logging.getLogger(__name__)
 
 _LOCK = 0x68656164  # names this lock among PostgreSQL's advisory ones
-_STANDBY_SECONDS = 1.0
+_WAIT_SECONDS = 1.0
 _LOOK_SECONDS = 0.5
 # A chain is followed for a while after its last open payment: the next one often comes soon.
 _LINGER_SECONDS = 10.0
 
 
 class HeadWatcher:
-    """Follows heads while this process holds the deployment's lock; other processes stand by to take it over.
+    """Follows heads while this process holds the deployment's lock; other processes wait to take it over.
 
     The lock belongs to a database connection: it is free as soon as the process or the connection ends.
     """
@@ -38,7 +39,7 @@ class HeadWatcher:
         self._thread = threading.Thread(target=self._run, name="head-watcher", daemon=True)
 
     def start(self) -> None:
-        """Begin to watch, or to stand by."""
+        """Begin to watch, or to wait for the lock."""
         self._thread.start()
 
     def wake(self) -> None:
@@ -61,14 +62,14 @@ class HeadWatcher:
             try:
                 with connect() as lock:
                     while not self._stopping.is_set() and not _is_ours(lock):
-                        self._stopping.wait(_STANDBY_SECONDS)
+                        self._stopping.wait(_WAIT_SECONDS)
                     self._watch(lock)
             except Exception:
                 logger.warning("heads are not watched; the next try is in a second", exc_info=True)
             finally:
                 self._follow([])
                 connections.close_all()
-            self._stopping.wait(_STANDBY_SECONDS)
+            self._stopping.wait(_WAIT_SECONDS)
 
     def _watch(self, lock: "psycopg.Connection[tuple[object, ...]]") -> None:
         while not self._stopping.is_set():
@@ -87,9 +88,7 @@ class HeadWatcher:
         for chain_id in set(chain_ids) - set(self._followers):
             chain = find_chain(chain_id, active_only=False)
             if chain is not None:
-                follower = HeadFollower(
-                    chain, lambda _, chain_id=chain_id: _make_due(chain_id), client=self._client
-                )
+                follower = HeadFollower(chain, partial(_make_due, chain_id), client=self._client)
                 self._followers[chain_id] = follower
                 follower.start()
 
@@ -99,7 +98,7 @@ def _is_ours(lock: "psycopg.Connection[tuple[object, ...]]") -> bool:
     return bool(row and row[0])
 
 
-def _make_due(chain_id: int) -> None:
+def _make_due(chain_id: int, _head: int) -> None:
     try:
         make_due(chain_id)
     except Exception:
