@@ -78,6 +78,7 @@ lint: $(INSTALLED)
 bench: $(INSTALLED)
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.api_calls
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.memory
+	@$(BIN)/python -m demo.services $(BIN)/python -m bench.block_to_webhook
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.verification_cost
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.discovery_cost
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.webhook_delivery

@@ -1,4 +1,4 @@
-"""`/healthz` and `/readyz`: alive, and able to work (contract 10)."""
+"""`/healthz` and `/readyz`: alive, and able to work."""
 
 from datetime import timedelta
 

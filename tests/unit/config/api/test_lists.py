@@ -1,4 +1,4 @@
-"""Lists: newest first, cut by the place of one object, filtered, and never another merchant's (contract 1)."""
+"""Lists: newest first, cut by the place of one object, filtered, and never another merchant's."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta

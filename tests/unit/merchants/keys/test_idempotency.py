@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: one effect and one answer for each key, kept for a day (contract 1)."""
+"""`Idempotency-Key`: one effect and one answer for each key, kept for a day."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Events and deliveries are kept for 30 days (contract 9)."""
+"""Events and deliveries are kept for 30 days."""
 
 from collections.abc import Callable
 from datetime import timedelta
