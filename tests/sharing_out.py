@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
 
 _IN_THE_WORLD = "tests/browser/local_world"
-# Seconds of the files that take much longer than the number of their tests says. The world begins at once: starting it
-# is mostly waiting. Only the order depends on these, so that a rough figure does.
+# Rough seconds of the files that take much longer than the number of their tests says. The world begins at once, since
+# it is the longest of all. Only the order depends on these figures.
 _SECONDS = {
     _IN_THE_WORLD: 1000.0,
     "tests/integration/payments/workers/test_worker_lost.py": 140.0,
@@ -35,7 +35,7 @@ _SECONDS_OF_A_TEST = 0.5
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadFileScheduling":
-    """A world takes a minute of CPU time to start, and some of it for as long as it runs: one is enough."""
+    """A world takes a minute to start, and CPU time for as long as it runs: one is enough."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
