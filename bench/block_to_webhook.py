@@ -1,7 +1,7 @@
 """Measure from the block that decides a payment to the webhook: 50 payments in flight, blocks of one second.
 
 `python -m demo.services python -m bench.block_to_webhook [ROUNDS]`. Worker and beat run as from the Procfile, beside a
-local chain and a receiver. In each round 50 payments are mined and submitted, and decided a few blocks later. The
+local chain and a receiver. In each round 50 payments of ten merchants are mined and submitted, and decided a few blocks later. The
 time of a block is when this process sees it, by asking every few milliseconds.
 
 The floor does the same by the shortest way: a loop that asks for the head, reads the 50 receipts in one batch and
@@ -27,6 +27,8 @@ import requests
 from bench.api_calls import SETTINGS
 
 IN_FLIGHT = 50
+# A merchant gets at most five deliveries at a time.
+MERCHANTS = 10
 # Enough for all 50 to be submitted before the block that decides them.
 CONFIRMATIONS = 6
 ROUNDS = 6
@@ -113,14 +115,15 @@ def main(rounds: int) -> None:
             usdc = Token.objects.create(
                 chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address=local.usdc
             )
-            merchant = Merchant.objects.create(name="Bench")
-            configure(merchant, Change(url=receiver.url))
+            merchants = [Merchant.objects.create(name=f"Bench {place}") for place in range(MERCHANTS)]
+            for merchant in merchants:
+                configure(merchant, Change(url=receiver.url))
             local.rpc("evm_setIntervalMining", 1)
             processes = [_start("worker", folder), _start("beat", folder)]
             blocks = _Blocks(running.url)
-            _round(merchant, usdc, local, blocks, receiver)  # while the processes start
-            waits = [wait for _ in range(rounds) for wait in _round(merchant, usdc, local, blocks, receiver)]
-            floor = _floor(local, blocks, receiver, usdc, merchant)
+            _round(merchants, usdc, local, blocks, receiver)  # while the processes start
+            waits = [wait for _ in range(rounds) for wait in _round(merchants, usdc, local, blocks, receiver)]
+            floor = _floor(merchants[0], usdc, local, blocks, receiver)
             blocks.stop()
         finally:
             for process in processes:
@@ -139,12 +142,13 @@ def main(rounds: int) -> None:
     print("goal                             100     250")
 
 
-def _round(merchant: Any, token: Any, local: Any, blocks: _Blocks, receiver: _Receiver) -> list[float]:
+def _round(merchants: list[Any], token: Any, local: Any, blocks: _Blocks, receiver: _Receiver) -> list[float]:
     """Pay 50 requests and return how long after the deciding block each webhook came."""
     from payments.models import Payment
     from tests.support.nodes.crowds import crowd
 
-    payments = crowd(merchant, token, local, IN_FLIGHT)
+    each_has = IN_FLIGHT // len(merchants)
+    payments = [paid for merchant in merchants for paid in crowd(merchant, token, local, each_has)]
     hashes = [payment.transaction_hash for payment in payments]
     until = time.monotonic() + _ROUND_SECONDS
     while len(receiver.arrived.keys() & set(hashes)) < IN_FLIGHT:
@@ -157,7 +161,7 @@ def _round(merchant: Any, token: Any, local: Any, blocks: _Blocks, receiver: _Re
     return [receiver.arrived[each] - blocks.seen[decided[each] + CONFIRMATIONS - 1] for each in hashes]
 
 
-def _floor(local: Any, blocks: _Blocks, receiver: _Receiver, token: Any, merchant: Any) -> list[float]:
+def _floor(merchant: Any, token: Any, local: Any, blocks: _Blocks, receiver: _Receiver) -> list[float]:
     from tests.support.nodes.crowds import make_request, pay_all
 
     waits = []
