@@ -1,8 +1,8 @@
 """Measure from the block that decides a payment to the webhook: 50 payments in flight, blocks of one second.
 
 `python -m demo.services python -m bench.block_to_webhook [ROUNDS]`. Worker and beat run as from the Procfile, beside a
-local chain and a receiver. In each round 50 payments of ten merchants are mined and submitted, and decided a few blocks later. The
-time of a block is when this process sees it, by asking every few milliseconds.
+local chain and a receiver. In each round 50 payments of ten merchants are mined and submitted, and decided a few
+blocks later. The time of a block is when this process sees it, by asking every few milliseconds.
 
 The floor does the same by the shortest way: a loop that asks for the head, reads the 50 receipts in one batch and
 posts 50 bodies over one kept connection.
