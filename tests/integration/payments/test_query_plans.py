@@ -230,7 +230,8 @@ PAYMENTS: list[tuple[str, str, Query]] = [
         "portal: payments of a rare chain",
         lambda at: newest(Payment.objects.filter(chain=at.rare_chain)),
     ),
-    ("payment_due", "sweep: verify due", lambda at: leasing.claim_due(at.now + timedelta(hours=2))),
+    ("payment_due_in_turns", "sweep: verify due", lambda at: leasing.claim_due(at.now + timedelta(hours=2))),
+    ("payment_due", "sweep: what is due", lambda at: leasing.due_payments(at.now + timedelta(hours=2))[:100]),
     ("payment_due_at_finality", "sweep: finality", lambda at: finality._claim(at.now)),
     (
         "payment_transaction_hash",
