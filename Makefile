@@ -9,7 +9,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin
+.PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale
 
 # The first interpreter that is new enough.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -36,8 +36,9 @@ help:
 	@grep -E '^# make' Makefile | cut -c3-
 	@echo "make test-slow   what make test-all runs after make test"
 	@echo "make lint   ruff, wording, mypy, migrations and deployment checks"
-	@echo "make bench  measures verifying 1,000 payments, reading 1,000 token balances, sending webhooks and painting the checkout"
+	@echo "make bench  measures the API, memory, verifying 1,000 payments, reading 1,000 token balances, sending webhooks and painting the checkout"
 	@echo "make bench-admin  measures the admin's and the API's pages over 1,000,000 requests (15 minutes, 20 GB of disk)"
+	@echo "make bench-scale  measures calls, sweeps and pages at 10,000 to 1,000,000 requests (15 minutes, 10 GB of disk; SCALE=5000000 for more)"
 	@echo "make properties   20,000 random histories of customers, thieves and chains against the model in tests/integration/properties (SEQUENCES=20000)"
 	@echo "make lock   compiles requirements*.in to requirements*.txt"
 	@echo "make pictures   takes the screenshots in docs/images from the tests of the checkout's states"
@@ -75,6 +76,9 @@ lint: $(INSTALLED)
 		$(BIN)/python manage.py spectacular --validate --fail-on-warn --file /dev/null'
 
 bench: $(INSTALLED)
+	@$(BIN)/python -m demo.services $(BIN)/python -m bench.api_calls
+	@$(BIN)/python -m demo.services $(BIN)/python -m bench.memory
+	@$(BIN)/python -m demo.services $(BIN)/python -m bench.block_to_webhook
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.verification_cost
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.discovery_cost
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.webhook_delivery
@@ -82,6 +86,9 @@ bench: $(INSTALLED)
 
 bench-admin: $(INSTALLED)
 	@$(BIN)/python -m demo.services $(BIN)/python -m bench.admin_pages
+
+bench-scale: $(INSTALLED)
+	@$(BIN)/python -m demo.services $(BIN)/python -m bench.growth
 
 properties: $(INSTALLED)
 	@$(BIN)/python -m tests.integration.properties.run

@@ -21,7 +21,8 @@ from django.utils import timezone
 from chains.models import Chain, ChainStatus, Token
 from merchants.models import ApiKey, Merchant
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
-from webhooks.models import Attempt, Delivery, Endpoint, Event
+from webhooks.models import Attempt, Delivery, Endpoint, Event, EventBody
+from webhooks.storage.partitions import WEEK, making_of, partitions
 
 CHUNK = 100_000
 DAYS = 90
@@ -30,12 +31,17 @@ CATALOGUE = "chains/catalogues/mainnet.json"
 
 @dataclass(frozen=True)
 class Size:
-    """How many of each; events are as many as deliveries."""
+    """How many of each; events are as many as deliveries. Requests are from the last `days`.
+
+    Events happen right after their requests, or spread over the last `event_days`.
+    """
 
     requests: int = 1_000_000
     deliveries: int = 5_000_000
     merchants: int = 400
     keys: int = 4_000
+    days: int = DAYS
+    event_days: int | None = None
 
 
 Say = Callable[[str], None]
@@ -45,6 +51,7 @@ def generate(size: Size, say: Say, *, vacuum: bool = True) -> None:
     """Fill an empty, migrated database; `say` receives the progress. Works inside a transaction without `vacuum`."""
     began = time.perf_counter()
     call_command("load_catalogue", CATALOGUE, verbosity=0)
+    _partition_the_past(size.event_days or size.days)
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = 0; SET synchronous_commit = off; SELECT setseed(0.42)")
         cursor.execute(
@@ -87,7 +94,7 @@ def _tables(size: Size) -> list[_Table]:
             "merchants",
             Merchant,
             size.merchants,
-            f"SELECT *, now() - interval '{DAYS} days' AS t FROM ({numbers}) AS s",
+            f"SELECT *, now() - interval '{size.days} days' AS t FROM ({numbers}) AS s",
             {
                 "id": _MD5_UUID,
                 "name": "'Merchant ' || lpad(n::text, 4, '0')",
@@ -149,6 +156,13 @@ def _tables(size: Size) -> list[_Table]:
         ),
         ("history", Transition, size.requests, _history(), _HISTORY_COLUMNS),
         ("events", Event, size.deliveries, _events(size), _EVENT_COLUMNS),
+        (
+            "bodies",
+            EventBody,
+            size.deliveries,
+            f"SELECT s.*, e.created FROM ({_events(size)}) AS s JOIN webhooks_event AS e ON e.id = 'evt_' || x",
+            _BODY_COLUMNS,
+        ),
         ("deliveries", Delivery, size.deliveries, _events(size), _DELIVERY_COLUMNS),
         (
             "attempts",
@@ -167,6 +181,20 @@ def _tables(size: Size) -> list[_Table]:
             },
         ),
     ]
+
+
+def _partition_the_past(days: int) -> None:
+    """Replace the partitions of all the past by weekly ones, as they are after some months."""
+    with connection.cursor() as cursor:
+        for partition in partitions():
+            if not partition.name.endswith("_first"):
+                continue
+            cursor.execute(f"DROP TABLE {partition.name}")
+            start = partition.until
+            while start > timezone.now() - timedelta(days=days + 1):
+                start -= WEEK
+                for statement in making_of(partition.table, start):
+                    cursor.execute(statement)
 
 
 def _nth_merchant(number: str) -> str:
@@ -189,11 +217,11 @@ def _requests(size: Size) -> str:
             + floor(99 * r5) * power(10::numeric, greatest(token.decimals - 2, 0)) AS asked
         FROM (
             SELECT n, md5(n::text) AS m, random() AS r1, random() AS r2, random() AS r3, random() AS r4, random() AS r5,
-                now() - interval '1 day' * greatest({DAYS} - day - 0.35 * sin(2 * pi() * day / 7), 0) AS t,
+                now() - interval '1 day' * greatest({size.days} - day - 0.35 * sin(2 * pi() * day / 7), 0) AS t,
                 merchants.ids[{_PICK.format(many=size.merchants, random="random()")}] AS merchant,
                 tokens.ids[{_PICK.format(many=tokens, random="random()")}] AS token
             FROM merchants, tokens, generate_series({{first}}, {{last}}) AS n,
-                LATERAL (SELECT {DAYS} * power(n / {size.requests}::float, 0.7) AS day) AS d
+                LATERAL (SELECT {size.days} * power(n / {size.requests}::float, 0.7) AS day) AS d
         ) AS s JOIN chains_token AS token ON token.id = s.token
     """
 
@@ -296,10 +324,13 @@ _HISTORY_COLUMNS = {
 def _events(size: Size) -> str:
     """Several things that happened to each request, spread over them in order."""
     each = max(size.deliveries // size.requests, 1)
+    time = f"r.created_at + (1 + n % {each}) * interval '1 minute'"
+    if size.event_days is not None:
+        time = f"now() - interval '{size.event_days} days' * (1 - n / {size.deliveries}::float)"
     return f"""
         SELECT n, md5('event' || n) AS m, translate(substr(md5('event' || n), 1, 24), '0', 'Z') AS x,
             r.merchant_id AS merchant, n % 211 = 0 AS fails,
-            least(r.created_at + (1 + n % {each}) * interval '1 minute', now()) AS t,
+            least({time}, now()) AS t,
             n > {size.deliveries} - {min(2000, max(size.deliveries // 100, 1))} AS waits, r.shortcode,
             (ARRAY['payment.succeeded', 'payment.expired', 'payment.succeeded', 'payment.failed'])[1 + n % 4] AS type
         FROM generate_series({{first}}, {{last}}) AS n
@@ -313,6 +344,10 @@ _EVENT_COLUMNS = {
     "type": "type",
     "created": "t",
     "dedupe_key": "'bench:' || n",
+}
+_BODY_COLUMNS = {
+    "event_id": "'evt_' || x",
+    "created": "created",
     "body": "convert_to(json_build_object('id', 'evt_' || x, 'type', type, 'data', json_build_object('object',"
     " json_build_object('shortcode', shortcode, 'reference', 'order-' || n)))::text, 'UTF8')",
 }

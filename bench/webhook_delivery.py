@@ -164,7 +164,7 @@ def _record(merchants: list[Any]) -> list[str]:
     from django.utils import timezone
 
     from webhooks.events import envelope
-    from webhooks.models import Delivery, Event
+    from webhooks.models import Delivery, Event, EventBody
 
     now = timezone.now()
     data = {"sent": time.time(), "text": "x" * 900}
@@ -186,6 +186,10 @@ def _record(merchants: list[Any]) -> list[str]:
 
     with transaction.atomic():
         Event.objects.bulk_create(events, batch_size=1000)
+        EventBody.objects.bulk_create(
+            [EventBody(event_id=event.id, created=event.created, body=event.body) for event in events],
+            batch_size=1000,
+        )
         Delivery.objects.bulk_create(deliveries, batch_size=1000)
     return [event.id for event in events]
 

@@ -17,7 +17,7 @@ from config.api.nesting import is_deeper_than
 from config.api.serializers import has_unsafe_characters
 
 _CHAIN_FIELDS = {
-    "id", "name", "chain_type", "network", "is_active", "rpc_urls", "wallet_rpc_url", "explorer_url",
+    "id", "name", "chain_type", "network", "is_active", "rpc_urls", "ws_urls", "wallet_rpc_url", "explorer_url",
     "native_symbol", "confirmations", "block_time_ms", "routers", "tokens",
 }  # fmt: skip
 _TOKEN_FIELDS = {"symbol", "name", "decimals", "contract_address", "is_active", "tags", "trailing_data"}
@@ -135,7 +135,8 @@ def _checked_chain(entry: Any) -> dict[str, Any]:
         "chain_type": chain_type,
         "network": _text(entry, "network", where, default=""),
         "is_active": _flag(entry, "is_active", where),
-        "rpc_urls": _node_urls(entry.get("rpc_urls", []), where),
+        "rpc_urls": _node_urls(entry, "rpc_urls", ("http", "https"), where),
+        "ws_urls": _node_urls(entry, "ws_urls", ("ws", "wss"), where),
         "wallet_rpc_url": _public_node(entry, where),
         "explorer_url": _explorer(entry, where),
         "native_symbol": _text(entry, "native_symbol", where, longest=16),
@@ -220,12 +221,16 @@ def _flag(entry: Mapping[str, Any], name: str, where: str) -> bool:
     return value
 
 
-def _node_urls(urls: Any, where: str) -> list[str]:
+def _node_urls(entry: Mapping[str, Any], name: str, schemes: tuple[str, ...], where: str) -> list[str]:
+    urls = entry.get(name, [])
     if not isinstance(urls, list):
-        raise CatalogueError(f"{where}: rpc_urls should be a list")
+        raise CatalogueError(f"{where}: {name} should be a list")
     for url in urls:
-        if not isinstance(url, str) or not (_ENV_URL.fullmatch(url) or _is_web_address(url)):
-            raise CatalogueError(f"{where}: an rpc_url should be http(s)://… or env:NAME")
+        if not isinstance(url, str) or not (_ENV_URL.fullmatch(url) or _is_address(url, schemes)):
+            kind = "http(s)" if "http" in schemes else "ws(s)"
+            raise CatalogueError(
+                f"{where}: {'a' if name[0] == 'w' else 'an'} {name[:-1]} should be {kind}://… or env:NAME"
+            )
     return urls
 
 
@@ -252,11 +257,15 @@ def _explorer(entry: Mapping[str, Any], where: str) -> str:
 
 
 def _is_web_address(text: str) -> bool:
+    return _is_address(text, ("http", "https"))
+
+
+def _is_address(text: str, schemes: tuple[str, ...]) -> bool:
     if not _is_clean(text, _LONGEST_URL) or any(character.isspace() for character in text):
         return False
     try:
         parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
 

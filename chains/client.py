@@ -6,7 +6,7 @@ whether a request is paid. "Not found" is `None`. A node that is down, lagging, 
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
@@ -120,6 +120,7 @@ class TransactionFacts:
     - `is_readable` is False where the receipt or the block's evidence of a mined transaction is too large or too
       malformed to read. The other fields are then unknown.
     - `mentions` are the calls and logs of the contracts that the caller named.
+    - `network_fee` is what the sender paid for it, in base units of the native coin; for display, not evidence.
     """
 
     hash: str
@@ -134,6 +135,7 @@ class TransactionFacts:
     intended: tuple[Transfer, ...] = ()
     effect: str = ""
     is_readable: bool = True
+    network_fee: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ class Chain(models.Model):
 
     `chain_type` is the key of its family (`chains.families`). `confirmations` is a number of blocks or a block
     tag; the family defines which are valid. `rpc_urls` are tried in order; `env:NAME` reads an environment variable.
+    `ws_urls` are WebSockets of nodes that announce new blocks; without them heads are polled.
     `routers` lists, per routing provider, the only contracts that its transactions may call. `wallet_rpc_url` is a
     public node that is offered to wallets that don't know the network.
     """
@@ -21,6 +22,13 @@ class Chain(models.Model):
     network = models.CharField(max_length=32, blank=True, default="")
     is_active = models.BooleanField("active", default=True)
     rpc_urls = ArrayField(models.CharField(max_length=500), default=list, blank=True)
+    ws_urls = ArrayField(
+        models.CharField(max_length=500),
+        verbose_name="WebSocket URLs",
+        default=list,
+        db_default=[],
+        blank=True,
+    )
     wallet_rpc_url = models.CharField("wallet RPC URL", max_length=500, blank=True, default="", db_default="")
     explorer_url = models.CharField("explorer URL", max_length=500, blank=True, default="")
     native_symbol = models.CharField(max_length=16)

@@ -5,6 +5,7 @@ They are computed from the bytes that are served, so they always match the curre
 
 import base64
 import hashlib
+import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,37 +20,54 @@ _NOT_IMPORTED = ("checkout.js", "proof.js", "quittance.js", "sheet.js")
 
 
 def integrity(name: str) -> str:
-    """Return the digest of the static file `name` for an `integrity` attribute."""
-    return _digest(*_version(_served_path(name)))
+    """Return the digest of the static file `name` as an `integrity` attribute takes it."""
+    return _digest(_served(name, _second()))
 
 
 def served_bytes(name: str) -> bytes:
-    """Return the bytes that are served as the static file `name`."""
-    return _served_path(name).read_bytes()
+    """Return what is served as the static file `name`."""
+    return _read(_served(name, _second()))
 
 
 def import_map() -> dict[str, dict[str, str]]:
-    """Return an import map with the digest of each script that the page's script may import."""
-    excluded = _NOT_IMPORTED if settings.WALLETCONNECT_PROJECT_ID else (*_NOT_IMPORTED, "walletconnect.js")
-    names = sorted(path.name for path in _BUILT.glob("*.js") if path.name not in excluded)
+    """Return an import map with the digest of each part that the page's script may load later."""
+    left_out = _NOT_IMPORTED if settings.WALLETCONNECT_PROJECT_ID else (*_NOT_IMPORTED, "walletconnect.js")
+    names = [name for name in _parts(_second()) if name not in left_out]
     return {"integrity": {static(f"checkout/{name}"): integrity(f"checkout/{name}") for name in names}}
 
 
-def _served_path(name: str) -> Path:
+def _second() -> int:
+    """Return a number that changes every second: a new build is seen within that time, whatever asks how often."""
+    return int(time.monotonic())
+
+
+@lru_cache(maxsize=1)
+def _parts(_at: int) -> list[str]:
+    return sorted(path.name for path in _BUILT.glob("*.js"))
+
+
+# What identifies a version of a file: it changes whenever the file does.
+_Version = tuple[Path, int, int]
+
+
+@lru_cache(maxsize=64)
+def _served(name: str, _at: int) -> _Version:
     if settings.COLLECTED:
-        return Path(staticfiles_storage.path(staticfiles_storage.stored_name(name)))  # type: ignore[attr-defined]
-    path = finders.find(name)
-    if path is None:
-        raise FileNotFoundError(f"There is no static file {name}.")
-    return Path(path)
-
-
-def _version(path: Path) -> tuple[Path, int, int]:
-    """Return the cache key of the file's digest, which changes with the file."""
-    status = path.stat()
-    return path, status.st_mtime_ns, status.st_size
+        path = Path(staticfiles_storage.path(staticfiles_storage.stored_name(name)))  # type: ignore[attr-defined]
+    else:
+        found = finders.find(name)
+        if found is None:
+            raise FileNotFoundError(f"There is no static file {name}.")
+        path = Path(found)
+    known = path.stat()
+    return path, known.st_mtime_ns, known.st_size
 
 
 @lru_cache(maxsize=256)
-def _digest(path: Path, _changed_ns: int, _size: int) -> str:
-    return "sha384-" + base64.b64encode(hashlib.sha384(path.read_bytes()).digest()).decode()
+def _digest(version: _Version) -> str:
+    return "sha384-" + base64.b64encode(hashlib.sha384(_read(version)).digest()).decode()
+
+
+@lru_cache(maxsize=16)
+def _read(version: _Version) -> bytes:
+    return version[0].read_bytes()

@@ -50,6 +50,7 @@ class Language:
         self.tag = tag
         self.locale = Locale.parse(tag, sep="-")
         self.messages: dict[str, Message] = {**read_messages(ENGLISH), **read_messages(tag)}
+        self._plain: dict[str, SafeString] = {}
 
     @property
     def direction(self) -> str:
@@ -68,12 +69,19 @@ class Language:
 
         Values are escaped unless they are marked as safe.
         """
-        values = values or {}
-        message = self.messages[key]
-        text = message if isinstance(message, str) else self._form(message, int(values["count"]))
+        if values:
+            return self._filled(key, values)
+        plain = self._plain.get(key)
+        if plain is None:
+            plain = self._plain[key] = self._filled(key, {})
+        return plain
+
+    def _filled(self, key: str, given: dict[str, Any]) -> SafeString:
+        found = self.messages[key]
+        text = found if isinstance(found, str) else self._form(found, int(given["count"]))
 
         def filled(match: re.Match[str]) -> str:
-            value = _TURNING.sub("", conditional_escape(values[match[1]]))
+            value = _TURNING.sub("", conditional_escape(given[match[1]]))
             needs_isolation = self.direction == "rtl" or _FROM_RIGHT_TO_LEFT.search(value)
             return f"{_ISOLATE}{value}{_ISOLATE_END}" if needs_isolation else value
 
@@ -128,13 +136,12 @@ def language_of(request: HttpRequest, default: str = "") -> Language:
 def switch(request: HttpRequest, current: Language) -> list[dict[str, Any]]:
     """Return the links to the same page in each language."""
     query = request.GET.copy()
-    links = []
-    for tag, name in LANGUAGES.items():
-        query["lang"] = tag
-        links.append(
-            {"tag": tag, "name": name, "href": f"?{query.urlencode()}", "is_current": tag == current.tag}
-        )
-    return links
+    query.pop("lang", None)
+    others = f"{query.urlencode()}&" if query else ""
+    return [
+        {"tag": tag, "name": name, "href": f"?{others}lang={tag}", "is_current": tag == current.tag}
+        for tag, name in LANGUAGES.items()
+    ]
 
 
 def _accepted(request: HttpRequest) -> list[str]:

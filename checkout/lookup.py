@@ -2,9 +2,9 @@
 
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
-from django.db.models import QuerySet
 from rest_framework.request import Request
 
 from chains.client import ChainClient
@@ -15,6 +15,7 @@ from config.api.errors import ApiError, ErrorCode
 from config.api.objects import ObjectMissing, find_object
 from config.api.serializers import StrictSerializer
 from payments.models import PaymentRequest, Route
+from payments.requests.reading import find_any, find_by_shortcode
 from payments.routes.tokens import token_to_pay_with
 
 Client = Callable[[Chain], ChainClient]
@@ -29,13 +30,12 @@ def validated(serializer_class: type[StrictSerializer], request: Request) -> dic
 
 def find_request(id_or_shortcode: str) -> PaymentRequest:
     """Return the request with this UUID or shortcode; raises ObjectMissing."""
-    requests: QuerySet[PaymentRequest] = PaymentRequest.objects.select_related("merchant", "token", "chain")
-    try:
-        return requests.get(pk=uuid.UUID(id_or_shortcode))
-    except (ValueError, PaymentRequest.DoesNotExist):
-        pass
-    is_shortcode = id_or_shortcode.isascii() and id_or_shortcode.isalnum()
-    request = requests.filter(shortcode=id_or_shortcode).first() if is_shortcode else None
+    request_id = None
+    with suppress(ValueError):
+        request_id = uuid.UUID(id_or_shortcode)
+    request = find_any(request_id) if request_id else None
+    if request is None and id_or_shortcode.isascii() and id_or_shortcode.isalnum():
+        request = find_by_shortcode(id_or_shortcode)
     if request is None:
         raise ObjectMissing("payment request", id_or_shortcode)
     return request

@@ -1,9 +1,10 @@
 """The Celery application. Tasks only trigger work; PostgreSQL holds what is due (see docs/decisions)."""
 
+import gc
 import os
 
 from celery import Celery
-from celery.signals import task_postrun, worker_process_init
+from celery.signals import task_postrun, worker_init, worker_process_init
 
 from config.environment import load_or_exit
 
@@ -20,6 +21,22 @@ def _check_settings(**_: object) -> None:
 
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@worker_init.connect  # type: ignore[untyped-decorator]
+def _share_memory(**_: object) -> None:
+    """Keep what was loaded out of the garbage collector, which would copy it into each process that is forked."""
+    app.loader.import_default_modules()
+    gc.collect()
+    gc.freeze()
+
+
+@worker_process_init.connect  # type: ignore[untyped-decorator]
+def _keep_copies(**_: object) -> None:
+    """Keep copies of chains, tokens and merchants, in each process."""
+    from config.database import process_cache
+
+    process_cache.start()
 
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]

@@ -1,5 +1,6 @@
 """The web process: gunicorn's settings, with one folder in which all its workers count requests for `/metrics`."""
 
+import gc
 import os
 import resource
 import shutil
@@ -22,18 +23,36 @@ worker_connections = 1000
 # Files are sent in chunks; the client must receive each one in time.
 sendfile = False
 
+# The application is loaded once and then forked, so that the workers share its memory.
+preload_app = True
+
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SPARE_FILES = 512
 
+# Before the application imports the metrics.
+os.environ[_FOLDER] = tempfile.mkdtemp(prefix="quittance-metrics-")
+
 
 def on_starting(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
-    """Create the metrics folder before workers import the metrics, and raise the limit of open files."""
-    os.environ[_FOLDER] = tempfile.mkdtemp(prefix="quittance-metrics-")
+    """Raise the limit of open files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = worker_connections + _SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
         most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def when_ready(server: Any) -> None:  # noqa: ARG001 - gunicorn's interface
+    """Keep what was loaded out of the garbage collector, which would copy it into each worker."""
+    gc.collect()
+    gc.freeze()
+
+
+def post_worker_init(worker: Any) -> None:  # noqa: ARG001 - gunicorn's interface
+    """Keep copies of what rarely changes, in each worker."""
+    from config.database import process_cache
+
+    process_cache.start()
 
 
 def child_exit(server: Any, worker: Any) -> None:  # noqa: ARG001 - gunicorn's interface

@@ -28,7 +28,7 @@ def alive(request: HttpRequest) -> JsonResponse:  # noqa: ARG001 - the view inte
 
 @only_read
 def ready(request: HttpRequest) -> JsonResponse:
-    """Return 200 if the database, Redis and a worker answer, else 503. Details need authorisation.
+    """Return 200 if the database, Redis and a worker answer and each app is ready, else 503. Details need rights.
 
     The chains' health is only in the details: one chain's outage must not take the others offline.
     """
@@ -37,6 +37,8 @@ def ready(request: HttpRequest) -> JsonResponse:
         "redis": _redis_answers(),
         "worker": heartbeat_age() is not None,
     }
+    if parts["database"]:
+        parts |= {name: import_string(path)() for name, path in settings.READINESS_CHECKS.items()}
     ok = all(parts.values())
     body: dict[str, object] = {"status": "ok" if ok else "unavailable"}
     if may_read_details(request):

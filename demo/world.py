@@ -279,7 +279,9 @@ def _parts(memory: Memory, at: Addresses, environment: dict[str, str]) -> list[P
     worker = [*celery, "worker", "--loglevel", "INFO", "--concurrency", "2"]
     worker += ["--without-gossip", "--without-mingle"]
     beat = [
-        *celery,
+        "celery",
+        "-A",
+        "config.beat",
         "beat",
         "--loglevel",
         "INFO",

@@ -4,18 +4,21 @@ A leaked API key can't send customers' money elsewhere, since no API call change
 recipient.
 """
 
+import uuid
 from collections.abc import Sequence
 
 from django.db import connection, transaction
-from django.db.models import Count, Q
 from django.http import HttpRequest
 
 from chains.families import label_of, read_address
 from config.api.errors import ErrorCode, Problem
+from config.database.process_cache import ProcessCache
 from merchants.models import AllowedRecipient, Merchant
 from merchants.staff import audit
 
-_LIST_LOCK = 0x616C  # names these locks among PostgreSQL's advisory ones
+_LIST_LOCK = (
+    0x616C  # names these locks among PostgreSQL's advisory ones; the function of IS_ALLOWED has it, too
+)
 
 
 def parse_recipient(text: str) -> tuple[str, str]:
@@ -25,13 +28,16 @@ def parse_recipient(text: str) -> tuple[str, str]:
 
 
 def recipient_problem(merchant: Merchant, chain_type: str, address: str) -> Problem | None:
-    """Return why a new request of `merchant` may not pay this canonical address, or None if it may."""
-    match = Q(chain_type=chain_type, address=address)
-    listed = AllowedRecipient.objects.filter(merchant=merchant).aggregate(
-        entries=Count("pk"), matches=Count("pk", filter=match)
-    )
-    if listed["matches"] or not listed["entries"]:
-        return None
+    """Return why a new request of `merchant` may not pay this canonical address, or None if it may.
+
+    The list may be as old as a second: what stores a request checks it again by `IS_ALLOWED`.
+    """
+    allowed = _lists.get(merchant.pk)
+    return None if not allowed or (chain_type, address) in allowed else not_allowed(chain_type, address)
+
+
+def not_allowed(chain_type: str, address: str) -> Problem:
+    """Return the refusal of a recipient that is not on the merchant's list."""
     message = (
         f"{address} is not one of your allowed recipients on {label_of(chain_type)}. "
         "Use an allowed address, or add this one in the portal."
@@ -39,12 +45,11 @@ def recipient_problem(merchant: Merchant, chain_type: str, address: str) -> Prob
     return Problem(ErrorCode.RECIPIENT_NOT_ALLOWED, message, "recipient_address")
 
 
-def hold_list(merchant: Merchant) -> None:
-    """Take a shared lock on the list until the transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock_shared(%s, hashtext(%s))", [_LIST_LOCK, str(merchant.pk)]
-        )
+IS_ALLOWED = "quittance_is_allowed_recipient(%s, %s, %s)"
+"""An SQL condition on a merchant's ID, a chain family and an address, for the statement that stores a request.
+
+It takes a shared lock on the list until the transaction ends, which orders the request after or before a change.
+"""
 
 
 def allow_recipients(
@@ -91,3 +96,11 @@ def _lock_list(merchant: Merchant) -> None:
     """Take an exclusive lock on the list until the transaction ends, against concurrent creates."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_LIST_LOCK, str(merchant.pk)])
+
+
+def _list(merchant_id: uuid.UUID) -> frozenset[tuple[str, str]]:
+    rows = AllowedRecipient.objects.filter(merchant_id=merchant_id)
+    return frozenset(rows.values_list("chain_type", "address"))
+
+
+_lists = ProcessCache(_list)

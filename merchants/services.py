@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
 from config.api.serializers import has_unsafe_characters
+from config.database.compiled_query import CompiledQuery
+from merchants.lookup import merchant_by_id
 from merchants.models import ApiKey, Merchant, Permission, merchant_id
 
 KEY_PREFIX = "quitt_"
@@ -17,6 +19,9 @@ _KEY = re.compile(r"quitt_[0-9a-f]{40}")
 _STUB_LENGTH = 12
 _LONGEST_NAME = 100
 _LAST_USED_RESOLUTION = timedelta(minutes=1)
+_by_digest: CompiledQuery[ApiKey] = CompiledQuery(
+    lambda digest: ApiKey.objects.order_by().filter(digest=digest), digest=b"digest"
+)
 
 
 class MerchantNotFound(LookupError):
@@ -95,9 +100,11 @@ def authenticate_key(key: str) -> ApiKey:
     if not _KEY.fullmatch(key):
         message = "The API key is malformed: a key is quitt_ and 40 hexadecimal digits."
         raise ApiError(ErrorCode.API_KEY_MISSING, message)
-    row = ApiKey.objects.select_related("merchant").filter(digest=_digest(key)).first()
+    # Read on each call, so that a revoked key is refused at once.
+    row = _by_digest.first(digest=_digest(key))
     if row is None:
         raise ApiError(ErrorCode.API_KEY_INVALID, "There is no such API key.")
+    row.merchant = merchant_by_id(row.merchant_id)
     if row.revoked_at is not None:
         raise ApiError(ErrorCode.API_KEY_REVOKED, "This API key was revoked.")
     if not row.is_active:

@@ -3,14 +3,21 @@
 from functools import cache
 
 from celery import shared_task
+from celery.signals import worker_process_init, worker_process_shutdown
 
+from payments.background import Background
 from payments.discovery import search
 from payments.providers import token_list
 from payments.requests import lifecycle
 from payments.stats import daily
 from payments.swaps import deliveries
 from payments.swaps.poller import SwapPoller
-from payments.verification import engine, finality
+from payments.verification import finality
+from payments.verification.chain_threads import ChainThreads
+from payments.waking.worker import PaymentWaking
+
+# How long a worker process that ends waits for the chains that it is verifying.
+_FINISH_SECONDS = 5.0
 
 
 @cache
@@ -19,10 +26,36 @@ def _poller() -> SwapPoller:
     return SwapPoller()
 
 
+@cache
+def _chain_threads() -> ChainThreads:
+    """Return this process's threads that verify payments."""
+    return ChainThreads(deliveries)
+
+
+@cache
+def _waking() -> PaymentWaking:
+    """Return what wakes this process's verification."""
+    return PaymentWaking(_chain_threads())
+
+
+@worker_process_init.connect
+def _start_waking(**_: object) -> None:
+    _waking().start()
+
+
+@worker_process_shutdown.connect
+def _finish_chains(**_: object) -> None:
+    """Store what is being verified; what remains is due again when its leases expire."""
+    if _waking.cache_info().currsize:
+        _waking().stop()
+    if _chain_threads.cache_info().currsize:
+        _chain_threads().finish(_FINISH_SECONDS)
+
+
 @shared_task
 def verify_due() -> int:
-    """Verify the due payments."""
-    return engine.verify_due(swaps=deliveries)
+    """Start verifying the due payments."""
+    return _chain_threads().nudge()
 
 
 @shared_task
@@ -31,16 +64,22 @@ def follow_swaps() -> int:
     return _poller().nudge()
 
 
-@shared_task
-def check_finality() -> int:
-    """Check the finality of completed and failed payments."""
-    return finality.check_finality()
+@cache
+def _background(name: str) -> Background:
+    """Return this process's runner of what waits for nodes, created on first use like the poller."""
+    return Background(name, {"finality": finality.check_finality, "discovery": search.discover_due}[name])
 
 
 @shared_task
-def discover_due() -> int:
-    """Search for payments whose hash was never submitted."""
-    return search.discover_due()
+def check_finality() -> bool:
+    """Start checking the finality of completed and failed payments."""
+    return _background("finality").nudge()
+
+
+@shared_task
+def discover_due() -> bool:
+    """Start searching for payments whose hash was never submitted."""
+    return _background("discovery").nudge()
 
 
 @shared_task

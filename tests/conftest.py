@@ -1,13 +1,10 @@
 """What every test may ask for: two merchants with keys, a real local chain with tokens, and a client for the API."""
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.core.cache import cache
-from django.db import OperationalError
-from django.db.backends.base.operations import BaseDatabaseOperations
 from django.test import Client
 
 from chains.models import Chain, Token
@@ -17,6 +14,7 @@ from merchants.services import issue_key
 from payments.providers import registry
 from tests.browsing import browser, playwright
 from tests.chain import LocalChain
+from tests.emptying import empty_tables_quickly
 from tests.support.nodes.kinds import KINDS, LEDGER_KINDS, Nodes, chain_with
 from tests.support.solana.ledger import LocalLedger
 
@@ -24,25 +22,7 @@ if TYPE_CHECKING:
     from demo.aggregator.server import Aggregator
     from tests.support.swaps.world import SwapWorld
 
-_MOST_DEADLOCKS = 5
-
-__all__ = ["browser", "playwright"]  # fixtures of every test
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _empty_tables_in_spite_of_late_requests() -> Iterator[None]:
-    """Empty the tables once more where a request of a page that was closed still reads them in another order."""
-    empty = BaseDatabaseOperations.execute_sql_flush
-
-    def again(self: BaseDatabaseOperations, sql_list: list[str]) -> None:
-        for _ in range(_MOST_DEADLOCKS):
-            with suppress(OperationalError):
-                return empty(self, sql_list)
-        return empty(self, sql_list)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BaseDatabaseOperations, "execute_sql_flush", again)
-        yield
+__all__ = ["browser", "empty_tables_quickly", "playwright"]  # fixtures of every test
 
 
 @pytest.fixture(scope="session")

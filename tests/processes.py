@@ -69,7 +69,7 @@ def worker(log: Path, **more: str) -> Process:
 def beat(log: Path) -> Process:
     """Start Celery's beat, with a schedule file beside its log."""
     schedule = str(log.with_suffix(".schedule"))
-    return Process(log, "celery", "-A", "config", "beat", "--schedule", schedule, "--pidfile", "")
+    return Process(log, "celery", "-A", "config.beat", "beat", "--schedule", schedule, "--pidfile", "")
 
 
 def eventually(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:

@@ -157,13 +157,13 @@ class EventAdmin(Records):
         """Return the events with this id, or about the object that `text` names."""
         named = [rows.filter(dedupe_key__startswith=key) for key in self.about(text)]
         if text.startswith(_EVENT):
-            named.append(rows.filter(pk__startswith=text))
+            named.append(rows.filter(pk=text))
         return found_by(rows, named)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
-        """Defer the bodies, which the list does not show."""
+        """Defer the bodies of older events, which the list does not show."""
         events: QuerySet[Event] = super().get_queryset(request)
-        return events.defer("body")
+        return events.defer("row_body")
 
     def beside(self, request: HttpRequest, event: Event | None) -> dict[str, Any]:
         """Add the body and the deliveries."""
@@ -178,7 +178,7 @@ class EventAdmin(Records):
                 ("Merchant", portal.link(portal.change_url(event.merchant), str(event.merchant))),
                 ("Happened", _both(event.created)),
             ],
-            "body": readable(bytes(event.body)),
+            "body": readable(event.body),
             "deliveries": [
                 {
                     "url": portal.change_url(delivery),
@@ -288,9 +288,9 @@ class DeliveryAdmin(WithActions, Records):
             events.extend(about.values_list("pk", flat=True)[:FOUND_AT_MOST])
         named = [rows.filter(event__in=events)] if events else []
         if text.startswith(_EVENT):
-            named.append(rows.filter(public_event_id=text))
+            named += [rows.filter(event=text), rows.filter(event=None, public_event_id=text)]
         if text.startswith(_DELIVERY):
-            named.append(rows.filter(pk__startswith=text))
+            named.append(rows.filter(pk=text))
         return found_by(rows, named)
 
     def has_resend_permission(self, request: HttpRequest) -> bool:

@@ -1,5 +1,7 @@
 """Endpoints, events, deliveries and attempts."""
 
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
@@ -66,9 +68,10 @@ def _delivery_id() -> str:
 
 
 class Event(models.Model):
-    """One event. `body` is the event object, encoded once and sent byte for byte.
+    """One event. `body` is the event object, encoded once and sent byte for byte; `save` stores it as an `EventBody`.
 
-    `dedupe_key` identifies the occurrence, so that it creates only one event.
+    `dedupe_key` identifies the occurrence, so that it creates only one event. `row_body` is the body of events from
+    before bodies had their own table.
     """
 
     id = models.CharField(primary_key=True, max_length=28, default=_event_id, editable=False)
@@ -76,7 +79,8 @@ class Event(models.Model):
     type = models.CharField(max_length=64, choices=EventType.choices)
     created = models.DateTimeField()
     dedupe_key = models.CharField("occurrence", max_length=200)
-    body = models.BinaryField()
+    row_body = models.BinaryField(null=True, editable=False, db_column="body")
+    _body: bytes | None = None
 
     class Meta:
         ordering = ("-created", "-id")
@@ -95,6 +99,43 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.type} {self.id}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """Store the event and, if it is new, its body."""
+        is_new = self._state.adding
+        super().save(*args, **options)
+        if is_new and self._body is not None:
+            EventBody.objects.create(event_id=self.pk, created=self.created, body=self._body)
+
+    @property
+    def body(self) -> bytes:
+        """The event object's bytes, read when first needed. For many events, use `webhooks.storage.bodies`."""
+        if self._body is None:
+            if self.row_body is not None:
+                self._body = bytes(self.row_body)
+            else:
+                stored = EventBody.objects.filter(event_id=self.pk, created=self.created)
+                self._body = bytes(stored.values_list("body", flat=True).get())
+        return self._body
+
+    @body.setter
+    def body(self, body: bytes) -> None:
+        self._body = body
+
+
+class EventBody(models.Model):
+    """The body of an event, in weekly partitions by the event's time (`webhooks.storage.partitions`)."""
+
+    pk = models.CompositePrimaryKey("event_id", "created")
+    event_id = models.CharField(max_length=28)
+    created = models.DateTimeField()
+    body = models.BinaryField()
+
+    class Meta:
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return self.event_id
 
 
 class Delivery(models.Model):
@@ -164,7 +205,9 @@ class Delivery(models.Model):
                 condition=Q(status="pending") & ~Q(url_override=""),
                 name="delivery_due_at_own_url",
             ),
-            models.Index(fields=("public_event_id",), name="delivery_of_event"),
+            models.Index(
+                fields=("public_event_id",), condition=Q(event__isnull=True), name="delivery_of_test_event"
+            ),
             models.Index(F("created_at").desc(), F("id").desc(), name="delivery_newest_of_all"),
             models.Index(
                 F("merchant"),
@@ -192,13 +235,18 @@ class Delivery(models.Model):
     @property
     def body(self) -> bytes:
         """The bytes to send."""
-        return bytes(self.own_body if self.event is None else self.event.body)  # type: ignore[arg-type]
+        return self.event.body if self.event is not None else bytes(self.own_body or b"")
 
 
 class Attempt(models.Model):
-    """One attempt, stored when it starts so that a lost one is visible, and completed when it ends."""
+    """One attempt, stored when it starts so that a lost one is visible, and completed when it ends.
 
-    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, db_index=False)
+    The table has weekly partitions by `started_at` (`webhooks.storage.partitions`). Attempts may outlive their
+    delivery, so the database checks no foreign key. The lock on its delivery makes a number unique.
+    """
+
+    pk = models.CompositePrimaryKey("delivery_id", "number", "started_at")
+    delivery = models.ForeignKey(Delivery, on_delete=models.DO_NOTHING, db_index=False, db_constraint=False)
     number = models.PositiveSmallIntegerField()
     url = models.CharField(max_length=2048)
     started_at = models.DateTimeField()
@@ -209,9 +257,6 @@ class Attempt(models.Model):
 
     class Meta:
         ordering = ("number",)
-        constraints = [
-            models.UniqueConstraint(fields=("delivery", "number"), name="attempt_number_is_used_once")
-        ]
 
     def __str__(self) -> str:
         return f"attempt {self.number}"

@@ -6,7 +6,7 @@ and is discovered automatically.
 
 import os
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from types import MappingProxyType
@@ -137,7 +137,16 @@ def node_urls(chain: ChainRow) -> tuple[str, ...]:
 
     A node that is listed twice must not form a quorum with itself.
     """
-    urls = (os.environ.get(url[4:], "") if url.startswith("env:") else url for url in chain.rpc_urls)
+    return _resolved(chain.rpc_urls)
+
+
+def socket_urls(urls: Iterable[str]) -> tuple[str, ...]:
+    """Return the WebSocket URLs of a catalogue chain in order, with `env:NAME` resolved and without duplicates."""
+    return _resolved(urls)
+
+
+def _resolved(names: Iterable[str]) -> tuple[str, ...]:
+    urls = (os.environ.get(name[4:], "") if name.startswith("env:") else name for name in names)
     return tuple(dict.fromkeys(url for url in urls if url))
 
 

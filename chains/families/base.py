@@ -121,6 +121,9 @@ class Family:
     - `links` is None if wallets support no payment links. `call_rules` find a provider's ID in calls.
     - `native_alias` is the address routing providers use for the native coin; empty if there is none.
 
+    New blocks:
+    - `subscribe_heads` is the JSON-RPC method that subscribes to new blocks over a WebSocket, then its parameters.
+
     Sandbox:
     - `sandbox_payers` are two addresses without a known owner. `make_hash` returns a random hash that starts with the
       given bytes.
@@ -149,6 +152,7 @@ class Family:
     native_alias: str = ""
     actions: tuple[type, ...] = ()
     links: PaymentLinks | None = None
+    subscribe_heads: tuple[str, ...] = ()
 
     @property
     def address_hint(self) -> str:

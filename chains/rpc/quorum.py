@@ -203,6 +203,8 @@ def _both(one: TransactionFacts, other: TransactionFacts) -> TransactionFacts | 
     """
     if one.commitment != other.commitment:  # finality reaches nodes at different times
         one, other = (replace(facts, commitment="confirmed") for facts in (one, other))
+    if one.network_fee != other.network_fee:  # only shown: no reason to distrust the rest
+        one, other = (replace(facts, network_fee=None) for facts in (one, other))
     if one == other:
         return one
     if _without_contents(one) != _without_contents(other):

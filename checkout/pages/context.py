@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from chains.amounts import price_text
-from chains.models import Chain
+from chains.lookup import active_chains
 from checkout.api import progress
 from checkout.api.checkout_object import CheckoutChain, checkout_object, with_server_time
 from checkout.api.payment_links import binds, payment_link
@@ -54,7 +54,7 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
         "is_paid_too_much": is_too_much,
         "logo_path": logo_path(payment_request),
         "embed_origins": payment_request.merchant.embed_origins,
-        "chains": [builtins(CheckoutChain.of(chain)) for chain in Chain.objects.filter(is_active=True)],
+        "chains": [builtins(CheckoutChain.of(chain)) for chain in active_chains()],
     }
 
 

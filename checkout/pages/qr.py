@@ -1,5 +1,7 @@
 """QR codes as SVG, which need no scripts."""
 
+from functools import lru_cache
+
 import segno
 from django.utils.safestring import SafeString, mark_safe
 
@@ -7,6 +9,8 @@ from django.utils.safestring import SafeString, mark_safe
 _QUIET_ZONE = 4
 
 
+# About 15 kB each. Merchants have few recipients, and a page is opened more than once.
+@lru_cache(maxsize=512)
 def qr_code(text: str) -> SafeString:
     """Return the QR code of `text` as an inline SVG element, black on white in every theme, with its quiet zone."""
     code = segno.make(text, error="m", micro=False)

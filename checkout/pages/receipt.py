@@ -66,15 +66,24 @@ def _line(payment: Payment) -> dict[str, Any]:
 
 
 def _fees(payment: Payment) -> dict[str, Any]:
-    """Return the fees of a swap and its network, as quoted; the actual fees are unknown."""
+    """Return a swap's fees as quoted, and what the network was paid: as its block shows it, else as quoted."""
+    paid = _network_fee(payment)
     if payment.type != Payment.Type.SWAP or payment.route is None or not payment.route.details:
-        return {"fees": [], "network_fee": ""}
+        return {"fees": [], "network_fee": paid, "network_fee_quoted": ""}
     quoted = payment.route.details
-    network = quoted["gas"] if len(quoted["gas"]) == 1 else []
+    network = quoted["gas"] if len(quoted["gas"]) == 1 and not paid else []
     return {
         "fees": [{"name": fee["name"], "amount": _fee_text(fee)} for fee in quoted["fees"]],
-        "network_fee": next((_fee_text(fee) for fee in network), ""),
+        "network_fee": paid,
+        "network_fee_quoted": next((_fee_text(fee) for fee in network), ""),
     }
+
+
+def _network_fee(payment: Payment) -> str:
+    if payment.network_fee is None or payment.is_simulated:
+        return ""
+    decimals = payment.chain.family.native_decimals
+    return f"{price_text(payment.network_fee, decimals)} {payment.chain.native_symbol}"
 
 
 def _fee_text(fee: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Tags for our built files, with the digests that browsers verify."""
 
 import json
+from functools import lru_cache
 
 from django import template
 from django.utils.safestring import SafeString, mark_safe
@@ -23,7 +24,12 @@ def built_style(name: str) -> SafeString:
 
     Raises ValueError if its content could close the element.
     """
-    text = digests.served_bytes(name).decode()
+    return _style(name, digests.served_bytes(name))
+
+
+@lru_cache(maxsize=8)
+def _style(name: str, content: bytes) -> SafeString:
+    text = content.decode()
     if "</" in text:
         raise ValueError(f"{name} can't be in a style element.")
     return mark_safe(text)  # noqa: S308 - our own build, checked above

@@ -2,9 +2,11 @@
 
 import json
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.template import Context
 from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html, json_script
@@ -73,7 +75,12 @@ def language_links(context: Context) -> list[dict[str, Any]]:
 @register.simple_tag(takes_context=True)
 def script_messages(context: Context) -> SafeString:
     """Return the element with the messages of the page's script."""
-    return json_script(_language(context).script_messages, "messages-data", encoder=_Letters)
+    return _script_messages(_language(context), settings.WALLETCONNECT_PROJECT_ID)
+
+
+@lru_cache(maxsize=64)
+def _script_messages(current: Language, _project_id: str) -> SafeString:
+    return json_script(current.script_messages, "messages-data", encoder=_Letters)
 
 
 @register.simple_tag(takes_context=True)
@@ -101,10 +108,16 @@ def in_code(text: str) -> SafeString:
 
 
 @register.filter
+def in_short(text: str) -> SafeString:
+    """Return the ends of an address or a hash, for a message on a page that shows all of it."""
+    return format_html('<code class="short" title="{}">{}…{}</code>', text, text[:_FIRST], text[-_LAST:])
+
+
+@register.filter
 def short_hash(payment: dict[str, Any]) -> SafeString:
     """Return a payment's shortened transaction hash, linked to the block explorer where there is one."""
     text = payment["transaction_hash"]
-    short = format_html('<code title="{}">{}…{}</code>', text, text[:_FIRST], text[-_LAST:])
+    short = in_short(text)
     url = payment["explorer_url"]
     return (
         format_html('<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>', url, short)
@@ -141,5 +154,11 @@ class _Letters(json.JSONEncoder):
 
 
 def _language(context: Context) -> Language:
+    """Return the page's language, found once for each template: a page asks for some forty messages."""
+    known: Any = context.render_context
     merchant = context.get("merchant") or {}
-    return languages.language_of(context["request"], merchant.get("default_language", ""))
+    default = merchant.get("default_language", "")
+    language: Language | None = known.get(default)
+    if language is None:
+        language = known[default] = languages.language_of(context["request"], default)
+    return language

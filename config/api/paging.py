@@ -5,7 +5,7 @@ meanwhile neither repeat nor hide another.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
@@ -95,9 +95,7 @@ def read_query(form: type[ListQuery], request: Request) -> dict[str, Any]:
             for name in twice
         ]
         raise ApiError.of(problems)
-    query = form(data=given.dict())
-    query.is_valid(raise_exception=True)
-    return dict(query.validated_data)
+    return form.read(given.dict())
 
 
 def conditions(query: Mapping[str, Any], filters: Mapping[str, str]) -> dict[str, Any]:
@@ -121,19 +119,40 @@ def page_of(
     `rows` are filtered already; `cursors` are all those whose id may be the query's cursor. An index on what `rows` are
     filtered by, then `time` and the id, makes the cost that of the page alone. Raises ApiError for an unknown cursor.
     """
-    backwards = "ending_before" in query
-    edge = _edge(cursors, query, time)
-    if edge is not None:
-        beyond = TupleGreaterThan if backwards else TupleLessThan
-        rows = rows.filter(beyond(Tuple(time, "id"), edge))
-    order = (time, "id") if backwards else (f"-{time}", "-id")
-    found = list(rows.order_by(*order)[: query["limit"] + 1])
+    return page_by(lambda cut: list(cut.of(rows, time)), query, edge=edge_of(cursors, query, time))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where a page begins and how many rows are read for it: one more than it holds. Hashable, but for its edge."""
+
+    backwards: bool
+    edge: tuple[Any, Any] | None
+    count: int
+
+    def of(self, rows: QuerySet[Row], time: str) -> QuerySet[Row]:
+        """Return these rows of an ordered list, from the edge on."""
+        if self.edge is not None:
+            beyond = TupleGreaterThan if self.backwards else TupleLessThan
+            rows = rows.filter(beyond(Tuple(time, "id"), self.edge))
+        order = (time, "id") if self.backwards else (f"-{time}", "-id")
+        return rows.order_by(*order)[: self.count]
+
+
+def page_by(
+    read: Callable[[Cut], list[Row]], query: Mapping[str, Any], *, edge: tuple[Any, Any] | None
+) -> Page[Row]:
+    """Return the page that `query` asks for; `read` returns the rows of a cut, in its order."""
+    cut = Cut(backwards="ending_before" in query, edge=edge, count=query["limit"] + 1)
+    found = read(cut)
     has_more = len(found) > query["limit"]
     found = found[: query["limit"]]
-    return Page(found[::-1] if backwards else found, has_more)
+    return Page(found[::-1] if cut.backwards else found, has_more)
 
 
-def _edge(cursors: QuerySet[Row], query: Mapping[str, Any], time: str) -> tuple[Any, Any] | None:
+def edge_of(
+    cursors: QuerySet[Any], query: Mapping[str, Any], time: str = "created_at"
+) -> tuple[Any, Any] | None:
     """Return (time, id) of the row that the query names as its cursor; None where it names none."""
     name = next((name for name in ("starting_after", "ending_before") if name in query), None)
     if name is None:

@@ -97,7 +97,7 @@ class Environment:
     # --- operation ---
     PORT = Setting(values.whole(1, 65_535), "a TCP port from 1 to 65535", default="8000")
     WEB_CONCURRENCY = whole(1, 256, "web processes", default="2")
-    WORKER_CONCURRENCY = whole(1, 256, "worker processes", default="4")
+    WORKER_CONCURRENCY = whole(1, 256, "worker processes", default="2")
     EMAIL_URL = Setting(
         addresses.email,
         "an address such as smtp+tls://user:password@mail.example.com:587, with special characters in the "

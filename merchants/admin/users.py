@@ -187,6 +187,7 @@ class AuditEntryAdmin(portal.ReadOnly, portal.ModelAdmin[AuditEntry]):
 
     list_display = ("moment", "event", "actor", "subject", "detail", "address")
     list_display_links = None
+    empty_value_display = ""
     list_filter = ("what",)
     search_fields = ("=actor", "=address", "subject")
     search_help_text = "User name, IP address, or the object that was changed"

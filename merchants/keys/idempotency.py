@@ -12,19 +12,21 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from django.db import Error as AnyDatabaseError
 from django.db import transaction
 from django.http import HttpResponse
 from django.utils import timezone
+from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.answers import AnswerRenderer
 from config.api.errors import ApiError, ErrorCode
 from config.api.handler import error_body
+from config.database.compiled_query import CompiledInsert
 from merchants.keys.authentication import merchant_of
 from merchants.models import Merchant
 from merchants.models.idempotency_keys import IdempotencyKey
@@ -37,6 +39,41 @@ PURGE_BATCHES = 20
 _KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
 
 Effect = Callable[[], Response]
+
+
+@dataclass(frozen=True)
+class KeptAnswer:
+    """The row of a new key with its response, stored by the statement that takes effect."""
+
+    values: list[Any]
+
+    @staticmethod
+    def sql(source: str) -> str:
+        """Return the INSERT for the CTE that the effect reads from: a row for each of `source`, if the key is new."""
+        row = _row()
+        return (
+            f"INSERT INTO merchants_idempotencykey ({row.columns}) SELECT {row.values} FROM {source}"  # noqa: S608
+            " ON CONFLICT DO NOTHING RETURNING id"
+        )
+
+
+@dataclass(frozen=True)
+class OneStatement:
+    """An effect that is a single statement, whose response is known before.
+
+    `store` executes it, and returns False if nothing changed because the key is not new. It raises ApiError where the
+    effect is refused.
+    """
+
+    response: Response
+    store: Callable[[KeptAnswer | None], bool]
+
+    def __call__(self) -> Response:
+        """Take effect without a key, and return the response."""
+        self.store(None)
+        return self.response
+
+
 View = TypeVar("View")
 Arguments = ParamSpec("Arguments")
 
@@ -55,16 +92,71 @@ def idempotent(
     def answer(
         view: View, request: Request, /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> HttpResponse:
-        prepare = partial(handler, view, request, *args, **kwargs)
-        key = _key_of(request)
-        if key is not None:
-            return _answer_once(merchant_of(request), key, _fingerprint(request), prepare)
-        effect = prepare()
-        with transaction.atomic():
-            return effect()
+        return _answer(request, partial(handler, view, request, *args, **kwargs))
 
     answer.takes_idempotency_key = True  # type: ignore[attr-defined]
     return answer
+
+
+def idempotent_statement(
+    handler: Callable[Concatenate[View, Request, Arguments], Effect],
+) -> Callable[Concatenate[View, Request, Arguments], HttpResponse]:
+    """Do as `idempotent`, for a handler that has no effect before the one it returns and may return `OneStatement`.
+
+    Such an effect, a new key and the response are stored by one statement. A call with the same key that arrives
+    meanwhile waits for it, and gets the same response. The handler may run twice.
+    """
+
+    @wraps(handler)
+    def answer(
+        view: View, request: Request, /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> HttpResponse:
+        prepare = partial(handler, view, request, *args, **kwargs)
+        return _answer_at_once(request, prepare) or _answer(request, prepare)
+
+    answer.takes_idempotency_key = True  # type: ignore[attr-defined]
+    return answer
+
+
+def _answer(request: Request, prepare: Callable[[], Effect]) -> HttpResponse:
+    key = _key_of(request)
+    if key is not None:
+        return _answer_once(merchant_of(request), key, _fingerprint(request), prepare)
+    effect = prepare()
+    with transaction.atomic():
+        return effect()
+
+
+def _answer_at_once(request: Request, prepare: Callable[[], Effect]) -> HttpResponse | None:
+    """Take effect by one statement; None where that is not possible or the key is not new.
+
+    A call with a key that is refused takes the longer way: the key may have a response from when it was accepted.
+    """
+    key = _key_of(request)
+    try:
+        effect = prepare()
+        if not isinstance(effect, OneStatement):
+            return None
+        if key is None:
+            return effect()
+        row = IdempotencyKey(
+            merchant=merchant_of(request),
+            key=key,
+            fingerprint=_fingerprint(request),
+            status=effect.response.status_code,
+            body=AnswerRenderer().render(effect.response.data),
+            expires_at=timezone.now() + KEPT_FOR,
+        )
+        return effect.response if effect.store(KeptAnswer(_row().of(row))) else None
+    except (APIException, ApiError):
+        if key is None:
+            raise
+        return None
+
+
+@cache
+def _row() -> CompiledInsert:
+    return CompiledInsert(IdempotencyKey)
 
 
 def _key_of(request: Request) -> str | None:

@@ -132,7 +132,7 @@ class AuditEntry(models.Model):
 
     class Meta:
         verbose_name = "security log entry"
-        verbose_name_plural = "security log"
+        verbose_name_plural = "security log entries"
         ordering: ClassVar[tuple[str, ...]] = ("-id",)
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from chains.models import Token
 from config.admin import filters
 from payments.attention import LABELS, Matter, payments_with, requests_with
 from payments.models import Payment, PaymentRequest
@@ -25,6 +26,20 @@ class _Attention(filters.Dropdown):
     def matter(self) -> Matter | None:
         """The chosen matter."""
         return next((matter for matter in Matter if matter.value == self.value()), None)
+
+
+class OfChain(filters.Related):
+    """A filter by chain that finds a rare chain's requests by the index on their tokens."""
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[PaymentRequest]
+    ) -> QuerySet[PaymentRequest] | None:
+        """Return the filtered rows."""
+        rows = super().queryset(request, queryset)
+        if rows is None or not self.lookup_val:
+            return rows
+        tokens = Token.objects.filter(chain_id__in=self.lookup_val).values_list("pk", flat=True)
+        return rows.filter(token__in=list(tokens))
 
 
 class RequestAttention(_Attention):

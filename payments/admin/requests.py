@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
@@ -11,12 +11,12 @@ from django.utils.html import format_html
 from config.admin import portal
 from config.admin.actions import WithActions
 from config.admin.cells import ago, copyable, exact, in_zone, present, two_lines, when
-from config.admin.filters import Autocompleted, Choices, Days, Related
+from config.admin.filters import Autocompleted, Choices, Days
 from merchants.staff.records import Records
 from payments.admin import diagnosis
 from payments.admin.actions import Cancel
 from payments.admin.export import Column, CsvExport, decimal
-from payments.admin.filters import RequestAttention
+from payments.admin.filters import OfChain, RequestAttention
 from payments.admin.records import (
     REQUEST_COLOURS,
     address_link,
@@ -72,11 +72,12 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         ("status", Choices),
         RequestAttention,
         ("merchant", Autocompleted),
-        ("chain", Related),
+        ("chain", OfChain),
         ("token", Autocompleted),
         ("created_at", Days),
     )
     list_select_related = ("merchant", "token", "chain")
+    ordering = ("-created_at", "-id")
     search_help_text = "Shortcode, order number, transaction hash, wallet, payment id or request id"
     readonly_fields = ("reference_hex",)
     fieldsets = (
@@ -100,11 +101,12 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
 
     def newest_first(self, rows: QuerySet[PaymentRequest]) -> QuerySet[PaymentRequest]:
         """Order by id, which is in order of time."""
-        return rows.order_by("-pk")
+        return rows.order_by("-created_at", "-pk")
 
     def after(self, rows: QuerySet[PaymentRequest], last: PaymentRequest) -> QuerySet[PaymentRequest]:
         """Return the older requests."""
-        return rows.filter(pk__lt=last.pk)
+        same_moment = Q(created_at=last.created_at, pk__gte=last.pk)
+        return rows.filter(created_at__lte=last.created_at).exclude(same_moment)
 
     def beside(self, request: HttpRequest, order: PaymentRequest | None) -> dict[str, Any]:
         """Add the diagnosis, the facts, the payments and the timeline."""
@@ -152,7 +154,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
             facts.insert(2, ("Overpaid by", in_token(order.amount_overpaid, order.token)))
         return facts
 
-    @admin.display(description="Request", ordering="pk")
+    @admin.display(description="Request", ordering="created_at")
     def code(self, order: PaymentRequest) -> str:
         """Return the shortcode and the merchant's order number."""
         return two_lines(format_html('<span class="q-code">{}</span>', order.shortcode), order.external_id)
@@ -181,7 +183,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         """Return the chain."""
         return str(order.chain)
 
-    @admin.display(description=in_zone("Created"), ordering="pk")
+    @admin.display(description=in_zone("Created"), ordering="created_at")
     def created(self, order: PaymentRequest) -> str:
         """Return when it was created."""
         return when(order.created_at)

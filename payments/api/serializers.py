@@ -31,7 +31,7 @@ from merchants.recipients import recipient_problem
 from merchants.web_addresses import parse_web_address
 from payments.api import examples
 from payments.models import PaymentRequest
-from payments.requests.lifecycle import NewRequest
+from payments.requests.creation import NewRequest
 from webhooks.api.serializers import WebhookAddressField
 
 DEFAULT_LIFETIME_SECONDS = 3600
@@ -112,7 +112,7 @@ def _demand_metadata_key(name: str) -> None:
     "NewPaymentRequest", "The requested amount, token, chain and recipient.", examples.NEW_PAYMENT_REQUEST
 )
 class CreateRequestSerializer(StrictSerializer):
-    """The body of POST /api/payment-requests. `validated_data` becomes a `NewRequest` by `order()`.
+    """The body of POST /api/payment-requests. `order` returns what it asks for.
 
     The context's `merchant` says which recipients are allowed; `create_request` checks that again, under a lock.
     """
@@ -238,9 +238,10 @@ class CreateRequestSerializer(StrictSerializer):
         demand_payable_recipient(chain, address)
         return []
 
-    def order(self) -> NewRequest:
-        """Return the validated order."""
-        data = self.validated_data
+    @classmethod
+    def order(cls, body: Any, merchant: Merchant) -> NewRequest:
+        """Return the validated order of a body. Raises ValidationError."""
+        data = cls.read(body, merchant=merchant)
         return NewRequest(
             token=data["token"],
             amount=data["amount"],

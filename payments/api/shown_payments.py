@@ -1,16 +1,37 @@
 """Which payments of a request are shown, where there are many."""
 
-from django.db.models import Case, Q, Value, When
+import uuid
 
+from django.db.models import Case, Q, QuerySet, Value, When
+
+from chains.lookup import chain_by_id, token_by_id
+from config.database.compiled_query import CompiledQuery
 from payments.models import Payment, PaymentRequest
 
 MOST_SHOWN = 20
 
+_IS_OPEN = Q(status__in=Payment.OPEN)
+_IS_BOUND = Q(status=Payment.Status.COMPLETED) | (
+    _IS_OPEN & (Q(is_in_flight=True) | Q(is_bound_unmined=True))
+)
+_WEIGHT = Case(When(_IS_BOUND, then=Value(0)), When(_IS_OPEN, then=Value(1)), default=Value(2))
+
+
+def _newest(request: uuid.UUID) -> QuerySet[Payment]:
+    return Payment.objects.filter(request_id=request).order_by("-created_at", "-id")[:MOST_SHOWN]
+
+
+def _weightiest(request: uuid.UUID) -> QuerySet[Payment]:
+    return Payment.objects.filter(request_id=request).order_by(_WEIGHT, "-created_at", "-id")[:MOST_SHOWN]
+
+
+_newest_query: CompiledQuery[Payment] = CompiledQuery(_newest, request=uuid.UUID(int=1))
+_weightiest_query: CompiledQuery[Payment] = CompiledQuery(_weightiest, request=uuid.UUID(int=1))
+
 
 def newest_payments(request: PaymentRequest) -> list[Payment]:
     """Return the newest 20 payments of `request`, newest first, with all that their objects need."""
-    payments = request.payments.select_related("chain", "token", "request__token", "request__chain")
-    return list(payments.order_by("-created_at", "-id")[:MOST_SHOWN])
+    return _shown(request, _newest_query)
 
 
 def weightiest_payments(request: PaymentRequest) -> list[Payment]:
@@ -18,11 +39,19 @@ def weightiest_payments(request: PaymentRequest) -> list[Payment]:
 
     Anyone can submit hashes of transactions that pay nothing; they must not push a payment off the customer's page.
     """
-    payments = request.payments.select_related("chain", "token", "request__token", "request__chain")
-    is_open = Q(status__in=Payment.OPEN)
-    is_bound = Q(status=Payment.Status.COMPLETED) | (
-        is_open & (Q(is_in_flight=True) | Q(is_bound_unmined=True))
-    )
-    weight = Case(When(is_bound, then=Value(0)), When(is_open, then=Value(1)), default=Value(2))
-    chosen = payments.order_by(weight, "-created_at", "-id")[:MOST_SHOWN]
+    chosen = _shown(request, _weightiest_query)
     return sorted(chosen, key=lambda payment: (payment.created_at, payment.id), reverse=True)
+
+
+def _shown(request: PaymentRequest, query: CompiledQuery[Payment]) -> list[Payment]:
+    # Read together with the request where it was (`payments.requests.reading`): most requests have no payment yet.
+    if not getattr(request, "has_payments", True):
+        return []
+    payments = query.rows(request=request.pk)
+    chains = {each: chain_by_id(each) for each in {payment.chain_id for payment in payments}}
+    tokens = {each: token_by_id(each) for each in {payment.token_id for payment in payments} if each}
+    for payment in payments:
+        payment.request = request
+        payment.chain = chains[payment.chain_id]
+        payment.token = tokens[payment.token_id] if payment.token_id is not None else None
+    return payments

@@ -1,6 +1,7 @@
 """The merchant's endpoints for payment requests and their payments."""
 
 import uuid
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -12,11 +13,11 @@ from rest_framework.response import Response
 
 from config.api.errors import ErrorCode
 from config.api.objects import ObjectMissing, find_object
-from config.api.paging import ListQuery, conditions, list_answer, page_of, read_query
+from config.api.paging import ListQuery, conditions, edge_of, list_answer, page_by, page_of, read_query
 from config.api.schema.operations import list_of, operation
 from config.api.serializers import demand_no_parameters
 from merchants.keys.authentication import actor_of, merchant_of
-from merchants.keys.idempotency import Effect, idempotent
+from merchants.keys.idempotency import Effect, OneStatement, idempotent, idempotent_statement
 from merchants.keys.permissions import CanCreatePayments, HasApiKey
 from payments.api.objects import (
     PaymentObject,
@@ -32,7 +33,9 @@ from payments.api.serializers import (
     SubmitTransactionSerializer,
 )
 from payments.models import Payment, PaymentRequest
-from payments.requests.lifecycle import cancel_request, create_request
+from payments.requests.creation import create_request, new_request, store_request
+from payments.requests.lifecycle import cancel_request
+from payments.requests.reading import find_own, list_own
 from payments.submission.hashes import retry_payment, sight_for_merchant, submit_for_merchant
 from payments.submission.merchant_acceptance import accept_payment
 
@@ -59,7 +62,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
     def get_queryset(self) -> QuerySet[PaymentRequest]:
         """Start every look-up from the key's merchant."""
-        return merchant_of(self.request).payment_requests.select_related("token", "chain", "merchant")
+        return merchant_of(self.request).payment_requests.all()
 
     def get_permissions(self) -> list[BasePermission]:
         """Reading needs any active key, changing `create_payments`."""
@@ -68,9 +71,13 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
     def find(self, id: str) -> PaymentRequest:
         """Return the merchant's request with this id, or answer 404."""
         try:
-            return self.get_queryset().get(pk=uuid.UUID(id))
-        except (ValueError, PaymentRequest.DoesNotExist):
+            request_id = uuid.UUID(id)
+        except ValueError:
             raise ObjectMissing("payment request", id) from None
+        found = find_own(merchant_of(self.request).pk, request_id)
+        if found is None:
+            raise ObjectMissing("payment request", id)
+        return found
 
     def find_payment(self, id: str, payment_id: str) -> Payment:
         """Return the payment of the merchant's request, or answer 404."""
@@ -95,11 +102,15 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
     def list(self, request: Request) -> Response:
         """Return the merchant's payment requests, newest first, without their payments."""
         query = read_query(RequestListQuery, request)
-        own = self.get_queryset()
-        page = page_of(own.filter(**conditions(query, _FILTERS)), query, cursors=own)
+        own = merchant_of(request).pk
+        page = page_by(
+            lambda cut: list_own(own, conditions(query, _FILTERS), cut),
+            query,
+            edge=edge_of(self.get_queryset(), query),
+        )
         return list_answer(request, page, [PaymentRequestObject.of(row) for row in page.rows])
 
-    @idempotent
+    @idempotent_statement
     @operation(
         "payment_requests.create",
         tag="Payment requests",
@@ -128,15 +139,13 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
     def create(self, request: Request) -> Effect:
         """Create a payment request."""
         merchant = merchant_of(request)
-        serializer = CreateRequestSerializer(data=request.data, context={"merchant": merchant})
-        serializer.is_valid(raise_exception=True)
-        order = serializer.order()
+        order = CreateRequestSerializer.order(request.data, merchant)
 
-        def effect() -> Response:
-            created = create_request(merchant, order, actor=actor_of(request))
-            return Response(PaymentRequestObject.of(created), status=status.HTTP_201_CREATED)
-
-        return effect
+        actor = actor_of(request)
+        if order.webhook_url:  # which may need a secret, too
+            return lambda: _created(create_request(merchant, order, actor=actor))
+        created = new_request(merchant, order)
+        return OneStatement(_created(created), partial(store_request, created, actor=actor))
 
     @operation(
         "payment_requests.retrieve",
@@ -279,3 +288,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
             return Response(payment_object(accepted))
 
         return effect
+
+
+def _created(created: PaymentRequest) -> Response:
+    return Response(PaymentRequestObject.of(created), status=status.HTTP_201_CREATED)

@@ -18,8 +18,8 @@ from django.utils import timezone
 from chains.client import ChainClient, ChainError
 from chains.families import get_client
 from chains.models import Chain
-from config import leases
-from config.leases import Lease
+from config.database import leases
+from config.database.leases import Lease
 from payments.discovery.search_pass import LeaseLost, Pass
 from payments.discovery.watches import watched
 from payments.models import DiscoveryCursor, MerchantCursor, PaymentRequest

@@ -1,12 +1,14 @@
 """The payment: one transaction that is submitted or found for a request."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.functions import Least
 from django.utils import timezone
 
 from chains.fields import BaseUnitsField, base_units_constraint
 from chains.models import Chain, Token
 from merchants.identifiers import prefixed_id
+from merchants.models import Merchant
 from payments.models.request import PaymentRequest
 from payments.models.route import PaymentType, Route
 
@@ -69,6 +71,8 @@ class Payment(models.Model):
     - `next_check_at`: when an open payment (`pending` or `processing`) is checked next.
     - `claim_id`, `lease_until`: the worker that checks it. Results are written only while the claim id is unchanged.
     - `attempts` counts the checks that did not find the transaction, `retries` how often the payment was reopened.
+    - `merchant`, `lookup_chain`: the request's merchant and the id of `counted_chain`. A trigger sets both, so that due
+      payments are claimed in turns from one index.
     - `finality_check_at`: when a completed or failed payment is checked again, because a reorganisation can still
       reverse it; null once its block is final.
     - `likely_failure`: the failure to expect once the block is deep enough. Until then the payment does not hold its
@@ -83,6 +87,7 @@ class Payment(models.Model):
     - `first_block_time`, `first_block_number`: the first block in which our nodes saw it. A reorganisation does not
       change them.
     - `effect`: a digest of what it does, which a speed-up leaves unchanged. `replaced_hashes`: earlier hashes.
+    - `network_fee`: what its sender paid the network, in base units of the chain's coin; null where that is unknown.
     - `carries_others`: it may pay other requests too.
 
     Its origin: `submitter` is a keyed digest of the client address, never the address itself. `accepted_by` accepted
@@ -115,12 +120,16 @@ class Payment(models.Model):
     OPEN = (Status.PENDING, Status.PROCESSING)
 
     id = models.CharField(max_length=28, primary_key=True, default=new_payment_id, editable=False)
-    request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="payments")
+    request = models.ForeignKey(
+        PaymentRequest, on_delete=models.PROTECT, related_name="payments", db_index=False
+    )
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.PENDING)
     type = models.CharField(max_length=8, choices=Type.choices, default=Type.DIRECT)
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
     transaction_hash = models.CharField(max_length=90)
-    route = models.ForeignKey(Route, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    route = models.ForeignKey(
+        Route, on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
     submitted_publicly = models.BooleanField(default=True)
     quote = models.ForeignKey(
         "payments.Quote",
@@ -137,7 +146,9 @@ class Payment(models.Model):
 
     from_address = models.CharField(max_length=64, blank=True)
     nonce = models.BigIntegerField(null=True, blank=True)
-    token = models.ForeignKey(Token, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    token = models.ForeignKey(
+        Token, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
     amount = BaseUnitsField(null=True, blank=True)
     amount_received = BaseUnitsField(null=True, blank=True)
     destination_transaction_hash = models.CharField(max_length=90, blank=True)
@@ -169,6 +180,7 @@ class Payment(models.Model):
     first_block_time = models.DateTimeField(null=True, blank=True)
     first_block_number = models.BigIntegerField(null=True, blank=True)
     effect = models.CharField(max_length=66, blank=True, default="", db_default="")
+    network_fee = BaseUnitsField(null=True, blank=True, editable=False)
     replaced_hashes = models.JSONField(default=list, db_default=[], blank=True)
     likely_failure = models.CharField(
         max_length=32, choices=FailureCode.choices, blank=True, default="", db_default=""
@@ -188,6 +200,24 @@ class Payment(models.Model):
     completed_at = models.DateTimeField(null=True, blank=True)
     failed_at = models.DateTimeField(null=True, blank=True)
 
+    merchant = models.ForeignKey(
+        Merchant,
+        on_delete=models.DO_NOTHING,
+        null=True,
+        editable=False,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+    )
+    lookup_chain = models.ForeignKey(
+        Chain,
+        on_delete=models.DO_NOTHING,
+        null=True,
+        editable=False,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+    )
     next_check_at = models.DateTimeField(null=True, blank=True, default=timezone.now)
     claim_id = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
@@ -202,6 +232,7 @@ class Payment(models.Model):
             base_units_constraint("amount", "payment"),
             base_units_constraint("amount_received", "payment"),
             base_units_constraint("reported_amount", "payment"),
+            base_units_constraint("network_fee", "payment"),
             models.CheckConstraint(
                 condition=~Q(status="completed") | Q(amount_received__isnull=False, amount_received__gt=0),
                 name="payment_completed_means_something_came",
@@ -217,6 +248,16 @@ class Payment(models.Model):
                 fields=("next_check_at",),
                 condition=Q(status__in=("pending", "processing")),
                 name="payment_due",
+            ),
+            # For `payments.verification.leasing`: the due payments of each chain and merchant, missing ones last.
+            models.Index(
+                F("lookup_chain"),
+                F("merchant"),
+                Least(F("attempts"), 1),
+                F("next_check_at"),
+                condition=Q(status__in=("pending", "processing"), is_simulated=False)
+                & ~Q(is_bridging=True, destination_transaction_hash=""),
+                name="payment_due_in_turns",
             ),
             models.Index(fields=("transaction_hash",), name="payment_transaction_hash"),
             models.Index(

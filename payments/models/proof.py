@@ -19,8 +19,8 @@ class PayerProof(models.Model):
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.CASCADE, related_name="payer_proofs")
     route = models.OneToOneField(Route, on_delete=models.CASCADE, related_name="+")
-    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
-    token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+")
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+", db_index=False)
+    token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+", db_index=False)
     recipient_address = models.CharField(max_length=64)
     address = models.CharField(max_length=64)
     message = models.TextField()

@@ -20,7 +20,7 @@ class ConsumedTransfer(models.Model):
     `mint:owner` and no account.
     """
 
-    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+")
+    chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+", db_index=False)
     transaction_hash = models.CharField(max_length=90)
     slot = models.CharField(max_length=160)
     payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="consumed_transfers")
@@ -50,7 +50,7 @@ class Transition(models.Model):
 
     request = models.ForeignKey(PaymentRequest, on_delete=models.PROTECT, related_name="transitions")
     payment = models.ForeignKey(
-        Payment, on_delete=models.PROTECT, null=True, blank=True, related_name="transitions"
+        Payment, on_delete=models.PROTECT, null=True, blank=True, related_name="transitions", db_index=False
     )
     from_status = models.CharField(max_length=16, blank=True)
     to_status = models.CharField(max_length=16)
@@ -61,7 +61,12 @@ class Transition(models.Model):
     class Meta:
         verbose_name = "status change"
         ordering = ("id",)
-        indexes = (BrinIndex(fields=("created_at",), autosummarize=True, name="transition_created"),)
+        indexes = (
+            BrinIndex(fields=("created_at",), autosummarize=True, name="transition_created"),
+            models.Index(
+                fields=("payment",), condition=Q(payment__isnull=False), name="transition_of_payment"
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.from_status or 'new'} → {self.to_status}"

@@ -5,7 +5,7 @@ from config.api.answers import builtins
 from payments.models import FailureCode, Payment, PaymentRequest
 from webhooks.event_object import EventObject, EventToken
 from webhooks.event_types import EventType
-from webhooks.events import record_event
+from webhooks.events import NewEvent, record_events
 
 # Failures of a transaction that has something of the request in it, whether or not anything counts.
 _OF_THE_REQUEST = frozenset(
@@ -19,20 +19,18 @@ _OF_THE_REQUEST = frozenset(
 )
 
 
-def record_succeeded(request: PaymentRequest, payment: Payment) -> None:
-    """Record that the request is paid in full; once per request, however often this is called."""
-    _record(EventType.PAYMENT_SUCCEEDED, request, payment, payment.amount_received or 0, str(request.id))
+def credit_event(type_: EventType, request: PaymentRequest, payment: Payment) -> NewEvent:
+    """Return the event of a credited payment: `payment.succeeded`, `payment.partially_paid` or `payment.overpaid`.
+
+    There is one `payment.succeeded` per request, however often this is recorded, and one of the others per payment.
+    """
+    key = str(request.id) if type_ == EventType.PAYMENT_SUCCEEDED else payment.id
+    return _event(type_, request, payment, payment.amount_received or 0, key)
 
 
-def record_partially_paid(request: PaymentRequest, payment: Payment) -> None:
-    """Record that a payment was credited and something is still due."""
-    received = payment.amount_received or 0
-    _record(EventType.PAYMENT_PARTIALLY_PAID, request, payment, received, payment.id)
-
-
-def record_overpaid(request: PaymentRequest, payment: Payment) -> None:
-    """Record that a payment was credited to a request that was already complete."""
-    _record(EventType.PAYMENT_OVERPAID, request, payment, payment.amount_received or 0, payment.id)
+def record_credit(type_: EventType, request: PaymentRequest, payment: Payment) -> None:
+    """Record the event of a credited payment; see `credit_event`."""
+    record_events([credit_event(type_, request, payment)])
 
 
 def record_reorged(request: PaymentRequest, payment: Payment) -> None:
@@ -86,16 +84,22 @@ def _record(
     *,
     failure: tuple[str, str] | None = None,
 ) -> None:
+    record_events([_event(event_type, request, payment, amount, dedupe_key, failure=failure)])
+
+
+def _event(
+    event_type: EventType,
+    request: PaymentRequest,
+    payment: Payment | None,
+    amount: int,
+    dedupe_key: str,
+    *,
+    failure: tuple[str, str] | None = None,
+) -> NewEvent:
     carried = event_object(event_type, request, payment, amount)
     if failure is not None:
         carried.failure_code, carried.failure_message = failure
-    record_event(
-        merchant=request.merchant,
-        type=event_type.value,
-        dedupe_key=dedupe_key,
-        data=builtins(carried),
-        webhook_url=request.webhook_url,
-    )
+    return NewEvent(request.merchant, event_type.value, dedupe_key, builtins(carried), request.webhook_url)
 
 
 def event_object(

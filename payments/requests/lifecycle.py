@@ -1,24 +1,19 @@
-"""Create, cancel and expire payment requests."""
+"""Cancel and expire payment requests."""
 
 import logging
 import uuid
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chains.models import Token
 from config.api.errors import ApiError, ErrorCode
-from merchants.models import Merchant
-from merchants.recipients import hold_list, recipient_problem
 from payments.models import Payment, PaymentRequest
 from payments.requests import events
 from payments.requests.fair_batches import batch_of
-from payments.requests.transitions import move_request, note_creation
-from webhooks.endpoints.configuration import ensure_secret
+from payments.requests.transitions import move_request
 
 logger = logging.getLogger(__name__)
 
@@ -32,56 +27,6 @@ UNSEEN_HOLD = timedelta(minutes=2)
 # How soon a request is checked again if a payment delays its expiry.
 HELD_EXPIRY_PAUSE = timedelta(seconds=5)
 EXPIRY_BATCH = 200
-
-
-@dataclass(frozen=True)
-class NewRequest:
-    """The validated parameters of a new payment request. `amount` is in base units; `lifetime` starts now."""
-
-    token: Token
-    amount: int
-    recipient_address: str
-    lifetime: timedelta
-    references: bool | None = None
-    external_id: str | None = None
-    description: str | None = None
-    metadata: dict[str, str] = field(default_factory=dict)
-    redirect_url: str | None = None
-    cancel_url: str | None = None
-    webhook_url: str | None = None
-
-
-def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> PaymentRequest:
-    """Create an active request. Raises ApiError if the merchant does not allow the recipient."""
-    now = timezone.now()
-    request = PaymentRequest(
-        merchant=merchant,
-        chain=order.token.chain,
-        token=order.token,
-        amount=order.amount,
-        recipient_address=order.recipient_address,
-        references=merchant.references if order.references is None else order.references,
-        external_id=order.external_id,
-        description=order.description,
-        metadata=order.metadata,
-        redirect_url=order.redirect_url,
-        cancel_url=order.cancel_url,
-        webhook_url=order.webhook_url,
-        created_at=now,
-        expires_at=now + order.lifetime,
-        expiry_check_at=now + order.lifetime,
-    )
-    with transaction.atomic():
-        # The lock orders this after or before a change of the allowed recipients.
-        hold_list(merchant)
-        problem = recipient_problem(merchant, request.chain.chain_type, request.recipient_address)
-        if problem is not None:
-            raise ApiError.of([problem])
-        if order.webhook_url:
-            ensure_secret(merchant)
-        request.save(force_insert=True)
-        note_creation(request, actor=actor)
-    return request
 
 
 def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
@@ -108,6 +53,17 @@ def cancel_request(request_id: uuid.UUID, *, actor: str) -> PaymentRequest:
 def lock_request(request_id: uuid.UUID) -> PaymentRequest:
     """Return the request, locked until the transaction ends. Every change of it or its payments starts with this."""
     return _lockable().select_for_update(of=("self",), no_key=True).get(pk=request_id)
+
+
+def lock_free_requests(request_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, PaymentRequest]:
+    """Return those of the requests that no other transaction has locked, locked until the transaction ends.
+
+    It never waits, so it can neither deadlock nor be held up by one of them.
+    """
+    free = PaymentRequest.objects.select_for_update(no_key=True, skip_locked=True)
+    # Prefetched, not joined: the requests of a batch share few merchants, tokens and chains.
+    requests = free.filter(pk__in=request_ids).prefetch_related("merchant", "token__chain", "chain")
+    return {request.pk: request for request in requests}
 
 
 def _lockable() -> QuerySet[PaymentRequest]:

@@ -1,17 +1,21 @@
 """Change the status of requests and payments. No other module writes a status.
 
 Each change is a guarded UPDATE with a history row inside the caller's transaction. The guard is the WHERE clause: if it
-matches no row, another process was first, and the function returns False without writing anything.
+matches no row, another process was first, and nothing is written for that row. `move_request` and `move_payment` change
+one row; `move_requests` and `move_payments` change many at once, by the same rules.
 """
 
 import uuid
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection
 from django.db.models import Q
 
 from payments.models import Payment, PaymentRequest, Transition
+from payments.requests.bulk_updates import update_each
 
 # From which statuses each status can be reached. Money that arrives late completes an expired request.
 _REQUEST_MOVES = {
@@ -26,6 +30,15 @@ _PAYMENT_MOVES = {
     Payment.Status.FAILED: (Payment.Status.PENDING, Payment.Status.PROCESSING),
     Payment.Status.PENDING: (Payment.Status.FAILED,),
 }
+
+
+@dataclass(frozen=True)
+class Move:
+    """The change of one row among many: the request or payment, the fields to write, and the reason for the history."""
+
+    row: PaymentRequest | Payment
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
 
 
 def note_creation(request: PaymentRequest, *, actor: str, payment: Payment | None = None) -> None:
@@ -89,6 +102,59 @@ def move_payment(
     return True
 
 
+def move_requests(moves: Sequence[Move], to: PaymentRequest.Status, *, actor: str) -> set[uuid.UUID]:
+    """Move many requests to status `to`; return the keys of those whose status in the database allowed it."""
+    allowed = [move for move in moves if move.row.status in _REQUEST_MOVES[to]]
+    return _move_all(PaymentRequest, allowed, to, actor=actor, guard={})
+
+
+def move_payments(
+    moves: Sequence[Move], to: Payment.Status, *, actor: str, held_by: uuid.UUID | None = None
+) -> set[str]:
+    """Move many payments to status `to`; return the keys of those whose status in the database allowed it.
+
+    With `held_by`, only those that this claim still holds.
+    """
+    allowed = [move for move in moves if move.row.status in _PAYMENT_MOVES[to]]
+    guard = {} if held_by is None else {"claim_id": held_by}
+    return _move_all(Payment, allowed, to, actor=actor, guard=guard)
+
+
+def _move_all(
+    model: type[PaymentRequest] | type[Payment],
+    moves: Sequence[Move],
+    to: str,
+    *,
+    actor: str,
+    guard: Mapping[str, Any],
+) -> set[Any]:
+    _require_transaction()
+    by_status: dict[str, list[Move]] = defaultdict(list)
+    for move in moves:
+        by_status[move.row.status].append(move)
+    written: set[Any] = set()
+    for from_status, group in by_status.items():
+        rows = {move.row.pk: {**move.fields, "status": to} for move in group}
+        written |= update_each(model, rows, guard={**guard, "status": from_status})
+    moved = [move for move in moves if move.row.pk in written]
+    Transition.objects.bulk_create(_history_row(move, to, actor) for move in moved)
+    for move in moved:
+        _update_instance(move.row, status=to, **move.fields)
+    return written
+
+
+def _history_row(move: Move, to: str, actor: str) -> Transition:
+    payment = move.row if isinstance(move.row, Payment) else None
+    return Transition(
+        request_id=payment.request_id if payment else move.row.pk,
+        payment=payment,
+        from_status=move.row.status,
+        to_status=to,
+        actor=actor,
+        reason=move.reason,
+    )
+
+
 def note_replacement(payment: Payment, transaction_hash: str, *, actor: str) -> None:
     """Write a history row for a payment that continues with another transaction; its status does not change."""
     _require_transaction()
@@ -104,9 +170,8 @@ def note_replacement(payment: Payment, transaction_hash: str, *, actor: str) -> 
 
 def start_processing(payments: Iterable[Payment]) -> None:
     """Move the pending ones among these locked payments to `processing`."""
-    for payment in payments:
-        if payment.status == Payment.Status.PENDING:
-            move_payment(payment, Payment.Status.PROCESSING, actor="verification")
+    pending = [Move(payment) for payment in payments if payment.status == Payment.Status.PENDING]
+    move_payments(pending, Payment.Status.PROCESSING, actor="verification")
 
 
 def _require_transaction() -> None:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from chains.families import get_client
 from chains.models import Chain
 from config.api.errors import ApiError, ErrorCode
+from config.database.notifications import Channel, notify
 from payments.models import ConsumedTransfer, FailureCode, Payment, PaymentRequest, Route
 from payments.models.payment import MAX_RETRIES
 from payments.requests.lifecycle import lock_request
@@ -176,6 +177,7 @@ def _create(
         **columns,
     )
     note_creation(request, payment=payment, actor=actor)
+    notify(Channel.PAYMENTS, str(chain.pk))
     return payment
 
 
@@ -220,6 +222,7 @@ def record_discovered(request: PaymentRequest, *, chain: Chain, transaction_hash
                 status_detail="Found on the network by its reference.",
             )
             note_creation(locked, payment=payment, actor="discovery")
+            notify(Channel.PAYMENTS, str(chain.pk))
         elif is_given_up(payment):
             reopen(payment, actor="discovery", reason="found on the network")
 

@@ -7,7 +7,8 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from config import leases
+from config.database import leases
+from config.database.notifications import Channel, notify
 from payments.models import Payment
 from payments.requests.lifecycle import lock_request
 from payments.submission.hashes import require_real, retry_payment
@@ -47,6 +48,8 @@ def _bring_forward(payment: Payment) -> Recheck:
         leases.is_free(), pk=payment.pk, status__in=Payment.OPEN, next_check_at__gt=now
     )
     moved = waiting.update(next_check_at=now, attempts=Greatest(F("attempts") - 1, 0))
+    if moved:
+        notify(Channel.PAYMENTS, str(payment.counted_chain.pk))
     return Recheck.BROUGHT_FORWARD if moved else Recheck.DUE_ALREADY
 
 

@@ -17,8 +17,8 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from config import leases
-from config.leases import Lease
+from config.database import leases
+from config.database.leases import Lease
 from payments.models import Payment
 from payments.providers.base import ProviderDown, RoutingProvider, SwapStatus
 from payments.providers.registry import get_provider, provider_name

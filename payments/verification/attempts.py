@@ -144,17 +144,21 @@ def _keep_waiting(
     check: ChainCheck,
     quote: Quote | None = None,
 ) -> None:
-    next_check = check.now + retry_policy.pause_for_confirmations(payment.chain.block_time_ms)
     outcomes.keep_waiting(
         payment,
         check.claim_id,
         verdict,
         facts,
         check.finality,
-        next_check=next_check,
+        next_check=next_check_for_confirmations(payment, check),
         now=check.now,
         quote=quote,
     )
+
+
+def next_check_for_confirmations(payment: Payment, check: ChainCheck) -> datetime:
+    """Return when a transaction that needs more confirmations is looked up again."""
+    return check.now + retry_policy.pause_for_confirmations(payment.chain.block_time_ms)
 
 
 def _retry_or_fail(payment: Payment, claim_id: uuid.UUID, now: datetime) -> None:

@@ -34,6 +34,7 @@ def sighting_columns(payment: Payment, facts: TransactionFacts | None, now: date
         "from_address": facts.sender or payment.from_address,
         "nonce": facts.nonce if is_storable else payment.nonce,
         "effect": facts.effect or payment.effect,
+        "network_fee": facts.network_fee if facts.block else None,
     }
     if facts.block is not None and payment.first_block_time is None:
         columns |= {

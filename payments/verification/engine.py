@@ -2,9 +2,10 @@
 
 1. Lease: due rows are locked with SKIP LOCKED and given a claim id and a lease. Two workers never share one.
 2. Look up: one batch of node calls per chain, whatever the number of payments, outside any transaction. A heartbeat
-   (`config.leases`) keeps renewing the leases, however slow the node is.
+   (`config.database.leases`) keeps renewing the leases, however slow the node is.
 3. Evaluate: `payments.evaluation.verdicts`, pure.
-4. Store: one transaction for each payment, guarded by the claim id. A worker whose lease expired changes nothing.
+4. Store: payments that don't depend on each other in batches (`payments.verification.batches`), the others in one
+   transaction each. Every write is guarded by the claim id: a worker whose lease expired changes nothing.
 
 After a crash the leases expire within seconds, and the next sweep verifies the payments again.
 
@@ -24,12 +25,13 @@ from django.utils import timezone
 from chains.client import ChainClient, ChainError
 from chains.families import get_client
 from chains.models import Chain
-from config import leases
-from config.leases import Lease
+from config.database import leases
+from config.database.leases import Lease
 from payments.evaluation.verdicts import WRONG_CHAIN, Finality
 from payments.models import FailureCode, Payment, Quote
 from payments.verification import outcomes
 from payments.verification.attempts import SwapHandler, finish_attempt, postpone_unanswered
+from payments.verification.batches.finishing import finish_together
 from payments.verification.checks import ChainCheck
 from payments.verification.evidence import collect_evidence
 from payments.verification.leasing import claim_due
@@ -44,21 +46,36 @@ Client = Callable[[Chain], ChainClient]
 def verify_due(
     *, swaps: SwapHandler, client: Client = get_client, now: Callable[[], datetime] = timezone.now
 ) -> int:
-    """Verify every payment that is due and return how many there were."""
+    """Verify every payment that is due and return how many there were, one chain after the other.
+
+    The workers use `payments.verification.chain_threads` instead.
+    """
     lease, claimed = claim_due(now())
+    with leases.kept(lease):
+        verify_claimed(claimed, lease, swaps=swaps, client=client, now=now)
+    return len(claimed)
+
+
+def verify_claimed(
+    claimed: Iterable[Payment],
+    lease: Lease,
+    *,
+    swaps: SwapHandler,
+    client: Client,
+    now: Callable[[], datetime],
+) -> None:
+    """Verify these leased payments. The caller keeps the lease."""
     by_chain: dict[Chain, list[Payment]] = defaultdict(list)
     for payment in claimed:
         by_chain[payment.counted_chain].append(payment)
-    with leases.kept(lease):
-        for chain, payments in by_chain.items():
-            try:
-                verify_on_chain(chain, payments, lease, swaps=swaps, client=client, now=now)
-            except SoftTimeLimitExceeded:
-                raise
-            except Exception:
-                # A failure on one chain must not delay the others. Its payments are due again when their leases expire.
-                logger.exception("verification on chain %s stopped", chain.pk)
-    return len(claimed)
+    for chain, payments in by_chain.items():
+        try:
+            verify_on_chain(chain, payments, lease, swaps=swaps, client=client, now=now)
+        except SoftTimeLimitExceeded:
+            raise
+        except Exception:
+            # A failure on one chain must not delay the others. Its payments are due again when their leases expire.
+            logger.exception("verification on chain %s stopped", chain.pk)
 
 
 def verify_on_chain(
@@ -70,7 +87,7 @@ def verify_on_chain(
     client: Client,
     now: Callable[[], datetime],
 ) -> None:
-    """ChainCheck up and evaluate these leased payments on `chain`, and store the results."""
+    """Look up and evaluate these leased payments on `chain`, and store the results."""
     quotes = quotes_of({payment.request_id for payment in payments}, chain)
     payments = _still_held(_without_strays(payments, lease.claim_id, quotes.values(), now), lease)
     if not payments:
@@ -96,7 +113,8 @@ def verify_on_chain(
         return
     unsearched = replacements.unsearched | ({p.pk for p in payments} - {p.pk for p in held})
     inputs = collect_evidence(payments, chain, check.snapshot, quotes)
-    for payment in payments:
+    replaced = used_up | replacements.by_payment.keys()
+    for payment in finish_together(payments, inputs, check, chain, replaced=replaced):
         try:
             finish_attempt(
                 payment,

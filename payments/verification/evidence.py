@@ -1,7 +1,8 @@
 """Collect the request's terms and the evidence for each payment of a batch, in a fixed number of queries."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -45,10 +46,10 @@ def collect_evidence(
     `snapshot` is what the nodes of `chain` returned, `quotes` are the built quotes of the requests. The number of
     queries does not grow with the number of payments.
     """
-    request_ids = {payment.request_id for payment in payments}
-    requests = PaymentRequest.objects.filter(pk__in=request_ids).select_related("token").in_bulk()
-    proofs = _proofs(chain, snapshot)
-    owners = _owners(snapshot)
+    tokens = Token.objects.in_bulk({payment.request.token_id for payment in payments})
+    payers, references = _payers(snapshot), _references(snapshot)
+    proofs = _proofs(chain, payers)
+    owners = _owners(references)
     symbols = dict(Token.objects.filter(chain=chain).values_list("contract_address", "symbol"))
     deliveries = deliveries_of(payments, chain)
     reported = reported_elsewhere(payments, chain)
@@ -57,7 +58,7 @@ def collect_evidence(
     rules = chain.family.call_rules
     inputs = {}
     for payment in payments:
-        request = requests[payment.request_id]
+        request = payment.request
         named = NOTHING_NAMED
         # In a delivery by the customer's own transaction, only transfers within the swap's own call count.
         if not payment.has_delivery or payment.names_itself:
@@ -65,8 +66,12 @@ def collect_evidence(
         quote = quotes[named.quote.pk] if named.quote else None
         evidence = Evidence(
             reference=bytes(request.reference) if request.references else None,
-            proofs=_competing_proofs(request, proofs),
-            foreign=frozenset(reference for reference, owner in owners.items() if owner != request.pk),
+            proofs=_competing_proofs(request, proofs, payers.get(payment.counted_hash, frozenset())),
+            foreign=frozenset(
+                reference
+                for reference in references.get(payment.counted_hash, ())
+                if owners.get(reference, request.pk) != request.pk
+            ),
             elsewhere=reported.get(payment.pk, ()),
             is_accepted=bool(payment.accepted_by),
             names_ours=named.naming in (Naming.OURS, Naming.SEVERAL),
@@ -76,17 +81,18 @@ def collect_evidence(
             routers=contracts_of(quote.provider, chain) if quote else frozenset(),
             delivery=deliveries.get(payment.pk),
         )
-        terms = _terms(payment, request, evidence, symbols)
+        terms = _terms(payment, tokens[request.token_id], evidence, symbols)
         inputs[payment.pk] = EvaluationInput(terms, quote)
     return inputs
 
 
-def _terms(payment: Payment, request: PaymentRequest, evidence: Evidence, symbols: dict[str, str]) -> Terms:
+def _terms(payment: Payment, token: Token, evidence: Evidence, symbols: dict[str, str]) -> Terms:
+    request = payment.request
     return Terms(
         chain_id=request.chain_id,
-        token=request.token.contract_address,
-        symbol=request.token.symbol,
-        decimals=request.token.decimals,
+        token=token.contract_address,
+        symbol=token.symbol,
+        decimals=token.decimals,
         recipient=request.recipient_address,
         created_at=_earliest_time(payment, request),
         evidence=evidence,
@@ -113,30 +119,49 @@ def _earliest_time(payment: Payment, request: PaymentRequest) -> datetime:
     return request.created_at
 
 
-def _owners(snapshot: Snapshot) -> dict[bytes, uuid.UUID]:
+def _references(snapshot: Snapshot) -> dict[str, set[bytes]]:
+    """Return the references that each transaction carries."""
+    return {
+        hash_: all_references((*facts.transfers, *facts.intended))
+        for hash_, facts in snapshot.transactions.items()
+        if facts is not None
+    }
+
+
+def _owners(references: Mapping[str, Set[bytes]]) -> dict[bytes, uuid.UUID]:
     """Return the request id of each known reference that the transactions carry."""
-    seen: set[bytes] = set()
-    for facts in snapshot.transactions.values():
-        if facts is not None:
-            seen |= all_references((*facts.transfers, *facts.intended))
+    seen = set().union(*references.values())
     rows = PaymentRequest.objects.filter(reference__in=seen).values_list("reference", "pk") if seen else []
     return {bytes(reference): pk for reference, pk in rows}
 
 
-def _proofs(chain: Chain, snapshot: Snapshot) -> list[PayerProof]:
-    """Return the proofs of all accounts that made a transfer in these transactions, for any request."""
-    payers = {
-        transfer.made_by
-        for facts in snapshot.transactions.values()
+def _payers(snapshot: Snapshot) -> dict[str, frozenset[str]]:
+    """Return the accounts that made a transfer in each transaction."""
+    return {
+        hash_: frozenset(
+            transfer.made_by for transfer in (*facts.transfers, *facts.intended) if transfer.made_by
+        )
+        for hash_, facts in snapshot.transactions.items()
         if facts is not None
-        for transfer in (*facts.transfers, *facts.intended)
-        if transfer.made_by
     }
-    return list(PayerProof.objects.filter(chain=chain, address__in=payers)) if payers else []
 
 
-def _competing_proofs(request: PaymentRequest, proofs: Sequence[PayerProof]) -> tuple[Proof, ...]:
-    """Return the proofs that compete for transfers of the request's token to its recipient."""
+ProofsByPlace = Mapping[tuple[str, int, str], Sequence[PayerProof]]
+
+
+def _proofs(chain: Chain, payers: Mapping[str, Set[str]]) -> ProofsByPlace:
+    """Return the proofs of all these accounts, for any request, by account, token and recipient."""
+    accounts = set().union(*payers.values())
+    proofs: dict[tuple[str, int, str], list[PayerProof]] = defaultdict(list)
+    for proof in PayerProof.objects.filter(chain=chain, address__in=accounts) if accounts else ():
+        proofs[proof.address, proof.token_id, proof.recipient_address].append(proof)
+    return proofs
+
+
+def _competing_proofs(
+    request: PaymentRequest, proofs: ProofsByPlace, payers: Collection[str]
+) -> tuple[Proof, ...]:
+    """Return these payers' proofs that compete for transfers of the request's token to its recipient."""
     return tuple(
         Proof(
             proof.address,
@@ -146,6 +171,6 @@ def _competing_proofs(request: PaymentRequest, proofs: Sequence[PayerProof]) -> 
             proof.head_block,
             is_ours=proof.request_id == request.pk,
         )
-        for proof in proofs
-        if proof.token_id == request.token_id and proof.recipient_address == request.recipient_address
+        for payer in sorted(payers)
+        for proof in proofs.get((payer, request.token_id, request.recipient_address), ())
     )

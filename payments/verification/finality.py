@@ -20,8 +20,8 @@ from django.utils import timezone
 from chains.client import Block, ChainClient, ChainError, Head, TransactionFacts
 from chains.families import get_client
 from chains.models import Chain
-from config import leases
-from config.leases import Lease
+from config.database import leases
+from config.database.leases import Lease
 from payments.evaluation.verdicts import Finality
 from payments.models import FailureCode, Payment
 from payments.requests import events

@@ -8,9 +8,10 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from config import leases
-from config.leases import Lease
+from config.database import leases
+from config.database.leases import Lease
 from payments.models import Payment
+from payments.requests.due_in_turns import due_in_turns
 from payments.requests.fair_batches import batch_of
 from payments.requests.transitions import start_processing
 
@@ -19,12 +20,14 @@ logger = logging.getLogger(__name__)
 BATCH = 400
 
 
-def claim_due(now: datetime) -> tuple[Lease, list[Payment]]:
+def claim_due(now: datetime, chain_id: int | None = None) -> tuple[Lease, list[Payment]]:
     """Lease the due payments, mark them as processing and return them with their lease.
 
-    Swaps that wait for their routing provider are left out.
+    Chains take turns, and on each chain merchants. With `chain_id`, only payments that are looked up on that chain are
+    leased. Swaps that wait for their routing provider are left out.
     """
-    return claim(due_payments(now).exclude(waits_for_provider()), BATCH)
+    ids = due_in_turns(now, BATCH, chain_id)
+    return _lease(due_payments(now).exclude(waits_for_provider()).filter(pk__in=ids), BATCH)
 
 
 def due_payments(now: datetime) -> QuerySet[Payment]:
@@ -39,16 +42,21 @@ def waits_for_provider() -> Q:
 
 
 def claim(due: QuerySet[Payment], most: int) -> tuple[Lease, list[Payment]]:
-    """Lease up to `most` of the due payments and return them with their lease. Rows locked by others are skipped.
+    """Lease up to `most` of the due payments and return them with their lease.
 
     If more are due, merchants take turns. Payments with fewer missed checks come first within a merchant, because
     anyone can submit hashes of transactions that don't exist.
     """
+    return _lease(batch_of(due, most, merchant="merchant_id", first=("attempts", "next_check_at")), most)
+
+
+def _lease(due: QuerySet[Payment], most: int) -> tuple[Lease, list[Payment]]:
+    """Lease up to `most` of these payments. Rows locked by others are skipped."""
     asked_at, claim_id = time.monotonic(), uuid.uuid4()
-    related = ("chain", "request__chain")
     with transaction.atomic():
-        due = batch_of(due, most, merchant="request__merchant_id", first=("attempts", "next_check_at"))
-        payments = list(due.select_for_update(skip_locked=True, of=("self",)).select_related(*related)[:most])
+        free = due.select_for_update(skip_locked=True, of=("self",)).select_related("request")
+        # Prefetched, not joined: a batch has few chains.
+        payments = list(free.prefetch_related("chain", "request__chain")[:most])
         ids = [payment.pk for payment in payments]
         Payment.objects.filter(pk__in=ids).update(claim_id=claim_id, lease_until=leases.expiry())
         start_processing(payments)

@@ -5,7 +5,7 @@ run at the same time.
 """
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -29,13 +29,15 @@ from payments.verification.columns import (
 )
 from payments.verification.consumption import consume
 from payments.verification.retry_policy import is_timed_out
+from webhooks.event_types import EventType
 
 Status = Payment.Status
 RequestStatus = PaymentRequest.Status
 
 # When a completed or failed payment is first checked for finality of its block.
 FIRST_FINALITY_CHECK = timedelta(minutes=2)
-_FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
+FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
+"""The columns that release a lease."""
 
 
 class LeaseLost(Exception):
@@ -78,58 +80,88 @@ def complete(
                 columns = refusal_columns(payment, facts, None, request, now)
                 code = FailureCode.TRANSACTION_ALREADY_USED
                 return _fail(payment, request, claim_id, code, message, now, **columns)
-            moved = move_payment(
+            tokens = Token.objects.filter(chain=payment.counted_chain).values_list(
+                "contract_address", flat=True
+            )
+            credited = payment.consumed_transfers.values_list("slot", flat=True)
+            columns = completion_columns(
                 payment,
-                Status.COMPLETED,
-                actor=_actor(payment),
-                held_by=claim_id,
-                amount_received=received,
-                carries_others=_carries_others(payment, facts),
-                unanswered_looks=0,
-                is_in_flight=False,
-                is_bound_unmined=False,
-                likely_failure="",
-                is_bridging=False,
-                status_detail=_verified(payment, request, received),
-                completed_at=now,
-                next_check_at=None,
-                finality_check_at=None if payment.is_simulated else now + FIRST_FINALITY_CHECK,
-                **_FREE,
-                **paid_columns(payment, request, verdict.bound, received, quote),
-                **block_columns(payment, verdict, finality),
-                **({} if payment.has_delivery else sighting_columns(payment, facts, now)),
+                request,
+                verdict,
+                facts,
+                finality,
+                now,
+                received=received,
+                quote=quote,
+                carries_others=carries_others(payment, facts, tokens=set(tokens), credited=set(credited)),
+            )
+            moved = move_payment(
+                payment, Status.COMPLETED, actor=_actor(payment), held_by=claim_id, **columns
             )
             if not moved:
                 raise LeaseLost
-            _credit(request, payment, received, _paid_at(payment, verdict), now)
+            _credit(request, payment, received, paid_at(payment, verdict), now)
     except LeaseLost:
         return False
     return True
 
 
-def _paid_at(payment: Payment, verdict: Paid) -> datetime:
+def completion_columns(
+    payment: Payment,
+    request: PaymentRequest,
+    verdict: Paid,
+    facts: TransactionFacts | None,
+    finality: Finality,
+    now: datetime,
+    *,
+    received: int,
+    quote: Quote | None,
+    carries_others: bool,
+) -> dict[str, Any]:
+    """Return the columns of a payment that completes with `received` base units, before the request is credited."""
+    return {
+        "amount_received": received,
+        "carries_others": carries_others,
+        "unanswered_looks": 0,
+        "is_in_flight": False,
+        "is_bound_unmined": False,
+        "likely_failure": "",
+        "is_bridging": False,
+        "status_detail": _verified(payment, request, received),
+        "completed_at": now,
+        "next_check_at": None,
+        "finality_check_at": None if payment.is_simulated else now + FIRST_FINALITY_CHECK,
+        **FREE,
+        **paid_columns(payment, request, verdict.bound, received, quote),
+        **block_columns(payment, verdict, finality),
+        **({} if payment.has_delivery else sighting_columns(payment, facts, now)),
+    }
+
+
+def paid_at(payment: Payment, verdict: Paid) -> datetime:
     """Return the time of the first block in which our nodes saw the transfer or, for a delivery, of its block."""
     if payment.has_delivery or payment.first_block_time is None:
         return verdict.block.time
     return min(payment.first_block_time, verdict.block.time)
 
 
-def _carries_others(payment: Payment, facts: TransactionFacts | None) -> bool:
+def carries_others(
+    payment: Payment, facts: TransactionFacts | None, *, tokens: Collection[str], credited: Collection[str]
+) -> bool:
     """Whether the transaction has transfers left that may pay another request.
 
-    The other transfer need not carry a reference: a payer's proof or the merchant may bind it.
+    `tokens` are the addresses of the chain's tokens, `credited` the slots that the payment is credited with. The other
+    transfer need not carry a reference: a payer's proof or the merchant may bind it.
     """
     if facts is None:
         return False
-    chain = payment.counted_chain
-    tokens = set(Token.objects.filter(chain=chain).values_list("contract_address", flat=True))
-    credited = set(payment.consumed_transfers.values_list("slot", flat=True))
     recipients = {
         transfer.recipient
         for transfer in facts.transfers
         if transfer.amount > 0 and transfer.token in tokens and transfer.slot not in credited
     }
-    return PaymentRequest.objects.filter(chain=chain, recipient_address__in=recipients).exists()
+    wanted = PaymentRequest.objects.filter(chain=payment.counted_chain, recipient_address__in=recipients)
+    return bool(recipients) and wanted.exists()
 
 
 def _verified(payment: Payment, request: PaymentRequest, received: int) -> str:
@@ -175,21 +207,23 @@ def fail_as_not_found(payment: Payment, claim_id: uuid.UUID, now: datetime) -> b
 
 def retry_missing(payment: Payment, claim_id: uuid.UUID, next_check: datetime) -> None:
     """Use one retry: healthy nodes answered that they don't know the transaction."""
+    postpone(payment, claim_id, next_check, **missing_columns(payment))
+
+
+def missing_columns(payment: Payment) -> dict[str, Any]:
+    """Return the columns of a payment whose transaction healthy nodes don't know, with one retry used."""
     detail = (
         "The network no longer knows the transaction; checking again."
         if payment.is_seen
         else "Not seen on the network yet; checking again."
     )
-    postpone(
-        payment,
-        claim_id,
-        next_check,
-        attempts=payment.attempts + 1,
-        unanswered_looks=0,
-        unanswered_since=None,
-        status_detail=detail,
+    return {
+        "attempts": payment.attempts + 1,
+        "unanswered_looks": 0,
+        "unanswered_since": None,
+        "status_detail": detail,
         **UNKNOWN,
-    )
+    }
 
 
 def keep_unanswered(payment: Payment, claim_id: uuid.UUID, *, next_check: datetime, now: datetime) -> None:
@@ -226,41 +260,59 @@ def keep_waiting(
     if is_timed_out(payment, now):
         _time_out(payment, claim_id, now)
         return
-    postpone(
-        payment,
-        claim_id,
-        next_check,
-        unanswered_looks=0,
-        unanswered_since=None,
-        status_detail=verdict.detail,
+    postpone(payment, claim_id, next_check, **progress_columns(payment, verdict, facts, finality, now, quote))
+
+
+def progress_columns(
+    payment: Payment,
+    verdict: NotYet,
+    facts: TransactionFacts | None,
+    finality: Finality,
+    now: datetime,
+    quote: Quote | None,
+) -> dict[str, Any]:
+    """Return the columns of a payment whose transaction can't be counted yet."""
+    return {
+        "unanswered_looks": 0,
+        "unanswered_since": None,
+        "status_detail": verdict.detail,
         **waiting_columns(payment, verdict, facts, now, quote),
         **block_columns(payment, verdict, finality),
-    )
+    }
 
 
 def _credit(
     request: PaymentRequest, payment: Payment, received: int, paid_at: datetime, now: datetime
 ) -> None:
     """Add the received amount to the locked request, update its status and record the event."""
+    event_type = credit(request, received)
+    PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=request.amount_paid)
+    if completes(request, event_type):
+        columns = completed_request_columns(request, paid_at, now)
+        actor = _actor(payment)
+        move_request(request, RequestStatus.COMPLETED, actor=actor, reason=payment.id, **columns)
+    events.record_credit(event_type, request, payment)
+
+
+def credit(request: PaymentRequest, received: int) -> EventType:
+    """Add the received amount to `request`, without saving it, and return the type of the event."""
     was_paid_in_full = request.amount_remaining == 0
     request.amount_paid += received
-    PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=request.amount_paid)
     if was_paid_in_full:
-        events.record_overpaid(request, payment)
-    elif request.amount_paid < request.amount:
-        events.record_partially_paid(request, payment)
-    else:
-        if request.status != RequestStatus.CANCELLED:
-            late = paid_at > request.expires_at
-            move_request(
-                request,
-                RequestStatus.COMPLETED,
-                actor=_actor(payment),
-                reason=payment.id,
-                completed_at=now,
-                paid_late=late,
-            )
-        events.record_succeeded(request, payment)
+        return EventType.PAYMENT_OVERPAID
+    if request.amount_paid < request.amount:
+        return EventType.PAYMENT_PARTIALLY_PAID
+    return EventType.PAYMENT_SUCCEEDED
+
+
+def completes(request: PaymentRequest, event_type: EventType) -> bool:
+    """Whether the credit with this event completes the request; a cancelled one stays cancelled."""
+    return event_type == EventType.PAYMENT_SUCCEEDED and request.status != RequestStatus.CANCELLED
+
+
+def completed_request_columns(request: PaymentRequest, paid_at: datetime, now: datetime) -> dict[str, Any]:
+    """Return the columns of a request that the transfer of this time completes."""
+    return {"completed_at": now, "paid_late": paid_at > request.expires_at}
 
 
 def _fail(
@@ -292,7 +344,7 @@ def _fail(
         next_check_at=None,
         # Until its block is final, a reorganisation can reverse the failure.
         finality_check_at=now + FIRST_FINALITY_CHECK if is_mined and not payment.is_simulated else None,
-        **_FREE,
+        **FREE,
         **{"unanswered_looks": 0, **columns},
     )
     if moved and not is_silent:
@@ -320,5 +372,5 @@ def _time_out(payment: Payment, claim_id: uuid.UUID, now: datetime) -> bool:
 def postpone(payment: Payment, claim_id: uuid.UUID, next_check: datetime, **fields: Any) -> None:
     """Release the lease and check again at `next_check`. Nothing is written if the lease was lost."""
     Payment.objects.filter(pk=payment.pk, claim_id=claim_id, status=Status.PROCESSING).update(
-        next_check_at=next_check, **_FREE, **fields
+        next_check_at=next_check, **FREE, **fields
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from config.database.notifications import Channel, notify
 from payments.models import FailureCode, Payment
 from payments.requests.transitions import move_payment
 from payments.verification.columns import NO_DELIVERY
@@ -51,3 +52,4 @@ def reopen(payment: Payment, *, actor: str, reason: str, **fields: Any) -> None:
         **NO_DELIVERY,
         **fields,
     )
+    notify(Channel.PAYMENTS, str(payment.chain_id))

@@ -18,7 +18,7 @@ SHARED = (
     "config.admin",
     "config.backoff",
     "config.bounded_body",
-    "config.leases",
+    "config.database",
     "config.mail",
 )
 OUTSIDE = ("demo", "tests", "bench", "clients", "quittance")

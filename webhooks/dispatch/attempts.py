@@ -4,7 +4,7 @@ import random
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 
@@ -38,7 +38,7 @@ SET duration_ms = made.duration_ms, status_code = made.status_code, error = made
     response_excerpt = made.excerpt
 FROM unnest(%s::text[], %s::int[], %s::int[], %s::int[], %s::text[], %s::text[])
      AS made (delivery_id, number, duration_ms, status_code, error, excerpt)
-WHERE attempt.delivery_id = made.delivery_id AND attempt.number = made.number
+WHERE attempt.delivery_id = made.delivery_id AND attempt.number = made.number AND attempt.started_at > %s
 """
 
 
@@ -60,7 +60,11 @@ def store_results(outcomes: Sequence[Outcome]) -> int:
         results = [_result(outcome, made[outcome.claim.delivery_id]) for outcome in held]
         with connection.cursor() as cursor:
             cursor.execute(_STORE, [list(column) for column in zip(*results, strict=True)])
-            cursor.execute(_COMPLETE, [list(column) for column in zip(*map(_attempt, held), strict=True)])
+            columns = [list(column) for column in zip(*map(_attempt, held), strict=True)]
+            # An attempt takes seconds: older partitions need not be read.
+            cursor.execute(
+                _COMPLETE, [*columns, min(outcome.ended_at for outcome in held) - timedelta(days=1)]
+            )
         _note_endpoints(held)
     return len(held)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from config import leases
+from config.database import leases
 from webhooks.dispatch.attempts import Outcome, store_result
 from webhooks.dispatch.http_client import Answer, Rules, post
 from webhooks.dispatch.leasing import Claim, claim_due

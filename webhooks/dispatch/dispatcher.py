@@ -10,7 +10,7 @@ from queue import Empty, SimpleQueue
 from django.db import InterfaceError, OperationalError, connections
 from django.utils import timezone
 
-from config import leases
+from config.database import leases
 from webhooks.dispatch.attempts import Outcome, store_results
 from webhooks.dispatch.delivery import attempt
 from webhooks.dispatch.leasing import Claim, claim_due, release

@@ -43,6 +43,7 @@ FAMILY = Family(
     actions=(EvmCall,),
     native_alias="0x0000000000000000000000000000000000000000",
     links=PaymentLinks(make=_eip_681, bind=False),
+    subscribe_heads=("eth_subscribe", "newHeads"),
     # Without a known owner: Ethereum's customary burn addresses.
     sandbox_payers=(
         "0x000000000000000000000000000000000000dEaD",

@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from functools import lru_cache
 
 from eth_utils.address import is_checksum_address, to_checksum_address
 
@@ -16,6 +17,8 @@ _SIGNATURE = re.compile(r"(?:0[xX])?((?:[0-9a-fA-F]{2})+)")
 _LAST_RESERVED = 0x1FF
 
 
+# A checksum is a hash, computed twice; a merchant asks for few wallets, many times.
+@lru_cache(maxsize=4096)
 def normalise_address(text: str) -> str:
     """Return the address with its EIP-55 checksum.
 

@@ -47,6 +47,7 @@ FAMILY = Family(
         "Sysvar1nstructions1111111111111111111111111",
     ),
     make_hash=normalisation.make_hash,
+    subscribe_heads=("slotSubscribe",),
     wording=Wording(
         contract="page.tokenMint",
         transaction="page.signature",

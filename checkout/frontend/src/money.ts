@@ -5,6 +5,8 @@ import type { Amount } from "./server/types";
 
 const SHORT_DIGITS = 6;
 const COST_DIGITS = 8;
+/** 999,999,999,999 is the most that a row shows. */
+const LONGEST_WHOLE = 12;
 
 /** The whole amount without trailing zeros, but with two fraction digits where the token has them. */
 export function plain(amount: Amount): string {
@@ -12,13 +14,25 @@ export function plain(amount: Amount): string {
   return joined(whole, fraction, Math.min(2, amount.decimals));
 }
 
-/** What a wallet holds, in at most six fraction digits: cut off, since rounding up would show more than there is. */
+/**
+ * What a wallet holds, short enough for a row: six fraction digits, two from 1,000 on and none from 1,000,000 on. The
+ * rest is cut off, since rounding up would show more than there is.
+ */
 export function held(amount: Amount): string {
-  const [whole = "0", fraction = ""] = amount.formatted.split(".");
-  const cut = fraction.slice(0, SHORT_DIGITS);
+  const [digits = "0", fraction = ""] = amount.formatted.split(".");
+  const whole = digits.replace(/^0+(?=\d)/, "");
+  if (whole.length > LONGEST_WHOLE) return `>\u00a0${grouped("9".repeat(LONGEST_WHOLE))}`;
+  const places = whole.length > 6 ? 0 : whole.length > 3 ? 2 : SHORT_DIGITS;
+  const cut = fraction.slice(0, places);
   const isDust = !isZero(amount) && !/[1-9]/.test(whole + cut);
   const least = joined("0", "1".padStart(SHORT_DIGITS, "0"), 0);
-  return isDust ? `<\u00a0${least}` : joined(grouped(whole), cut, Math.min(2, amount.decimals));
+  return isDust ? `<\u00a0${least}` : joined(grouped(whole), cut, Math.min(2, places, amount.decimals));
+}
+
+/** What a wallet needs, grouped as what it holds is; rounded up, since less would not be enough. */
+export function needed(amount: Amount): string {
+  const [whole = "0", fraction = ""] = costs(amount).split(".");
+  return joined(grouped(whole), fraction, fraction.length);
 }
 
 /** What leaves a wallet, in eight digits that count: rounded up, so that it is never more than was said. */

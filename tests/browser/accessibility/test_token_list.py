@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from chains.models import Chain, Token
 from tests.browser.wallets.conftest import AddWallet, Create
+from tests.pictures import picture
 from tests.support.accessibility.page_rules import assert_accessible
 from tests.support.wallets.stub import NAME
 
@@ -87,3 +88,44 @@ def test_a_list_of_which_nothing_can_be_offered_now(
     panel.locator("button.token", has_text="GOOD").click()
     expect(panel).to_contain_text("Other tokens can’t be offered at the moment")
     assert_accessible(page)
+
+
+# As the wallet holds it, and as the list shows it: never more than there is.
+LONG = {
+    "0.123456789012345678": "0.123456",
+    "1234.567891234567891234": "1,234.56",
+    "123456789012.123456789012345678": "123,456,789,012",
+    "1234567890123456.0": "> 999,999,999,999",
+    "0.000000000000000001": "< 0.000001",
+}
+# The balances and values as they are shown, each with its number of lines, at one moment: the list is redrawn.
+NUMBERS = """(panel) => [...panel.querySelectorAll(".token__held > span, .token__held .piece")].map((element) => {
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  const tops = [...range.getClientRects()].map(({ top }) => Math.round(top));
+  return [element.textContent.replace(/[\u2066-\u2069]/g, ""), new Set(tops).size];
+})"""
+
+
+@pytest.mark.parametrize("tag", ["en", "de", "ar"])
+@pytest.mark.parametrize("width", [390, 320])
+def test_no_number_in_the_list_breaks_or_sticks_out(
+    page: Page, panel: Locator, create: Create, add_wallet: AddWallet, tag: str, width: int
+) -> None:
+    add_wallet()
+    tokens = [held(f"TOKEN{index}", index, ELSEWHERE) for index in range(1, len(LONG) + 1)]
+    for token, formatted in zip(tokens, LONG, strict=True):
+        raw = formatted.replace(".", "").lstrip("0")
+        token["balance"] = {"raw": raw, "formatted": formatted, "decimals": 18}
+        token["usd"] = "12345678.90"
+    answer(page, "**/discover-wallet-tokens", {"tokens": tokens, "unavailable": []})
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(f"{create()['payment_url']}?lang={tag}")
+    panel.get_by_role("button", name=NAME).click()
+    panel.locator("#other-token").click()
+    expect(panel.locator(".token").filter(has_text="TOKEN")).to_have_count(len(LONG))
+    lines = dict(panel.evaluate(NUMBERS))
+    numbers = [*(shown.replace(" ", "\u00a0") for shown in LONG.values()), "$12,345,678.90"]
+    assert {number: lines.get(number) for number in numbers} == dict.fromkeys(numbers, 1)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    picture(page, f"tokens with long balances in {tag}")

@@ -149,6 +149,19 @@ def test_it_says_what_a_swap_was_paid_with_its_quoted_fees_and_who_paid(
     text = public.get(path).content.decode()
     for words in ("10.80 USDC", "0.12 USDC", "(Swap fee)", "about 0.00003 ETH", sender, "10.50 USDC"):
         assert words in text
+    Payment.objects.update(network_fee=29_000_000_000_000)
+    text = public.get(path).content.decode()
+    assert '<bdi dir="ltr">0.000029 ETH</bdi>' in text
+    assert "0.00003 ETH" not in text
+
+
+def test_it_says_what_a_direct_payment_cost_the_network(public: Api, paid: Paid) -> None:
+    text = public.get(paid(network_fee=92_000_000_000_147)).content.decode()
+    assert '<dt>Network fee</dt><dd><bdi dir="ltr">0.000092000000000147 ETH</bdi></dd>' in text
+
+
+def test_an_unknown_network_fee_is_left_out(public: Api, paid: Paid) -> None:
+    assert "Network fee" not in public.get(paid()).content.decode()
 
 
 def test_of_several_payers_none_is_named(public: Api, paid: Paid) -> None:

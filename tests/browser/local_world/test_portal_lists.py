@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from merchants.models import Merchant
-from payments.models import Payment, PaymentRequest
+from merchants.services import issue_key
+from payments.models import ConsumedTransfer, Payment, PaymentRequest
 from tests.browser.local_world.test_portal_payments import fits, payment, portal
 from tests.support.portal.payment_rows import HASH, RECIPIENT
 
@@ -19,8 +20,24 @@ LISTS = {
     "webhooks/event": 1,
     "webhooks/endpoint": 1,
     "webhooks/delivery": 1,
+    "payments/consumedtransfer": 1,
+    "payments/transition": 3,
+    "merchants/merchant": 1,
+    "merchants/apikey": 1,
+    "auth/user": 1,
+    "chains/chain": 1,
+    "chains/token": 1,
 }
 TALLEST_ROW = 72
+
+
+@pytest.fixture
+def recorded(payment: Payment) -> None:
+    """Give the other lists a row: a key, and a transfer that the payment was credited with."""
+    issue_key(merchant=payment.request.merchant, permissions=["create_payments"], name="shop")
+    ConsumedTransfer.objects.create(
+        chain=payment.chain, transaction_hash=HASH, slot="3", payment=payment, amount=10_500_000
+    )
 
 
 @pytest.fixture
@@ -44,7 +61,7 @@ def many(payment: Payment, merchant: Merchant) -> None:
 
 
 def test_each_row_of_a_list_is_two_lines_on_a_phone(
-    many: None, portal: str, page: Page, troubles: list[str], tmp_path: Path
+    many: None, recorded: None, portal: str, page: Page, troubles: list[str], tmp_path: Path
 ) -> None:
     page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     for model, number in LISTS.items():

@@ -17,8 +17,8 @@ from pytest_django.live_server_helper import LiveServer
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
+from payments.requests.creation import NewRequest, create_request
 from payments.requests.events import record_failed
-from payments.requests.lifecycle import NewRequest, create_request
 from tests.support.portal.payment_rows import HASH, RECIPIENT, fail
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery

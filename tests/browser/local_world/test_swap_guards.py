@@ -214,7 +214,7 @@ def test_what_is_not_enough_says_so_and_can_not_be_chosen(world: World, page: Pa
 
     requested = panel.locator(".token").first
     expect(requested).to_contain_text("No conversion")
-    expect(requested).to_contain_text("26000.00 needed")
+    expect(requested).to_contain_text("26,000.00 needed")
     picture(page, "tokens, not enough")
     expect(token_row(panel, "DAI", HERE)).to_contain_text("Not enough")
     expect(panel.get_by_role("button", name=re.compile("DAI"))).to_have_count(0)

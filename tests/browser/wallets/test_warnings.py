@@ -12,7 +12,7 @@ from tests.chain import LocalChain
 from tests.pictures import picture
 from tests.support.accessibility.page_rules import assert_accessible
 
-WARNING = "Alice's Bakery may have to accept this one before it counts"
+WARNING = "Alice's Bakery may have to accept this one first"
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ def test_amount_network_and_address_stand_there_whole(
     assert f'id="recipient">{local_chain.recipient}</code>' in text
     uri = f"ethereum:{local_chain.usdc}@31337/transfer?address={local_chain.recipient}&amp;uint256=7250000"
     assert f'href="{uri}"' in text
-    assert "Send on Local Chain (chain id 31337) only" in text
+    assert "Send on Local Chain (chain ID 31337) only" in text
     assert "<svg" in text
 
 

@@ -46,7 +46,7 @@ def test_an_account_with_code_is_warned_where_no_node_traces(
     [route] = routes(public, checkout())
     [warning] = route["warnings"]
     assert warning["code"] == "may_need_acceptance"
-    assert "can't be verified automatically on Local Chain" in warning["message"]
+    assert "on Local Chain can't be verified automatically" in warning["message"]
 
 
 @pytest.mark.usefixtures("without_traces")

@@ -121,7 +121,7 @@ def test_no_code_that_would_bind_nothing(
     if change == {"references": False}:
         by_hand = public.get(f"/pay/{order.shortcode}/by-hand").content.decode()
         assert "reference" not in scanned(by_hand)[1]
-        assert by_hand.index("it counts once Alice&#x27;s Bakery has accepted it") < by_hand.index("solana:")
+        assert by_hand.index("It is credited when Alice&#x27;s Bakery accepts it") < by_hand.index("solana:")
 
 
 def test_the_page_can_be_kept_still(public: Api, merchant: Merchant, solana_usdc: Token) -> None:

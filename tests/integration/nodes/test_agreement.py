@@ -193,6 +193,17 @@ def test_of_a_node_that_traces_and_one_that_can_not_only_what_both_saw_counts() 
     assert both.transfers == (replace(TOKEN, references=()),)
 
 
+def test_nodes_that_name_another_network_fee_agree_on_the_rest() -> None:
+    one, other = replace(MINED, network_fee=21_000), replace(MINED, network_fee=42_000)
+    both = _both(one, other)
+    assert both == MINED
+    assert both is not None
+    assert both.network_fee is None
+    agreed = _both(one, one)
+    assert agreed is not None
+    assert agreed.network_fee == 21_000
+
+
 @pytest.mark.parametrize("is_complete", [True, False], ids=["both complete", "neither complete"])
 def test_what_one_node_proves_and_the_other_does_not_is_agreed_on_as_not_proved(is_complete: bool) -> None:
     """Such as the code of an account, which only one still has the state for: that denies nothing."""

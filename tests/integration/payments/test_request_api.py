@@ -1,4 +1,4 @@
-"""Creating, reading and cancelling payment requests by the API (spec 4, contract 5)."""
+"""Creating, reading and cancelling payment requests by the API."""
 
 import re
 import uuid

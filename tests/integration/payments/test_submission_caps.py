@@ -104,31 +104,61 @@ def test_a_bound_transaction_is_refused_by_no_cap(
     assert (payment.status, payment.amount_received) == ("completed", AMOUNT)
 
 
+def old_transactions(chain: LocalChain, count: int) -> list[str]:
+    chain.rpc("evm_setAutomine", False)
+    try:
+        old = [unbound(chain) for _ in range(count)]
+        chain.mine()
+    finally:
+        chain.rpc("evm_setAutomine", True)
+    return old
+
+
 @pytest.mark.usefixtures("each_kind")
+def test_by_each_kind_of_node_an_old_transaction_counts_toward_no_cap_and_keeps_no_native_payment_out(
+    public: Api, merchant: Merchant, ether: Token, local_chain: LocalChain
+) -> None:
+    """One more than the cap allows would be refused if the old one counted."""
+    (old,) = old_transactions(local_chain, 1)
+    request, clock = make_request(merchant, ether, "0.01", local_chain.recipient), Clock()
+    _submit_before_the_request(public, request, [old], clock)
+    counted(request, MAX_PUBLIC_PAYMENTS - 1)
+    _pays_still(public, request, local_chain, clock)
+
+
 def test_thirty_old_transactions_keep_no_native_payment_of_the_customers_out(
     public: Api, merchant: Merchant, ether: Token, local_chain: LocalChain
 ) -> None:
-    local_chain.rpc("evm_setAutomine", False)
-    try:
-        old = [unbound(local_chain) for _ in range(MAX_PUBLIC_PAYMENTS)]
-        local_chain.mine()
-    finally:
-        local_chain.rpc("evm_setAutomine", True)
+    old = old_transactions(local_chain, MAX_PUBLIC_PAYMENTS)
     request, clock = make_request(merchant, ether, "0.01", local_chain.recipient), Clock()
-    path = f"/api/public/payment-requests/{request.id}/payments"
+    _submit_before_the_request(public, request, old, clock)
+    _pays_still(public, request, local_chain, clock)
+
+
+def _submit_before_the_request(
+    public: Api, request: PaymentRequest, old: Sequence[str], clock: Clock
+) -> None:
+    """Submit these while the request seems newer than they are, and look until each is found too old."""
+    created_at = request.created_at
     PaymentRequest.objects.filter(pk=request.pk).update(created_at=timezone.now() + timedelta(minutes=2))
     for number, sent in enumerate(old, 1):
-        answer = public.post(path, {"transaction_hash": sent, "chain_id": request.chain_id})
-        assert answer.status_code == 201, answer.content
-        if number % MAX_OPEN_PAYMENTS == 0:
+        assert _submitted(public, request, sent).status == "pending"
+        if number % MAX_OPEN_PAYMENTS == 0 or number == len(old):
             look(clock)
     assert set(Payment.objects.values_list("failure_code", flat=True)) == {"transaction_too_old"}
-    PaymentRequest.objects.filter(pk=request.pk).update(created_at=request.created_at)
-    sent = pay(local_chain, request)
+    PaymentRequest.objects.filter(pk=request.pk).update(created_at=created_at)
+
+
+def _pays_still(public: Api, request: PaymentRequest, chain: LocalChain, clock: Clock) -> None:
+    payment = look_until_decided(_submitted(public, request, pay(chain, request)), clock)
+    assert (payment.status, payment.amount_received) == ("completed", request.amount)
+
+
+def _submitted(public: Api, request: PaymentRequest, sent: str) -> Payment:
+    path = f"/api/public/payment-requests/{request.id}/payments"
     answer = public.post(path, {"transaction_hash": sent, "chain_id": request.chain_id})
     assert answer.status_code == 201, answer.content
-    payment = look_until_decided(Payment.objects.get(transaction_hash=sent), clock)
-    assert (payment.status, payment.amount_received) == ("completed", request.amount)
+    return Payment.objects.get(transaction_hash=sent)
 
 
 @pytest.fixture

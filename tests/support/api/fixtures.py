@@ -52,7 +52,7 @@ def nothing_stored() -> bool:
 
 
 def error_of(response: Any) -> dict[str, Any]:
-    """Return the error, having seen that it has the shape of contract 2, every field of it."""
+    """Return the error, having checked that it has every field of the promised shape."""
     assert response["Content-Type"] == "application/json"
     body = response.json()
     assert set(body) == {"error"}

@@ -11,7 +11,7 @@ from chains.families import get_client
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import Payment, PaymentRequest
-from payments.requests.lifecycle import NewRequest, create_request
+from payments.requests.creation import NewRequest, create_request
 from payments.submission.hashes import submit_hash
 from tests.chain import LocalChain
 from tests.verifying import verify_due

@@ -15,7 +15,7 @@ from django.utils import timezone
 from chains.models import Chain, Token
 from merchants.models import Merchant
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from payments.requests.lifecycle import NewRequest, create_request
+from payments.requests.creation import NewRequest, create_request
 from payments.requests.transitions import move_payment
 from payments.submission.hashes import submit_hash
 

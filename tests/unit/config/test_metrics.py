@@ -1,4 +1,4 @@
-"""`/metrics`: what operators watch, for those alone who may (contract 10)."""
+"""`/metrics`: what operators watch, for those alone who may."""
 
 from datetime import timedelta
 from pathlib import Path

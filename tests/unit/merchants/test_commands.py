@@ -1,4 +1,4 @@
-"""The commands that make merchants and keys print just the result, or refuse and make nothing (contract 3)."""
+"""The commands that make merchants and keys print just the result, or refuse and make nothing."""
 
 import re
 from datetime import timedelta

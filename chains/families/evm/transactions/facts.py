@@ -15,6 +15,7 @@ from chains.families.evm.transactions import binding, transfers
 from chains.families.evm.transactions.evidence import NO_EVIDENCE, Evidences, Unproven
 from chains.families.evm.transactions.intended import effect, intended
 from chains.families.evm.transactions.mentions import mentions
+from chains.families.evm.transactions.network_fee import network_fee
 from chains.families.evm.transactions.tracing import Mined, Traces
 from chains.rpc.json_rpc import BrokenOff, Call, JsonRpc, RpcFault, TooLarge, Unread, Why, is_too_large, sound
 
@@ -313,7 +314,13 @@ def _facts(
         return replace(waiting, intended=intended(transaction), mentions=own_call)
     trace, is_unreadable = traces.by_hash.get(wanted), wanted in traces.unreadable
     found = mentions(transaction, transfers.logs_of(receipt), trace, mentioning)
-    mined = replace(waiting, block=block, succeeded=_succeeded(receipt), mentions=found.all)
+    mined = replace(
+        waiting,
+        block=block,
+        succeeded=_succeeded(receipt),
+        mentions=found.all,
+        network_fee=network_fee(transaction, receipt),
+    )
     if not mined.succeeded:
         return mined
     evidence = evidences.found.get(wanted, NO_EVIDENCE)

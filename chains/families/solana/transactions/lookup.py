@@ -231,6 +231,7 @@ def _facts(
         commitment=status.commitment,
         is_complete=entry.has_inner,
         mentions=transfers.mentions(entry, mentioning),
+        network_fee=entry.fee,
     )
 
 

@@ -7,7 +7,7 @@ import type { Option } from "../flow/balances";
 import type { Notice } from "../flow/notices";
 import type { Connected } from "../flow/states";
 import { isolated } from "../language";
-import { dollars, held, plain } from "../money";
+import { dollars, held, needed } from "../money";
 import type { PayContext } from "./context";
 import type { Screen } from "./panel";
 import { actions, money, noticeBox, paragraph, partialBox, screen, smallPrint } from "./parts";
@@ -111,8 +111,8 @@ function tokenRow(option: Option, context: PayContext): HTMLElement {
     el(
       "span",
       { class: "token__held" },
-      option.balance ? isolated(held(option.balance)) : el("small", {}, copy.balanceUnknown),
-      el("small", {}, [isolated(dollars(option.usd)), reason].filter(Boolean).join(" · ")),
+      option.balance ? el("span", {}, isolated(held(option.balance))) : el("small", {}, copy.balanceUnknown),
+      el("small", {}, ...aside(dollars(option.usd), reason)),
     ),
     isForeign && el("small", { class: "token__address" }, copy.outsideCatalogue, " ", el("code", {}, address)),
   ];
@@ -124,10 +124,16 @@ function tokenRow(option: Option, context: PayContext): HTMLElement {
   return el("li", {}, row);
 }
 
+/** The value and the reason. A line breaks between the two, and inside one only where it is wider than its column. */
+function aside(...pieces: (string | null)[]): Child[] {
+  const given = pieces.filter(Boolean).map((piece) => el("span", { class: "piece" }, piece));
+  return given.flatMap((piece, index) => (index ? [" · ", piece] : [piece]));
+}
+
 /** Why a token can't be chosen, or null when it can. */
 function whyNot({ isRequested, isEnough, balance }: Option, { checkout, flow }: PayContext): string | null {
   if (isRequested) {
-    return isEnough || !balance ? null : copy.needed(plain(checkout.amount_remaining));
+    return isEnough || !balance ? null : copy.needed(needed(checkout.amount_remaining));
   }
   if (flow.isRoutingDown) return copy.notOffered;
   return isEnough ? null : copy.notEnough;

@@ -1,4 +1,4 @@
-"""Money that arrived is never denied: less, more, later, or after the merchant cancelled (contract 5)."""
+"""Money that arrived is never denied: less, more, later, or after the merchant cancelled."""
 
 import json
 from collections.abc import Callable

@@ -24,6 +24,8 @@ def test_a_token_transfer_with_the_reference_completes_the_request(
     assert local_chain.token_balance(local_chain.usdc, local_chain.recipient) - before == 10_500_000
     assert request.completed_at is not None
     assert not request.paid_late
+    receipt = local_chain.rpc("eth_getTransactionReceipt", payment.transaction_hash)
+    assert payment.network_fee == int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
 
 
 def test_native_coin_with_the_reference_as_its_data_completes_the_request(

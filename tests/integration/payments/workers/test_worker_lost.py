@@ -43,7 +43,10 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
     def begin() -> Process:
         running.append(worker(tmp_path / f"worker-{len(running)}.log"))
         workers = len(running) - 1
-        eventually(lambda: len(app.control.ping(timeout=1)) == workers, f"{workers} workers are ready")
+        # `limit`: the last answer ends the wait, which lasts for all of the time-out otherwise.
+        eventually(
+            lambda: len(app.control.ping(timeout=1, limit=workers)) == workers, f"{workers} workers are ready"
+        )
         return running[-1]
 
     yield begin

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from config.celery import app
-from config.leases import DURATION
+from config.database.leases import DURATION
 from merchants.models import Merchant
 from payments.models import PaymentRequest
 from tests.chain import LocalChain

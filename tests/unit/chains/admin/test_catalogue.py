@@ -1,4 +1,4 @@
-"""The catalogue is switched in the portal; what would re-value existing requests stays as it is (contract 4)."""
+"""The catalogue is switched in the portal; what would re-value existing requests stays as it is."""
 
 from collections.abc import Callable
 

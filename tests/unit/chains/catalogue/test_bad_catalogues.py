@@ -36,6 +36,8 @@ CHAINS = [
     {"rpc_urls": ["https://node.example/" + "k" * 500]}, {"rpc_urls": ["https://node.example/a b"]},
     {"rpc_urls": ["env:"]},
     {"rpc_urls": ["env:base_rpc_url"]}, {"rpc_urls": ["env:BASE RPC"]}, {"rpc_urls": ["env:BASE_RPC_URL\n"]},
+    {"ws_urls": None}, {"ws_urls": "wss://node.example"}, {"ws_urls": [7]}, {"ws_urls": ["https://node.example"]},
+    {"ws_urls": ["wss://"]}, {"ws_urls": ["wss://node.example/" + "k" * 500]}, {"ws_urls": ["env:base_ws_url"]},
     {"rpc_urls": ["ENV:BASE_RPC_URL"]}, {"explorer_url": None}, {"explorer_url": "basescan.org"},
     {"explorer_url": "javascript:alert(1)"}, {"explorer_url": "https://" + "x" * 500}, {"native_symbol": ...},
     {"wallet_rpc_url": None}, {"wallet_rpc_url": "env:BASE_RPC_URL"}, {"wallet_rpc_url": "http://node.example"},

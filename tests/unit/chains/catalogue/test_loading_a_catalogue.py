@@ -1,4 +1,4 @@
-"""A catalogue file is loaded whole or not at all, and the same file again changes nothing (contract 4)."""
+"""A catalogue file is loaded whole or not at all, and the same file again changes nothing."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
-from chains.families import node_urls
+from chains.families import node_urls, socket_urls
 from chains.models import Chain, Token
 from tests.conftest import Api
 from tests.support.chains.catalogue_files import USDC_ON_BASE, chain, everything, load, token, write
@@ -32,6 +32,16 @@ def test_a_file_becomes_chains_and_tokens(tmp_path: Path) -> None:
         [],
     )
     assert ether.is_native
+
+
+def test_sockets_for_new_blocks_are_optional(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load(write(tmp_path, [chain()]))
+    assert Chain.objects.get().ws_urls == []
+    load(write(tmp_path, [chain(ws_urls=["env:BASE_WS_URL", "wss://node.example/v2"])]))
+    stored = Chain.objects.get()
+    assert socket_urls(stored.ws_urls) == ("wss://node.example/v2",)
+    monkeypatch.setenv("BASE_WS_URL", "ws://127.0.0.1:8546")
+    assert socket_urls(stored.ws_urls) == ("ws://127.0.0.1:8546", "wss://node.example/v2")
 
 
 def test_the_same_file_again_changes_nothing(tmp_path: Path) -> None:

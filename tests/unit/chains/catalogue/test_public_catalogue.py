@@ -1,4 +1,4 @@
-"""Anybody may ask which chains and tokens are on offer; what is switched off is not there (spec 4)."""
+"""Anybody may ask which chains and tokens are on offer; what is switched off is not there."""
 
 import pytest
 

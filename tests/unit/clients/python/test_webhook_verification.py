@@ -1,4 +1,4 @@
-"""`quittance.webhooks.verify` believes what the service signed, and nothing else (spec 6.3)."""
+"""`quittance.webhooks.verify` believes what the service signed, and nothing else."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Any origin may call /api/public, without credentials; nothing else answers to other origins (contract 1)."""
+"""Any origin may call /api/public, without credentials; nothing else answers to other origins."""
 
 import pytest
 from django.test import Client

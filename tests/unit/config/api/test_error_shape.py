@@ -1,4 +1,4 @@
-"""Every refusal has one shape, names every failed field, and says first what its details say first (contract 2)."""
+"""Every refusal has one shape, names every failed field, and says first what its details say first."""
 
 from collections.abc import Callable
 from typing import Any

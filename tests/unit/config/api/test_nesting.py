@@ -1,4 +1,4 @@
-"""What is not well-formed JSON, or only just, is refused and never guessed at; nothing is stored (contract 1)."""
+"""What is not well-formed JSON, or only just, is refused and never guessed at; nothing is stored."""
 
 import json
 import time

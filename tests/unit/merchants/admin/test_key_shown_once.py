@@ -1,4 +1,4 @@
-"""A new key stands in the one answer to the form that made it, and nowhere afterwards (contract 3)."""
+"""A new key stands in the one answer to the form that made it, and nowhere afterwards."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""Merchants are made and changed in the portal, with a theme that customers can read (contract 3)."""
+"""Merchants are made and changed in the portal, with a theme that customers can read."""
 
 from typing import Any
 

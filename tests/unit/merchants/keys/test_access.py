@@ -280,7 +280,7 @@ def writes() -> Iterator[list[str]]:
     written: list[str] = []
 
     def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if re.match(r"INSERT|UPDATE|DELETE", sql) and '"last_used_at"' not in sql:
+        if re.search(r"\b(INSERT INTO|UPDATE|DELETE FROM) ", sql) and '"last_used_at"' not in sql:
             written.append(sql)
         return execute(sql, params, many, context)
 

@@ -1,4 +1,4 @@
-"""Where an API key is read, and how each kind of bad key is refused (spec 5.3, contract 3)."""
+"""Where an API key is read, and how each kind of bad key is refused."""
 
 from typing import Any
 

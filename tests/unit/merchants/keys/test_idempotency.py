@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: one effect and one answer for each key, kept for a day (contract 1)."""
+"""`Idempotency-Key`: one effect and one answer for each key, kept for a day."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -142,7 +142,7 @@ def test_a_failure_of_ours_leaves_the_key_free(
         raise RuntimeError("a disk is on fire")
 
     with monkeypatch.context() as broken:
-        broken.setattr("payments.requests.lifecycle.note_creation", break_down)
+        broken.setattr("payments.requests.creation.run", break_down)
         assert api.post(CREATE, order(), **header()).status_code == 500
     assert nothing_stored()
     assert not IdempotencyKey.objects.exists()
@@ -188,21 +188,21 @@ def test_a_call_that_was_overtaken_changes_nothing(
 
     overtaken: list[Any] = []
     real = serializers.CreateRequestSerializer.order
+    body = order(webhook_url="https://shop.example/hook")  # more than one statement: the key is claimed first
 
-    def slow(self: Any) -> Any:
-        if not overtaken:
-            IdempotencyKey.objects.update(lease_until=timezone.now())
+    def slow(data: Any, merchant: Any) -> Any:
+        if not overtaken and IdempotencyKey.objects.update(lease_until=timezone.now()):
             overtaken.append(None)
-            overtaken[0] = api.post(CREATE, order(), **header())
-        return real(self)
+            overtaken[0] = api.post(CREATE, body, **header())
+        return real(data, merchant)
 
     monkeypatch.setattr(serializers.CreateRequestSerializer, "order", slow)
-    late = api.post(CREATE, order(), **header())
+    late = api.post(CREATE, body, **header())
     assert overtaken[0].status_code == 201
     assert late.status_code == 409
     assert error_of(late)["code"] == "idempotency_key_in_use"
     assert PaymentRequest.objects.count() == Transition.objects.count() == 1
-    assert_replayed(api.post(CREATE, order(), **header()), overtaken[0])
+    assert_replayed(api.post(CREATE, body, **header()), overtaken[0])
 
 
 def test_after_a_day_the_key_is_as_new(api: Api, order: Order) -> None:

@@ -1,4 +1,4 @@
-"""`last_used_at` is kept to the minute, without a write on each call (contract 3)."""
+"""`last_used_at` is kept to the minute, without a write on each call."""
 
 from datetime import timedelta
 

@@ -13,7 +13,7 @@ from merchants.models import AuditEntry, Merchant
 from merchants.services import issue_key
 from merchants.staff.roles import assign_role
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
-from payments.requests.lifecycle import NewRequest, create_request
+from payments.requests.creation import NewRequest, create_request
 from webhooks.models import Delivery, Endpoint, Event
 
 ROLES = ("operator", "support", "merchant", "nobody", "stranger")

@@ -14,7 +14,7 @@ from merchants.models import AllowedRecipient, Merchant
 from merchants.recipients import allow_recipients, disallow_recipients, recipient_problem
 from merchants.services import issue_key
 from payments.models import PaymentRequest
-from payments.requests.lifecycle import NewRequest, create_request
+from payments.requests.creation import NewRequest, create_request
 from tests.chain import LocalChain
 from tests.conftest import Api
 

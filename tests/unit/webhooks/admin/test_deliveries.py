@@ -112,7 +112,7 @@ def test_events_and_deliveries_are_found_by_what_they_tell_of(
     ):
         assert found(Delivery, text) == {told.pk}, text
         assert found(Event, text) == {told.event_id}, text
-    assert found(Delivery, told.pk) == found(Delivery, told.pk[:12]) == {told.pk}
+    assert found(Delivery, told.pk) == {told.pk}
     assert found(Delivery, "order-9") == set()
     assert told.pk in page_of(admin_client, "webhooks/delivery", q=failed.pk)
 

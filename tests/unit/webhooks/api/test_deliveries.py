@@ -1,4 +1,4 @@
-"""Deliveries by the API: what was sent, each attempt, and sending it again (contract 9)."""
+"""Deliveries by the API: what was sent, each attempt, and sending it again."""
 
 from collections.abc import Callable
 from datetime import timedelta

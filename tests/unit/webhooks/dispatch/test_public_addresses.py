@@ -1,4 +1,4 @@
-"""Only public addresses are called, and those are refused when they are set as well (contract 9)."""
+"""Only public addresses are called, and those are refused when they are set as well."""
 
 import ipaddress
 import socket

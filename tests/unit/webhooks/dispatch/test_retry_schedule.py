@@ -1,4 +1,4 @@
-"""Eight attempts at the offsets of spec 6.4, none early, with the same body and a fresh signature each."""
+"""Eight attempts at the promised offsets, none early, with the same body and a fresh signature each."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Our signature is verified by a library that we did not write: Stripe's, whose scheme it is (spec 6.3)."""
+"""Our signature is verified by a library that we did not write: Stripe's, whose scheme it is."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""POST /api/webhooks/test sends one sample, at once, and tells how it went (contract 9)."""
+"""POST /api/webhooks/test sends one sample, at once, and tells how it went."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""GET and PUT /api/webhooks (contract 9)."""
+"""GET and PUT /api/webhooks."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""An endpoint where nothing arrives: a mail after a day, the end after five, and nothing of it twice (contract 9)."""
+"""An endpoint where nothing arrives: a mail after a day, the end after five, and nothing of it twice."""
 
 from collections.abc import Callable
 from datetime import timedelta

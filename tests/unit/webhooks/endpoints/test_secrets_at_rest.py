@@ -1,4 +1,4 @@
-"""A dump of the database holds no secret, and keys can be rotated (contract 9)."""
+"""A dump of the database holds no secret, and keys can be rotated."""
 
 from typing import Any
 

@@ -8,8 +8,8 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from config import notifications
-from config.notifications import Channel, Listener, notify
+from config.database import notifications
+from config.database.notifications import Channel, Listener, notify
 from tests.processes import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)

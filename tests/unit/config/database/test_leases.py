@@ -12,8 +12,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from chains.models import Chain, Token
-from config import leases
-from config.leases import DURATION, Heartbeat, Lease
+from config.database import leases
+from config.database.leases import DURATION, Heartbeat, Lease
 from merchants.models import Merchant
 from payments.discovery.search import discover_due
 from payments.models import DiscoveryCursor, FailureCode, MerchantCursor, Payment

@@ -1,7 +1,7 @@
 """PostgreSQL notifications: processes learn within milliseconds of a change that another one made.
 
-A notification is a hint and never the state itself: it is lost where nobody listens. What acts on one also polls for
-due rows, or keeps a copy only while `Listener.is_current` says that no change can have been missed.
+A notification is a hint and never the state itself: it is lost where no process listens. What acts on one also polls
+for due rows, or keeps a copy only while `Listener.is_current` says that no change can have been missed.
 """
 
 import logging
@@ -44,7 +44,7 @@ class Channel(StrEnum):
     REQUESTS = "quittance_requests"
     """What a checkout shows of a payment request changed. The payload is the request's ID."""
     PAYMENTS = "quittance_payments"
-    """A payment is due for verification."""
+    """Payments are due for verification. The payload is the ID of the chain on which they are looked up."""
     DELIVERIES = "quittance_deliveries"
     """A webhook delivery is due."""
 
@@ -124,7 +124,7 @@ class Listener:
             self._stopping.wait(doubled(_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS, self._failures - 1))
 
     def _listen(self) -> None:
-        with _connect() as mine:
+        with connect() as mine:
             for channel in self._handlers:
                 mine.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel.value)))
             self._on_gap()
@@ -148,7 +148,7 @@ class Listener:
                 return
 
 
-def _connect() -> psycopg.Connection[Any]:
+def connect() -> psycopg.Connection[Any]:
     """Connect past any pooler: one that works by transaction would drop what a session listens to."""
     if settings.DATABASE_LISTEN_URL:
         return psycopg.connect(settings.DATABASE_LISTEN_URL, autocommit=True, **_ALIVE)

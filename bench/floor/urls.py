@@ -1,0 +1,86 @@
+"""Bare views: each does the one statement that no implementation can do without, and answers as much JSON.
+
+The rows are payment requests. `get` and `list` read them by one query without joins; `create` inserts one.
+"""
+
+import json
+import secrets
+from datetime import timedelta
+from typing import Any
+
+from django.urls import path
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from payments.api.examples import PAYMENT_REQUEST, PAYMENT_REQUEST_DETAIL
+from payments.models import PaymentRequest
+
+_FIELDS = (
+    "id",
+    "status",
+    "shortcode",
+    "amount",
+    "recipient_address",
+    "external_id",
+    "created_at",
+    "expires_at",
+)
+
+
+class Nothing(APIView):
+    """No statement at all."""
+
+    def get(self, request: Request) -> Response:  # noqa: ARG002 - the view interface
+        """Answer the example object."""
+        return Response(PAYMENT_REQUEST_DETAIL)
+
+
+class One(APIView):
+    """One row by its key."""
+
+    def get(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the view interface
+        """Answer the example object with what was read."""
+        row = PaymentRequest.objects.get(pk=id)
+        return Response({**PAYMENT_REQUEST_DETAIL, "id": row.pk, "status": row.status})
+
+
+class Many(APIView):
+    """Twenty rows of one merchant, newest first."""
+
+    def get(self, request: Request, merchant: str) -> Response:  # noqa: ARG002 - the view interface
+        """Answer twenty example objects."""
+        rows = PaymentRequest.objects.filter(merchant_id=merchant).order_by("-created_at", "-id")[:20]
+        return Response({"data": [{**PAYMENT_REQUEST, "id": row.pk, "status": row.status} for row in rows]})
+
+
+class New(APIView):
+    """One insert."""
+
+    def post(self, request: Request, merchant: str) -> Response:
+        """Insert a row and answer the example object."""
+        data: Any = request.data
+        now = timezone.now()
+        row = PaymentRequest.objects.create(
+            merchant_id=merchant,
+            shortcode=secrets.token_hex(6),
+            token_id=data["token_id"],
+            chain_id=data["chain_id"],
+            amount=1,
+            recipient_address=data["recipient_address"],
+            external_id=data["external_id"],
+            metadata=json.loads("{}"),
+            created_at=now,
+            expires_at=now + timedelta(hours=1),
+            expiry_check_at=now + timedelta(hours=1),
+        )
+        return Response({**PAYMENT_REQUEST, "id": row.pk}, status=201)
+
+
+urlpatterns = [
+    path("nothing", Nothing.as_view()),
+    path("one/<uuid:id>", One.as_view()),
+    path("many/<uuid:merchant>", Many.as_view()),
+    path("new/<uuid:merchant>", New.as_view()),
+]

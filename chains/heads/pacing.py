@@ -1,0 +1,37 @@
+"""When to ask for a chain's head again: rarely right after a block, often when the next one is due. Pure."""
+
+from dataclasses import dataclass
+
+# Shares of the block time.
+_QUIET = 0.8
+_FINE = 1 / 20
+_OVERDUE = 2.0
+_COARSE = 1 / 4
+_SHORTEST_SECONDS = 0.05
+_LONGEST_SECONDS = 2.0
+
+
+@dataclass
+class Pacing:
+    """Pauses between two questions for one chain's head. Times are in seconds of one monotonic clock."""
+
+    block_seconds: float
+    seen_at: float | None = None
+
+    def saw_block(self, now: float) -> None:
+        """Note that a new block was seen."""
+        self.seen_at = now
+
+    def pause(self, now: float) -> float:
+        """Return how long to wait before asking again: about four questions for each block that comes in time."""
+        fine = self._within(self.block_seconds * _FINE)
+        if self.seen_at is None:
+            return fine
+        age = now - self.seen_at
+        if age < self.block_seconds * _QUIET:
+            return max(self.block_seconds * _QUIET - age, fine)
+        return fine if age < self.block_seconds * _OVERDUE else self._within(self.block_seconds * _COARSE)
+
+    @staticmethod
+    def _within(seconds: float) -> float:
+        return min(max(seconds, _SHORTEST_SECONDS), _LONGEST_SECONDS)

@@ -1,0 +1,1 @@
+"""What is sent to the workers by the clock, and the process that sends it."""

@@ -1,0 +1,1 @@
+"""How processes use PostgreSQL together: leases, notifications, copies of rows, compiled queries."""

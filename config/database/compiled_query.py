@@ -1,0 +1,143 @@
+"""Queries that are compiled once: the ORM's SQL, executed with new values as a prepared statement.
+
+The ORM compiles a query for each call, which takes longer than PostgreSQL takes to answer it by a key. Here a
+query is written with the ORM, compiled at its first use, and its rows become model instances as usual.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+import psycopg
+from django.conf import settings
+from django.db import OperationalError, connection
+from django.db.models import AutoField, Model, QuerySet
+
+M = TypeVar("M", bound=Model)
+
+Read = Callable[[Any], Any]
+
+
+def run(sql: str, values: Sequence[Any]) -> psycopg.Cursor[Any]:
+    """Execute a statement on this thread's connection, with the values bound by PostgreSQL; return its cursor.
+
+    Raises Django's database errors. The statement is prepared, unless DATABASE_LISTEN_URL says that there is a pooler.
+    """
+    if connection.execute_wrappers or connection.queries_logged:  # for which only Django's cursor calls
+        watched: Any = connection.cursor()
+        watched.execute(sql, values)
+        return watched  # type: ignore[no-any-return]
+    connection.ensure_connection()
+    connection.validate_no_broken_transaction()
+    try:
+        with connection.wrap_database_errors:
+            cursor: psycopg.Cursor[Any] = psycopg.Cursor(connection.connection)
+            cursor.execute(sql, values, prepare=not settings.DATABASE_LISTEN_URL)
+            return cursor
+    except OperationalError:
+        # As a transaction does when it ends: the next statement gets a new connection.
+        if not connection.in_atomic_block and connection.connection.closed:
+            connection.close()
+        raise
+
+
+class CompiledQuery(Generic[M]):
+    """A query of whole rows of one model; annotations become attributes.
+
+    `build` gets `examples` as keyword arguments and returns the query. Each example is a value of the parameter's type
+    that occurs nowhere else in the query: it marks the parameter's places.
+    """
+
+    def __init__(self, build: Callable[..., QuerySet[M]], **examples: Any) -> None:
+        self._build = build
+        self._examples = examples
+        self._compiled: _Compiled[M] | None = None
+        self._lock = threading.Lock()
+
+    def rows(self, **values: Any) -> list[M]:
+        """Return the rows for these values, each of its field's own Python type."""
+        compiled = self._compiled or self._compile()
+        return compiled.rows(values)
+
+    def first(self, **values: Any) -> M | None:
+        """Return the first row, or None."""
+        return next(iter(self.rows(**values)), None)
+
+    def _compile(self) -> "_Compiled[M]":
+        with self._lock:
+            if self._compiled is None:
+                self._compiled = _Compiled(self._build(**self._examples), self._examples)
+            return self._compiled
+
+
+class _Compiled(Generic[M]):
+    def __init__(self, queryset: QuerySet[M], examples: dict[str, Any]) -> None:
+        compiler = queryset.query.get_compiler(using=queryset.db)
+        self.sql, parameters = compiler.as_sql()
+        self._places = [_place(parameter, examples) for parameter in parameters]
+        missing = set(examples) - {name for name, _ in self._places}
+        if missing:
+            raise ValueError(f"the query does not use {', '.join(sorted(missing))} as it is")
+        self._model = queryset.model
+        selected = [column for column, _, _ in compiler.select]
+        info: Any = compiler.klass_info
+        self._fields = [selected[place].target.attname for place in info["select_fields"]]
+        self._annotations = dict(compiler.annotation_col_map or {})
+        converters: Any = compiler.get_converters(selected)
+        self._converters: list[tuple[int, list[Any], Any]] = [
+            (place, functions, expression) for place, (functions, expression) in converters.items()
+        ]
+
+    def rows(self, values: dict[str, Any]) -> list[M]:
+        parameters = [adapt(values[name]) if name else adapt for name, adapt in self._places]
+        return [self._instance(row) for row in run(self.sql, parameters).fetchall()]
+
+    def _instance(self, row: Sequence[Any]) -> M:
+        values = list(row)
+        for place, functions, expression in self._converters:
+            value = values[place]
+            for function in functions:
+                value = function(value, expression, connection)
+            values[place] = value
+        instance = self._model.from_db(connection.alias, self._fields, values[: len(self._fields)])
+        for name, place in self._annotations.items():
+            setattr(instance, name, values[place])
+        return instance
+
+
+class CompiledInsert:
+    """The columns and values of a new row of one model, for a statement that is written by hand."""
+
+    def __init__(self, model: type[Model]) -> None:
+        fields: list[Any] = [each for each in model._meta.concrete_fields if not isinstance(each, AutoField)]
+        self._fields = fields
+        self.columns = ", ".join(connection.ops.quote_name(field.column) for field in fields)
+        self.values = ", ".join(f"%s::{_type_of(field)}" for field in fields)
+
+    def of(self, row: Model) -> list[Any]:
+        """Return the values of `row`, as its fields store them."""
+        return [field.get_db_prep_save(getattr(row, field.attname), connection) for field in self._fields]
+
+
+def _type_of(field: Any) -> str:
+    """Return the type to cast a value to, which has none of its own in a SELECT.
+
+    Without its length: a cast to varchar(n) would cut a text without an error, where storing it raises one.
+    """
+    return re.sub(r"\([0-9, ]+\)", "", str(field.db_type(connection))).replace("varchar", "text")
+
+
+def _place(parameter: Any, examples: dict[str, Any]) -> tuple[str, Any]:
+    """Return the name of the parameter in this place and how to adapt its value; or no name and the constant."""
+    for name, example in examples.items():
+        if isinstance(parameter, psycopg.Binary) and parameter.obj == example:
+            return name, psycopg.Binary
+        if isinstance(parameter, type(example)) and not isinstance(parameter, bool) and parameter == example:
+            # Such as psycopg's Int8, which says what size of integer the column has.
+            return name, type(parameter) if type(parameter) is not type(example) else _as_it_is
+    return "", parameter
+
+
+def _as_it_is(value: Any) -> Any:
+    return value

@@ -1,0 +1,33 @@
+"""The database backend (`ENGINE`): Django's own, but for how the pool finds out that a connection was lost.
+
+Django's check sends a statement each time that a request gets a connection. A server that ended the connection has
+closed its socket, which can be seen without a round trip.
+"""
+
+import select
+from typing import Any
+
+from django.db.backends.postgresql import base
+from psycopg import Connection, OperationalError
+
+
+def check_socket(connection: Connection[Any]) -> None:
+    """Raise OperationalError if the server has closed the connection, or sent what was not asked for."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN | select.POLLHUP | select.POLLERR)
+    if poll.poll(0):
+        connection.close()
+        raise OperationalError("the server closed the connection")
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Connections of a pool that looks at the socket instead of sending a statement."""
+
+    @property
+    def pool(self) -> Any:
+        """The pool, made by Django."""
+        is_new = self.alias not in self._connection_pools  # type: ignore[attr-defined]
+        pool = super().pool
+        if pool is not None and is_new:
+            pool._check = check_socket
+        return pool

@@ -1,0 +1,105 @@
+"""Create payment requests: the row and its first history entry, in one statement."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cache
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.models import Token
+from config.api.errors import ApiError
+from config.database.compiled_query import CompiledInsert, run
+from merchants.keys.idempotency import KeptAnswer
+from merchants.models import Merchant
+from merchants.recipients import IS_ALLOWED, not_allowed
+from payments.models import PaymentRequest, Transition
+from webhooks.endpoints.configuration import ensure_secret
+
+
+@dataclass(frozen=True)
+class NewRequest:
+    """The validated parameters of a new payment request. `amount` is in base units; `lifetime` starts now."""
+
+    token: Token
+    amount: int
+    recipient_address: str
+    lifetime: timedelta
+    references: bool | None = None
+    external_id: str | None = None
+    description: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+    redirect_url: str | None = None
+    cancel_url: str | None = None
+    webhook_url: str | None = None
+
+
+def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> PaymentRequest:
+    """Create an active request. Raises ApiError if the merchant does not allow the recipient."""
+    request = new_request(merchant, order)
+    with transaction.atomic():
+        if order.webhook_url:
+            ensure_secret(merchant)
+        store_request(request, actor=actor)
+    return request
+
+
+def new_request(merchant: Merchant, order: NewRequest) -> PaymentRequest:
+    """Return the request that `store_request` stores."""
+    now = timezone.now()
+    return PaymentRequest(
+        merchant=merchant,
+        chain=order.token.chain,
+        token=order.token,
+        amount=order.amount,
+        recipient_address=order.recipient_address,
+        references=merchant.references if order.references is None else order.references,
+        external_id=order.external_id,
+        description=order.description,
+        metadata=order.metadata,
+        redirect_url=order.redirect_url,
+        cancel_url=order.cancel_url,
+        webhook_url=order.webhook_url,
+        created_at=now,
+        expires_at=now + order.lifetime,
+        expiry_check_at=now + order.lifetime,
+    )
+
+
+def store_request(request: PaymentRequest, kept: KeptAnswer | None = None, *, actor: str) -> bool:
+    """Store a new request with its first history entry in one statement. Returns True.
+
+    Together with `kept`, the response to an idempotency key: False, and nothing is stored, if the key is not new.
+    Raises ApiError if the merchant does not allow the recipient; with `kept` it returns False for that as well.
+    """
+    sql, requests, entries = _statement(kept is not None)
+    entry = Transition(
+        request_id=request.pk,
+        to_status=request.status,
+        actor=actor,
+        reason="created",
+        created_at=request.created_at,
+    )
+    recipient = [request.merchant_id, request.chain.chain_type, request.recipient_address]
+    values = [*recipient, *(kept.values if kept else ()), *requests.of(request), *entries.of(entry)]
+    if run(sql, values).rowcount == 1:
+        request._state.adding = False
+        return True
+    if kept is not None:
+        return False
+    raise ApiError.of([not_allowed(request.chain.chain_type, request.recipient_address)])
+
+
+@cache
+def _statement(has_key: bool) -> tuple[str, CompiledInsert, CompiledInsert]:
+    requests, entries = CompiledInsert(PaymentRequest), CompiledInsert(Transition)
+    kept = f"kept AS ({KeptAnswer.sql('allowed')})," if has_key else ""
+    sql = f"""WITH allowed AS (SELECT WHERE {IS_ALLOWED}), {kept}
+        created AS (
+            INSERT INTO payments_paymentrequest ({requests.columns})
+            SELECT {requests.values} FROM {"kept" if has_key else "allowed"}
+            RETURNING id
+        )
+        INSERT INTO payments_transition ({entries.columns})
+        SELECT {entries.values} FROM created"""  # noqa: S608 - only names of columns and types
+    return sql, requests, entries

@@ -1,0 +1,106 @@
+"""Watch the heads of the chains with open payments, in one process of the deployment at a time."""
+
+import logging
+import threading
+import time
+from functools import partial
+
+import psycopg
+from django.db import connections
+
+from chains.families import get_client
+from chains.heads.follower import Client, HeadFollower
+from chains.lookup import find_chain
+from config.database.notifications import connect
+from payments.requests.due_in_turns import chains_with_open_payments
+from payments.waking.on_new_heads import make_due
+
+logger = logging.getLogger(__name__)
+
+_LOCK = 0x68656164  # names this lock among PostgreSQL's advisory ones
+_WAIT_SECONDS = 1.0
+_LOOK_SECONDS = 0.5
+# A chain is followed for a while after its last open payment: the next one often comes soon.
+_LINGER_SECONDS = 10.0
+
+
+class HeadWatcher:
+    """Follows heads while this process holds the deployment's lock; other processes wait to take it over.
+
+    The lock belongs to a database connection: it is free as soon as the process or the connection ends.
+    """
+
+    def __init__(self, *, client: Client = get_client) -> None:
+        self._client = client
+        self._stopping = threading.Event()
+        self._woken = threading.Event()
+        self._followers: dict[int, HeadFollower] = {}
+        self._wanted_until: dict[int, float] = {}
+        self._thread = threading.Thread(target=self._run, name="head-watcher", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch, or to wait for the lock."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look at once for chains with open payments."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        """End the watch."""
+        self._stopping.set()
+        self._woken.set()
+        self._thread.join()
+
+    @property
+    def followed(self) -> list[int]:
+        """The IDs of the chains whose heads this process follows."""
+        return sorted(self._followers)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                with connect() as lock:
+                    while not self._stopping.is_set() and not _is_ours(lock):
+                        self._stopping.wait(_WAIT_SECONDS)
+                    self._watch(lock)
+            except Exception:
+                logger.warning("heads are not watched; the next try is in a second", exc_info=True)
+            finally:
+                self._follow([])
+                connections.close_all()
+            self._stopping.wait(_WAIT_SECONDS)
+
+    def _watch(self, lock: "psycopg.Connection[tuple[object, ...]]") -> None:
+        while not self._stopping.is_set():
+            lock.execute("SELECT 1")  # raises once the lock may be another process's
+            now = time.monotonic()
+            for chain_id in chains_with_open_payments():
+                self._wanted_until[chain_id] = now + _LINGER_SECONDS
+            self._wanted_until = {each: until for each, until in self._wanted_until.items() if until > now}
+            self._follow(list(self._wanted_until))
+            self._woken.wait(_LOOK_SECONDS)
+            self._woken.clear()
+
+    def _follow(self, chain_ids: list[int]) -> None:
+        for chain_id in set(self._followers) - set(chain_ids):
+            self._followers.pop(chain_id).stop()
+        for chain_id in set(chain_ids) - set(self._followers):
+            chain = find_chain(chain_id, active_only=False)
+            if chain is not None:
+                follower = HeadFollower(chain, partial(_make_due, chain_id), client=self._client)
+                self._followers[chain_id] = follower
+                follower.start()
+
+
+def _is_ours(lock: "psycopg.Connection[tuple[object, ...]]") -> bool:
+    row = lock.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK]).fetchone()
+    return bool(row and row[0])
+
+
+def _make_due(chain_id: int, _head: int) -> None:
+    try:
+        make_due(chain_id)
+    except Exception:
+        connections.close_all()  # a lost connection must not outlive its error in this thread
+        raise

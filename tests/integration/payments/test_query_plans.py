@@ -1,0 +1,510 @@
+"""Each index of the large tables serves a query that is named here, and no hot query reads a large table whole.
+
+The planner decides by itself, over 60,000 requests with their payments, events and deliveries. An index that is added
+later needs a query here, or it has no reason to be written with each row.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.db.models import Count, Exists, Max, Min, OuterRef
+from django.utils import timezone
+
+from bench.admin_data import Size, generate
+from chains.models import Chain, Token
+from merchants.keys import idempotency
+from merchants.models import IdempotencyKey, Merchant
+from payments import attention
+from payments.admin import search
+from payments.discovery.watches import by_merchant, watched
+from payments.models import ConsumedTransfer, Payment, PaymentRequest, Route, Transition
+from payments.requests import lifecycle
+from payments.stats.daily import changed_days, count_day
+from payments.verification import finality, leasing
+from webhooks import attention as webhook_attention
+from webhooks.dispatch.leasing import claim_due
+from webhooks.dispatch.redelivery import redeliver_failed
+from webhooks.models import Attempt, Delivery, Event, EventBody
+from webhooks.storage import retention
+from webhooks.storage.bodies import bodies_of
+from webhooks.storage.partitions import partitions
+
+pytestmark = pytest.mark.django_db
+
+SIZE = Size(requests=60_000, deliveries=60_000, merchants=100, keys=100, days=360, event_days=60)
+LARGE = {
+    model._meta.db_table
+    for model in (
+        PaymentRequest,
+        Payment,
+        ConsumedTransfer,
+        Transition,
+        Route,
+        Event,
+        EventBody,
+        Delivery,
+        Attempt,
+        IdempotencyKey,
+    )
+}
+_ROUTES = """
+    INSERT INTO payments_route
+        (id, request_id, type, wallet_address, chain_id, token_id, amount, created_at, expires_at, proof_message)
+    SELECT 'rt_' || substr(md5(shortcode), 1, 24), id, 'direct', '', chain_id, token_id, amount, created_at, expires_at,
+        '' FROM payments_paymentrequest
+"""
+_KEYS = """
+    INSERT INTO merchants_idempotencykey (merchant_id, key, fingerprint, status, body, expires_at)
+    SELECT merchant_id, external_id, '', 201, '', now() + row_number() OVER () * interval '10 seconds'
+    FROM payments_paymentrequest
+"""
+# Some rows need attention, and some work is due.
+_RARE = (
+    # One chain has a single token, which is rare.
+    "CREATE TEMPORARY TABLE rare ON COMMIT DROP AS SELECT chain_id, token_id FROM payments_paymentrequest"
+    " GROUP BY 1, 2 ORDER BY count(*) LIMIT 1",
+    "CREATE TEMPORARY TABLE common ON COMMIT DROP AS SELECT chain_id, token_id FROM payments_paymentrequest"
+    " GROUP BY 1, 2 ORDER BY count(*) DESC LIMIT 1",
+    "UPDATE payments_paymentrequest SET chain_id = common.chain_id, token_id = common.token_id FROM common, rare"
+    " WHERE payments_paymentrequest.chain_id = rare.chain_id AND (payments_paymentrequest.token_id <> rare.token_id"
+    " OR hashtext(id::text) % 32 <> 0)",
+    "UPDATE payments_payment SET chain_id = request.chain_id FROM payments_paymentrequest AS request"
+    " WHERE request.id = request_id AND request.chain_id <> payments_payment.chain_id",
+    "UPDATE payments_route SET built_at = created_at WHERE hashtext(id) % 3 = 0",
+    "UPDATE payments_payment SET destination_transaction_hash = 'x' || transaction_hash WHERE hashtext(id) % 50 = 0",
+    "UPDATE payments_payment SET finality_check_at = now() WHERE hashtext(id) % 500 = 1",
+    "UPDATE payments_payment SET is_simulated = TRUE WHERE hashtext(id) % 500 = 2",
+    "UPDATE payments_payment SET reorged = TRUE WHERE hashtext(id) % 500 = 3 AND completed_at IS NOT NULL",
+    "UPDATE webhooks_delivery SET url_override = 'https://shop.example/own' WHERE status = 'pending'"
+    " AND hashtext(id) % 2 = 0",
+    "UPDATE webhooks_delivery SET due_at = now() WHERE status = 'pending'",
+)
+
+
+class Sample:
+    """The filled database: an ordinary merchant, and an ordinary row of each kind."""
+
+    def __init__(self) -> None:
+        self.now = timezone.now()
+        self.merchant = Merchant.objects.get(name="Merchant 0020")
+        paid = Payment.objects.filter(status="completed", request__merchant=self.merchant)
+        self.payment = paid.select_related("request__token").order_by("pk")[50]
+        self.request = self.payment.request
+        self.event = Event.objects.filter(merchant=self.merchant).order_by("pk")[10]
+        self.delivery = Delivery.objects.filter(event=self.event).get()
+        self.chain = Chain.objects.get(pk=self.request.chain_id)
+        rarest = PaymentRequest.objects.values("token").annotate(requests=Count("pk")).order_by("requests")
+        self.rare_token = Token.objects.select_related("chain").get(pk=rarest[0]["token"])
+        self.rare_chain = self.rare_token.chain
+        self.requests = PaymentRequest.objects.filter(merchant=self.merchant)
+        self.deliveries = Delivery.objects.filter(merchant=self.merchant)
+
+
+@pytest.fixture(scope="module")
+def sample(django_db_setup: None, django_db_blocker: Any) -> Iterator[Sample]:
+    """The filled database; nothing of it is left afterwards."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        generate(SIZE, lambda _: None, vacuum=False)
+        with connection.cursor() as cursor:
+            for statement in (_ROUTES, _KEYS, *_RARE, "ANALYZE"):
+                cursor.execute(statement)
+        yield Sample()
+        transaction.set_rollback(True)
+
+
+def newest(rows: Any, time: str = "created_at") -> Any:
+    return rows.order_by(f"-{time}", "-id")[:20]
+
+
+Query = Callable[[Sample], Any]
+# Index, what needs it, and that query.
+REQUESTS: list[tuple[str, str, Query]] = [
+    ("payments_paymentrequest_pkey", "get", lambda at: lifecycle.lock_request(at.request.pk)),
+    (
+        "payments_paymentrequest_reference_key",
+        "verification: whose reference is in a transaction",
+        lambda at: PaymentRequest.objects.filter(reference__in=[at.request.reference]),
+    ),
+    (
+        "payment_request_shortcode",
+        "checkout: by shortcode",
+        lambda at: PaymentRequest.objects.filter(shortcode=at.request.shortcode),
+    ),
+    (
+        "payment_request_shortcode",
+        "portal: by the beginning of a shortcode",
+        lambda at: PaymentRequest.objects.filter(shortcode__startswith=at.request.shortcode[:6]),
+    ),
+    (
+        "payments_paymentrequest_token_id_2a72da9e",
+        "portal: requests of a rare token",
+        lambda at: newest(PaymentRequest.objects.filter(token=at.rare_token)),
+    ),
+    ("payment_request_listed", "API: list", lambda at: newest(at.requests)),
+    (
+        "payment_request_by_status",
+        "API: list of a status",
+        lambda at: newest(at.requests.filter(status="cancelled")),
+    ),
+    (
+        "payment_request_by_token",
+        "API: list of a token",
+        lambda at: newest(at.requests.filter(token=at.rare_token)),
+    ),
+    (
+        "payment_request_by_chain",
+        "API: list of a chain",
+        lambda at: newest(at.requests.filter(chain=at.rare_chain)),
+    ),
+    (
+        "payment_request_by_order",
+        "API: list by order number",
+        lambda at: newest(at.requests.filter(external_id=at.request.external_id)),
+    ),
+    (
+        "payment_request_by_order",
+        "portal: by the beginning of an order number",
+        lambda at: PaymentRequest.objects.filter(external_id__startswith="order-123"),
+    ),
+    ("payment_request_due_for_expiry", "sweep: expire due", lambda at: lifecycle.expire_due(at.now)),
+    ("payment_request_created", "portal: requests", lambda at: newest(PaymentRequest.objects.all())),
+    (
+        "payment_request_created",
+        "daily statistics",
+        lambda at: count_day((at.now - timedelta(days=9)).date()),
+    ),
+    (
+        "payment_request_created",
+        "first day of the statistics",
+        lambda at: PaymentRequest.objects.aggregate(oldest=Min("created_at")),
+    ),
+    ("payment_request_ended", "discovery plan", lambda at: by_merchant(watched(at.rare_chain, at.now))),
+    (
+        "payment_request_more_came",
+        "dashboard: overpaid",
+        lambda at: attention.count_requests(PaymentRequest.objects.all(), attention.Matter.OVERPAID, at.now),
+    ),
+    (
+        "payment_request_partly_paid",
+        "dashboard: closed with part paid",
+        lambda at: attention.count_requests(
+            PaymentRequest.objects.all(), attention.Matter.PARTLY_PAID, at.now
+        ),
+    ),
+    (
+        "payment_request_paid_late",
+        "dashboard: paid late",
+        lambda at: attention.count_requests(PaymentRequest.objects.all(), attention.Matter.PAID_LATE, at.now),
+    ),
+    (
+        "payment_request_recipient",
+        "verification: other requests to these wallets",
+        lambda at: PaymentRequest.objects.filter(
+            chain=at.chain, recipient_address__in=["0x" + "1" * 40, "0x" + "2" * 40]
+        ).exists(),
+    ),
+    (
+        "payments_route_request_id_49b90bba",
+        "discovery plan: built routes",
+        lambda at: Route.objects.filter(request=at.request, built_at__isnull=False),
+    ),
+    ("payments_route_pkey", "checkout: by route", lambda at: Route.objects.filter(pk="rt_" + "a" * 24)),
+]
+PAYMENTS: list[tuple[str, str, Query]] = [
+    (
+        "payments_payment_id_91e48230_like",
+        "portal: by the beginning of a payment id",
+        lambda at: Payment.objects.filter(pk__startswith=at.payment.pk[:12]),
+    ),
+    (
+        "payment_is_one_per_request_and_transaction",
+        "get: a request's payments",
+        lambda at: newest(at.request.payments.all()),
+    ),
+    (
+        "payments_payment_chain_id_a5535f23",
+        "portal: payments of a rare chain",
+        lambda at: newest(Payment.objects.filter(chain=at.rare_chain)),
+    ),
+    ("payment_due_in_turns", "sweep: verify due", lambda at: leasing.claim_due(at.now + timedelta(hours=2))),
+    ("payment_due", "sweep: what is due", lambda at: leasing.due_payments(at.now + timedelta(hours=2))[:100]),
+    ("payment_due_at_finality", "sweep: finality", lambda at: finality._claim(at.now)),
+    (
+        "payment_transaction_hash",
+        "discovery: what was recorded already",
+        lambda at: Payment.objects.filter(
+            chain=at.chain, transaction_hash__in=[at.payment.transaction_hash, "0x" + "0" * 64]
+        ),
+    ),
+    (
+        "payment_delivery_hash",
+        "portal: by a swap's delivery",
+        lambda at: search._delivered_by([at.payment.transaction_hash]),
+    ),
+    ("payment_completed", "daily statistics", lambda at: count_day((at.now - timedelta(days=9)).date())),
+    (
+        "payment_reorged",
+        "dashboard: reversed after completion",
+        lambda at: attention.count_payments(Payment.objects.all(), attention.Matter.REORGED, at.now),
+    ),
+    (
+        "payment_acceptable",
+        "dashboard: can be accepted",
+        lambda at: attention.count_payments(Payment.objects.all(), attention.Matter.NOT_BOUND, at.now),
+    ),
+    (
+        "payment_simulated",
+        "dashboard: without simulated payments",
+        lambda at: (
+            PaymentRequest.objects.filter(paid_late=True)
+            .exclude(Exists(Payment.objects.filter(request=OuterRef("pk"), is_simulated=True)))
+            .order_by("-completed_at")[:1000]
+        ),
+    ),
+    ("payment_newest", "portal: payments", lambda at: newest(Payment.objects.all())),
+    (
+        "payment_sender",
+        "portal: by the customer's wallet",
+        lambda at: Payment.objects.filter(from_address=at.payment.from_address).order_by("-created_at"),
+    ),
+    (
+        "payment_failed_why",
+        "portal: payments that failed for a reason",
+        lambda at: newest(Payment.objects.filter(failure_code="transaction_not_bound")),
+    ),
+    (
+        "consumed_transfer_counts_once",
+        "submission: is a transaction used already",
+        lambda at: ConsumedTransfer.objects.filter(
+            chain=at.chain, transaction_hash=at.payment.transaction_hash
+        ),
+    ),
+    (
+        "payments_consumedtransfer_payment_id_39475192",
+        "verification: what a payment was credited",
+        lambda at: at.payment.consumed_transfers.values_list("slot"),
+    ),
+    (
+        "payments_consumedtransfer_pkey",
+        "portal: transfers",
+        lambda at: ConsumedTransfer.objects.order_by("-id")[:50],
+    ),
+    ("payments_transition_pkey", "portal: history", lambda at: Transition.objects.order_by("-id")[:50]),
+    (
+        "payments_transition_request_id_f89367f7",
+        "portal: a request's timeline",
+        lambda at: Transition.objects.filter(request=at.request).order_by("id")[:500],
+    ),
+    (
+        "transition_of_payment",
+        "portal: history of a payment",
+        lambda at: Transition.objects.filter(payment=at.payment.pk),
+    ),
+    (
+        "transition_created",
+        "daily statistics: changed days",
+        lambda at: changed_days(at.now - timedelta(days=40), at.now - timedelta(days=39, hours=23)),
+    ),
+]
+WEBHOOKS: list[tuple[str, str, Query]] = [
+    ("webhooks_event_pkey", "API: get an event", lambda at: Event.objects.filter(pk=at.event.pk)),
+    (
+        "event_newest_first",
+        "recording an event: after all others",
+        lambda at: Event.objects.filter(merchant=at.merchant).aggregate(newest=Max("created")),
+    ),
+    (
+        "event_newest_first",
+        "API: events",
+        lambda at: newest(Event.objects.filter(merchant=at.merchant), "created"),
+    ),
+    (
+        "event_newest_of_type",
+        "API: events of a type",
+        lambda at: newest(Event.objects.filter(merchant=at.merchant, type="payment.failed"), "created"),
+    ),
+    ("event_newest_of_all", "portal: events", lambda at: newest(Event.objects.all(), "created")),
+    ("event_newest_of_all", "sweep: purge", lambda at: retention.purge(at.now, batch=100)),
+    (
+        "event_tells_of",
+        "portal: a payment's events",
+        lambda at: Event.objects.filter(dedupe_key__startswith="bench:123", merchant=at.merchant),
+    ),
+    (
+        "webhooks_eventbody_",
+        "API: bodies of a page of events",
+        lambda at: bodies_of(list(newest(Event.objects.filter(merchant=at.merchant), "created"))),
+    ),
+    ("webhooks_delivery_pkey", "API: get a delivery", lambda at: Delivery.objects.filter(pk=at.delivery.pk)),
+    (
+        "webhooks_delivery_event_id_b6f5af91",
+        "sweep: purge, and the deliveries of an event",
+        lambda at: Delivery.objects.filter(event__in=[at.event.pk]),
+    ),
+    (
+        "delivery_of_test_event",
+        "API: deliveries of a test event",
+        lambda at: at.deliveries.filter(event=None, public_event_id="evt_1"),
+    ),
+    ("delivery_due_by_merchant", "sweep: deliver due", lambda at: claim_due(limit=32, now=at.now)),
+    (
+        "delivery_due_at_own_url",
+        "sweep: deliver due to requests' own URLs",
+        lambda at: (
+            at.deliveries.filter(status="pending").exclude(url_override="").order_by("due_at", "id")[:5]
+        ),
+    ),
+    ("delivery_newest_first", "API: deliveries", lambda at: newest(at.deliveries)),
+    (
+        "delivery_newest_of_status",
+        "API: failed deliveries",
+        lambda at: newest(at.deliveries.filter(status="failed")),
+    ),
+    (
+        "delivery_newest_of_type",
+        "API: deliveries of a type",
+        lambda at: newest(at.deliveries.filter(type="payment.expired")),
+    ),
+    ("delivery_newest_of_all", "portal: deliveries", lambda at: newest(Delivery.objects.all())),
+    ("delivery_ended", "daily statistics", lambda at: count_day((at.now - timedelta(days=9)).date())),
+    (
+        "delivery_given_up",
+        "dashboard: given up",
+        lambda at: webhook_attention.count_given_up(Delivery.objects.all(), at.now),
+    ),
+    (
+        "delivery_given_up",
+        "API: send failed deliveries again",
+        lambda at: redeliver_failed(at.merchant, at.now - timedelta(days=2), "test"),
+    ),
+    (
+        "webhooks_attempt_",
+        "API: attempts of a delivery",
+        lambda at: Attempt.objects.filter(delivery=at.delivery),
+    ),
+    (
+        "one_row_per_idempotency_key",
+        "create: with an Idempotency-Key",
+        lambda at: IdempotencyKey.objects.filter(merchant=at.merchant, key=at.request.external_id),
+    ),
+    (
+        "merchants_idempotencykey_pkey",
+        "create: store the answer",
+        lambda at: IdempotencyKey.objects.filter(pk=1),
+    ),
+    (
+        "merchants_idempotencykey_expires_at_5d675cef",
+        "sweep: purge idempotency keys",
+        lambda at: idempotency._purge_batch(at.now + timedelta(minutes=10)),
+    ),
+]
+NAMED = [*REQUESTS, *PAYMENTS, *WEBHOOKS]
+
+
+def asked(query: Query, at: Sample) -> list[tuple[str, Any]]:
+    """Return what a query or a sweep asks the database; what it changes is undone."""
+    statements: list[tuple[str, Any]] = []
+
+    def listen(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        statements.append((sql, params))
+        return execute(sql, params, many, context)
+
+    with transaction.atomic(), connection.execute_wrapper(listen):
+        rows = query(at)
+        if hasattr(rows, "_fetch_all"):
+            list(rows)
+        transaction.set_rollback(True)
+    return statements
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for below in plan.get("Plans", []):
+        yield from nodes(below)
+
+
+def planned(sql: str, params: Any) -> list[dict[str, Any]]:
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}", params)
+        (answer,) = cursor.fetchone()
+    return list(nodes((answer if isinstance(answer, list) else json.loads(answer))[0]["Plan"]))
+
+
+@pytest.mark.parametrize(
+    ("index", "name", "query"), NAMED, ids=[f"{name} ({index})" for index, name, _ in NAMED]
+)
+def test_the_query_uses_its_index_and_reads_no_table_whole(
+    sample: Sample, index: str, name: str, query: Query
+) -> None:
+    statements = [
+        (sql, params)
+        for sql, params in asked(query, sample)
+        if sql.lstrip().startswith(("SELECT", "WITH", "UPDATE", "DELETE"))
+    ]
+    used: set[str] = set()
+    for sql, params in statements:
+        for node in planned(sql, params):
+            used.add(node.get("Index Name", ""))
+            is_whole = node["Node Type"] == "Seq Scan" and table_of(node) in LARGE
+            assert not is_whole or is_small(node["Relation Name"]), (
+                f"{name}: {node['Relation Name']} in {sql}"
+            )
+    assert any(each == index or (index.endswith("_") and each.startswith(index)) for each in used), used
+
+
+def is_small(table: str) -> bool:
+    """Return whether it is the partition of the week that has just begun, or of one that comes."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reltuples FROM pg_class WHERE oid = %s::regclass", [table])
+        return table not in LARGE and cursor.fetchone()[0] < 5000
+
+
+def table_of(node: dict[str, Any]) -> str:
+    """Return the table that the node reads, of a partition its whole table's name."""
+    relation = str(node["Relation Name"])
+    return next((part.table for part in partitions() if part.name == relation), relation)
+
+
+def test_every_index_of_the_large_tables_has_its_query() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname, indisunique FROM pg_index JOIN pg_class ON oid = indexrelid"
+            " WHERE indrelid = ANY(%s::regclass[])",
+            [sorted(LARGE - {"webhooks_attempt", "webhooks_eventbody"})],
+        )
+        existing = dict(cursor.fetchall())
+    named = {index for index, _, _ in NAMED if not index.endswith("_")}
+    assert named <= existing.keys()
+    assert {index for index, is_unique in existing.items() if not is_unique} <= named
+
+
+def test_a_partitioned_table_has_no_index_but_its_key() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT indexname FROM pg_indexes WHERE tablename IN ('webhooks_attempt', 'webhooks_eventbody') ORDER BY 1"
+        )
+        assert [name for (name,) in cursor.fetchall()] == ["webhooks_attempt_pkey", "webhooks_eventbody_pkey"]
+
+
+def test_a_body_is_read_from_one_partition(sample: Sample) -> None:
+    ((sql, params),) = asked(
+        lambda at: EventBody.objects.filter(event_id=at.event.pk, created=at.event.created), sample
+    )
+    read = [node["Relation Name"] for node in planned(sql, params) if "Relation Name" in node]
+    assert len(read) == 1, read
+
+
+def test_creating_a_request_writes_thirteen_indexes() -> None:
+    """Eleven hold all requests, one those with an order number, and one those that are active."""
+    partial = ["payment_request_by_order", "payment_request_due_for_expiry"]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_index JOIN pg_class ON oid = indexrelid"
+            " WHERE indrelid = 'payments_paymentrequest'::regclass AND (indpred IS NULL OR relname = ANY(%s))",
+            [partial],
+        )
+        assert len(cursor.fetchall()) == 13

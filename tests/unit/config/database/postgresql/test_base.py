@@ -1,0 +1,47 @@
+"""The pool finds a connection that the server has ended, without asking the server."""
+
+import psycopg
+import pytest
+from django.db import OperationalError, connection
+
+from config.database.postgresql.base import check_socket
+from tests.processes import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def opened() -> "psycopg.Connection[object]":
+    return psycopg.connect(**{**connection.get_connection_params(), "autocommit": True})
+
+
+def is_found_out(opened: "psycopg.Connection[object]") -> bool:
+    try:
+        check_socket(opened)
+    except psycopg.OperationalError:
+        return True
+    return False
+
+
+def test_a_living_connection_is_used_as_it_is(opened: "psycopg.Connection[object]") -> None:
+    with opened:
+        opened.execute("SELECT 1")
+        check_socket(opened)
+        assert opened.execute("SELECT 2").fetchone() == (2,)
+
+
+def test_a_connection_that_the_server_ended_is_closed(opened: "psycopg.Connection[object]") -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s)", [opened.info.backend_pid])
+    eventually(lambda: is_found_out(opened), "the socket shows it")
+    assert opened.closed
+
+
+def test_the_service_uses_it() -> None:
+    assert connection.settings_dict["ENGINE"] == "config.database.postgresql"
+    assert connection.pool is None or connection.pool._check is check_socket
+
+
+def test_errors_are_djangos_own() -> None:
+    assert issubclass(connection.Database.OperationalError, psycopg.OperationalError)
+    assert OperationalError.__module__ == "django.db.utils"

@@ -1,0 +1,140 @@
+"""Queries that are compiled once: the same rows as the ORM's, for any values, and the same errors."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import DataError, OperationalError, connection, transaction
+from django.db.models import Exists, OuterRef
+
+from chains.models import Chain, Token
+from config.database.compiled_query import CompiledInsert, CompiledQuery, run
+from merchants.models import ApiKey, Merchant
+from tests.support.payments.world import make_request, submit
+
+pytestmark = pytest.mark.django_db
+
+RECIPIENT = "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f"
+
+
+@pytest.fixture
+def token(db: None) -> Token:
+    chain = Chain.objects.create(
+        id=4_244, name="Dead", chain_type="evm", rpc_urls=["a", "b"], native_symbol="E"
+    )
+    return Token.objects.create(
+        chain=chain, symbol="ETH", name="Ether", decimals=18, contract_address="", tags=["stablecoin"]
+    )
+
+
+def by_name() -> "CompiledQuery[Merchant]":
+    return CompiledQuery(lambda name: Merchant.objects.filter(name=name), name="an example")
+
+
+def test_a_row_is_the_one_that_the_orm_reads(token: Token, merchant: Merchant) -> None:
+    from payments.models import PaymentRequest
+
+    request = make_request(merchant, token, "1.5", RECIPIENT)
+    query: CompiledQuery[PaymentRequest] = CompiledQuery(
+        lambda id: PaymentRequest.objects.filter(pk=id), id=uuid.UUID(int=1)
+    )
+    (row,) = query.rows(id=request.pk)
+    stored = PaymentRequest.objects.get(pk=request.pk)
+    for field in PaymentRequest._meta.concrete_fields:
+        value = getattr(row, field.attname)
+        assert value == getattr(stored, field.attname), field.name
+        assert type(value) is type(getattr(stored, field.attname)), field.name
+
+
+def test_it_is_compiled_once_and_read_with_other_values() -> None:
+    Merchant.objects.create(name="One")
+    Merchant.objects.create(name="Two")
+    query = by_name()
+    assert [row.name for row in query.rows(name="One")] == ["One"]
+    assert [row.name for row in query.rows(name="Two")] == ["Two"]
+    assert query.first(name="Three") is None
+
+
+def test_a_value_is_never_part_of_the_statement() -> None:
+    Merchant.objects.create(name="One")
+    assert by_name().rows(name="' OR 1=1 --") == []
+    assert by_name().rows(name="%s %(name)s") == []
+
+
+def test_bytes_are_found_by_their_digest(merchant: Merchant) -> None:
+    key = ApiKey.objects.create(merchant=merchant, prefix="quitt_123456", digest=b"\x00\xff" * 16)
+    query: CompiledQuery[ApiKey] = CompiledQuery(
+        lambda digest: ApiKey.objects.filter(digest=digest), digest=b"x"
+    )
+    assert query.first(digest=b"\x00\xff" * 16) == key
+    assert query.first(digest=b"\x00" * 32) is None
+
+
+def test_an_annotation_is_an_attribute(merchant: Merchant, token: Token) -> None:
+    from payments.models import Payment, PaymentRequest
+
+    has_payments = Exists(Payment.objects.filter(request=OuterRef("pk")))
+    query: CompiledQuery[PaymentRequest] = CompiledQuery(
+        lambda merchant: PaymentRequest.objects.filter(merchant_id=merchant).annotate(
+            has_payments=has_payments
+        ),
+        merchant=uuid.UUID(int=1),
+    )
+    paid, unpaid = (make_request(merchant, token, "1", RECIPIENT) for _ in range(2))
+    submit(paid, "0x" + "1" * 64)
+    seen = {row.pk: row.has_payments for row in query.rows(merchant=merchant.pk)}  # type: ignore[attr-defined]
+    assert seen == {paid.pk: True, unpaid.pk: False}
+
+
+def test_a_parameter_that_the_query_changes_is_refused_when_it_is_compiled() -> None:
+    query: CompiledQuery[Merchant] = CompiledQuery(
+        lambda name: Merchant.objects.filter(name__startswith=name), name="an example"
+    )
+    with pytest.raises(ValueError, match="does not use name as it is"):
+        query.rows(name="One")
+
+
+def test_it_runs_inside_the_transaction() -> None:
+    with transaction.atomic():
+        Merchant.objects.create(name="Mine")
+        assert by_name().first(name="Mine") is not None
+        transaction.set_rollback(True)
+    assert by_name().first(name="Mine") is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lost_connection_is_an_error_of_django_and_the_next_statement_gets_another() -> None:
+    with pytest.raises(OperationalError):
+        run("SELECT pg_terminate_backend(pg_backend_pid())", [])
+    assert run("SELECT 1", []).fetchone() == (1,)
+
+
+def test_a_text_that_is_too_long_is_refused_and_not_cut() -> None:
+    row = CompiledInsert(Merchant)
+    merchant = Merchant(name="x" * 101)
+    with pytest.raises(DataError), transaction.atomic():
+        run(f"INSERT INTO merchants_merchant ({row.columns}) SELECT {row.values}", row.of(merchant))  # noqa: S608
+    assert not Merchant.objects.exists()
+
+
+def test_a_new_row_is_stored_as_the_orm_does() -> None:
+    row = CompiledInsert(Merchant)
+    merchant = Merchant(name="Mine", embed_origins=["https://shop.example"])
+    run(f"INSERT INTO merchants_merchant ({row.columns}) SELECT {row.values}", row.of(merchant))  # noqa: S608
+    stored = Merchant.objects.get()
+    assert {f.attname: getattr(stored, f.attname) for f in Merchant._meta.concrete_fields} == {
+        f.attname: getattr(merchant, f.attname) for f in Merchant._meta.concrete_fields
+    }
+
+
+def test_statements_are_seen_by_what_watches_djangos() -> None:
+    seen: list[str] = []
+
+    def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        seen.append(sql)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        by_name().rows(name="One")
+    assert len(seen) == 1

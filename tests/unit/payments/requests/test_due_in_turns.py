@@ -1,0 +1,109 @@
+"""Due payments are selected in turns, at a cost that doesn't grow with one merchant's backlog."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest
+from payments.requests import due_in_turns
+from tests.support.payments.world import make_request
+
+Make = Callable[..., PaymentRequest]
+BACKLOG = 5000
+
+
+def payments_of(request: PaymentRequest, count: int, **columns: Any) -> list[Payment]:
+    start = Payment.objects.count()
+    return Payment.objects.bulk_create(
+        Payment(request=request, chain=request.chain, transaction_hash=f"0x{start + n:064x}", **columns)
+        for n in range(count)
+    )
+
+
+@pytest.fixture
+def others(other_merchant: Merchant, usdc: Token, request_for: Make) -> PaymentRequest:
+    return make_request(other_merchant, usdc, "10", request_for().recipient_address)
+
+
+def selected(most: int = 400, chain_id: int | None = None) -> list[str]:
+    return due_in_turns.due_in_turns(timezone.now(), most, chain_id)
+
+
+def test_the_merchant_and_the_chain_of_a_payment_are_filled_in(request_for: Make) -> None:
+    request = request_for()
+    [payment] = payments_of(request, 1)
+    payment.refresh_from_db()
+    assert (payment.merchant_id, payment.lookup_chain_id) == (request.merchant_id, request.chain_id)
+
+
+def test_a_reported_delivery_moves_a_payment_to_the_requests_chain(request_for: Make) -> None:
+    request = request_for()
+    source = Chain.objects.create(id=4_242, name="Source", chain_type="evm", native_symbol="ETH")
+    payment = Payment.objects.create(request=request, chain=source, transaction_hash="0x" + "aa" * 32)
+    row = Payment.objects.filter(pk=payment.pk)
+    assert row.get().lookup_chain_id == source.pk
+    row.update(destination_transaction_hash="0x" + "bb" * 32)
+    assert row.get().lookup_chain_id == request.chain_id
+    assert row.get().lookup_chain_id == row.get().counted_chain.pk
+    row.update(destination_transaction_hash="")
+    assert row.get().lookup_chain_id == source.pk
+
+
+def test_beside_others_a_merchant_gets_a_share_of_a_batch(request_for: Make, others: PaymentRequest) -> None:
+    payments_of(request_for(), 500)
+    assert len(selected()) == 400
+    [payment] = payments_of(others, 1)
+    ids = selected()
+    assert len(ids) == 26
+    assert payment.pk in ids[:2]
+
+
+def test_only_payments_of_the_chain_are_selected(request_for: Make, others: PaymentRequest) -> None:
+    [payment] = payments_of(others, 1)
+    assert selected(chain_id=others.chain_id) == [payment.pk]
+    assert selected(chain_id=others.chain_id + 1) == []
+    assert due_in_turns.chains_with_open_payments() == [others.chain_id]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"status": "completed", "amount_received": 1, "next_check_at": None},
+        {"is_simulated": True},
+        {"is_bridging": True},
+        {"next_check_at": timezone.now() + timedelta(days=9)},
+        {"lease_until": timezone.now() + timedelta(days=9)},
+    ],
+)
+def test_what_is_not_due_is_not_selected(request_for: Make, columns: dict[str, Any]) -> None:
+    payments_of(request_for(), 1, **columns)
+    assert selected() == []
+
+
+def test_the_selection_reads_one_index_and_few_rows(request_for: Make, others: PaymentRequest) -> None:
+    payments_of(request_for(), BACKLOG)
+    payments_of(others, 1)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE payments_payment")
+        cursor.execute(
+            f"EXPLAIN (ANALYZE, FORMAT JSON) {due_in_turns._IN_TURNS}",
+            due_in_turns.values_for(timezone.now(), 400, None),
+        )
+        [(plan,)] = cursor.fetchall()
+    scans = list(scans_of((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"]))
+    assert {scan["Index Name"] for scan in scans} == {"payment_due_in_turns"}
+    assert sum(scan["Actual Rows"] * scan["Actual Loops"] for scan in scans) < BACKLOG / 10
+
+
+def scans_of(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if node.get("Relation Name") == "payments_payment":
+        yield node
+    for child in node.get("Plans", ()):
+        yield from scans_of(child)

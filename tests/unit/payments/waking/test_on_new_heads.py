@@ -1,0 +1,80 @@
+"""A new block makes due what waits for one, and nothing else."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.models import Payment
+from payments.waking.on_new_heads import make_due
+from tests.support.payments.world import make_request, submit
+
+pytestmark = pytest.mark.django_db
+
+RECIPIENT = "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f"
+CHAIN = 4_244
+
+
+@pytest.fixture
+def token(db: None) -> Token:
+    chain = Chain.objects.create(id=CHAIN, name="Dead", chain_type="evm", rpc_urls=[], native_symbol="ETH")
+    return Token.objects.create(chain=chain, symbol="ETH", name="Ether", decimals=18, contract_address="")
+
+
+@pytest.fixture
+def waiting(merchant: Merchant, token: Token) -> Payment:
+    """A payment that waits a minute for its next check."""
+    payment = submit(make_request(merchant, token, "1", RECIPIENT), "0x" + "1" * 64)
+    return changed(payment, next_check_at=timezone.now() + timedelta(minutes=1))
+
+
+def changed(payment: Payment, **columns: Any) -> Payment:
+    Payment.objects.filter(pk=payment.pk).update(**columns)
+    payment.refresh_from_db()
+    return payment
+
+
+def is_due(payment: Payment) -> bool:
+    payment.refresh_from_db()
+    return payment.next_check_at is not None and payment.next_check_at <= timezone.now()
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [{"block_number": 5}, {"seen_at": timezone.now()}, {"destination_block_number": 5}],
+    ids=["mined", "seen", "delivered"],
+)
+def test_what_waits_for_a_block_is_due(waiting: Payment, columns: dict[str, Any]) -> None:
+    changed(waiting, **columns)
+    assert make_due(CHAIN) == 1
+    assert is_due(waiting)
+
+
+def test_a_hash_that_no_node_knows_keeps_its_few_checks(waiting: Payment) -> None:
+    assert make_due(CHAIN) == 0
+    assert not is_due(waiting)
+
+
+def test_another_chains_block_changes_nothing(waiting: Payment) -> None:
+    changed(waiting, block_number=5)
+    assert make_due(CHAIN + 1) == 0
+    assert not is_due(waiting)
+
+
+def test_a_swap_that_waits_for_its_provider_stays_with_it(waiting: Payment) -> None:
+    changed(waiting, block_number=5, is_bridging=True)
+    assert make_due(CHAIN) == 0
+    assert not is_due(waiting)
+
+
+def test_a_simulated_payment_has_no_chain(waiting: Payment) -> None:
+    changed(waiting, block_number=5, is_simulated=True)
+    assert make_due(CHAIN) == 0
+
+
+def test_a_finished_payment_stays_finished(waiting: Payment) -> None:
+    changed(waiting, block_number=5, status="failed", failure_code="transaction_reverted")
+    assert make_due(CHAIN) == 0

@@ -1,0 +1,137 @@
+"""The weekly partitions of event bodies and attempts: made 60 days ahead, dropped when nothing refers to them.
+
+Dropping a partition takes milliseconds and leaves nothing to vacuum. There is no default partition: its rows would
+keep the partition that they belong to from being made. What uniqueness rests on is in tables without partitions.
+"""
+
+import logging
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from django.db import OperationalError, ProgrammingError, connection, transaction
+from django.utils import timezone
+
+logger = logging.getLogger(__name__)
+
+AHEAD = timedelta(days=60)
+LEAST_AHEAD = timedelta(days=7)
+WEEK = timedelta(days=7)
+# The tables, and the rows without which a partition of theirs is unused.
+TABLES = {
+    "webhooks_eventbody": "SELECT FROM webhooks_event WHERE created < %s",
+    "webhooks_attempt": "SELECT FROM webhooks_delivery WHERE created_at < %s",
+}
+_LOCK = 0x70617274  # an advisory lock: one process at a time makes and drops
+# All queries queue behind a statement that waits for a lock, so it gives up soon; the next run tries again.
+_LOCK_WAIT = "200ms"
+_PARTITIONS = r"""
+SELECT parent.relname, child.relname,
+       (regexp_match(pg_get_expr(child.relpartbound, child.oid), 'TO \(''([^'']+)''\)'))[1]::timestamptz
+FROM pg_inherits
+JOIN pg_class AS child ON child.oid = inhrelid
+JOIN pg_class AS parent ON parent.oid = inhparent
+WHERE parent.oid IN (SELECT to_regclass(name) FROM unnest(%s::text[]) AS name)
+ORDER BY 1, 3
+"""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition. Its rows are from before `until`."""
+
+    table: str
+    name: str
+    until: datetime
+
+
+def partitions() -> list[Partition]:
+    """Return the partitions of each table, the oldest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_PARTITIONS, [list(TABLES)])
+        return [Partition(*row) for row in cursor.fetchall()]
+
+
+def make_ahead(now: datetime) -> int:
+    """Make the partitions that are missing for the next 60 days; return how many."""
+    made = 0
+    for table, until in _ends(partitions()).items():
+        start = until or monday(now)
+        while start < now + AHEAD:
+            if not _run(making_of(table, start)):
+                break  # a later one would leave a gap
+            made += 1
+            start += WEEK
+    return made
+
+
+def drop_unused(before: datetime) -> int:
+    """Drop the partitions that end by `before` if no event or delivery of their time is left; return how many.
+
+    Deliveries are never younger than their events, and attempts never older than their deliveries. So an event or
+    delivery that still exists, pending or not, keeps its body and its attempts.
+    """
+    dropped = 0
+    for partition in partitions():
+        if partition.until <= before and not _is_used(partition):
+            dropped += _run([f"DROP TABLE {partition.name}"])
+    return dropped
+
+
+def days_ahead(now: datetime) -> float:
+    """Return for how many days there are partitions in each table; not more than 0 if rows can't be stored now."""
+    ends = _ends(partitions()).values()
+    return min((end - now).total_seconds() / 86400 if end else 0.0 for end in ends)
+
+
+def are_ready() -> bool:
+    """Whether there are partitions for a week at least. `/readyz` fails without."""
+    return days_ahead(timezone.now()) >= LEAST_AHEAD / timedelta(days=1)
+
+
+def monday(moment: datetime) -> datetime:
+    """Return the start of the week, in UTC."""
+    day = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return day - timedelta(days=day.weekday())
+
+
+def making_of(table: str, start: datetime) -> list[str]:
+    """Return the SQL that makes the partition of one week. Reads and writes go on meanwhile.
+
+    `CREATE TABLE … PARTITION OF` would lock out both.
+    """
+    name = f"{table}_{start:%Y%m%d}"
+    return [
+        f"CREATE TABLE {name} (LIKE {table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)",
+        f"ALTER TABLE {table} ATTACH PARTITION {name}"
+        f" FOR VALUES FROM ('{start.isoformat()}') TO ('{(start + WEEK).isoformat()}')",
+    ]
+
+
+def _ends(existing: list[Partition]) -> dict[str, datetime | None]:
+    ends: dict[str, datetime | None] = dict.fromkeys(TABLES)
+    for partition in existing:
+        ends[partition.table] = partition.until  # the last is the newest
+    return ends
+
+
+def _is_used(partition: Partition) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT EXISTS ({TABLES[partition.table]})", [partition.until])
+        return bool(cursor.fetchone()[0])
+
+
+def _run(statements: list[str]) -> bool:
+    """Run the statements in one transaction; return False if another process is at it, or has the table locked."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
+            if not cursor.fetchone()[0]:
+                return False
+            cursor.execute(f"SET LOCAL lock_timeout = '{_LOCK_WAIT}'")
+            for statement in statements:
+                cursor.execute(statement)
+    except (OperationalError, ProgrammingError) as error:  # the latter: another process has just made it
+        logger.warning("a partition could not be made or dropped: %s", error)
+        return False
+    logger.info("%s", statements[-1])
+    return True
