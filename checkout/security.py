@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 
 # The format that `parse_origin` returns. Checked again here, so that nothing else gets into the header.
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
-_RELAY = re.compile(r"wss?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
+_CONNECTS_TO = re.compile(r"(?:ws|http)s?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
 
 def allow_nonce(request: HttpRequest) -> str:
@@ -19,15 +19,20 @@ def allow_nonce(request: HttpRequest) -> str:
 
 
 def page_policy(
-    request: HttpRequest, response: HttpResponse, *, framed_by: Iterable[str] = (), connects_to: str = ""
+    request: HttpRequest,
+    response: HttpResponse,
+    *,
+    framed_by: Iterable[str] = (),
+    connects_to: Iterable[str] = (),
 ) -> HttpResponse:
     """Set a policy on `response` that allows only our own files and this response's nonce; return the response.
 
-    `framed_by` are the origins that may embed the page; by default none. `connects_to` is an origin to which the page
-    may open web sockets. Raises ValueError if it is not a web socket origin.
+    `framed_by` are the origins that may embed the page; by default none. `connects_to` are origins to which the page
+    may open web sockets or send requests. Raises ValueError if one is no origin.
     """
-    if connects_to and not _RELAY.fullmatch(connects_to):
-        raise ValueError(f"{connects_to!r} is not a web socket origin.")
+    for origin in connects_to:
+        if not _CONNECTS_TO.fullmatch(origin):
+            raise ValueError(f"{origin!r} is not an origin.")
     nonce = allow_nonce(request)
     origins = [origin for origin in framed_by if _ORIGIN.fullmatch(origin)]
     framers = " ".join(origins) or "'none'"
@@ -37,7 +42,7 @@ def page_policy(
             f"script-src 'self' 'nonce-{nonce}'",
             f"style-src 'self' 'nonce-{nonce}'",
             "img-src 'self' data:",
-            f"connect-src 'self' {connects_to}".rstrip(),
+            " ".join(("connect-src 'self'", *connects_to)),
             "font-src 'self'",
             "form-action 'self'",
             "base-uri 'none'",

@@ -17,6 +17,7 @@ wallet = WalletViewSet
 
 urlpatterns = [
     path("api/public/payment-requests/<str:id>", checkout.as_view({"get": "retrieve"}), name="checkout"),
+    path("api/public/payment-requests/<str:id>/events", checkout.as_view({"get": "events"}), name="events"),
     path("api/public/payment-requests/<str:id>/routes", checkout.as_view({"post": "routes"}), name="routes"),
     path(
         "api/public/payment-requests/<str:id>/payments",

@@ -281,6 +281,10 @@ DEFAULT_FROM_EMAIL = env.EMAIL_FROM or f"Quittance <no-reply@{urlsplit(BASE_URL)
 WALLETCONNECT_PROJECT_ID = env.WALLETCONNECT_PROJECT_ID
 WALLETCONNECT_RELAY_URL = env.WALLETCONNECT_RELAY_URL
 
+# --- status pushed to open checkouts: the origin of the events process as browsers reach it; empty where it doesn't run
+EVENTS_URL = env.EVENTS_URL
+EVENT_STREAMS_MAX = env.EVENT_STREAMS_MAX
+
 # --- routing providers ---------------------------------------------------------------------------------------------
 # Each has a folder, which declares its name, quotas and settings (payments/providers/*/provider.toml).
 ROUTING_PROVIDERS = env.ROUTING_PROVIDERS

@@ -3,8 +3,8 @@
 1. PostgreSQL and Redis (private ones unless DATABASE_URL / REDIS_URL are set), two EVM chains and, where Surfnet has
    a build for this machine, a Solana chain, each with test tokens and a routing provider's contracts.
 2. Migrations, catalogue, an admin user, a demo merchant with an API key: each made once.
-3. The local aggregator (the routing provider), web, worker, beat and the demo shop, watched until Ctrl-C, which stops
-   everything in order.
+3. The local aggregator (the routing provider), web, worker, beat, events and the demo shop, watched until Ctrl-C,
+   which stops everything in order.
 
 State lives in .local/world (or WORLD_DIRECTORY): remove that directory to start over.
 """
@@ -127,7 +127,7 @@ def _check_settings(memory: Memory) -> None:
     here = "http://127.0.0.1:8000"
     database = os.environ.get("DATABASE_URL") or "postgresql:///quittance"
     broker = os.environ.get("REDIS_URL") or "redis://127.0.0.1"
-    at = Addresses(here, here, here, here, here, here, database, broker)
+    at = Addresses(here, here, here, here, here, here, here, database, broker)
     command = [sys.executable, "-c", "from config.environment import load_or_exit; load_or_exit()"]
     status = subprocess.run(command, cwd=REPOSITORY, env=web_environment(memory, at)).returncode
     if status:
@@ -169,10 +169,12 @@ def _start_services(running: list[Child]) -> Addresses:
     web = _port("web", 8000)
     shop = _port("shop", 8001)
     routing = _port("aggregator", 8002)
+    events = _port("events", 8003)
     return Addresses(
         web=f"http://127.0.0.1:{web}",
         shop=f"http://127.0.0.1:{shop}",
         aggregator=f"http://127.0.0.1:{routing}/v1",
+        events=f"http://127.0.0.1:{events}",
         chain=chain,
         harbour=harbour,
         solana=solana,
@@ -290,12 +292,22 @@ def _parts(memory: Memory, at: Addresses, environment: dict[str, str]) -> list[P
         "--pidfile",
         "",
     ]
+    events = [
+        "uvicorn",
+        "config.server.asgi:application",
+        "--workers",
+        "1",
+        "--port",
+        at.events.rsplit(":", 1)[1],
+    ]
+    events += ["--no-access-log", "--no-proxy-headers", "--timeout-graceful-shutdown", "3"]
     routing = aggregator_environment(at)
     return [
         Part("aggregator", ["demo.aggregator"], routing, answers_at=f"{at.aggregator}/chains"),
         Part("web", web, environment, answers_at=f"{at.web}/healthz"),
         Part("worker", worker, environment, says=" ready."),
         Part("beat", beat, environment, says=" is starting."),
+        Part("events", events, environment, answers_at=f"{at.events}/healthz"),
         Part("shop", ["demo.shop"], shop_environment(memory, at, WORLD), answers_at=f"{at.shop}/"),
     ]
 

@@ -60,6 +60,7 @@ class Addresses:
     web: str
     shop: str
     aggregator: str
+    events: str
     chain: str
     harbour: str
     solana: str | None
@@ -88,6 +89,7 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
         "ENVIRONMENT": "staging",
         "BASE_URL": at.web,
         "CHECKOUT_URL": at.web,
+        "EVENTS_URL": at.events,
         "ALLOWED_HOSTS": "127.0.0.1,localhost",
         "DATABASE_URL": at.database,
         "REDIS_URL": at.redis,

@@ -1,9 +1,7 @@
 """The checkout's public endpoints. Anyone who knows a request's id or shortcode may call them."""
 
-import hashlib
-
-import msgspec
 from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import status, viewsets
 from rest_framework.request import Request
@@ -13,7 +11,7 @@ from chains.client import ChainClient
 from chains.families import HashError, get_client
 from chains.models import Chain
 from checkout.api.built_objects import BuiltTransaction, PayerProofObject, PayerProofOrder
-from checkout.api.checkout_object import Checkout, checkout_object, with_server_time
+from checkout.api.checkout_object import Checkout, checkout_object, details_etag, with_server_time
 from checkout.api.network_fees import usual_fee
 from checkout.api.route_objects import NoRouteReason, Routes, route_object
 from checkout.api.route_warnings import route_warnings
@@ -35,6 +33,8 @@ from payments.proofs.storing import store_proof
 from payments.routes.routes import NoRoute, build_transaction, find_routes, require_binding
 from payments.submission.hashes import submit_hash
 
+# How long a client that can't have a stream should poll before it asks for one again.
+_STREAM_RETRY_SECONDS = 60
 _REQUEST = {"id": "The payment request's `id` or its `shortcode`."}
 
 
@@ -69,7 +69,7 @@ class CheckoutViewSet(viewsets.ViewSet):
     def retrieve(self, request: Request, id: str) -> HttpResponse:
         """Return the checkout, or 304 if nothing has changed since the ETag."""
         checkout = checkout_object(find_request(id))
-        etag = '"' + hashlib.sha256(msgspec.json.encode(checkout)).hexdigest()[:32] + '"'
+        etag = details_etag(checkout)
         if etag in (
             part.strip().removeprefix("W/") for part in request.headers.get("If-None-Match", "").split(",")
         ):
@@ -79,6 +79,27 @@ class CheckoutViewSet(viewsets.ViewSet):
         response["ETag"] = etag
         response["Cache-Control"] = "private, no-cache"
         return response
+
+    @operation(
+        "checkout.events",
+        tag="Checkout",
+        summary="Stream a checkout's changes",
+        description=(
+            "Server-sent events: an `update` at first and at each change, with the `ETag` as its `id` and the checkout "
+            "as its `data`, and a comment every 15 seconds. A service that runs no `events` process, and one with too "
+            "many open streams, answers 503: poll the checkout instead."
+        ),
+        path=_REQUEST,
+        answers={(200, "text/event-stream"): OpenApiResponse(OpenApiTypes.STR, "The stream.")},
+    )
+    def events(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the view interface
+        """Refuse: streams are served by the `events` process, whose proxy rule is missing if a call arrives here."""
+        find_request(id)
+        raise ApiError(
+            ErrorCode.SERVICE_UNAVAILABLE,
+            "Changes are not streamed here. Poll the payment request instead.",
+            retry_after=_STREAM_RETRY_SECONDS,
+        )
 
     @operation(
         "checkout.list_routes",

@@ -1,5 +1,6 @@
 """The template context that a request's pages share, and the response with their security policy."""
 
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urljoin
 
@@ -85,7 +86,7 @@ def shown(
     context: dict[str, Any],
     *,
     error: ApiError | None = None,
-    connects_to: str = "",
+    connects_to: Iterable[str] = (),
 ) -> HttpResponse:
     """Return the rendered page with its security policy (`page_policy`) and, for an `error`, its status."""
     allow_nonce(request)

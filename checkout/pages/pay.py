@@ -20,7 +20,7 @@ from checkout.pages.qr import qr_code
 from checkout.wallets.walletconnect import offer
 from config.api.methods import only_read
 from payments.api.links import payment_url
-from payments.models import Payment
+from payments.models import Payment, PaymentRequest
 
 
 @only_read
@@ -45,6 +45,16 @@ def pay_page(request: HttpRequest, shortcode: str) -> HttpResponse:
         "walletconnect": walletconnect,
         "preview_image": preview_image(payment_request),
         "provider_names": json.dumps(settings.ROUTING_PROVIDER_NAMES),
+        "events_url": events_url(payment_request),
     }
-    relay = walletconnect.relay_origin if walletconnect else ""
-    return shown(request, payment_request, "checkout/pay.html", context, connects_to=relay)
+    origins = [walletconnect.relay_origin] if walletconnect else []
+    if settings.EVENTS_URL:
+        origins.append(settings.EVENTS_URL)
+    return shown(request, payment_request, "checkout/pay.html", context, connects_to=origins)
+
+
+def events_url(payment_request: PaymentRequest) -> str:
+    """Return where the page receives the status from the `events` process; empty where that doesn't run."""
+    if not settings.EVENTS_URL:
+        return ""
+    return f"{settings.EVENTS_URL}/api/public/payment-requests/{payment_request.pk}/events"

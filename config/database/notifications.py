@@ -52,24 +52,27 @@ class Channel(StrEnum):
 @dataclass(frozen=True)
 class _Notification:
     channel: Channel
-    payload: str
+    payloads: tuple[str, ...]
 
     def __call__(self) -> None:
         """Send it in a transaction of its own that doesn't wait for the disk: losing it only costs time."""
         with connection.cursor() as cursor:
             cursor.execute(
-                "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, %s)",
-                [self.channel.value, self.payload],
+                "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, payload)"
+                " FROM unnest(%s::text[]) AS payload",
+                [self.channel.value, list(self.payloads)],
             )
 
 
-def notify(channel: Channel, payload: str = "") -> None:
-    """Notify all listeners once the current transaction commits, or at once outside one.
+def notify(channel: Channel, *payloads: str) -> None:
+    """Notify all listeners of each payload once the current transaction commits, or at once outside one.
+
+    Without a payload, it announces the channel alone.
 
     Repeating a notification within a transaction sends it once. It is sent after the commit, not with it: PostgreSQL
     would serialise the commits of all transactions that notify. A failure is logged and changes nothing else.
     """
-    notification = _Notification(channel, payload)
+    notification = _Notification(channel, payloads or ("",))
     savepoints = set(connection.savepoint_ids)
     if not any(entry[:2] == (savepoints, notification) for entry in connection.run_on_commit):
         transaction.on_commit(notification, robust=True)

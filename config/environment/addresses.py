@@ -48,6 +48,11 @@ def origin(text: str) -> str:
     return text.rstrip("/")
 
 
+def optional_origin(text: str) -> str:
+    """Return an origin, or an empty string."""
+    return origin(text) if text else ""
+
+
 def api(text: str) -> str:
     """Return the http(s) address of an API, without a trailing slash, query or credentials.
 

@@ -94,6 +94,10 @@ class Environment:
     RATE_LIMIT_PUBLIC = Setting(values.rate_limit, _RATE, default="120/minute")
     RATE_LIMIT_EXPENSIVE = Setting(values.rate_limit, _RATE, default="20/minute")
 
+    # --- status pushed to open checkouts ---
+    EVENTS_URL = Setting(addresses.optional_origin, f"{_ORIGIN}; or nothing", default="")
+    EVENT_STREAMS_MAX = whole(1, 100_000, "streams", default="500")
+
     # --- operation ---
     PORT = Setting(values.whole(1, 65_535), "a TCP port from 1 to 65535", default="8000")
     WEB_CONCURRENCY = whole(1, 256, "web processes", default="2")

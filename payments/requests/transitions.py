@@ -16,6 +16,7 @@ from django.db.models import Q
 
 from payments.models import Payment, PaymentRequest, Transition
 from payments.requests.bulk_updates import update_each
+from payments.requests.watching import tell_watchers
 
 # From which statuses each status can be reached. Money that arrives late completes an expired request.
 _REQUEST_MOVES = {
@@ -47,6 +48,8 @@ def note_creation(request: PaymentRequest, *, actor: str, payment: Payment | Non
     Transition.objects.create(
         request=request, payment=payment, to_status=status, actor=actor, reason="created"
     )
+    if payment:
+        tell_watchers(request.pk)
 
 
 def move_request(
@@ -64,6 +67,7 @@ def move_request(
     Transition.objects.create(
         request=request, from_status=from_status, to_status=to, actor=actor, reason=reason
     )
+    tell_watchers(request.pk)
     _update_instance(request, status=to, **fields)
     return True
 
@@ -98,6 +102,7 @@ def move_payment(
         actor=actor,
         reason=reason,
     )
+    tell_watchers(payment.request_id)
     _update_instance(payment, status=to, **fields)
     return True
 
@@ -137,7 +142,9 @@ def _move_all(
         rows = {move.row.pk: {**move.fields, "status": to} for move in group}
         written |= update_each(model, rows, guard={**guard, "status": from_status})
     moved = [move for move in moves if move.row.pk in written]
-    Transition.objects.bulk_create(_history_row(move, to, actor) for move in moved)
+    history = [_history_row(move, to, actor) for move in moved]
+    Transition.objects.bulk_create(history)
+    tell_watchers(*{row.request_id for row in history})
     for move in moved:
         _update_instance(move.row, status=to, **move.fields)
     return written
@@ -166,6 +173,7 @@ def note_replacement(payment: Payment, transaction_hash: str, *, actor: str) -> 
         actor=actor,
         reason=f"replaced by {transaction_hash} with the same effect",
     )
+    tell_watchers(payment.request_id)
 
 
 def start_processing(payments: Iterable[Payment]) -> None:

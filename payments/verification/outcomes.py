@@ -19,6 +19,7 @@ from payments.models import FailureCode, Payment, PaymentRequest, Quote
 from payments.requests import events
 from payments.requests.lifecycle import lock_request
 from payments.requests.transitions import move_payment, move_request
+from payments.requests.watching import tell_watchers
 from payments.verification.columns import (
     UNKNOWN,
     block_columns,
@@ -371,6 +372,6 @@ def _time_out(payment: Payment, claim_id: uuid.UUID, now: datetime) -> bool:
 
 def postpone(payment: Payment, claim_id: uuid.UUID, next_check: datetime, **fields: Any) -> None:
     """Release the lease and check again at `next_check`. Nothing is written if the lease was lost."""
-    Payment.objects.filter(pk=payment.pk, claim_id=claim_id, status=Status.PROCESSING).update(
-        next_check_at=next_check, **FREE, **fields
-    )
+    held = Payment.objects.filter(pk=payment.pk, claim_id=claim_id, status=Status.PROCESSING)
+    if held.update(next_check_at=next_check, **FREE, **fields):
+        tell_watchers(payment.request_id)

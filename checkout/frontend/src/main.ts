@@ -97,6 +97,7 @@ class CheckoutPage {
     this.poll = new StatusPoll(
       this.api,
       checkout,
+      document.getElementById("checkout")?.dataset["events"] ?? null,
       (next) => this.update(next),
       (isUp) => this.showConnection(isUp),
     );

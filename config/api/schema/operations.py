@@ -25,7 +25,8 @@ from config.api.serializers import StrictSerializer
 
 Described = TypeVar("Described", bound=type[serializers.BaseSerializer[Any]] | type[Answer])
 View = TypeVar("View", bound=Callable[..., Any])
-Answers = Mapping[int, OpenApiResponse]
+# By status, or by status and media type where that is not JSON.
+Answers = Mapping[int | tuple[int, str], OpenApiResponse]
 
 _OWN_ERRORS = "x-own-errors"  # handed from the decorator to the inspector; not part of what is published
 _OWN_HEADERS = "x-own-headers"
@@ -62,7 +63,10 @@ def operation(
         summary=summary,
         description=description,
         request=body,
-        responses={str(status): answer for status, answer in answers.items()},
+        responses={
+            (str(key[0]), key[1]) if isinstance(key, tuple) else str(key): answer
+            for key, answer in answers.items()
+        },
         parameters=[*variables, *parameters, *([query] if query else [])],
         extensions={
             _OWN_ERRORS: [code.value for code in errors],

@@ -62,19 +62,24 @@ def add_samples(schema: dict[str, Any]) -> None:
             address = base_url + path.format(**values)
             query = _QUERIES.get(name, {})
             is_keyed = bool(operation["security"])
-            python = (
-                _with_client(name, base_url, {**values, **query, **(body or {})})
-                if name in _CLIENT
-                else _with_requests(method, address, body)
-            )
+            if name in _CLIENT:
+                python = _with_client(name, base_url, {**values, **query, **(body or {})})
+            elif _is_stream(operation):
+                python = _with_requests_stream(address)
+            else:
+                python = _with_requests(method, address, body)
             operation["x-codeSamples"] = [
                 {
                     "lang": "Shell",
                     "label": "curl",
-                    "source": _curl(name, method, address, query, body, is_keyed),
+                    "source": _curl(operation, method, address, query, body, is_keyed),
                 },
                 {"lang": "Python", "label": "Python", "source": python},
             ]
+
+
+def _is_stream(operation: Mapping[str, Any]) -> bool:
+    return "text/event-stream" in operation["responses"].get("200", {}).get("content", {})
 
 
 def _body(operation: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -103,7 +108,7 @@ def _path_values(path: str, components: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _curl(
-    name: str,
+    operation: Mapping[str, Any],
     method: str,
     address: str,
     query: Mapping[str, Any],
@@ -112,12 +117,12 @@ def _curl(
 ) -> str:
     pairs = "&".join(f"{field}={value}" for field, value in query.items())
     target = f'"{address}?{pairs}"' if pairs else address
-    parts = [f"curl {target}"]
+    parts = [f"curl --no-buffer {target}" if _is_stream(operation) else f"curl {target}"]
     if method == "put" or (method == "post" and body is None):
         parts[0] = f"curl -X {method.upper()} {target}"
     if is_keyed:
         parts.append('-H "X-API-Key: $QUITTANCE_API_KEY"')
-    if name == _KEYED:
+    if operation["operationId"] == _KEYED:
         parts.append(f'-H "Idempotency-Key: {_IDEMPOTENCY_KEY}"')
     if body is not None:
         parts.append('-H "Content-Type: application/json"')
@@ -147,6 +152,14 @@ def _with_requests(method: str, address: str, body: Mapping[str, Any] | None) ->
     return (
         f"import requests\n\nresponse = {_called(f'requests.{method}', given)}\n"
         "response.raise_for_status()\nprint(response.json())\n"
+    )
+
+
+def _with_requests_stream(address: str) -> str:
+    call = _called("requests.get", [_source(address), "stream=True", "timeout=60"])
+    return (
+        f"import requests\n\nresponse = {call}\nresponse.raise_for_status()\n"
+        "for line in response.iter_lines(decode_unicode=True):\n    print(line)\n"
     )
 
 

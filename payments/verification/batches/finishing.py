@@ -10,6 +10,7 @@ from celery.exceptions import SoftTimeLimitExceeded
 from chains.models import Chain
 from payments.evaluation.verdicts import NotFound, NotYet, Paid
 from payments.models import Payment
+from payments.requests.watching import tell_watchers
 from payments.verification import attempts, outcomes
 from payments.verification.batches.completing import Completion, complete_together
 from payments.verification.batches.waiting import postpone_together
@@ -61,6 +62,7 @@ def finish_together(
         except Exception:  # noqa: S112 - finished alone, where the same error is logged
             continue
     finished = _postponed(waiting, check)
+    tell_watchers(*{payment.request_id for payment in payments if payment.pk in finished})
     left = (
         {each.payment.pk for each in complete_together(completions, check, chain)} if completions else set()
     )

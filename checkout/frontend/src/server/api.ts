@@ -65,6 +65,11 @@ export class Api {
     return body;
   }
 
+  /** Remember the state that came by the stream as the last one. */
+  received(etag: string): void {
+    this.etag = etag;
+  }
+
   /** Balances of the requested token, and of coins and stablecoins on these chains (default: all of the wallet's family). */
   essentialBalances(
     walletAddress: string,

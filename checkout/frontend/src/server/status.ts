@@ -1,12 +1,15 @@
-/** Polls the payment request's status at the interval that the server sets. */
+/** Follows the payment request's status: by a stream where the server offers one, else by polling at its interval. */
 
 import type { Api } from "./api";
 import { ApiError } from "./api";
+import { StatusStream } from "./stream";
 import type { Checkout } from "./types";
 
 const HIDDEN_MS = 30_000;
 const LONGEST_MS = 60_000;
 const SHORTEST_MS = 500;
+/** While the stream brings updates, polling only makes sure that none was missed. */
+const STREAMED_MS = 15_000;
 const FAILURES_BEFORE_TELLING = 3;
 
 export class StatusPoll {
@@ -17,15 +20,19 @@ export class StatusPoll {
   private retryAfterMs = 0;
   private intervalMs: number;
   private final: boolean;
+  private streamedUpdates = 0;
+  private readonly stream: StatusStream;
 
   constructor(
     private readonly api: Api,
     first: Checkout,
+    streamUrl: string | null,
     private readonly onChange: (checkout: Checkout) => void,
     private readonly onConnection: (isUp: boolean) => void,
   ) {
     this.intervalMs = first.poll_in_ms;
     this.final = first.is_final;
+    this.stream = new StatusStream(streamUrl, (checkout, etag) => this.streamed(checkout, etag));
     document.addEventListener("visibilitychange", () => this.visibilityChanged());
     window.addEventListener("offline", () => this.lost());
     window.addEventListener("online", () => this.visibilityChanged());
@@ -34,12 +41,15 @@ export class StatusPoll {
   }
 
   start(): void {
-    if (!this.final) this.schedule(this.intervalMs);
+    if (this.final) return;
+    if (!document.hidden) this.stream.open();
+    this.schedule(this.intervalMs);
   }
 
   /** Poll immediately, and keep polling even if the request looked final. */
   now(): void {
     this.final = false;
+    if (!document.hidden) this.stream.open();
     if (this.asking) {
       this.again = true;
       return;
@@ -49,17 +59,33 @@ export class StatusPoll {
 
   private visibilityChanged(): void {
     if (this.final) return;
-    if (document.hidden) this.schedule(this.pause());
-    else this.now();
+    if (document.hidden) {
+      // Browsers allow few connections to a server over HTTP/1.1, and a hidden page needs none.
+      this.stream.close();
+      this.schedule(this.pause());
+    } else {
+      this.now();
+    }
+  }
+
+  private streamed(checkout: Checkout, etag: string): void {
+    this.streamedUpdates += 1;
+    this.api.received(etag);
+    this.connected();
+    this.take(checkout);
+    if (!this.final) this.schedule(this.pause());
   }
 
   private async ask(): Promise<void> {
     this.cancel();
     this.asking = true;
+    const before = this.streamedUpdates;
     try {
       const checkout = await this.api.checkout();
       this.connected();
-      if (checkout) this.take(checkout);
+      // What the stream brought meanwhile may be newer.
+      if (this.streamedUpdates !== before) this.again = true;
+      else if (checkout) this.take(checkout);
     } catch (error) {
       this.failed(error);
     }
@@ -75,6 +101,7 @@ export class StatusPoll {
   private take(checkout: Checkout): void {
     this.intervalMs = checkout.poll_in_ms;
     this.final = checkout.is_final;
+    if (this.final) this.stream.close();
     this.onChange(checkout);
   }
 
@@ -99,7 +126,8 @@ export class StatusPoll {
 
   private pause(): number {
     const backedOff = Math.min(this.intervalMs * 2 ** Math.min(this.failures, 6), LONGEST_MS);
-    return Math.max(SHORTEST_MS, backedOff, this.retryAfterMs, document.hidden ? HIDDEN_MS : 0);
+    const slowest = document.hidden ? HIDDEN_MS : this.stream.isConnected ? STREAMED_MS : 0;
+    return Math.max(SHORTEST_MS, backedOff, this.retryAfterMs, slowest);
   }
 
   private schedule(ms: number): void {

@@ -189,6 +189,8 @@ WRONG = [
         for name in ("WEB_CONCURRENCY", "WORKER_CONCURRENCY")
         for value in ("zero", "0", "-2", "257", "1e3", "2.5", "٣", "9" * 5000)
     ],
+    ("EVENTS_URL", "pay.example.com"),
+    *[("EVENT_STREAMS_MAX", value) for value in ("many", "0", "100001")],
     ("DATABASE_LISTEN_URL", "pgsql://127.0.0.1/quittance"),
     ("DATABASE_LISTEN_URL", "postgresql://127.0.0.1/"),
     *[("DATABASE_POOL_SIZE", value) for value in ("many", "0", "-1", "1001")],
@@ -307,6 +309,9 @@ def test_the_right_settings_have_no_fault() -> None:
         ("PORT", "", 8000),
         ("WEB_CONCURRENCY", "", 2),
         ("WORKER_CONCURRENCY", " 8 ", 8),
+        ("EVENTS_URL", "", ""),
+        ("EVENTS_URL", "https://pay.example.com", "https://pay.example.com"),
+        ("EVENT_STREAMS_MAX", "10", 10),
         ("DATABASE_LISTEN_URL", "", ""),
         ("DATABASE_LISTEN_URL", "postgresql://u:p@db:5432/quittance", "postgresql://u:p@db:5432/quittance"),
         ("DATABASE_POOL_SIZE", "1000", 1000),

@@ -1,0 +1,32 @@
+/** Receives the payment request's status from the `events` process, as soon as it changes. */
+
+import type { Checkout } from "./types";
+
+export class StatusStream {
+  private source: EventSource | null = null;
+
+  /** `url` is where the stream is served; null where the `events` process doesn't run. */
+  constructor(
+    private readonly url: string | null,
+    private readonly onUpdate: (checkout: Checkout, etag: string) => void,
+  ) {}
+
+  /** Whether updates arrive by themselves. While the browser reconnects or after a refusal they don't. */
+  get isConnected(): boolean {
+    return this.source?.readyState === EventSource.OPEN;
+  }
+
+  /** Connect, unless it is connected or the browser tries already. */
+  open(): void {
+    if (this.url === null || (this.source && this.source.readyState !== EventSource.CLOSED)) return;
+    this.source = new EventSource(this.url);
+    this.source.addEventListener("update", (event: MessageEvent<string>) => {
+      this.onUpdate(JSON.parse(event.data) as Checkout, event.lastEventId);
+    });
+  }
+
+  close(): void {
+    this.source?.close();
+    this.source = null;
+  }
+}

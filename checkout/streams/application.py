@@ -1,0 +1,206 @@
+"""`GET /api/public/payment-requests/{id}/events`: a stream of server-sent events, one asyncio task each and no thread.
+
+Streams are bounded in all (`EVENT_STREAMS_MAX`) and by client address. A client that does not read is cut off.
+"""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.http import HttpRequest
+
+from checkout.streams.feed import Feed, Shown
+from config.api.errors import ApiError, ErrorCode
+from config.api.handler import error_body
+from config.api.limits.client_address import client_identity
+from config.api.objects import ObjectMissing
+from config.api.request_id import new_request_id
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_PATH = re.compile(r"/api/public/payment-requests/([A-Za-z0-9-]{1,64})/events")
+# A share of all streams for one address: one client must not take them from the others.
+_ONE_IN = 10
+_FEWEST_OF_ONE_ADDRESS = 20
+_COMMENT_SECONDS = 15.0
+_SEND_SECONDS = 10.0
+# Browsers connect again by themselves. What a closed laptop or a dead proxy left behind is gone after this time.
+_LONGEST_SECONDS = 3600.0
+_RETRY_AFTER_SECONDS = 30
+_OPEN_HEADERS = [
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", b"Retry-After, X-Request-Id"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+]
+
+
+class EventStreams:
+    """The ASGI application."""
+
+    def __init__(self) -> None:
+        self._feed = Feed()
+        self._by_address: Counter[str] = Counter()
+        self._count = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one connection's request, or start and stop with the process."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await self._feed.start()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await self._feed.stop()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path, method = str(scope["path"]), str(scope["method"])
+        match = _PATH.fullmatch(path)
+        if path == "/healthz":
+            await _respond(send, 200, b'{"status": "ok"}')
+        elif match is None:
+            await _refuse(send, ApiError(ErrorCode.RESOURCE_MISSING, "There is nothing at this address."))
+        elif method == "OPTIONS":
+            await _respond(send, 204, b"", [(b"access-control-allow-methods", b"GET, OPTIONS")])
+        elif method != "GET":
+            await _refuse(send, ApiError(ErrorCode.METHOD_NOT_ALLOWED, "This path answers GET alone."))
+        else:
+            await self._bounded(match[1], scope, receive, send)
+
+    async def _bounded(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Stream, unless there are too many streams."""
+        address = _address(scope)
+        most_of_one = max(settings.EVENT_STREAMS_MAX // _ONE_IN, _FEWEST_OF_ONE_ADDRESS)
+        if self._count >= settings.EVENT_STREAMS_MAX or self._by_address[address] >= most_of_one:
+            message = "Too many checkouts are watched at once. Poll the payment request instead."
+            await _refuse(
+                send, ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=_RETRY_AFTER_SECONDS)
+            )
+            return
+        self._count += 1
+        self._by_address[address] += 1
+        try:
+            await self._begin(name, scope, receive, send)
+        finally:
+            self._count -= 1
+            self._by_address[address] -= 1
+            if not self._by_address[address]:
+                del self._by_address[address]
+
+    async def _begin(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            first = await self._feed.find(name)
+        except ObjectMissing as error:
+            await _refuse(send, ApiError(ErrorCode.RESOURCE_MISSING, str(error)))
+            return
+        except DatabaseError:
+            message = "Service temporarily unavailable. Try again in a few seconds."
+            await _refuse(send, ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=5))
+            return
+        changed = self._feed.watch(first.request_id)
+        changed.set()  # what changed since it was read is read again
+        left = asyncio.create_task(_until_left(receive))
+        try:
+            await _start(send, 200, b"text/event-stream")
+            await self._stream(first.request_id, changed, left, send, known=_header(scope, b"last-event-id"))
+        except (TimeoutError, OSError):
+            pass  # the client does not read, or is gone
+        finally:
+            left.cancel()
+            self._feed.leave(first.request_id, changed)
+
+    async def _stream(
+        self, request_id: str, changed: asyncio.Event, left: asyncio.Task[None], send: Send, *, known: str
+    ) -> None:
+        ends_at = asyncio.get_running_loop().time() + _LONGEST_SECONDS
+        while not left.done() and asyncio.get_running_loop().time() < ends_at:
+            waiting = asyncio.create_task(changed.wait())
+            await asyncio.wait({waiting, left}, timeout=_COMMENT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+            if left.done():
+                return
+            if not changed.is_set():
+                await _write(send, b": still here\n\n")
+                continue
+            changed.clear()
+            with suppress(DatabaseError):  # the next comparison tries again
+                shown = await self._feed.shown(request_id)
+                if shown.etag != known:
+                    known = shown.etag
+                    await _write(send, _event(shown))
+
+
+def _event(shown: Shown) -> bytes:
+    return b"event: update\nid: %s\ndata: %s\n\n" % (shown.etag.encode(), shown.body)
+
+
+async def _until_left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _write(send: Send, data: bytes) -> None:
+    await asyncio.wait_for(
+        send({"type": "http.response.body", "body": data, "more_body": True}), _SEND_SECONDS
+    )
+
+
+async def _start(
+    send: Send,
+    status: int,
+    content_type: bytes,
+    more: Sequence[tuple[bytes, bytes]] = (),
+    *,
+    request_id: str = "",
+) -> None:
+    headers = [
+        (b"content-type", content_type),
+        (b"x-request-id", (request_id or new_request_id()).encode()),
+        (b"x-accel-buffering", b"no"),  # a proxy must not collect events
+        *_OPEN_HEADERS,
+        *more,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+async def _respond(
+    send: Send, status: int, body: bytes, more: Sequence[tuple[bytes, bytes]] = (), *, request_id: str = ""
+) -> None:
+    length = (b"content-length", b"%d" % len(body))
+    await _start(send, status, b"application/json", [*more, length], request_id=request_id)
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _refuse(send: Send, error: ApiError) -> None:
+    request_id = new_request_id()
+    body = error_body(error)
+    body["error"]["request_id"] = request_id
+    more = [(b"retry-after", b"%d" % error.retry_after)] if error.retry_after is not None else []
+    await _respond(send, error.status_code, msgspec.json.encode(body), more, request_id=request_id)
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
+
+
+def _address(scope: Scope) -> str:
+    """Return the client's address as the limits count it, behind the same trusted proxies."""
+    request = HttpRequest()
+    request.META = {
+        "REMOTE_ADDR": (scope.get("client") or ("",))[0],
+        "HTTP_X_FORWARDED_FOR": _header(scope, b"x-forwarded-for"),
+    }
+    return client_identity(request)

@@ -1,0 +1,157 @@
+"""What the streams send: one copy of each watched request's details, shared by all of its streams.
+
+A notification says which request changed. Every few seconds one query compares the versions of all watched rows, for
+notifications that were lost.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import msgspec
+from django.db import close_old_connections, connection
+
+from checkout.api.checkout_object import checkout_object, details_etag, with_server_time
+from checkout.lookup import find_request
+from config.database.notifications import Channel, Listener
+
+logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+_THREADS = 4
+_COMPARE_SECONDS = 5.0
+_VERSIONS = """
+    SELECT request.id::text, concat(request.xmin, ' ', (
+        SELECT string_agg(payment.id || payment.xmin, ' ' ORDER BY payment.id)
+        FROM payments_payment payment WHERE payment.request_id = request.id))
+    FROM payments_paymentrequest request WHERE request.id = ANY(%s::uuid[])
+"""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The details of a request as JSON, and their ETag. `is_final`: nothing more is expected to change."""
+
+    request_id: str
+    etag: str
+    body: bytes
+    is_final: bool
+
+
+class Feed:
+    """Wakes the streams of a request when what they show may have changed. Use it in one event loop."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._shown: dict[str, asyncio.Task[Shown]] = {}
+        self._versions: dict[str, str] = {}
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="streams")
+        self._comparing: asyncio.Task[None] | None = None
+        self._listener: Listener | None = None
+
+    async def start(self) -> None:
+        """Begin to listen and to compare."""
+        loop = asyncio.get_running_loop()
+
+        def heard(request_id: str) -> None:
+            loop.call_soon_threadsafe(self.changed, request_id)
+
+        def may_have_missed() -> None:
+            loop.call_soon_threadsafe(self._all_changed)
+
+        self._listener = Listener({Channel.REQUESTS: heard}, on_gap=may_have_missed)
+        self._listener.start()
+        self._comparing = asyncio.create_task(self._compare())
+
+    async def stop(self) -> None:
+        """End both."""
+        if self._comparing is not None:
+            self._comparing.cancel()
+        if self._listener is not None:
+            await asyncio.get_running_loop().run_in_executor(None, self._listener.stop)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def find(self, id_or_shortcode: str) -> Shown:
+        """Return a request's details as they are now. Raises ObjectMissing, and Django's database errors."""
+        return await self._in_thread(lambda: _read(id_or_shortcode))
+
+    async def shown(self, request_id: str) -> Shown:
+        """Return a watched request's details, read once for all streams that ask meanwhile."""
+        task = self._shown.get(request_id)
+        if task is None:
+            task = self._shown[request_id] = asyncio.create_task(self.find(request_id))
+        try:
+            return await asyncio.shield(task)
+        except BaseException:
+            if task.done() and self._shown.get(request_id) is task:
+                del self._shown[request_id]
+            raise
+
+    def watch(self, request_id: str) -> asyncio.Event:
+        """Return what is set whenever the request may have changed."""
+        changed = asyncio.Event()
+        self._waiting[request_id].add(changed)
+        return changed
+
+    def leave(self, request_id: str, changed: asyncio.Event) -> None:
+        """End a watch."""
+        self._waiting[request_id].discard(changed)
+        if not self._waiting[request_id]:
+            del self._waiting[request_id]
+            self._shown.pop(request_id, None)
+            self._versions.pop(request_id, None)
+
+    def changed(self, request_id: str) -> None:
+        """Wake the request's streams."""
+        self._shown.pop(request_id, None)
+        for changed in self._waiting.get(request_id, ()):
+            changed.set()
+
+    def _all_changed(self) -> None:
+        for request_id in list(self._waiting):
+            self.changed(request_id)
+
+    async def _compare(self) -> None:
+        while True:
+            await asyncio.sleep(_COMPARE_SECONDS)
+            if not self._waiting:
+                continue
+            try:
+                versions = await self._in_thread(partial(_versions, list(self._waiting)))
+            except Exception as error:
+                logger.warning("watched requests could not be compared: %s", type(error).__name__)
+                continue
+            for request_id, version in versions.items():
+                if request_id in self._waiting and self._versions.get(request_id) != version:
+                    self._versions[request_id] = version
+                    self.changed(request_id)
+
+    async def _in_thread(self, read: Callable[[], Result]) -> Result:
+        def run() -> Result:
+            close_old_connections()
+            try:
+                return read()
+            finally:
+                close_old_connections()
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+
+
+def _read(id_or_shortcode: str) -> Shown:
+    request = find_request(id_or_shortcode)
+    checkout = checkout_object(request)
+    etag = details_etag(checkout)
+    body = msgspec.json.encode(with_server_time(checkout))
+    return Shown(str(request.pk), etag, body, checkout.is_final)
+
+
+def _versions(request_ids: Iterable[str]) -> dict[str, str]:
+    with connection.cursor() as cursor:
+        cursor.execute(_VERSIONS, [list(request_ids)])
+        return dict(cursor.fetchall())

@@ -1,0 +1,39 @@
+"""Where no `events` process serves streams, a page that asks for one is told to poll."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.conftest import Api
+
+pytestmark = pytest.mark.django_db
+
+
+def test_web_refuses_streams(checkout: Callable[..., dict[str, Any]], public: Api) -> None:
+    request = checkout()
+    for name in (request["id"], request["shortcode"]):
+        answer = public.get(f"/api/public/payment-requests/{name}/events", HTTP_ACCEPT="text/event-stream")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "service_unavailable")
+        assert int(answer["Retry-After"]) > 0
+
+
+def test_there_is_no_stream_of_an_unknown_request(public: Api, db: None) -> None:
+    answer = public.get("/api/public/payment-requests/unknown/events")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "resource_missing")
+
+
+def test_the_page_names_the_stream_only_where_it_is_served(
+    checkout: Callable[..., dict[str, Any]], public: Api, settings: Any
+) -> None:
+    request = checkout()
+    path = f"/pay/{request['shortcode']}"
+    page = public.get(path)
+    assert "data-events" not in page.content.decode()
+    assert "connect-src 'self';" in page["Content-Security-Policy"]
+
+    settings.EVENTS_URL = "https://events.example.com"
+    page = public.get(path)
+    url = f"https://events.example.com/api/public/payment-requests/{request['id']}/events"
+    assert f'data-events="{url}"' in page.content.decode()
+    assert "connect-src 'self' https://events.example.com;" in page["Content-Security-Policy"]
