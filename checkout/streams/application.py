@@ -1,6 +1,7 @@
 """`GET /api/public/payment-requests/{id}/events`: a stream of server-sent events, one asyncio task each and no thread.
 
-Streams are bounded in all (`EVENT_STREAMS_MAX`) and by client address. A client that does not read is cut off.
+Streams are bounded in all (`EVENT_STREAMS_MAX`) and by client address, and opening one is a public call that counts
+toward `RATE_LIMIT_PUBLIC`. A client that does not read is cut off.
 """
 
 import asyncio
@@ -8,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,6 +21,7 @@ from checkout.streams.feed import Feed, Shown
 from config.api.errors import ApiError, ErrorCode
 from config.api.handler import error_body
 from config.api.limits.client_address import client_identity
+from config.api.limits.rate_limits import hit
 from config.api.objects import ObjectMissing
 from config.api.request_id import new_request_id
 
@@ -93,15 +96,19 @@ class EventStreams:
         self._count += 1
         self._by_address[address] += 1
         try:
-            await self._begin(name, scope, receive, send)
+            await self._begin(name, address, scope, receive, send)
         finally:
             self._count -= 1
             self._by_address[address] -= 1
             if not self._by_address[address]:
                 del self._by_address[address]
 
-    async def _begin(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _begin(self, name: str, address: str, scope: Scope, receive: Receive, send: Send) -> None:
         try:
+            refusal = await self._feed.in_thread(partial(hit, "public", address, settings.RATE_LIMIT_PUBLIC))
+            if refusal is not None:
+                await _refuse(send, refusal.as_error())
+                return
             first = await self._feed.find(name)
         except ObjectMissing as error:
             await _refuse(send, ApiError(ErrorCode.RESOURCE_MISSING, str(error)))

@@ -79,7 +79,7 @@ class Feed:
 
     async def find(self, id_or_shortcode: str) -> Shown:
         """Return a request's details as they are now. Raises ObjectMissing, and Django's database errors."""
-        return await self._in_thread(lambda: _read(id_or_shortcode))
+        return await self.in_thread(lambda: _read(id_or_shortcode))
 
     async def shown(self, request_id: str) -> Shown:
         """Return a watched request's details, read once for all streams that ask meanwhile."""
@@ -123,7 +123,7 @@ class Feed:
             if not self._waiting:
                 continue
             try:
-                versions = await self._in_thread(partial(_versions, list(self._waiting)))
+                versions = await self.in_thread(partial(_versions, list(self._waiting)))
             except Exception as error:
                 logger.warning("watched requests could not be compared: %s", type(error).__name__)
                 continue
@@ -132,7 +132,9 @@ class Feed:
                     self._versions[request_id] = version
                     self.changed(request_id)
 
-    async def _in_thread(self, read: Callable[[], Result]) -> Result:
+    async def in_thread(self, read: Callable[[], Result]) -> Result:
+        """Return what `read` returns; it runs in a thread, with a database connection."""
+
         def run() -> Result:
             close_old_connections()
             try:

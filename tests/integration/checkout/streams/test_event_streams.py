@@ -139,6 +139,19 @@ def test_more_streams_than_allowed_are_refused_until_one_ends(
         events.process.kill()
 
 
+def test_opening_streams_counts_toward_the_limit_of_public_calls(
+    tmp_path: Path, request_made: dict[str, Any]
+) -> None:
+    events = Events(tmp_path / "events.log", RATE_LIMIT_PUBLIC="2/hour")
+    try:
+        answers = [events.stream(request_made).response for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [200, 200, 429]
+        assert answers[-1].json()["error"]["code"] == "rate_limited"
+        assert int(answers[-1].headers["Retry-After"]) > 0
+    finally:
+        events.process.kill()
+
+
 @pytest.mark.parametrize("name", ["unknown", "0199aaaa-0000-7000-8000-000000000000", "a" * 64])
 def test_there_is_no_stream_of_what_does_not_exist(events: Events, name: str) -> None:
     answer = requests.get(f"{events.url}/api/public/payment-requests/{name}/events", timeout=10)
