@@ -60,7 +60,7 @@ test-all: $(INSTALLED)
 test-slow: $(INSTALLED)
 	@$(MAKE) fresh
 	@$(MAKE) browser
-	$(BIN)/python -m pytest -n 3 --dist loadfile --durations=30 tests/integration tests/browser $(addprefix --deselect=,$(HAPPY_PATHS))
+	$(BIN)/python -m pytest -n 5 --dist loadfile --durations=30 tests/integration tests/browser $(addprefix --deselect=,$(HAPPY_PATHS))
 
 setup: $(INSTALLED)
 

@@ -33,8 +33,6 @@ from payments.proofs.storing import store_proof
 from payments.routes.routes import NoRoute, build_transaction, find_routes, require_binding
 from payments.submission.hashes import submit_hash
 
-# How long a client that can't have a stream should poll before it asks for one again.
-_STREAM_RETRY_SECONDS = 60
 _REQUEST = {"id": "The payment request's `id` or its `shortcode`."}
 
 
@@ -86,8 +84,8 @@ class CheckoutViewSet(viewsets.ViewSet):
         summary="Stream a checkout's changes",
         description=(
             "Server-sent events: an `update` at first and at each change, with the `ETag` as its `id` and the checkout "
-            "as its `data`, and a comment every 15 seconds. A service that runs no `events` process, and one with too "
-            "many open streams, answers 503: poll the checkout instead."
+            "as its `data`, and a comment every 15 seconds. A service that runs no `events` process answers 404, and "
+            "one with too many open streams 503: poll the checkout instead."
         ),
         path=_REQUEST,
         answers={(200, "text/event-stream"): OpenApiResponse(OpenApiTypes.STR, "The stream.")},
@@ -95,11 +93,8 @@ class CheckoutViewSet(viewsets.ViewSet):
     def events(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the view interface
         """Refuse: streams are served by the `events` process, whose proxy rule is missing if a call arrives here."""
         find_request(id)
-        raise ApiError(
-            ErrorCode.SERVICE_UNAVAILABLE,
-            "Changes are not streamed here. Poll the payment request instead.",
-            retry_after=_STREAM_RETRY_SECONDS,
-        )
+        message = "Changes are not streamed here. Poll the payment request instead."
+        raise ApiError(ErrorCode.RESOURCE_MISSING, message)
 
     @operation(
         "checkout.list_routes",

@@ -55,7 +55,7 @@ ROWS = [
     Row(NOBODY, "GET", "/api/public/chains"),
     Row(NOBODY, "GET", "/api/public/chains/8453/tokens"),
     Row(NOBODY, "GET", CHECKOUT),
-    Row(NOBODY, "GET", f"{CHECKOUT}/events", 503, "service_unavailable"),
+    Row(NOBODY, "GET", f"{CHECKOUT}/events", 404, "resource_missing"),
     Row(NOBODY, "POST", f"{CHECKOUT}/routes", 400, "parameter_missing"),
     Row(NOBODY, "POST", f"{CHECKOUT}/payments", 400, "parameter_missing"),
     Row(NOBODY, "POST", f"{CHECKOUT}/payer-proof", 400, "parameter_missing"),
