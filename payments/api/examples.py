@@ -32,6 +32,14 @@ NEW_PAYMENT_REQUEST: dict[str, Any] = {
     "references": True,
 }
 
+RATE: dict[str, Any] = {
+    "value": "0.911402551973",
+    "currency": "EUR",
+    "token": "USDC",
+    "sources": ["coinbase", "feeds:8453", "kraken"],
+    "observed_at": "2026-11-21T10:00:00.000000Z",
+}
+
 PAYMENT: dict[str, Any] = {
     "id": _PAYMENT_ID,
     "object": "payment",
@@ -77,6 +85,8 @@ PAYMENT_REQUEST: dict[str, Any] = {
     "amount_paid": _PRICE,
     "amount_remaining": _NOTHING,
     "amount_overpaid": _NOTHING,
+    "price": None,
+    "rate": None,
     "chain_id": 8453,
     "token": _USDC,
     "recipient_address": _SHOP,

@@ -198,6 +198,25 @@ def _delivery_confirmations_required(payment: Payment) -> int | None:
     return int(rule) if payment.has_delivery and rule.isdigit() else None
 
 
+@described("Price", "A price in a currency.", {"currency": "EUR", "amount": "25.00"})
+class PriceObject(Answer, kw_only=True):
+    """A price in a currency."""
+
+    currency: Annotated[str, doc("The currency's code (ISO 4217).")]
+    amount: Annotated[str, doc("A decimal string with the currency's fraction digits.")]
+
+
+@described("Rate", "The exchange rate at which a price was converted.", examples.RATE)
+class RateObject(Answer, kw_only=True):
+    """The exchange rate at which a price was converted."""
+
+    value: Annotated[str, doc("Units of `currency` for one token, a decimal string.")]
+    currency: Annotated[str, doc("The currency's code.")]
+    token: Annotated[str, doc("What the token is priced as.")]
+    sources: Annotated[list[str], doc("Who agreed on it; a chain's price feeds are `feeds:` and its id.")]
+    observed_at: Annotated[Time, doc("The time of the oldest observation in it.")]
+
+
 @described(
     "PaymentRequest",
     "An amount of one token, asked for on one chain to one wallet.",
@@ -220,6 +239,12 @@ class PaymentRequestObject(Answer, kw_only=True):
     amount_paid: Annotated[AmountObject, doc("What has come, and was verified.")]
     amount_remaining: Annotated[AmountObject, doc("What is still to be paid; zero once it is paid in full.")]
     amount_overpaid: Annotated[AmountObject, doc("What came beyond the amount asked for.")]
+    price: Annotated[
+        PriceObject | None, doc("What was asked for in a currency; null for an amount of the token.")
+    ]
+    rate: Annotated[
+        RateObject | None, doc("The rate at which `price` was converted, for good; null without a price.")
+    ]
     chain_id: Annotated[int, doc("The chain on which it is to arrive.")]
     token: Annotated[TokenObject, doc("The token that is to arrive.")]
     recipient_address: Annotated[str, doc("The wallet that is paid, in its chain's canonical form.")]
@@ -256,6 +281,8 @@ class PaymentRequestObject(Answer, kw_only=True):
             amount_paid=AmountObject.of(request.amount_paid, decimals),
             amount_remaining=AmountObject.of(request.amount_remaining, decimals),
             amount_overpaid=AmountObject.of(request.amount_overpaid, decimals),
+            price=request.price and PriceObject(**request.price),
+            rate=request.rate and RateObject(**request.rate),
             chain_id=request.chain_id,
             token=TokenObject.of(request.token),
             recipient_address=request.recipient_address,
