@@ -8,7 +8,7 @@ from typing import Any
 
 from config.environment import addresses, values
 from config.environment.providers import providers
-from config.environment.rate_sources import FEEDS, URL_OF_SOURCE, sources, url_setting
+from config.environment.rate_sources import sources, url_settings
 from config.environment.setting import Setting, switch, whole
 from config.environment.wrong import Fault
 
@@ -18,6 +18,7 @@ _TOKEN = "at most 500 visible ASCII characters without blanks"  # noqa: S105 - w
 
 PROVIDERS = providers()
 SOURCES = sources()
+RATE_URLS = url_settings()
 
 
 class Environment:
@@ -162,4 +163,4 @@ def declared() -> dict[str, Setting[Any]]:
     """Return all settings by name: the service's own, then those of each routing provider and rate source."""
     own = {name: setting for name, setting in vars(Environment).items() if isinstance(setting, Setting)}
     of_providers = {name: setting for each in PROVIDERS for name, setting in each.settings.items()}
-    return own | of_providers | {url_setting(name): URL_OF_SOURCE for name in SOURCES if name != FEEDS}
+    return own | of_providers | dict(RATE_URLS)

@@ -1,6 +1,6 @@
 """The rate sources' settings: each source is a file in `payments/prices/sources`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +11,23 @@ FOLDER = Path(__file__).resolve().parents[2] / "payments" / "prices" / "sources"
 FEEDS = "feeds"
 """The source that asks the chains' nodes; the others have a URL."""
 
-URL_OF_SOURCE: Setting[Any] = Setting(
-    addresses.optional_api,
-    "an https address without query or credentials that replaces the exchange's own; or nothing",
-    default="",
-)
-
 
 def sources(folder: Path = FOLDER) -> Sequence[str]:
     """Return the names of all sources."""
     return sorted(path.stem for path in folder.glob("*.py") if path.stem not in ("__init__", "base"))
+
+
+def url_settings(folder: Path = FOLDER) -> Mapping[str, Setting[Any]]:
+    """Return the settings with the sources' URLs, by name."""
+    meaning = "an https address without query or credentials that replaces the exchange's own; or nothing"
+    made = {
+        url_setting(name): Setting(addresses.optional_api, meaning, default="")
+        for name in sources(folder)
+        if name != FEEDS
+    }
+    for name, setting in made.items():
+        setting.name = name
+    return made
 
 
 def url_setting(source: str) -> str:
