@@ -43,7 +43,7 @@ _MERCHANT: dict[str, Any] = {
     "default_language": "en",
 }
 _PAYMENT: dict[str, Any] = {
-    **{name: value for name, value in examples.PAYMENT.items() if name != "from_address"},
+    **{name: value for name, value in examples.PAYMENT.items() if name not in ("from_address", "value")},
     "is_seen": True,
     "is_bound": True,
     "likely_failure": None,

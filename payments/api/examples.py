@@ -40,6 +40,14 @@ RATE: dict[str, Any] = {
     "observed_at": "2026-11-21T10:00:00.000000Z",
 }
 
+VALUE: dict[str, Any] = {
+    "currency": "USD",
+    "amount": "12.50",
+    "rate": "1.00005",
+    "observed_at": "2026-11-21T10:07:01.000000Z",
+    "estimated": False,
+}
+
 PAYMENT: dict[str, Any] = {
     "id": _PAYMENT_ID,
     "object": "payment",
@@ -50,6 +58,7 @@ PAYMENT: dict[str, Any] = {
     "transaction_hash": _HASH,
     "replaced_hashes": [],
     "from_address": _BUYER,
+    "value": VALUE,
     "token": _USDC,
     "amount": _PRICE,
     "amount_received": _PRICE,

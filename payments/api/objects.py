@@ -159,6 +159,19 @@ class PaymentFields(Answer, kw_only=True):
         )
 
 
+@described("Value", "What a payment was worth in a currency.", examples.VALUE)
+class ValueObject(Answer, kw_only=True):
+    """What a payment was worth in the merchant's reporting currency."""
+
+    currency: Annotated[str, doc("The currency's code (ISO 4217).")]
+    amount: Annotated[
+        str, doc("A decimal string with the currency's fraction digits, rounded to the nearest.")
+    ]
+    rate: Annotated[str, doc("Units of the currency for one token.")]
+    observed_at: Annotated[Time, doc("When the rate was observed.")]
+    estimated: Annotated[bool, doc("Whether the rate is from more than two minutes after the completion.")]
+
+
 @described(
     "Payment", "One transaction that was submitted, or found, for a payment request.", examples.PAYMENT
 )
@@ -168,16 +181,24 @@ class PaymentObject(PaymentFields, kw_only=True):
     from_address: Annotated[
         str | None, doc("The wallet that paid. Null until known; always null in public answers.")
     ]
+    value: Annotated[
+        ValueObject | None,
+        doc(
+            "What `amount_received` was worth in your reporting currency at completion; null until a rate is known, "
+            "and for a token without a price."
+        ),
+    ]
 
 
 def payment_object(payment: Payment) -> PaymentObject:
     """Return the payment for its merchant; its request, both tokens and both chains are loaded."""
-    return PaymentObject.of(payment, from_address=payment.from_address or None)
+    value = payment.value and ValueObject(**payment.value)
+    return PaymentObject.of(payment, from_address=payment.from_address or None, value=value)
 
 
 def submitted_payment(payment: Payment) -> PaymentObject:
     """Return the payment for the one who submitted it: anyone who has the link may, so who paid is left out."""
-    return PaymentObject.of(payment, from_address=None)
+    return PaymentObject.of(payment, from_address=None, value=None)
 
 
 def explorer_url(payment: Payment) -> str | None:

@@ -26,12 +26,12 @@ from config.api.serializers import (
     invalid,
     kind_of,
 )
+from merchants.currencies import is_currency, read_price
 from merchants.models import Merchant
 from merchants.recipients import recipient_problem
 from merchants.web_addresses import parse_web_address
 from payments.api import examples
 from payments.models import PaymentRequest
-from payments.prices.currencies import is_currency, read_price
 from payments.requests.creation import NewRequest, Price
 from webhooks.api.serializers import WebhookAddressField
 

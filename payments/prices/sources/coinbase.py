@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from payments.prices.currencies import is_currency
+from merchants.currencies import is_currency
 from payments.prices.rules import Observation
 from payments.prices.sources.base import Ticker, is_fresh, number, time_of
 from payments.providers.base import ProviderDown

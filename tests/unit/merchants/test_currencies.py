@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from chains.amounts import AmountError
-from payments.prices.currencies import DIGITS, is_currency, read_price
+from merchants.currencies import DIGITS, is_currency, read_price
 
 
 @pytest.mark.parametrize(

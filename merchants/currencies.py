@@ -2,6 +2,8 @@
 
 from decimal import Decimal
 
+from django.core.exceptions import ValidationError
+
 from chains.amounts import AmountError, read_decimal
 from config.api.errors import ErrorCode
 
@@ -27,6 +29,12 @@ MOST_DIGITS = 15
 def is_currency(code: object) -> bool:
     """Whether this is the code of a currency that a price can be in."""
     return isinstance(code, str) and code in DIGITS
+
+
+def validate_currency(code: str) -> None:
+    """Raise ValidationError for what is not the code of a currency."""
+    if not is_currency(code):
+        raise ValidationError("This is not the code of a currency (ISO 4217), such as USD or EUR.")
 
 
 def read_price(text: object, currency: str) -> Decimal:
