@@ -8,7 +8,7 @@ import { parseChoice, type Choice } from "./flow/choice";
 import { Flow } from "./flow/flow";
 import type { At } from "./flow/states";
 import { localTime } from "./language";
-import { plain } from "./money";
+import { plain, showPrice } from "./money";
 import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
 import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS, Leaving } from "./page/leaving";
@@ -132,6 +132,7 @@ class CheckoutPage {
 
   start(): void {
     replaceBrokenLogo(this.checkout.merchant.name);
+    showPrice();
     byId("expires").textContent = localTime(this.checkout.expires_at);
     this.outbox.onOtherTab(() => {
       this.poll.now();
