@@ -47,7 +47,7 @@ class PaymentRequests:
         the customer to the result's `payment_url`. `expires_in` is in seconds. Raises TypeError for a float.
         """
         body = {
-            "amount": None if amount is None else decimal_string(amount),
+            "amount": None if amount is None and price is not None else decimal_string(amount),
             "price": None if price is None else {**price, "amount": decimal_string(price["amount"])},
             "token_id": token_id,
             "chain_id": chain_id,
