@@ -346,6 +346,9 @@ class CheckoutPage {
     const isPart = status === "active" && partialText(this.checkout) !== null;
     const isMore = outcomes.isPaidTooMuch(this.checkout);
     byId("amount").textContent = plain(isPart ? amount_remaining : isMore ? amount_paid : amount);
+    // The price is what was asked for, not what is left of it.
+    const price = document.getElementById("price")?.closest<HTMLElement>(".price__currency");
+    if (price) price.hidden = isPart || isMore;
     const label = isPart ? copy.leftToPay(merchant.name) : PRICE_LABELS[status]?.(merchant.name);
     if (label) byId("amount-label").textContent = label;
     // The code to scan asks for what was left when the page was made.

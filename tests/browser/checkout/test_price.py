@@ -44,6 +44,10 @@ def test_the_price_is_shown_in_the_customers_format(
     expect(page.locator("#amount")).to_have_text("27.43")
     expect(page.locator("#countdown")).not_to_be_empty()
     picture(page, "price")
+    PaymentRequest.objects.filter(pk=created["id"]).update(amount_paid=20_000_000)
+    page.reload()
+    expect(page.locator("#amount")).to_have_text("7.43")
+    expect(page.locator("#price")).to_be_hidden()
     context.close()
 
 
