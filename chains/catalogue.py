@@ -18,10 +18,22 @@ from config.api.serializers import has_unsafe_characters
 
 _CHAIN_FIELDS = {
     "id", "name", "chain_type", "network", "is_active", "rpc_urls", "ws_urls", "wallet_rpc_url", "explorer_url",
-    "native_symbol", "confirmations", "block_time_ms", "routers", "tokens",
+    "native_symbol", "confirmations", "block_time_ms", "routers", "feeds", "tokens",
 }  # fmt: skip
-_TOKEN_FIELDS = {"symbol", "name", "decimals", "contract_address", "is_active", "tags", "trailing_data"}
+_TOKEN_FIELDS = {
+    "symbol",
+    "name",
+    "decimals",
+    "contract_address",
+    "is_active",
+    "tags",
+    "trailing_data",
+    "price_as",
+}
 _ENV_URL = re.compile(r"env:[A-Z][A-Z0-9_]*")
+_COIN = re.compile(r"[A-Z0-9]{2,16}")
+_PAIR = re.compile(r"[A-Z0-9]{2,16}/USD")
+_LONGEST_HEARTBEAT = 7 * 24 * 3600
 _SHORTEST_KEY = 20
 _OWN_MACHINE = ("localhost", "127.0.0.1")
 _MOST_DECIMALS = 36
@@ -143,6 +155,7 @@ def _checked_chain(entry: Any) -> dict[str, Any]:
         "confirmations": _confirmations(entry.get("confirmations", "finalized"), chain_type, where),
         "block_time_ms": _whole(entry, "block_time_ms", where, 1, 3_600_000, default=2000),
         "routers": _routers(entry.get("routers", {}), chain_type, where),
+        "feeds": _feeds(entry.get("feeds", []), chain_type, where),
     }
     tokens = entry.get("tokens", [])
     if not isinstance(tokens, list):
@@ -175,6 +188,7 @@ def _checked_token(entry: Any, chain_type: str, chain: str) -> dict[str, Any]:
         "is_active": _flag(entry, "is_active", where),
         "tags": tags,
         "trailing_data": _flag(entry, "trailing_data", where),
+        "price_as": _price_as(entry, where),
     }
 
 
@@ -289,6 +303,40 @@ def _routers(value: Any, chain_type: str, where: str) -> dict[str, list[str]]:
         provider: [_address(chain_type, str(address), where) for address in addresses]
         for provider, addresses in value.items()
     }
+
+
+def _feeds(value: Any, chain_type: str, where: str) -> list[dict[str, Any]]:
+    """Return the chain's price feeds, one for each pair."""
+    if not isinstance(value, list) or not all(isinstance(feed, dict) for feed in value):
+        raise CatalogueError(f"{where}: feeds should be a list of objects")
+    if value and not family_of(chain_type).has_price_feeds:
+        raise CatalogueError(f"{where}: price feeds are not read on this kind of chain")
+    feeds = [_checked_feed(feed, chain_type, where) for feed in value]
+    if len({feed["pair"] for feed in feeds}) != len(feeds):
+        raise CatalogueError(f"{where}: the file lists a feed of the same pair twice")
+    return feeds
+
+
+def _checked_feed(feed: Mapping[str, Any], chain_type: str, chain: str) -> dict[str, Any]:
+    where = f"{chain}, feed {feed.get('pair')}"
+    _refuse_unknown(feed, {"pair", "address", "heartbeat"}, where)
+    pair = feed.get("pair")
+    if not isinstance(pair, str) or not _PAIR.fullmatch(pair):
+        raise CatalogueError(
+            f"{where}: pair should be a coin or currency against the dollar, such as ETH/USD"
+        )
+    return {
+        "pair": pair,
+        "address": _address(chain_type, str(feed.get("address")), where),
+        "heartbeat": _whole(feed, "heartbeat", where, 1, _LONGEST_HEARTBEAT),
+    }
+
+
+def _price_as(entry: Mapping[str, Any], where: str) -> str:
+    code = _text(entry, "price_as", where, default="", longest=16)
+    if code and not _COIN.fullmatch(code):
+        raise CatalogueError(f"{where}: price_as should be a coin's code, such as USDC")
+    return code
 
 
 def _address(chain_type: str, text: str, where: str) -> str:

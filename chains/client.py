@@ -218,6 +218,15 @@ class TokenMetadata:
 
 
 @dataclass(frozen=True)
+class FeedAnswer:
+    """The latest round of a price feed: `answer` with so many decimals, at `updated_at` (Unix seconds); 0 if none."""
+
+    answer: int
+    decimals: int
+    updated_at: int
+
+
+@dataclass(frozen=True)
 class Watch:
     """A payment to search for without a transaction hash: `token` to `recipient`, carrying `reference`."""
 
@@ -349,6 +358,10 @@ class ChainClient(Protocol):
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the metadata of each contract, in order."""
+        ...
+
+    def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:
+        """Return the latest round of each price feed, in order."""
         ...
 
     def recipient_problem(self, recipient: str) -> str | None:

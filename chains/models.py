@@ -12,6 +12,7 @@ class Chain(models.Model):
     `chain_type` is the key of its family (`chains.families`). `confirmations` is a number of blocks or a block
     tag; the family defines which are valid. `rpc_urls` are tried in order; `env:NAME` reads an environment variable.
     `ws_urls` are WebSockets of nodes that announce new blocks; without them heads are polled.
+    `feeds` are the price feeds: a list of `{"pair": "ETH/USD", "address", "heartbeat"}`, the heartbeat in seconds.
     `routers` lists, per routing provider, the only contracts that its transactions may call. `wallet_rpc_url` is a
     public node that is offered to wallets that don't know the network.
     """
@@ -35,6 +36,7 @@ class Chain(models.Model):
     confirmations = models.CharField(max_length=16, default="finalized")
     block_time_ms = models.PositiveIntegerField(default=2000)
     routers = models.JSONField(default=dict, blank=True)
+    feeds = models.JSONField("price feeds", default=list, db_default=[], blank=True)
 
     class Meta:
         ordering = ("id",)
@@ -56,7 +58,8 @@ class Token(models.Model):
     """One token on one chain; the empty address is the chain's native coin. Keyed by (chain, address), never by symbol.
 
     EVM addresses are stored with their EIP-55 checksum, Solana mints in base58. `trailing_data` is false for a token
-    whose contract rejects data after its arguments, so its transfers can't carry a reference. An inactive token tagged
+    whose contract rejects data after its arguments, so its transfers can't carry a reference. `price_as` is the coin
+    whose exchange rates it is priced at, such as USDC; empty for a token without a price. An inactive token tagged
     LISTED was added from a routing provider, not from the catalogue.
     """
 
@@ -68,6 +71,7 @@ class Token(models.Model):
     is_active = models.BooleanField("active", default=True)
     tags = ArrayField(models.CharField(max_length=32), default=list, blank=True)
     trailing_data = models.BooleanField(default=True)
+    price_as = models.CharField("priced as", max_length=16, blank=True, default="", db_default="")
 
     class Meta:
         ordering = ("id",)

@@ -11,7 +11,8 @@ from django.templatetags.static import static
 from config.api.schema.settings import spectacular_settings
 from config.beat.schedule import SCHEDULE, TRANSPORT
 from config.environment import load
-from config.environment.declared import PROVIDERS
+from config.environment.declared import PROVIDERS, SOURCES
+from config.environment.rate_sources import FEEDS, url_setting
 from config.environment.values import rate_limit
 from config.logs import report_errors
 
@@ -295,5 +296,11 @@ ROUTING_QUOTE_LIMITS = {
     for each in PROVIDERS
 }
 vars().update({name: env.parsed[name] for each in PROVIDERS for name in each.settings})
+# --- exchange rates; each source is a file (payments/prices/sources) ------------------------------------------------
+RATE_SOURCES = env.RATE_SOURCES
+RATE_URLS = {each: str(env.parsed[url_setting(each)]) for each in SOURCES if each != FEEDS}
+RATE_MAX_SPREAD = env.RATE_MAX_SPREAD
+RATE_MAX_AGE = env.RATE_MAX_AGE
+
 ALLOW_OPAQUE_ROUTES = env.ALLOW_OPAQUE_ROUTES
 MOST_LOST_PERCENT = env.MOST_LOST_PERCENT

@@ -9,6 +9,7 @@ events are the same as in production. The effect of each outcome in each state o
     underpaid        stays, partly paid   stays, partly paid  stays, partly paid  409
     overpaid         completed, overpaid  completed, late     stays, overpaid     stays, overpaid by more
     paid_late        expired, then late   completed, late     409                 409
+                     (a priced request: after its price has expired, so it stays expired until the merchant accepts)
     expired          expired              409                 409                 409
     failed           a payment fails; the request stays as it is, in every state
     bridge_refunded  a swap fails as `swap_refunded`; the request stays as it is, in every state
@@ -49,6 +50,8 @@ from payments.verification.finality import flag_reorged
 
 ACTOR = "sandbox"
 HASH_PREFIX = b"sandbox-payment-"
+# A simulated block is a few seconds old.
+_A_MOMENT = timedelta(seconds=60)
 _REFUNDED = "The bridge could not deliver and refunded the payer."
 
 
@@ -136,6 +139,9 @@ def _payer(request: PaymentRequest) -> str:
 def _pay_late(request: PaymentRequest, why: str) -> None:
     if request.status != PaymentRequest.Status.EXPIRED:
         _expire(request)
+    if request.price is not None:
+        request.expires_at = min(request.expires_at, timezone.now() - outcomes.PRICE_GRACE - _A_MOMENT)
+        PaymentRequest.objects.filter(pk=request.pk).update(expires_at=request.expires_at)
     _pay(request, _remainder(request), why)
 
 

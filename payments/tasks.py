@@ -7,6 +7,7 @@ from celery.signals import worker_process_init, worker_process_shutdown
 
 from payments.background import Background
 from payments.discovery import search
+from payments.prices import values
 from payments.providers import token_list
 from payments.requests import lifecycle
 from payments.stats import daily
@@ -98,3 +99,9 @@ def keep_token_lists() -> None:
 def keep_figures() -> int:
     """Update the daily statistics of days that changed."""
     return daily.update_statistics()
+
+
+@shared_task
+def value_due() -> int:
+    """Value completed payments in their merchants' reporting currencies."""
+    return values.value_due()

@@ -105,6 +105,7 @@ class Family:
     Catalogue:
     - `confirmation_tags` are the block tags allowed in a chain's `confirmations` (of `safe`, `confirmed`, `finalized`);
       `counts_confirmations` is true if it may be a number of blocks as well.
+    - `has_price_feeds` is true if its client reads price feeds.
 
     Parsing; each function returns the canonical form and raises the matching error:
     - `normalise_address`, `normalise_transaction_hash`, and `read_signature`, which gets the signature
@@ -153,6 +154,7 @@ class Family:
     actions: tuple[type, ...] = ()
     links: PaymentLinks | None = None
     subscribe_heads: tuple[str, ...] = ()
+    has_price_feeds: bool = False
 
     @property
     def address_hint(self) -> str:

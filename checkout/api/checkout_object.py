@@ -16,7 +16,7 @@ from config.api.serializers import required_timestamp, timestamp
 from merchants.models import Merchant
 from payments.api import examples
 from payments.api.links import payment_url, return_url
-from payments.api.objects import FailureCodeText, PaymentFields, RequestStatusText
+from payments.api.objects import FailureCodeText, PaymentFields, PriceObject, RateObject, RequestStatusText
 from payments.api.shown_payments import weightiest_payments
 from payments.models import Payment, PaymentRequest
 
@@ -43,7 +43,7 @@ _MERCHANT: dict[str, Any] = {
     "default_language": "en",
 }
 _PAYMENT: dict[str, Any] = {
-    **{name: value for name, value in examples.PAYMENT.items() if name != "from_address"},
+    **{name: value for name, value in examples.PAYMENT.items() if name not in ("from_address", "value")},
     "is_seen": True,
     "is_bound": True,
     "likely_failure": None,
@@ -191,6 +191,12 @@ class Checkout(Answer, kw_only=True):
     amount_paid: Annotated[AmountObject, doc("The verified amount paid so far.")]
     amount_remaining: Annotated[AmountObject, doc("The remaining amount.")]
     amount_overpaid: Annotated[AmountObject, doc("The amount paid beyond the requested amount.")]
+    price: Annotated[
+        PriceObject | None, doc("The price in the merchant's currency; null for an amount of the token.")
+    ]
+    rate: Annotated[
+        RateObject | None, doc("The rate at which `price` was converted; it holds until `expires_at`.")
+    ]
     token: Annotated[TokenObject, doc("The requested token.")]
     chain_id: Annotated[int, doc("The chain that receives the payment.")]
     chain: Annotated[CheckoutChain, doc("The details of that chain.")]
@@ -243,6 +249,8 @@ def checkout_object(request: PaymentRequest) -> Checkout:
         amount_paid=AmountObject.of(request.amount_paid, decimals),
         amount_remaining=AmountObject.of(request.amount_remaining, decimals),
         amount_overpaid=AmountObject.of(request.amount_overpaid, decimals),
+        price=request.price and PriceObject(**request.price),
+        rate=request.rate and RateObject(**request.rate),
         token=TokenObject.of(request.token),
         chain_id=request.chain_id,
         chain=CheckoutChain.of(request.chain),

@@ -78,6 +78,7 @@ class ErrorCode(StrEnum):
 
     NODE_UNAVAILABLE = "node_unavailable"
     ROUTING_UNAVAILABLE = "routing_unavailable"
+    RATE_UNAVAILABLE = "rate_unavailable"
     SERVICE_UNAVAILABLE = "service_unavailable"
     INTERNAL_ERROR = "internal_error"
 
@@ -109,6 +110,7 @@ _STATUS = {
     ErrorCode.TOO_MANY_PAYMENTS: 429,
     ErrorCode.NODE_UNAVAILABLE: 503,
     ErrorCode.ROUTING_UNAVAILABLE: 503,
+    ErrorCode.RATE_UNAVAILABLE: 503,
     ErrorCode.SERVICE_UNAVAILABLE: 503,
     ErrorCode.INTERNAL_ERROR: 500,
 }

@@ -53,6 +53,11 @@ def optional_origin(text: str) -> str:
     return origin(text) if text else ""
 
 
+def optional_api(text: str) -> str:
+    """Return the address of an API, or an empty string."""
+    return api(text) if text else ""
+
+
 def api(text: str) -> str:
     """Return the http(s) address of an API, without a trailing slash, query or credentials.
 

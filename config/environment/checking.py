@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from config.environment.addresses import is_plain_and_remote, node
-from config.environment.declared import PROVIDERS, Environment
+from config.environment.declared import PROVIDERS, Environment, declared
 from config.environment.wrong import Fault, SettingsError, Wrong
 
 # Publicly known keys: from Django's `startproject` and from this repository's tests.
@@ -41,24 +41,26 @@ def _wrong_nodes(texts: Mapping[str, str], nodes: Iterable[str]) -> Iterator[Fau
 
 
 def _plain_providers(env: Environment) -> Iterator[Fault]:
-    """Yield providers whose keys would be sent unencrypted."""
+    """Yield providers whose keys would be sent unencrypted, and rate sources that others could speak for."""
     if env.parsed.get("ALLOW_HTTP_URLS"):
         return
-    for setting in (provider.settings[provider.api_url] for provider in PROVIDERS):
+    settings = [provider.settings[provider.api_url] for provider in PROVIDERS]
+    settings += [setting for name, setting in declared().items() if name.startswith("RATE_URL_")]
+    for setting in settings:
         if is_plain_and_remote(str(env.parsed.get(setting.name, ""))):
             yield setting.fault("is not encrypted")
 
 
 def _unsafe_in_production(env: Environment) -> Iterator[Fault]:
     """Yield settings that are only allowed in development. Values that are already invalid are skipped."""
-    declared = type(env)
+    own = type(env)
     if env.parsed.get("DEBUG"):
-        yield declared.DEBUG.fault("is on in production, and shows settings and code to anyone", "False")
+        yield own.DEBUG.fault("is on in production, and shows settings and code to anyone", "False")
     if str(env.parsed.get("SECRET_KEY", "")).startswith(_PUBLISHED_KEYS):
-        yield declared.SECRET_KEY.fault("is a published key")
-    origins = (declared.BASE_URL, declared.CHECKOUT_URL)
+        yield own.SECRET_KEY.fault("is a published key")
+    origins = (own.BASE_URL, own.CHECKOUT_URL)
     for setting in origins:
         if is_plain_and_remote(str(env.parsed.get(setting.name, ""))):
             yield setting.fault("is not encrypted", "an https address in production")
     if env.parsed.get("ALLOWED_HOSTS") == []:
-        yield declared.ALLOWED_HOSTS.fault("is empty, so that every call is refused")
+        yield own.ALLOWED_HOSTS.fault("is empty, so that every call is refused")

@@ -8,6 +8,7 @@ from typing import Any
 
 from config.environment import addresses, values
 from config.environment.providers import providers
+from config.environment.rate_sources import sources, url_settings
 from config.environment.setting import Setting, switch, whole
 from config.environment.wrong import Fault
 
@@ -16,6 +17,8 @@ _RATE = "a number of calls per second, minute or hour, such as 120/minute, or of
 _TOKEN = "at most 500 visible ASCII characters without blanks"  # noqa: S105 - what one looks like
 
 PROVIDERS = providers()
+SOURCES = sources()
+RATE_URLS = url_settings()
 
 
 class Environment:
@@ -76,6 +79,15 @@ class Environment:
     ROUTING_QUOTE_LIMIT = Setting(values.optional_rate_limit, _RATE, default="")
     ALLOW_OPAQUE_ROUTES = switch(default="True")
     MOST_LOST_PERCENT = whole(1, 100, "per cent", default="10")
+
+    # --- exchange rates ---
+    RATE_SOURCES = Setting(
+        values.words(*SOURCES),
+        f"{', '.join(SOURCES)}, or some of them, each once; or off",
+        default="feeds,coinbase,kraken",
+    )
+    RATE_MAX_SPREAD = Setting(values.percent(50), "a percentage above 0 and up to 50, such as 1", default="1")
+    RATE_MAX_AGE = whole(1, 3600, "seconds", default="120")
 
     # --- WalletConnect ---
     WALLETCONNECT_PROJECT_ID = Setting(
@@ -148,6 +160,7 @@ class Environment:
 
 
 def declared() -> dict[str, Setting[Any]]:
-    """Return all settings by name: the service's own, then those of each routing provider."""
+    """Return all settings by name: the service's own, then those of each routing provider and rate source."""
     own = {name: setting for name, setting in vars(Environment).items() if isinstance(setting, Setting)}
-    return own | {name: setting for each in PROVIDERS for name, setting in each.settings.items()}
+    of_providers = {name: setting for each in PROVIDERS for name, setting in each.settings.items()}
+    return own | of_providers | dict(RATE_URLS)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from email.utils import getaddresses
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
@@ -49,6 +50,20 @@ def whole(fewest: int, most: int) -> Callable[[str], int]:
         if len(text) > 20 or not fewest <= int(text) <= most:
             raise Wrong("is out of range")
         return int(text)
+
+    return parse
+
+
+def percent(most: int) -> Callable[[str], Decimal]:
+    """Return a parser of a percentage above 0 and up to `most`; it returns the share, such as 0.01 for 1."""
+
+    def parse(text: str) -> Decimal:
+        match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)\s*%?", text)
+        if match is None:
+            raise Wrong("is not a percentage")
+        if not 0 < Decimal(match[1]) <= most:
+            raise Wrong("is out of range")
+        return Decimal(match[1]) / 100
 
     return parse
 

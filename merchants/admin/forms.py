@@ -49,6 +49,12 @@ class MerchantForm(_MerchantForm):
         help_text="The checkout’s language if it has none of the languages that the customer’s browser prefers.",
     )
 
+    reporting_currency = forms.CharField(
+        max_length=3,
+        required=False,
+        help_text="The currency in which completed payments are valued, such as USD or EUR. If empty, USD.",
+    )
+
     class Meta:
         model = Merchant
         fields = ()  # the admin's fieldsets name them
@@ -76,6 +82,10 @@ class MerchantForm(_MerchantForm):
         cleaned = super().clean() or {}
         _refuse_unsafe(self, cleaned)
         return cleaned
+
+    def clean_reporting_currency(self) -> str:
+        """Return the currency's code; USD if none is given."""
+        return self.cleaned_data["reporting_currency"].upper() or "USD"
 
     def clean_logo_url(self) -> str:
         """Return an https URL or an empty string."""

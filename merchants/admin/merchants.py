@@ -111,7 +111,7 @@ class MerchantAdmin(RecipientPages, MerchantScoped, portal.NeverDeleted, portal.
                 )
             },
         ),
-        ("Payments", {"fields": ("references", "embed_origins")}),
+        ("Payments", {"fields": ("references", "embed_origins", "reporting_currency")}),
     )
 
     class Media:

@@ -9,6 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 from chains import families
+from merchants.currencies import validate_currency
 from merchants.identifiers import uuid7
 from merchants.models.accounts import (
     AuditEntry,
@@ -69,6 +70,13 @@ class Merchant(models.Model):
             "Show customers each request’s external_id as the order number, on the checkout and the receipt. Anyone "
             "with the link can read it."
         ),
+    )
+    reporting_currency = models.CharField(
+        max_length=3,
+        default="USD",
+        db_default="USD",
+        validators=[validate_currency],
+        help_text="The currency in which completed payments are valued, such as USD or EUR. What is valued stays so.",
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

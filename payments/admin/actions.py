@@ -8,7 +8,7 @@ from payments.models import Payment, PaymentRequest
 from payments.models.payment import MAX_RETRIES
 from payments.requests.lifecycle import cancel_request, lock_request
 from payments.submission.hashes import retry_payment
-from payments.submission.merchant_acceptance import accept_payment, is_acceptable
+from payments.submission.merchant_acceptance import accept_payment, awaits_acceptance, is_acceptable
 from payments.submission.rechecking import Recheck, check_now
 
 
@@ -141,7 +141,7 @@ class Accept(PaymentAction):
 
     def is_offered(self, row: Payment) -> bool:
         """Return True if only the binding is missing."""
-        return is_acceptable(row) and not row.is_simulated
+        return is_acceptable(row) and (awaits_acceptance(row) or not row.is_simulated)
 
     def explanation(self, row: Payment) -> str:
         """Return the explanation for the confirmation page."""

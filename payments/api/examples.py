@@ -32,6 +32,22 @@ NEW_PAYMENT_REQUEST: dict[str, Any] = {
     "references": True,
 }
 
+RATE: dict[str, Any] = {
+    "value": "0.911402551973",
+    "currency": "EUR",
+    "token": "USDC",
+    "sources": ["coinbase", "feeds:8453", "kraken"],
+    "observed_at": "2026-11-21T10:00:00.000000Z",
+}
+
+VALUE: dict[str, Any] = {
+    "currency": "USD",
+    "amount": "12.50",
+    "rate": "1.00005",
+    "observed_at": "2026-11-21T10:07:01.000000Z",
+    "estimated": False,
+}
+
 PAYMENT: dict[str, Any] = {
     "id": _PAYMENT_ID,
     "object": "payment",
@@ -42,6 +58,7 @@ PAYMENT: dict[str, Any] = {
     "transaction_hash": _HASH,
     "replaced_hashes": [],
     "from_address": _BUYER,
+    "value": VALUE,
     "token": _USDC,
     "amount": _PRICE,
     "amount_received": _PRICE,
@@ -77,6 +94,8 @@ PAYMENT_REQUEST: dict[str, Any] = {
     "amount_paid": _PRICE,
     "amount_remaining": _NOTHING,
     "amount_overpaid": _NOTHING,
+    "price": None,
+    "rate": None,
     "chain_id": 8453,
     "token": _USDC,
     "recipient_address": _SHOP,

@@ -159,6 +159,19 @@ class PaymentFields(Answer, kw_only=True):
         )
 
 
+@described("Value", "What a payment was worth in a currency.", examples.VALUE)
+class ValueObject(Answer, kw_only=True):
+    """What a payment was worth in the merchant's reporting currency."""
+
+    currency: Annotated[str, doc("The currency's code (ISO 4217).")]
+    amount: Annotated[
+        str, doc("A decimal string with the currency's fraction digits, rounded to the nearest.")
+    ]
+    rate: Annotated[str, doc("Units of the currency for one token.")]
+    observed_at: Annotated[Time, doc("When the rate was observed.")]
+    estimated: Annotated[bool, doc("Whether the rate is from more than two minutes after the completion.")]
+
+
 @described(
     "Payment", "One transaction that was submitted, or found, for a payment request.", examples.PAYMENT
 )
@@ -168,16 +181,24 @@ class PaymentObject(PaymentFields, kw_only=True):
     from_address: Annotated[
         str | None, doc("The wallet that paid. Null until known; always null in public answers.")
     ]
+    value: Annotated[
+        ValueObject | None,
+        doc(
+            "What `amount_received` was worth in your reporting currency at completion; null until a rate is known, "
+            "and for a token without a price."
+        ),
+    ]
 
 
 def payment_object(payment: Payment) -> PaymentObject:
     """Return the payment for its merchant; its request, both tokens and both chains are loaded."""
-    return PaymentObject.of(payment, from_address=payment.from_address or None)
+    value = payment.value and ValueObject(**payment.value)
+    return PaymentObject.of(payment, from_address=payment.from_address or None, value=value)
 
 
 def submitted_payment(payment: Payment) -> PaymentObject:
     """Return the payment for the one who submitted it: anyone who has the link may, so who paid is left out."""
-    return PaymentObject.of(payment, from_address=None)
+    return PaymentObject.of(payment, from_address=None, value=None)
 
 
 def explorer_url(payment: Payment) -> str | None:
@@ -196,6 +217,25 @@ def _delivery_confirmations_required(payment: Payment) -> int | None:
     """Return how deep the delivery has to be, if another transaction delivers and a number decides."""
     rule = payment.request.chain.confirmations
     return int(rule) if payment.has_delivery and rule.isdigit() else None
+
+
+@described("Price", "A price in a currency.", {"currency": "EUR", "amount": "25.00"})
+class PriceObject(Answer, kw_only=True):
+    """A price in a currency."""
+
+    currency: Annotated[str, doc("The currency's code (ISO 4217).")]
+    amount: Annotated[str, doc("A decimal string with the currency's fraction digits.")]
+
+
+@described("Rate", "The exchange rate at which a price was converted.", examples.RATE)
+class RateObject(Answer, kw_only=True):
+    """The exchange rate at which a price was converted."""
+
+    value: Annotated[str, doc("Units of `currency` for one token, a decimal string.")]
+    currency: Annotated[str, doc("The currency's code.")]
+    token: Annotated[str, doc("What the token is priced as.")]
+    sources: Annotated[list[str], doc("Who agreed on it; a chain's price feeds are `feeds:` and its id.")]
+    observed_at: Annotated[Time, doc("The time of the oldest observation in it.")]
 
 
 @described(
@@ -220,6 +260,12 @@ class PaymentRequestObject(Answer, kw_only=True):
     amount_paid: Annotated[AmountObject, doc("What has come, and was verified.")]
     amount_remaining: Annotated[AmountObject, doc("What is still to be paid; zero once it is paid in full.")]
     amount_overpaid: Annotated[AmountObject, doc("What came beyond the amount asked for.")]
+    price: Annotated[
+        PriceObject | None, doc("What was asked for in a currency; null for an amount of the token.")
+    ]
+    rate: Annotated[
+        RateObject | None, doc("The rate at which `price` was converted, for good; null without a price.")
+    ]
     chain_id: Annotated[int, doc("The chain on which it is to arrive.")]
     token: Annotated[TokenObject, doc("The token that is to arrive.")]
     recipient_address: Annotated[str, doc("The wallet that is paid, in its chain's canonical form.")]
@@ -256,6 +302,8 @@ class PaymentRequestObject(Answer, kw_only=True):
             amount_paid=AmountObject.of(request.amount_paid, decimals),
             amount_remaining=AmountObject.of(request.amount_remaining, decimals),
             amount_overpaid=AmountObject.of(request.amount_overpaid, decimals),
+            price=request.price and PriceObject(**request.price),
+            rate=request.rate and RateObject(**request.rate),
             chain_id=request.chain_id,
             token=TokenObject.of(request.token),
             recipient_address=request.recipient_address,

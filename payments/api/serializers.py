@@ -1,6 +1,6 @@
 """The bodies and queries of the merchant's endpoints for payment requests and payments."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -26,15 +26,17 @@ from config.api.serializers import (
     invalid,
     kind_of,
 )
+from merchants.currencies import is_currency, read_price
 from merchants.models import Merchant
 from merchants.recipients import recipient_problem
 from merchants.web_addresses import parse_web_address
 from payments.api import examples
 from payments.models import PaymentRequest
-from payments.requests.creation import NewRequest
+from payments.requests.creation import NewRequest, Price
 from webhooks.api.serializers import WebhookAddressField
 
 DEFAULT_LIFETIME_SECONDS = 3600
+MOST_PRICED_SECONDS = 900
 _MAX_METADATA_PAIRS = 50
 _MAX_METADATA_KEY = 40
 _MAX_METADATA_VALUE = 500
@@ -108,6 +110,33 @@ def _demand_metadata_key(name: str) -> None:
         raise invalid("Control and bidirectional-override characters are not accepted in a key.")
 
 
+@described("NewPrice", "A price in a currency.", {"currency": "EUR", "amount": "25.00"})
+class PriceSerializer(StrictSerializer):
+    """A price: a currency and an amount of it."""
+
+    currency = TextField(max_length=3, help_text="A currency's code (ISO 4217), such as EUR.")
+    amount = AnyJSONField(
+        help_text="A decimal string. No more fraction digits than the currency has; not zero."
+    )
+
+    def to_internal_value(self, data: Any) -> Price:
+        """Return the price, or refuse it."""
+        if not isinstance(data, Mapping):
+            raise invalid(f"This should be an object with currency and amount; got {kind_of(data)}.")
+        values = super().to_internal_value(data)
+        if not is_currency(values["currency"]):
+            message = f"{values['currency']} is not the code of a currency (ISO 4217) that prices can be in."
+            raise serializers.ValidationError({"currency": [_detail(ErrorCode.PARAMETER_INVALID, message)]})
+        try:
+            return Price(values["currency"], read_price(values["amount"], values["currency"]))
+        except AmountError as error:
+            raise serializers.ValidationError({"amount": [_detail(error.code, str(error))]}) from error
+
+
+def _detail(code: ErrorCode, message: str) -> serializers.ErrorDetail:
+    return serializers.ErrorDetail(message, code.value)
+
+
 @described(
     "NewPaymentRequest", "The requested amount, token, chain and recipient.", examples.NEW_PAYMENT_REQUEST
 )
@@ -118,7 +147,20 @@ class CreateRequestSerializer(StrictSerializer):
     """
 
     amount = AnyJSONField(
-        help_text="A decimal string in human units. No more fraction digits than the token has; not zero."
+        required=False,
+        allow_null=True,
+        help_text=(
+            "A decimal string in human units. No more fraction digits than the token has; not zero. Either this or "
+            "`price` is required."
+        ),
+    )
+    price = PriceSerializer(
+        required=False,
+        allow_null=True,
+        help_text=(
+            "Instead of `amount`: what is asked for in a currency. It is converted once, at the rate of now, into an "
+            "amount of the token, rounded up. Expires after 900 seconds at most."
+        ),
     )
     token_id = WholeNumberField(help_text="The token to be paid in: its `id` in the catalogue.")
     chain_id = WholeNumberField(help_text="The token's chain.")
@@ -193,6 +235,11 @@ class CreateRequestSerializer(StrictSerializer):
                 raise
             problems.update(error.detail)
             values = self._valid_parts(data, problems)
+        asked = {
+            name for name in ("amount", "price") if isinstance(data, Mapping) and data.get(name) is not None
+        }
+        for problem in _price_problems(asked, values.get("expires_in")):
+            problems.setdefault(str(problem.param), [_detail(problem.code, problem.message)])
         for problem in self._judge_together(values):
             problems[str(problem.param)] = [serializers.ErrorDetail(problem.message, problem.code.value)]
         if problems:
@@ -202,7 +249,7 @@ class CreateRequestSerializer(StrictSerializer):
 
     def _valid_parts(self, data: Any, problems: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields that are right by themselves, so that one mistake does not hide another."""
-        names = ("amount", "token_id", "chain_id", "recipient_address")
+        names = ("amount", "price", "token_id", "chain_id", "recipient_address", "expires_in")
         return {
             name: self.fields[name].run_validation(data[name])
             for name in names
@@ -213,7 +260,7 @@ class CreateRequestSerializer(StrictSerializer):
         found: list[Problem] = []
         chain = _active_chain(values["chain_id"], found) if "chain_id" in values else None
         token = _active_token(values["token_id"], chain, found) if "token_id" in values else None
-        if "amount" in values:
+        if values.get("amount") is not None:
             try:
                 values["amount"] = (
                     parse_amount(values["amount"], token) if token else read_decimal(values["amount"])
@@ -240,13 +287,16 @@ class CreateRequestSerializer(StrictSerializer):
 
     @classmethod
     def order(cls, body: Any, merchant: Merchant) -> NewRequest:
-        """Return the validated order of a body. Raises ValidationError."""
+        """Return the validated order of a body; one with a price has no amount yet. Raises ValidationError."""
         data = cls.read(body, merchant=merchant)
+        price = data.get("price")
+        default_lifetime = DEFAULT_LIFETIME_SECONDS if price is None else MOST_PRICED_SECONDS
         return NewRequest(
             token=data["token"],
-            amount=data["amount"],
+            amount=data.get("amount") or 0,
             recipient_address=data["recipient_address"],
-            lifetime=timedelta(seconds=data.get("expires_in") or DEFAULT_LIFETIME_SECONDS),
+            lifetime=timedelta(seconds=data.get("expires_in") or default_lifetime),
+            price=price,
             references=data.get("references"),
             external_id=data.get("external_id"),
             description=data.get("description"),
@@ -255,6 +305,22 @@ class CreateRequestSerializer(StrictSerializer):
             cancel_url=data.get("cancel_url"),
             webhook_url=data.get("webhook_url"),
         )
+
+
+def _price_problems(asked: Collection[str], lifetime: int | None) -> list[Problem]:
+    """Return what is wrong with an amount, a price and a lifetime beside one another."""
+    if not asked:
+        message = "Either amount or price is required."
+        return [Problem(ErrorCode.PARAMETER_MISSING, message, "amount")]
+    if len(asked) > 1:
+        message = "Send either amount or price, not both."
+        return [Problem(ErrorCode.PARAMETER_INVALID, message, "price")]
+    if "price" in asked and lifetime is not None and lifetime > MOST_PRICED_SECONDS:
+        message = (
+            f"A request with a price can be paid for at most {MOST_PRICED_SECONDS} seconds; got {lifetime}."
+        )
+        return [Problem(ErrorCode.PARAMETER_INVALID, message, "expires_in")]
+    return []
 
 
 class RequestListQuery(ListQuery):

@@ -33,6 +33,7 @@ from payments.api.serializers import (
     SubmitTransactionSerializer,
 )
 from payments.models import Payment, PaymentRequest
+from payments.prices.pricing import with_amount
 from payments.requests.creation import create_request, new_request, store_request
 from payments.requests.lifecycle import cancel_request
 from payments.requests.reading import find_own, list_own
@@ -116,8 +117,9 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         tag="Payment requests",
         summary="Create a payment request",
         description=(
-            "Asks for an amount of one token. Send the customer to the `payment_url` of the answer. Send an "
-            "`Idempotency-Key` as well, so that a call that you have to repeat asks for the money once."
+            "Asks for an amount of one token, or for a price that is converted into one. Send the customer to the "
+            "`payment_url` of the answer. Send an `Idempotency-Key` as well, so that a call that you have to repeat "
+            "asks for the money once."
         ),
         body=CreateRequestSerializer,
         errors=[
@@ -133,13 +135,14 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
             ErrorCode.RECIPIENT_NOT_ALLOWED,
             ErrorCode.URL_INVALID,
             ErrorCode.URL_NOT_ALLOWED,
+            ErrorCode.RATE_UNAVAILABLE,
         ],
         answers={201: OpenApiResponse(PaymentRequestObject, "The new payment request.")},
     )
     def create(self, request: Request) -> Effect:
         """Create a payment request."""
         merchant = merchant_of(request)
-        order = CreateRequestSerializer.order(request.data, merchant)
+        order = with_amount(CreateRequestSerializer.order(request.data, merchant))
 
         actor = actor_of(request)
         if order.webhook_url:  # which may need a secret, too

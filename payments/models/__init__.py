@@ -4,12 +4,14 @@ from payments.models.discovery import DiscoveryCursor, MerchantCursor
 from payments.models.payment import FailureCode, Payment
 from payments.models.proof import PayerProof
 from payments.models.quote import Quote
+from payments.models.rate import AcceptedRate
 from payments.models.records import ConsumedTransfer, Transition
 from payments.models.request import PaymentRequest
 from payments.models.route import Route
 from payments.models.statistics import DailyFigures, DailyVolume, FiguresProgress
 
 __all__ = [
+    "AcceptedRate",
     "ConsumedTransfer",
     "DailyFigures",
     "DailyVolume",

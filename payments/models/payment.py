@@ -151,6 +151,8 @@ class Payment(models.Model):
     )
     amount = BaseUnitsField(null=True, blank=True)
     amount_received = BaseUnitsField(null=True, blank=True)
+    value = models.JSONField(null=True, blank=True)
+    value_due_at = models.DateTimeField(null=True, blank=True, editable=False)
     destination_transaction_hash = models.CharField(max_length=90, blank=True)
     destination_block_number = models.BigIntegerField(null=True, blank=True)
     destination_block_hash = models.CharField(max_length=90, blank=True, default="", db_default="")
@@ -274,6 +276,11 @@ class Payment(models.Model):
                 fields=("completed_at",),
                 condition=Q(completed_at__isnull=False),
                 name="payment_completed",
+            ),
+            models.Index(
+                fields=("value_due_at",),
+                condition=Q(value_due_at__isnull=False),
+                name="payment_due_for_value",
             ),
             models.Index(fields=("completed_at",), condition=Q(reorged=True), name="payment_reorged"),
             models.Index(fields=("request",), condition=Q(is_simulated=True), name="payment_simulated"),

@@ -39,7 +39,8 @@ class PaymentRequest(models.Model):
     `payments.verification.outcomes` writes `amount_paid`. `expiry_check_at` is when the expiry sweep checks the request
     next; a payment in flight moves it beyond `expires_at`. `unbound_failure_sent`: `payment.failed` was sent for a
     publicly submitted transaction that nothing binds, which happens once per request. `link_shown_at` is when a payment
-    link with the reference was first shown, so that a wallet may have used it.
+    link with the reference was first shown, so that a wallet may have used it. `price` (`currency`, `amount`) is what
+    `amount` was computed from, at the `rate` that both stay with; null for a request of an amount of tokens.
     """
 
     class Status(models.TextChoices):
@@ -67,6 +68,8 @@ class PaymentRequest(models.Model):
     chain = models.ForeignKey(Chain, on_delete=models.PROTECT, related_name="+", db_index=False)
     token = models.ForeignKey(Token, on_delete=models.PROTECT, related_name="+")
     recipient_address = models.CharField(max_length=64)
+    price = models.JSONField(null=True, blank=True)
+    rate = models.JSONField(null=True, blank=True)
 
     external_id = models.CharField("external ID", max_length=255, null=True, blank=True)  # noqa: DJ001 - absent is not empty
     description = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001 - absent is not empty

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from decimal import Decimal
 from functools import cache
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -18,8 +20,19 @@ from webhooks.endpoints.configuration import ensure_secret
 
 
 @dataclass(frozen=True)
+class Price:
+    """What is asked for in a currency; the amount has exactly the currency's fraction digits."""
+
+    currency: str
+    amount: Decimal
+
+
+@dataclass(frozen=True)
 class NewRequest:
-    """The validated parameters of a new payment request. `amount` is in base units; `lifetime` starts now."""
+    """The validated parameters of a new payment request. `amount` is in base units; `lifetime` starts now.
+
+    With a `price`, `amount` follows from it at `rate`, which is stored as it is shown.
+    """
 
     token: Token
     amount: int
@@ -32,6 +45,8 @@ class NewRequest:
     redirect_url: str | None = None
     cancel_url: str | None = None
     webhook_url: str | None = None
+    price: Price | None = None
+    rate: dict[str, Any] | None = None
 
 
 def create_request(merchant: Merchant, order: NewRequest, *, actor: str) -> PaymentRequest:
@@ -60,6 +75,8 @@ def new_request(merchant: Merchant, order: NewRequest) -> PaymentRequest:
         redirect_url=order.redirect_url,
         cancel_url=order.cancel_url,
         webhook_url=order.webhook_url,
+        price=order.price and {"currency": order.price.currency, "amount": str(order.price.amount)},
+        rate=order.rate,
         created_at=now,
         expires_at=now + order.lifetime,
         expiry_check_at=now + order.lifetime,

@@ -37,6 +37,8 @@ RequestStatus = PaymentRequest.Status
 
 # When a completed or failed payment is first checked for finality of its block.
 FIRST_FINALITY_CHECK = timedelta(minutes=2)
+# How long after the end of a request with a price a transfer may be mined and still complete it.
+PRICE_GRACE = timedelta(seconds=120)
 FREE: dict[str, Any] = {"claim_id": None, "lease_until": None}
 """The columns that release a lease."""
 
@@ -130,6 +132,7 @@ def completion_columns(
         "is_bridging": False,
         "status_detail": _verified(payment, request, received),
         "completed_at": now,
+        "value_due_at": now if request.token.price_as else None,
         "next_check_at": None,
         "finality_check_at": None if payment.is_simulated else now + FIRST_FINALITY_CHECK,
         **FREE,
@@ -286,7 +289,7 @@ def _credit(
     request: PaymentRequest, payment: Payment, received: int, paid_at: datetime, now: datetime
 ) -> None:
     """Add the received amount to the locked request, update its status and record the event."""
-    event_type = credit(request, received)
+    event_type = credit(request, received, is_too_late=is_too_late(request, payment, paid_at))
     PaymentRequest.objects.filter(pk=request.pk).update(amount_paid=request.amount_paid)
     if completes(request, event_type):
         columns = completed_request_columns(request, paid_at, now)
@@ -295,13 +298,23 @@ def _credit(
     events.record_credit(event_type, request, payment)
 
 
-def credit(request: PaymentRequest, received: int) -> EventType:
+def is_too_late(request: PaymentRequest, payment: Payment, paid_at: datetime) -> bool:
+    """Whether the transfer comes so long after the request's end that its price no longer holds.
+
+    An old price would be a free option for the customer. Only the merchant's acceptance completes the request then.
+    """
+    return (
+        request.price is not None and not payment.accepted_by and paid_at > request.expires_at + PRICE_GRACE
+    )
+
+
+def credit(request: PaymentRequest, received: int, *, is_too_late: bool) -> EventType:
     """Add the received amount to `request`, without saving it, and return the type of the event."""
     was_paid_in_full = request.amount_remaining == 0
     request.amount_paid += received
     if was_paid_in_full:
         return EventType.PAYMENT_OVERPAID
-    if request.amount_paid < request.amount:
+    if request.amount_paid < request.amount or is_too_late:
         return EventType.PAYMENT_PARTIALLY_PAID
     return EventType.PAYMENT_SUCCEEDED
 

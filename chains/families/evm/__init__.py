@@ -44,6 +44,7 @@ FAMILY = Family(
     native_alias="0x0000000000000000000000000000000000000000",
     links=PaymentLinks(make=_eip_681, bind=False),
     subscribe_heads=("eth_subscribe", "newHeads"),
+    has_price_feeds=True,
     # Without a known owner: Ethereum's customary burn addresses.
     sandbox_payers=(
         "0x000000000000000000000000000000000000dEaD",

@@ -19,6 +19,7 @@ from chains.client import (
     ChainError,
     Discovery,
     EvmCall,
+    FeedAnswer,
     NodeHealth,
     SearchLimits,
     Snapshot,
@@ -27,7 +28,7 @@ from chains.client import (
     TransactionFacts,
     Watch,
 )
-from chains.families.evm import balances, building, signatures, tokens
+from chains.families.evm import balances, building, feeds, signatures, tokens
 from chains.families.evm.calls import encode_transfer
 from chains.families.evm.nonces import NonceLookup
 from chains.families.evm.provider import connect
@@ -252,6 +253,15 @@ class EvmClient:
         calls = [call for contract in addresses for call in tokens.metadata_calls(contract)]
         # Parsed outside the batch: a contract that is not a token is not the node's fault.
         return tokens.metadata(self._answers(calls))
+
+    def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:
+        """Return each feed's latest round, on which a quorum of nodes agrees."""
+        calls = [call for feed in addresses for call in feeds.feed_calls(feed)]
+
+        def as_one_node_says(node: JsonRpc) -> list[FeedAnswer]:
+            return node.batch(calls, feeds.feed_answers)
+
+        return quorum.ask_until_agreed(self._rpc, as_one_node_says)
 
     def recipient_problem(self, recipient: str) -> str | None:  # noqa: ARG002 - the interface
         """Return None: any address can hold coins and tokens; malformed addresses were rejected before."""

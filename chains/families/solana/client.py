@@ -17,6 +17,7 @@ from chains.client import (
     ChainError,
     Discovery,
     EvmCall,
+    FeedAnswer,
     NodeHealth,
     Refusal,
     SearchLimits,
@@ -161,6 +162,10 @@ class SolanaClient:
     def may_be_unverifiable(self, sender: str) -> bool:  # noqa: ARG002 - the interface
         """Return False: a transaction shows all of its instructions, inner ones included."""
         return False
+
+    def price_feeds(self, addresses: Sequence[str]) -> list[FeedAnswer]:
+        """Return nothing: feeds are read on EVM chains only, and the catalogue accepts none elsewhere."""
+        return [FeedAnswer(0, 0, 0) for _ in addresses]
 
     def token_metadata(self, addresses: Sequence[str]) -> list[TokenMetadata]:
         """Return the decimals of each mint; mints have no symbol. Raises ChainError for anything but a mint."""

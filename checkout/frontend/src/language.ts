@@ -43,6 +43,16 @@ const FROM_RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u
 /** Characters that change the direction of text; no name needs them. */
 const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066\u2067]/g;
 
+/** An amount of a currency, given as a decimal string. */
+export function inCurrency(amount: string, currency: string): string {
+  try {
+    // A decimal string is formatted exactly, where the browser supports that.
+    return new Intl.NumberFormat(locale, { style: "currency", currency }).format(amount as unknown as number);
+  } catch {
+    return `${amount} ${currency}`;
+  }
+}
+
 /** Isolate an amount or name that may run in the other direction than its surrounding text. */
 export function isolated(text: string): string {
   const own = text.replace(TURNING, "");

@@ -8,7 +8,7 @@ import { parseChoice, type Choice } from "./flow/choice";
 import { Flow } from "./flow/flow";
 import type { At } from "./flow/states";
 import { localTime } from "./language";
-import { plain } from "./money";
+import { plain, showPrice } from "./money";
 import { Countdown, ServerClock } from "./page/countdown";
 import { Finder } from "./page/finder";
 import { LEAVE_AFTER_NOTICE_SECONDS, LEAVE_AFTER_SECONDS, Leaving } from "./page/leaving";
@@ -132,6 +132,7 @@ class CheckoutPage {
 
   start(): void {
     replaceBrokenLogo(this.checkout.merchant.name);
+    showPrice();
     byId("expires").textContent = localTime(this.checkout.expires_at);
     this.outbox.onOtherTab(() => {
       this.poll.now();
@@ -345,6 +346,9 @@ class CheckoutPage {
     const isPart = status === "active" && partialText(this.checkout) !== null;
     const isMore = outcomes.isPaidTooMuch(this.checkout);
     byId("amount").textContent = plain(isPart ? amount_remaining : isMore ? amount_paid : amount);
+    // The price is what was asked for, not what is left of it.
+    const price = document.getElementById("price")?.closest<HTMLElement>(".price__currency");
+    if (price) price.hidden = isPart || isMore;
     const label = isPart ? copy.leftToPay(merchant.name) : PRICE_LABELS[status]?.(merchant.name);
     if (label) byId("amount-label").textContent = label;
     // The code to scan asks for what was left when the page was made.

@@ -1,6 +1,6 @@
 /** Amounts for people. Strings and big integers throughout: no amount is ever a floating-point number. */
 
-import { isolated } from "./language";
+import { inCurrency, isolated } from "./language";
 import type { Amount } from "./server/types";
 
 const SHORT_DIGITS = 6;
@@ -104,4 +104,11 @@ function joined(whole: string, fraction: string, least: number): string {
 
 function grouped(whole: string): string {
   return whole.replace(/^0+(?=\d)/, "").replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** Write the price in the merchant's currency as the page's language does. */
+export function showPrice(): void {
+  const shown = document.getElementById("price");
+  const { currency, amount } = shown?.dataset ?? {};
+  if (shown && currency && amount) shown.textContent = inCurrency(amount, currency);
 }

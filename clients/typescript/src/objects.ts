@@ -46,6 +46,33 @@ export interface Token {
   contract_address: string;
 }
 
+/** A price in a currency (ISO 4217). */
+export interface Price {
+  currency: string;
+  /** A decimal string with the currency's fraction digits. */
+  amount: string;
+}
+
+/** The exchange rate at which a price was converted. */
+export interface Rate {
+  /** Units of `currency` for one token, a decimal string. */
+  value: string;
+  currency: string;
+  token: string;
+  sources: string[];
+  observed_at: string;
+}
+
+/** What a payment was worth in the merchant's reporting currency. */
+export interface Value {
+  currency: string;
+  amount: string;
+  rate: string;
+  observed_at: string;
+  /** The rate was observed more than two minutes after the completion. */
+  estimated: boolean;
+}
+
 /** One transaction for a payment request. */
 export interface Payment {
   id: string;
@@ -64,6 +91,8 @@ export interface Payment {
   amount: Amount | null;
   /** The credited amount in the requested token; null until verified. */
   amount_received: Amount | null;
+  /** What that was worth; null until a rate is known. */
+  value: Value | null;
   destination_chain_id: number;
   destination_transaction_hash: string | null;
   confirmations: number;
@@ -96,6 +125,9 @@ export interface PaymentRequest {
   amount_paid: Amount;
   amount_remaining: Amount;
   amount_overpaid: Amount;
+  /** What was asked for in a currency; null for an amount of the token. */
+  price: Price | null;
+  rate: Rate | null;
   chain_id: number;
   token: Token;
   recipient_address: string;

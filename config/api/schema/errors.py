@@ -54,6 +54,7 @@ MEANINGS = {
     ErrorCode.TOO_MANY_PAYMENTS: "Thirty payments were submitted for this request.",
     ErrorCode.NODE_UNAVAILABLE: "No node of the chain gave a usable answer.",
     ErrorCode.ROUTING_UNAVAILABLE: "No routing provider gave a usable answer.",
+    ErrorCode.RATE_UNAVAILABLE: "No two sources agree on a fresh exchange rate.",
     ErrorCode.SERVICE_UNAVAILABLE: "Service temporarily unavailable. Nothing was changed.",
     ErrorCode.INTERNAL_ERROR: "Internal error. Contact the operator with the request ID.",
 }

@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.db.models import URLField
@@ -8,6 +9,7 @@ from django.forms import modelform_factory
 
 from chains.families import AddressError
 from merchants.admin.forms import MerchantForm
+from merchants.currencies import validate_currency
 from merchants.models import Merchant
 from merchants.recipients import allow_recipients, disallow_recipients, parse_recipient
 from merchants.services import MerchantNotFound, find_merchant
@@ -35,6 +37,9 @@ class Command(BaseCommand):
             "--order-number",
             choices=("on", "off"),
             help="show customers each request's external_id on the checkout and the receipt",
+        )
+        parser.add_argument(
+            "--reporting-currency", metavar="CODE", help="values completed payments in it, such as EUR"
         )
         for name in _THEME:
             parser.add_argument(
@@ -86,6 +91,9 @@ def _set_columns(merchant: Merchant, options: dict[str, Any]) -> None:
     if options["order_number"]:
         merchant.show_order_number = options["order_number"] == "on"
         changes["show_order_number"] = options["order_number"]
+    if options["reporting_currency"]:
+        merchant.reporting_currency = _currency(options["reporting_currency"])
+        changes["reporting_currency"] = merchant.reporting_currency
     changes |= _set_theme(merchant, options)
     if options["embed_origin"]:
         merchant.embed_origins = [_origin(url) for url in options["embed_origin"]]
@@ -94,6 +102,14 @@ def _set_columns(merchant: Merchant, options: dict[str, Any]) -> None:
         merchant.save(update_fields=list(changes))
         detail = "; ".join(f"{name}: {value}" for name, value in changes.items())
         audit.note(None, audit.What.MERCHANT_CHANGED, subject=merchant, detail=detail)
+
+
+def _currency(code: str) -> str:
+    try:
+        validate_currency(code)
+    except ValidationError as error:
+        raise CommandError(f"reporting_currency: {error.message}") from error
+    return code
 
 
 def _set_theme(merchant: Merchant, options: dict[str, Any]) -> dict[str, str]:

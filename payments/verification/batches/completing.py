@@ -149,10 +149,12 @@ def _credit(
     event_types, moves, amounts = {}, [], {}
     for each in completed:
         payment, request = paid[each.payment.pk], requests[each.payment.request_id]
-        event_type = event_types[payment.pk] = outcomes.credit(request, payment.amount_received or 0)
+        paid_at = outcomes.paid_at(each.payment, each.verdict)
+        is_too_late = outcomes.is_too_late(request, payment, paid_at)
+        received = payment.amount_received or 0
+        event_type = event_types[payment.pk] = outcomes.credit(request, received, is_too_late=is_too_late)
         columns = {"amount_paid": request.amount_paid}
         if outcomes.completes(request, event_type):
-            paid_at = outcomes.paid_at(each.payment, each.verdict)
             more = outcomes.completed_request_columns(request, paid_at, check.now)
             moves.append(Move(request, {**columns, **more}, reason=payment.pk))
         else:

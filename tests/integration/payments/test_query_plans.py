@@ -22,6 +22,7 @@ from payments import attention
 from payments.admin import search
 from payments.discovery.watches import by_merchant, watched
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Route, Transition
+from payments.prices import values
 from payments.requests import lifecycle
 from payments.stats.daily import changed_days, count_day
 from payments.verification import finality, leasing
@@ -232,6 +233,7 @@ PAYMENTS: list[tuple[str, str, Query]] = [
     ),
     ("payment_due_in_turns", "sweep: verify due", lambda at: leasing.claim_due(at.now + timedelta(hours=2))),
     ("payment_due", "sweep: what is due", lambda at: leasing.due_payments(at.now + timedelta(hours=2))[:100]),
+    ("payment_due_for_value", "sweep: value payments", lambda at: values._claim(at.now + timedelta(hours=2))),
     ("payment_due_at_finality", "sweep: finality", lambda at: finality._claim(at.now)),
     (
         "payment_transaction_hash",

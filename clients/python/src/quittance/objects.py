@@ -118,6 +118,36 @@ class Token(ApiObject):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Price(ApiObject):
+    """A price in a currency (ISO 4217); `amount` is a decimal string."""
+
+    currency: str
+    amount: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate(ApiObject):
+    """The rate at which a price was converted: `value` units of `currency` for one token."""
+
+    value: str
+    currency: str
+    token: str
+    observed_at: datetime
+    sources: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value(ApiObject):
+    """What a payment was worth in your reporting currency. `estimated`: the rate is from long after the completion."""
+
+    currency: str
+    amount: str
+    rate: str
+    observed_at: datetime
+    estimated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Payment(ApiObject):
     """One transaction for a payment request. `status` is `pending`, `processing`, `completed` or `failed`.
 
@@ -138,6 +168,7 @@ class Payment(ApiObject):
     token: Token | None = None
     amount: Amount | None = None
     amount_received: Amount | None = None
+    value: Value | None = None
     destination_chain_id: int | None = None
     destination_transaction_hash: str | None = None
     confirmations: int | None = None
@@ -175,6 +206,8 @@ class PaymentRequest(ApiObject):
     amount_overpaid: Amount
     expires_at: datetime
     created_at: datetime
+    price: Price | None = None
+    rate: Rate | None = None
     external_id: str | None = None
     description: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)

@@ -1,14 +1,16 @@
-import type { Payment, PaymentRequest, PaymentRequestStatus } from "../objects.js";
+import type { Payment, PaymentRequest, PaymentRequestStatus, Price } from "../objects.js";
 import { List, type ListParams, type Query } from "../pages.js";
 import { checkedId, type RequestOptions, type Transport } from "../transport.js";
 
 /** Null counts as missing. */
 type Optional<T> = T | null | undefined;
 
-/** The parameters of a new payment request. All but the first four are optional. */
+/** The parameters of a new payment request: an amount or a price, a token, its chain, a recipient, and optional ones. */
 export interface PaymentRequestCreateParams {
   /** Whole units of the token, as a decimal string such as `"12.50"`. */
-  amount: string;
+  amount?: string;
+  /** Instead of `amount`: what is asked for in a currency, such as `{currency: "EUR", amount: "25.00"}`. */
+  price?: Optional<Price>;
   token_id: number;
   chain_id: number;
   /** The recipient's wallet. */
@@ -49,7 +51,8 @@ export class PaymentRequests {
 
   /** Creates a payment request; send the customer to the result's `payment_url`. */
   async create(params: PaymentRequestCreateParams, options?: RequestOptions): Promise<PaymentRequest> {
-    const { amount } = params as { amount: unknown };
+    const asked = params as { amount?: unknown; price?: { amount?: unknown } | null };
+    const amount = asked.price ? asked.price.amount : asked.amount;
     if (typeof amount !== "string") {
       throw new TypeError(
         `amount should be a string such as "12.50", not a ${typeof amount}: a number can't hold most decimal amounts ` +

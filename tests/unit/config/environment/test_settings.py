@@ -1,6 +1,7 @@
 """What each setting may be, what is refused, and how it is reported."""
 
 from base64 import urlsafe_b64encode
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -190,6 +191,19 @@ WRONG = [
         for value in ("zero", "0", "-2", "257", "1e3", "2.5", "٣", "9" * 5000)
     ],
     ("EVENTS_URL", "pay.example.com"),
+    *[("RATE_SOURCES", value) for value in ("feeds,binance", "kraken,kraken", ",")],
+    *[("RATE_MAX_SPREAD", value) for value in ("much", "0", "51", "-1", "1e1")],
+    *[("RATE_MAX_AGE", value) for value in ("old", "0", "3601")],
+    *[
+        (name, value)
+        for name in ("RATE_URL_COINBASE", "RATE_URL_KRAKEN")
+        for value in (
+            "api.example.com",
+            "http://api.example.com",
+            "https://user@api.example.com",
+            "ftp://api.example.com",
+        )
+    ],
     *[("EVENT_STREAMS_MAX", value) for value in ("many", "0", "100001")],
     ("DATABASE_LISTEN_URL", "pgsql://127.0.0.1/quittance"),
     ("DATABASE_LISTEN_URL", "postgresql://127.0.0.1/"),
@@ -310,6 +324,14 @@ def test_the_right_settings_have_no_fault() -> None:
         ("WEB_CONCURRENCY", "", 2),
         ("WORKER_CONCURRENCY", " 8 ", 8),
         ("EVENTS_URL", "", ""),
+        ("RATE_SOURCES", "", ["feeds", "coinbase", "kraken"]),
+        ("RATE_SOURCES", "Kraken,feeds", ["kraken", "feeds"]),
+        ("RATE_SOURCES", "off", []),
+        ("RATE_MAX_SPREAD", "", Decimal("0.01")),
+        ("RATE_MAX_SPREAD", "0.5 %", Decimal("0.005")),
+        ("RATE_MAX_AGE", "60", 60),
+        ("RATE_URL_KRAKEN", "", ""),
+        ("RATE_URL_COINBASE", "https://rates.example.com/", "https://rates.example.com"),
         ("EVENTS_URL", "https://pay.example.com", "https://pay.example.com"),
         ("EVENT_STREAMS_MAX", "10", 10),
         ("DATABASE_LISTEN_URL", "", ""),

@@ -208,6 +208,7 @@ def test_the_merchants_form_does_not_change_the_list(merchant: Merchant, olga: S
         "name": "Alice & Sons",
         "default_language": "en",
         "references": "on",
+        "reporting_currency": "USD",
         "recipient_list": SECOND,
         "allowed_recipients": SECOND,
     }

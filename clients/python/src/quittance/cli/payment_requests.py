@@ -17,7 +17,11 @@ def add(commands: Commands) -> list[Parser]:
     actions = group.add_subparsers(metavar="ACTION", required=True)
 
     create = actions.add_parser("create", help="ask for money")
-    create.add_argument("--amount", required=True, help="in whole units of the token, such as 12.50")
+    asked = create.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--amount", help="in whole units of the token, such as 12.50")
+    asked.add_argument(
+        "--price", nargs=2, metavar=("AMOUNT", "CURRENCY"), help="converted into the token, such as 25.00 EUR"
+    )
     create.add_argument("--chain-id", type=int, required=True, help="see `quittance chains`")
     create.add_argument("--token-id", type=int, required=True, help="see `quittance tokens CHAIN_ID`")
     create.add_argument("--recipient-address", required=True, help="the wallet to be paid")
@@ -60,6 +64,7 @@ def _create(options: argparse.Namespace, out: Output) -> int:
     with client_of(options) as client:
         request = client.payment_requests.create(
             amount=options.amount,
+            price=options.price and {"amount": options.price[0], "currency": options.price[1]},
             token_id=options.token_id,
             chain_id=options.chain_id,
             recipient_address=options.recipient_address,

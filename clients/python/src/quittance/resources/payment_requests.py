@@ -26,10 +26,11 @@ class PaymentRequests:
     def create(
         self,
         *,
-        amount: str | Decimal,
+        amount: str | Decimal | None = None,
         token_id: int,
         chain_id: int,
         recipient_address: str,
+        price: Mapping[str, str | Decimal] | None = None,
         external_id: str | None = None,
         description: str | None = None,
         metadata: Mapping[str, str] | None = None,
@@ -42,10 +43,12 @@ class PaymentRequests:
     ) -> PaymentRequest:
         """Create a request for `amount` whole units of a token (a string or Decimal such as "12.50", never a float).
 
-        Send the customer to the result's `payment_url`. `expires_in` is in seconds. Raises TypeError for a float.
+        Or for a `price` in a currency, such as `{"currency": "EUR", "amount": "25.00"}`: the service converts it. Send
+        the customer to the result's `payment_url`. `expires_in` is in seconds. Raises TypeError for a float.
         """
         body = {
-            "amount": decimal_string(amount),
+            "amount": None if amount is None and price is not None else decimal_string(amount),
+            "price": None if price is None else {**price, "amount": decimal_string(price["amount"])},
             "token_id": token_id,
             "chain_id": chain_id,
             "recipient_address": recipient_address,

@@ -131,6 +131,7 @@ def test_each_field_has_a_meaning_and_an_example() -> None:
         "reason",
         "token_address",
         "allow_parallel",
+        "price",
         "binding",
     }
     for component, example in shown.items():

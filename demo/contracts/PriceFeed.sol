@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+
+/// A price feed with the interface AggregatorV3Interface whose answers anyone can set: moved, frozen, incomplete, broken.
+contract PriceFeed {
+    uint8 public immutable decimals;
+    uint80 private round;
+    uint80 private answeredIn;
+    int256 private answer;
+    uint256 private updatedAt;
+    bool private isBroken;
+
+    constructor(uint8 decimals_, int256 answer_, uint256 updatedAt_) {
+        decimals = decimals_;
+        set(answer_, updatedAt_);
+    }
+
+    /// Begin a new round with this answer, as of this time.
+    function set(int256 answer_, uint256 updatedAt_) public {
+        round += 1;
+        answeredIn = round;
+        answer = answer_;
+        updatedAt = updatedAt_;
+    }
+
+    /// Begin a round that carries the last answer over.
+    function skip() external {
+        round += 1;
+    }
+
+    /// Revert whenever the answer is asked for.
+    function breakDown(bool isBroken_) external {
+        isBroken = isBroken_;
+    }
+
+    function latestRoundData() external view returns (uint80, int256, uint256, uint256, uint80) {
+        require(!isBroken, "No data present");
+        return (round, answer, updatedAt, updatedAt, answeredIn);
+    }
+}

@@ -1,0 +1,14 @@
+"""Exchange rates that were accepted, for comparison with the next ones."""
+
+from django.db import models
+
+
+class AcceptedRate(models.Model):
+    """What one unit of a coin or currency was last worth in USD, and when that was accepted."""
+
+    base = models.CharField(max_length=16, primary_key=True)
+    value = models.DecimalField(max_digits=60, decimal_places=30)
+    accepted_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.base}/USD {self.value.normalize():f}"

@@ -1,0 +1,33 @@
+"""Turn a price in a currency into an amount of a token, at the rate of now."""
+
+from dataclasses import replace
+
+from chains.amounts import largest_amount
+from config.api.errors import ApiError, ErrorCode
+from config.api.serializers import required_timestamp
+from payments.prices.rates import current_rate
+from payments.prices.rules import token_amount
+from payments.requests.creation import NewRequest
+
+
+def with_amount(order: NewRequest) -> NewRequest:
+    """Return the order with the amount that its price comes to, and the rate; one without a price as it is.
+
+    Asks the rate sources. Raises ApiError: `rate_unavailable`, `parameter_invalid` for a token without a price, or
+    `amount_too_large`.
+    """
+    if order.price is None:
+        return order
+    rate = current_rate(order.token, order.price.currency)
+    amount = token_amount(order.price.amount, rate.value, order.token.decimals)
+    if amount > largest_amount(order.token):
+        message = f"The price is more than {order.token.chain.name} can hold."
+        raise ApiError(ErrorCode.AMOUNT_TOO_LARGE, message, "price.amount")
+    shown = {
+        "value": f"{rate.value.normalize():f}",
+        "currency": rate.currency,
+        "token": rate.token,
+        "sources": list(rate.sources),
+        "observed_at": required_timestamp(rate.observed_at),
+    }
+    return replace(order, amount=amount, rate=shown)

@@ -1,0 +1,94 @@
+"""Price feeds on the chains (`AggregatorV3Interface`), which our own nodes read.
+
+The catalogue names a chain's feeds: `{"pair": "ETH/USD", "address": "0x…", "heartbeat": 3600}`. A feed updates its
+answer at least once in each heartbeat; 10 % later it is stale. The same pair on two chains is two sources.
+"""
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.utils import timezone
+
+from chains.client import ChainError, FeedAnswer
+from chains.families import get_client
+from chains.lookup import active_chains
+from chains.models import Chain
+from payments.prices.rules import Observation
+from payments.prices.sources.base import is_fresh
+from payments.providers.base import ProviderDown
+
+logger = logging.getLogger(__name__)
+
+NAME = "feeds"
+_LATENESS = Decimal("1.1")
+_MOST_DECIMALS = 36
+
+
+class Feeds:
+    """The source: all feeds of the active chains."""
+
+    def observe(self, bases: Collection[str]) -> dict[str, list[Observation]]:
+        """Return each base's fresh answers in USD, one for each chain that has a feed."""
+        wanted = {
+            chain.pk: (chain, feeds) for chain in active_chains() if (feeds := list(_wanted(chain, bases)))
+        }
+        found: dict[str, list[Observation]] = {}
+        failed = 0
+        with ThreadPoolExecutor(max(len(wanted), 1), thread_name_prefix="feeds") as pool:
+            read = {pk: pool.submit(_read, chain, feeds) for pk, (chain, feeds) in wanted.items()}
+            for pk, reading in read.items():
+                try:
+                    answers = reading.result()
+                except ChainError as error:
+                    logger.warning("the price feeds of chain %d can't be read: %s", pk, error)
+                    failed += 1
+                    continue
+                for base, observation in _fresh(pk, wanted[pk][1], answers):
+                    found.setdefault(base, []).append(observation)
+        if failed and failed == len(wanted):
+            raise ProviderDown("no node of the chains with price feeds answered")
+        return found
+
+
+def _wanted(chain: Chain, bases: Collection[str]) -> Iterable[Mapping[str, Any]]:
+    for feed in chain.feeds:
+        base, _, quote = feed["pair"].partition("/")
+        if quote == "USD" and base in bases:
+            yield feed
+
+
+def _read(chain: Chain, feeds: list[Mapping[str, Any]]) -> list[FeedAnswer]:
+    return list(get_client(chain).price_feeds([feed["address"] for feed in feeds]))
+
+
+def _fresh(
+    chain_id: int, feeds: list[Mapping[str, Any]], answers: list[FeedAnswer]
+) -> Iterable[tuple[str, Observation]]:
+    now = timezone.now()
+    for feed, answer in zip(feeds, answers, strict=True):
+        observation = observed(f"{NAME}:{chain_id}", feed, answer, now)
+        if observation is not None:
+            yield feed["pair"].partition("/")[0], observation
+
+
+def observed(source: str, feed: Mapping[str, Any], answer: FeedAnswer, now: datetime) -> Observation | None:
+    """Return the feed's answer as an observation; None if it is stale, incomplete, zero or negative."""
+    if answer.answer <= 0 or answer.updated_at <= 0 or not 0 <= answer.decimals <= _MOST_DECIMALS:
+        return None
+    try:
+        updated_at = datetime.fromtimestamp(answer.updated_at, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+    most = timedelta(seconds=int(feed["heartbeat"] * _LATENESS))
+    if not is_fresh(updated_at, now, most):
+        return None
+    return Observation(source, Decimal(answer.answer).scaleb(-answer.decimals), updated_at)
+
+
+def make(url: str = "") -> Feeds:  # noqa: ARG001 - a chain's nodes are in the catalogue
+    """Return the source."""
+    return Feeds()

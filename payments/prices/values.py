@@ -1,0 +1,80 @@
+"""What completed payments are worth in their merchants' reporting currencies.
+
+Valued right after completion, never within it: a rate that is missing must not hold up a payment. `value_due_at` is
+when a payment is to be valued next.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.models import Token
+from config.api.errors import ApiError
+from config.api.serializers import required_timestamp
+from merchants.currencies import DIGITS
+from payments.models import Payment
+from payments.prices.rates import Rate, current_rate
+from payments.prices.rules import value_of
+from payments.requests.bulk_updates import update_each
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 500
+PAUSE = timedelta(seconds=30)
+# A rate observed later than this after the completion is an estimate.
+PROMPT = timedelta(minutes=2)
+
+RateOf = Callable[[Token, str], Rate]
+
+
+def value_due(now: datetime | None = None, *, rate_of: RateOf = current_rate) -> int:
+    """Value the payments that are due, at most 500; return how many got a value. The others are due again later."""
+    due = _claim(now or timezone.now())
+    together: dict[tuple[str, str], list[Payment]] = defaultdict(list)
+    for payment in due:
+        token, currency = payment.request.token, payment.request.merchant.reporting_currency
+        together[token.price_as, currency].append(payment)
+    return sum(_value(payments, currency, rate_of) for (_, currency), payments in together.items())
+
+
+def _claim(now: datetime) -> Sequence[Payment]:
+    """Return due payments and move their next turn, so that no other worker values them meanwhile."""
+    with transaction.atomic():
+        free = Payment.objects.select_for_update(skip_locked=True, of=("self",), no_key=True)
+        due = list(
+            free.filter(value_due_at__lte=now)
+            .select_related("request__token__chain", "request__merchant")
+            .order_by("value_due_at")[:AT_ONCE]
+        )
+        Payment.objects.filter(pk__in=[payment.pk for payment in due]).update(value_due_at=now + PAUSE)
+    return due
+
+
+def _value(payments: Sequence[Payment], currency: str, rate_of: RateOf) -> int:
+    try:
+        rate = rate_of(payments[0].request.token, currency)
+    except ApiError as error:
+        logger.info("%d payments wait for a rate: %s", len(payments), error)
+        return 0
+    rows = {payment.pk: {"value": valued(payment, rate), "value_due_at": None} for payment in payments}
+    return len(update_each(Payment, rows, guard={"status": Payment.Status.COMPLETED}))
+
+
+def valued(payment: Payment, rate: Rate) -> dict[str, Any]:
+    """Return the `value` of a completed payment at this rate."""
+    amount = value_of(
+        payment.amount_received or 0, payment.request.token.decimals, rate.value, DIGITS[rate.currency]
+    )
+    completed_at = payment.completed_at or rate.observed_at
+    return {
+        "currency": rate.currency,
+        "amount": f"{amount:f}",
+        "rate": f"{rate.value.normalize():f}",
+        "observed_at": required_timestamp(rate.observed_at),
+        "estimated": rate.observed_at - completed_at > PROMPT,
+    }

@@ -1,0 +1,64 @@
+"""A price in the merchant's currency: shown first, in the customer's format, beside the amount of the token."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+from pytest_django.live_server_helper import LiveServer
+
+from payments.models import PaymentRequest
+from tests.browsing import DESKTOP, PHONE
+from tests.pictures import picture
+
+# The browser's driver keeps an event loop in this thread, beside which Django would refuse to ask the database.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+
+@pytest.mark.parametrize(
+    ("tag", "viewport", "shown"),
+    [
+        ("en", DESKTOP, "€25.00"),
+        ("en", PHONE, "€25.00"),
+        ("de", PHONE, "25,00\xa0€"),
+    ],
+)
+def test_the_price_is_shown_in_the_customers_format(
+    checkout: Callable[..., dict[str, Any]],
+    browser: Browser,
+    live_server: LiveServer,
+    tag: str,
+    viewport: Any,
+    shown: str,
+) -> None:
+    created = checkout(amount="27.43", description="Two loaves of rye, sliced")
+    PaymentRequest.objects.filter(pk=created["id"]).update(
+        price={"currency": "EUR", "amount": "25.00"},
+        rate={"value": "0.9114", "currency": "EUR", "token": "USDC", "sources": [], "observed_at": ""},
+    )
+    context = browser.new_context(base_url=str(live_server.url), locale=tag, viewport=viewport)
+    page = context.new_page()
+    page.goto(f"/pay/{created['shortcode']}")
+    expect(page.locator("#price")).to_have_text(shown)
+    expect(page.locator("#amount")).to_have_text("27.43")
+    expect(page.locator("#countdown")).not_to_be_empty()
+    picture(page, "price")
+    PaymentRequest.objects.filter(pk=created["id"]).update(amount_paid=20_000_000)
+    page.reload()
+    expect(page.locator("#amount")).to_have_text("7.43")
+    expect(page.locator("#price")).to_be_hidden()
+    context.close()
+
+
+def test_without_scripts_it_is_the_amount_and_the_code(
+    checkout: Callable[..., dict[str, Any]], public: Any
+) -> None:
+    created = checkout(amount="27.43")
+    page = f"/pay/{created['shortcode']}"
+    assert 'id="price"' not in public.get(page).content.decode()
+    PaymentRequest.objects.filter(pk=created["id"]).update(
+        price={"currency": "EUR", "amount": "25.00"},
+        rate={"value": "0.9114", "currency": "EUR", "token": "USDC", "sources": [], "observed_at": ""},
+    )
+    assert ">25.00 EUR<" in public.get(page).content.decode()

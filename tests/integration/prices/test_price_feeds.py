@@ -1,0 +1,131 @@
+"""Price feeds on a real chain as rate sources: read by our nodes, moved, frozen, incomplete and broken."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from eth_abi import encode
+from eth_utils.abi import function_signature_to_4byte_selector
+
+from chains.models import Chain, Token
+from config.database import process_cache
+from demo.contracts.deploy import deploy_contract, send
+from payments.models import PaymentRequest
+from payments.prices import rates
+from tests.chain import LocalChain
+from tests.conftest import Api
+from tests.support.rates.exchanges import Exchanges
+
+# The sources are asked in threads, which see only what is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HEARTBEAT = 3600
+_DIGITS = 8
+
+
+@dataclass
+class Feed:
+    """A feed's contract, and who moves it."""
+
+    chain: LocalChain
+    address: str
+
+    def call(self, signature: str, types: list[str], arguments: list[Any]) -> None:
+        data = function_signature_to_4byte_selector(signature) + encode(types, arguments)
+        send(self.chain.url, self.chain.payer_key, to=self.address, data=data)
+
+    def set(self, value: str, *, age: float = 0) -> None:
+        answer = int(Decimal(value).scaleb(_DIGITS))
+        self.call("set(int256,uint256)", ["int256", "uint256"], [answer, int(time.time() - age)])
+
+
+@pytest.fixture
+def feed(local_chain: LocalChain, chain: Chain, usdc: Token, exchanges: Exchanges, settings: Any) -> Feed:
+    """A feed of USDC/USD at 1.0001, in the catalogue; Kraken is the only other source."""
+    arguments = encode(["uint8", "int256", "uint256"], [_DIGITS, 100010000, int(time.time())])
+    address = deploy_contract(local_chain.url, "PriceFeed", arguments, key=local_chain.payer_key)
+    feeds = [{"pair": "USDC/USD", "address": address, "heartbeat": HEARTBEAT}]
+    Chain.objects.filter(pk=chain.pk).update(feeds=feeds)
+    settings.RATE_SOURCES = ["feeds", "kraken"]
+    return Feed(local_chain, address)
+
+
+@pytest.fixture
+def create(api: Api, order: Callable[..., dict[str, Any]], feed: Feed) -> Callable[[], Any]:
+    """Return a caller that creates a request over 10 dollars."""
+
+    def call() -> Any:
+        rates.forget()
+        body = {**order(), "price": {"currency": "USD", "amount": "10.00"}}
+        del body["amount"]
+        return api.post("/api/payment-requests", body)
+
+    return call
+
+
+def test_a_feed_and_an_exchange_agree(create: Callable[[], Any], chain: Chain) -> None:
+    request = create().json()
+    assert request["rate"]["value"] == "1"
+    assert request["rate"]["sources"] == [f"feeds:{chain.pk}", "kraken"]
+    assert request["amount"]["formatted"] == "10.000000"
+
+
+def test_a_feed_that_moves_is_read_anew(create: Callable[[], Any], feed: Feed) -> None:
+    feed.set("1.0049")
+    assert create().json()["rate"]["value"] == "1.0024"
+
+
+FAULTS: dict[str, Callable[[Feed], None]] = {
+    "frozen for longer than its heartbeat": lambda feed: feed.set("1", age=HEARTBEAT * 1.1 + 30),
+    "zero": lambda feed: feed.set("0"),
+    "negative": lambda feed: feed.set("-1"),
+    "away from the other source": lambda feed: feed.set("1.02"),
+    "from the future": lambda feed: feed.set("1", age=-3600),
+    "an answer of an earlier round": lambda feed: feed.call("skip()", [], []),
+    "broken": lambda feed: feed.call("breakDown(bool)", ["bool"], [True]),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_feed_is_no_source(create: Callable[[], Any], feed: Feed, fault: str) -> None:
+    FAULTS[fault](feed)
+    answer = create()
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "rate_unavailable")
+    assert PaymentRequest.objects.count() == 0
+
+
+def test_within_a_tenth_beyond_its_heartbeat_it_is_fresh(create: Callable[[], Any], feed: Feed) -> None:
+    feed.set("1", age=HEARTBEAT * 1.05)
+    assert create().status_code == 201
+
+
+def test_an_address_without_a_contract_is_no_source(
+    create: Callable[[], Any], feed: Feed, chain: Chain, local_chain: LocalChain
+) -> None:
+    feeds = [{"pair": "USDC/USD", "address": local_chain.recipient, "heartbeat": HEARTBEAT}]
+    Chain.objects.filter(pk=chain.pk).update(feeds=feeds)
+    process_cache.forget()
+    assert create().status_code == 503
+
+
+def test_the_same_pair_on_two_chains_is_two_sources(
+    create: Callable[[], Any], feed: Feed, chain: Chain, anvil_b: LocalChain, settings: Any
+) -> None:
+    settings.RATE_SOURCES = ["feeds"]
+    assert create().status_code == 503
+    arguments = encode(["uint8", "int256", "uint256"], [18, 10**18, int(time.time())])
+    address = deploy_contract(anvil_b.url, "PriceFeed", arguments, key=anvil_b.payer_key)
+    Chain.objects.create(
+        id=anvil_b.chain_id,
+        name="Other Chain",
+        chain_type="evm",
+        rpc_urls=[anvil_b.url],
+        native_symbol="ETH",
+        feeds=[{"pair": "USDC/USD", "address": address, "heartbeat": HEARTBEAT}],
+    )
+    request = create().json()
+    assert request["rate"]["sources"] == [f"feeds:{chain.pk}", f"feeds:{anvil_b.chain_id}"]
+    assert request["rate"]["value"] == "1.00005"

@@ -1,0 +1,22 @@
+"""Fixtures for requests with a price."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chains.models import Token
+from payments.prices import rates
+from tests.support.rates.exchanges import Exchanges, running_exchanges
+
+
+@pytest.fixture
+def exchanges(settings: Any, usdc: Token) -> Iterator[Exchanges]:
+    """Both exchanges as the only rate sources, and USDC with a price; no observation is shared between calls."""
+    with running_exchanges() as running:
+        settings.RATE_SOURCES = ["coinbase", "kraken"]
+        settings.RATE_URLS = {"coinbase": running.url, "kraken": running.url}
+        Token.objects.filter(pk=usdc.pk).update(price_as="USDC")
+        rates.forget()
+        yield running
+        rates.forget()

@@ -1,0 +1,243 @@
+"""A request with a price: converted once, at a rate that independent sources agree on."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from chains.models import Token
+from payments.models import AcceptedRate, PaymentRequest
+from payments.prices import rates
+from payments.prices.rules import token_amount
+from tests.conftest import Api
+from tests.support.rates.exchanges import Exchanges
+
+pytestmark = pytest.mark.django_db
+
+PRICE = {"currency": "EUR", "amount": "25.00"}
+Order = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def priced(order: Order) -> Order:
+    """Return the body of a create call with a price."""
+
+    def build(**different: Any) -> dict[str, Any]:
+        body = {**order(), "price": PRICE, **different}
+        del body["amount"]
+        return body
+
+    return build
+
+
+def refused(answer: Any) -> tuple[int, str, str | None]:
+    error = answer.json()["error"]
+    return answer.status_code, error["code"], error["param"]
+
+
+def test_the_amount_follows_from_the_price_and_the_rate(
+    api: Api, priced: Order, exchanges: Exchanges, usdc: Token
+) -> None:
+    answer = api.post("/api/payment-requests", priced())
+    assert answer.status_code == 201, answer.content
+    request = answer.json()
+    assert request["price"] == PRICE
+    rate = request["rate"]
+    # The median of each pair, crossed: 1.00005 / 1.0983.
+    assert Decimal(rate["value"]) == Decimal("0.910543567331")
+    assert (rate["currency"], rate["token"], rate["sources"]) == ("EUR", "USDC", ["coinbase", "kraken"])
+    assert request["amount"]["raw"] == str(token_amount(Decimal(25), Decimal(rate["value"]), 6)) == "27456128"
+    created, expires = (datetime.fromisoformat(request[name]) for name in ("created_at", "expires_at"))
+    assert expires - created == timedelta(seconds=900)
+    assert timezone.now() - datetime.fromisoformat(rate["observed_at"]) < timedelta(minutes=1)
+
+
+def test_the_rate_stays_with_the_request_whatever_the_sources_say_later(
+    api: Api, public: Api, priced: Order, exchanges: Exchanges
+) -> None:
+    created = api.post("/api/payment-requests", priced()).json()
+    exchanges.coinbase["USDC-USD"] = exchanges.kraken["USDCUSD"] = "1.1"
+    read = api.get(f"/api/payment-requests/{created['id']}").json()
+    listed = api.get("/api/payment-requests").json()["data"][0]
+    shown = public.get(f"/api/public/payment-requests/{created['id']}").json()
+    for each in (read, listed, shown):
+        assert (each["amount"], each["price"], each["rate"]) == (
+            created["amount"],
+            created["price"],
+            created["rate"],
+        )
+
+
+def test_a_request_of_an_amount_has_neither_price_nor_rate(
+    api: Api, order: Order, exchanges: Exchanges
+) -> None:
+    request = api.post("/api/payment-requests", order()).json()
+    assert (request["price"], request["rate"]) == (None, None)
+    assert exchanges.asked == []
+
+
+def test_a_price_in_dollars_needs_no_rate_of_the_dollar(
+    api: Api, priced: Order, exchanges: Exchanges
+) -> None:
+    price = {"currency": "USD", "amount": "10"}
+    request = api.post("/api/payment-requests", priced(price=price)).json()
+    assert request["price"]["amount"] == "10.00"
+    assert request["rate"]["value"] == "1.00005"
+    assert not any("EUR" in path for path in exchanges.asked)
+
+
+def test_a_repeated_call_gets_the_first_rate(api: Api, priced: Order, exchanges: Exchanges) -> None:
+    first = api.post("/api/payment-requests", priced(), **{"Idempotency-Key": "order-1"})
+    exchanges.broken = {"coinbase": (500, b""), "kraken": (500, b"")}
+    rates.forget()
+    second = api.post("/api/payment-requests", priced(), **{"Idempotency-Key": "order-1"})
+    assert (second.status_code, second.content) == (201, first.content)
+    assert PaymentRequest.objects.count() == 1
+
+
+def test_a_currency_that_coinbase_does_not_list_follows_from_its_bitcoin_trades(
+    api: Api, priced: Order, exchanges: Exchanges
+) -> None:
+    del exchanges.coinbase["EUR-USD"]
+    exchanges.coinbase |= {"BTC-USD": "109850", "BTC-EUR": "100000"}
+    request = api.post("/api/payment-requests", priced()).json()
+    assert Decimal(request["rate"]["value"]) == Decimal("0.910543567331")
+
+
+def test_a_currency_that_kraken_lists_the_other_way_round(
+    api: Api, priced: Order, exchanges: Exchanges
+) -> None:
+    exchanges.coinbase["JPY-USD"] = "0.0066666"
+    exchanges.kraken["USDJPY"] = "150"
+    request = api.post("/api/payment-requests", priced(price={"currency": "JPY", "amount": "1500"})).json()
+    assert request["price"] == {"currency": "JPY", "amount": "1500"}
+    assert abs(Decimal(request["amount"]["formatted"]) - 10) < Decimal("0.01")
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"amount": "10"}, (400, "parameter_invalid", "price")),
+        ({"price": None}, (400, "parameter_missing", "amount")),
+        ({"price": "25"}, (400, "parameter_invalid", "price")),
+        ({"price": {"currency": "EUR"}}, (400, "parameter_missing", "price.amount")),
+        ({"price": {"amount": "25"}}, (400, "parameter_missing", "price.currency")),
+        ({"price": {**PRICE, "vat": "5"}}, (400, "parameter_unknown", "price.vat")),
+        ({"price": {**PRICE, "currency": "XXX"}}, (400, "parameter_invalid", "price.currency")),
+        ({"price": {**PRICE, "currency": "eur"}}, (400, "parameter_invalid", "price.currency")),
+        ({"price": {**PRICE, "amount": "25.001"}}, (400, "amount_too_precise", "price.amount")),
+        ({"price": {**PRICE, "amount": "0"}}, (400, "amount_not_positive", "price.amount")),
+        ({"price": {**PRICE, "amount": 25}}, (400, "amount_not_a_string", "price.amount")),
+        ({"price": {**PRICE, "amount": "a"}}, (400, "amount_invalid", "price.amount")),
+        ({"expires_in": 901}, (400, "parameter_invalid", "expires_in")),
+    ],
+)
+def test_a_price_that_can_not_be_taken_is_refused(
+    api: Api,
+    priced: Order,
+    exchanges: Exchanges,
+    change: dict[str, Any],
+    expected: tuple[int, str, str],
+) -> None:
+    body = {**priced(), **change}
+    assert refused(api.post("/api/payment-requests", body)) == expected
+    assert (PaymentRequest.objects.count(), exchanges.asked) == (0, [])
+
+
+def test_a_token_without_a_price_is_refused(
+    api: Api, priced: Order, exchanges: Exchanges, dai: Token
+) -> None:
+    answer = api.post("/api/payment-requests", priced(token_id=dai.id))
+    assert refused(answer) == (400, "parameter_invalid", "price")
+    assert PaymentRequest.objects.count() == 0
+
+
+def _stale(exchanges: Exchanges) -> None:
+    exchanges.time = (datetime.now(UTC) - timedelta(seconds=121)).isoformat()
+
+
+def _from_the_future(exchanges: Exchanges) -> None:
+    exchanges.time = (datetime.now(UTC) + timedelta(minutes=5)).isoformat()
+
+
+FAULTS: dict[str, Callable[[Exchanges], Any]] = {
+    "further apart than the spread": lambda each: each.kraken.update(USDCUSD="1.02"),
+    "one is down": lambda each: each.broken.update(kraken=(503, b"{}")),
+    "one answers garbage": lambda each: each.broken.update(coinbase=(200, b"<html>")),
+    "one answers a list": lambda each: each.broken.update(coinbase=(200, b"[]")),
+    "zero": lambda each: each.coinbase.update({"USDC-USD": "0"}),
+    "negative": lambda each: each.coinbase.update({"USDC-USD": "-1"}),
+    "not a number": lambda each: each.kraken.update(USDCUSD="NaN"),
+    "only one lists it": lambda each: each.kraken.pop("EURUSD"),
+    "stale": _stale,
+    "from the future": _from_the_future,
+    "too many requests": lambda each: each.broken.update(kraken=(429, b"{}")),
+    "an error in a 200": lambda each: each.broken.update(
+        kraken=(200, b'{"error":["EGeneral:Internal error"]}')
+    ),
+    "an unreadable time": lambda each: setattr(each, "time", "yesterday"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_without_two_sources_that_agree_nothing_is_created(
+    api: Api, priced: Order, exchanges: Exchanges, fault: str
+) -> None:
+    FAULTS[fault](exchanges)
+    answer = api.post("/api/payment-requests", priced())
+    assert refused(answer) == (503, "rate_unavailable", None)
+    assert int(answer["Retry-After"]) > 0
+    assert PaymentRequest.objects.count() == 0
+
+
+def test_a_value_far_from_the_last_one_is_refused_for_an_hour(
+    api: Api, priced: Order, exchanges: Exchanges
+) -> None:
+    assert api.post("/api/payment-requests", priced()).status_code == 201
+    rates.forget()
+    exchanges.coinbase["USDC-USD"] = exchanges.kraken["USDCUSD"] = "1.3"
+    assert refused(api.post("/api/payment-requests", priced()))[1] == "rate_unavailable"
+    rates.forget()
+    AcceptedRate.objects.update(accepted_at=timezone.now() - timedelta(minutes=61))
+    assert api.post("/api/payment-requests", priced()).status_code == 201
+
+
+def test_after_its_price_expired_a_payment_is_credited_and_waits_for_the_merchant(
+    api: Api, priced: Order, exchanges: Exchanges, settings: Any
+) -> None:
+    settings.ENVIRONMENT = "staging"
+    created = api.post("/api/payment-requests", priced()).json()
+    path = f"/api/payment-requests/{created['id']}"
+    simulated = api.post(f"/api/test/payment-requests/{created['id']}/simulate", {"outcome": "paid_late"})
+    assert simulated.status_code == 200, simulated.content
+    late = api.get(path).json()
+    assert (late["status"], late["amount_remaining"]["raw"]) == ("expired", "0")
+    (payment,) = late["payments"]
+    assert payment["status"] == "completed"
+    assert _events(api) == ["payment.expired", "payment.partially_paid"]
+
+    accepted = api.post(f"{path}/payments/{payment['id']}/accept", {"reason": "The rate is still fine."})
+    assert accepted.status_code == 200, accepted.content
+    done = api.get(path).json()
+    assert (done["status"], done["paid_late"]) == ("completed", True)
+    assert _events(api) == ["payment.expired", "payment.partially_paid", "payment.succeeded"]
+    api.post(f"{path}/payments/{payment['id']}/accept", {"reason": "Once more."})
+    assert _events(api) == ["payment.expired", "payment.partially_paid", "payment.succeeded"]
+
+
+def test_within_two_minutes_of_its_end_a_payment_completes_it(
+    api: Api, priced: Order, exchanges: Exchanges, settings: Any
+) -> None:
+    settings.ENVIRONMENT = "staging"
+    created = api.post("/api/payment-requests", priced()).json()
+    PaymentRequest.objects.update(expires_at=timezone.now() - timedelta(seconds=30))
+    api.post(f"/api/test/payment-requests/{created['id']}/simulate", {"outcome": "paid"})
+    done = api.get(f"/api/payment-requests/{created['id']}").json()
+    assert (done["status"], done["paid_late"]) == ("completed", True)
+
+
+def _events(api: Api) -> list[str]:
+    return sorted(event["type"] for event in api.get("/api/events?limit=100").json()["data"])
