@@ -1,5 +1,6 @@
 from django.urls import path
 
+from checkout.api.refund_building import RefundBuildViewSet
 from checkout.api.views import CheckoutViewSet
 from checkout.api.wallet_views import WalletViewSet
 from checkout.pages.by_hand import by_hand_page, take_hash
@@ -37,6 +38,11 @@ urlpatterns = [
     path("api/public/discover-wallet-tokens", wallet.as_view({"post": "discover"}), name="wallet-tokens"),
     path("api/public/check-approval", wallet.as_view({"post": "approval"}), name="check-approval"),
     path("api/public/build-transaction", checkout.as_view({"post": "build"}), name="build-transaction"),
+    path(
+        "api/refunds/<str:refund_id>/build",
+        RefundBuildViewSet.as_view({"post": "build"}),
+        name="build-refund",
+    ),
     path("", front_page, name="front"),
     path("favicon.ico", favicon, name="favicon"),
     path("quittance.js", shop_script, name="shop-script"),

@@ -1,9 +1,11 @@
 from django.urls import path
 
+from payments.api.refund_views import RefundViewSet
 from payments.api.sandbox_views import SandboxViewSet
 from payments.api.views import PaymentRequestViewSet
 
 requests = PaymentRequestViewSet
+refunds = RefundViewSet
 
 urlpatterns = [
     path("payment-requests", requests.as_view({"get": "list", "post": "create"}), name="payment-requests"),
@@ -28,6 +30,15 @@ urlpatterns = [
         requests.as_view({"post": "accept"}),
         name="accept-payment",
     ),
+    path(
+        "payment-requests/<str:id>/refunds",
+        refunds.as_view({"get": "of_request", "post": "create"}),
+        name="request-refunds",
+    ),
+    path("refunds", refunds.as_view({"get": "list"}), name="refunds"),
+    path("refunds/<str:refund_id>", refunds.as_view({"get": "retrieve"}), name="refund"),
+    path("refunds/<str:refund_id>/submit", refunds.as_view({"post": "submit"}), name="submit-refund"),
+    path("refunds/<str:refund_id>/cancel", refunds.as_view({"post": "cancel"}), name="cancel-refund"),
     path(
         "test/payment-requests/<str:id>/simulate",
         SandboxViewSet.as_view({"post": "simulate"}),

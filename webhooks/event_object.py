@@ -1,12 +1,12 @@
 """What an event carries. `payments` makes these objects; a test event holds one of made-up values."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, UnsetType
 
 from chains.api.objects import AmountObject
 from chains.models import Token
-from config.api.answers import Answer, NonEmpty, Uuid, doc, one_of
+from config.api.answers import Answer, NonEmpty, Time, Uuid, doc, one_of
 from config.api.schema.operations import described
 from webhooks.event_types import EventType
 
@@ -61,22 +61,27 @@ class EventToken(Answer, kw_only=True):
         )
 
 
-@described("EventObject", "A payment, and its payment request after it.", EXAMPLE)
+@described(
+    "EventObject",
+    "A payment, and its payment request after it. In the events of refunds, a refund with its own fields beside them.",
+    EXAMPLE,
+)
 class EventObject(Answer, kw_only=True):
     """`data.object` of an event."""
 
     id: Annotated[
         str | None,
         doc(
-            "The payment: `pay_` and 24 characters. For `payment.expired` the latest, or null if there is no payment."
+            "The payment: `pay_` and 24 characters. For `payment.expired` the latest, or null if there is no payment. "
+            "In the events of refunds the refund: `rf_` and 24 characters."
         ),
     ]
     amount: Annotated[
         int,
         doc(
             "What this payment delivered, in the requested token's smallest unit, as a JSON integer. For "
-            "`payment.failed` what was due, for `payment.expired` the request's. It may be larger than 2^53: where "
-            "your language reads numbers as floats, take `amount_details`.",
+            "`payment.failed` what was due, for `payment.expired` the request's, for a refund the refund's. It may be "
+            "larger than 2^53: where your language reads numbers as floats, take `amount_details`.",
             ge=0,
         ),
     ]
@@ -117,10 +122,43 @@ class EventObject(Answer, kw_only=True):
         doc("The payment request's status after it."),
     ]
     metadata: Annotated[dict[str, str], doc("The request's own pairs.")]
-    failure_code: Annotated[NonEmpty | UnsetType, doc("Only in `payment.failed`: why, for programs.")] = UNSET
-    failure_message: Annotated[NonEmpty | UnsetType, doc("Only in `payment.failed`: why, for people.")] = (
+    failure_code: Annotated[
+        NonEmpty | UnsetType | None,
+        doc(
+            "Why it failed, for programs. Only in `payment.failed` and in events of refunds, there null unless failed."
+        ),
+    ] = UNSET
+    failure_message: Annotated[
+        NonEmpty | UnsetType | None, doc("Why it failed, for people. Where `failure_code` is.")
+    ] = UNSET
+    object: Annotated[Literal["refund"] | UnsetType, doc("Only in events of refunds: `refund`.")] = UNSET
+    payment_id: Annotated[
+        str | UnsetType | None,
+        doc("Only in events of refunds: the payment that it refunds, if you named one."),
+    ] = UNSET
+    recipient_address: Annotated[
+        str | UnsetType, doc("Only in events of refunds: the customer's wallet.")
+    ] = UNSET
+    address_source: Annotated[
+        Annotated[str, one_of("merchant", "customer")] | UnsetType,
+        doc("Only in events of refunds: who named that wallet."),
+    ] = UNSET
+    reason: Annotated[str | UnsetType | None, doc("Only in events of refunds: your reason, as sent.")] = UNSET
+    refund_url: Annotated[str | UnsetType | None, doc("Only in events of refunds: its page for you.")] = UNSET
+    claim_url: Annotated[str | UnsetType, doc("Only in events of refunds: its page for the customer.")] = (
         UNSET
     )
+    explorer_url: Annotated[
+        str | UnsetType | None,
+        doc("Only in events of refunds: the transaction's page on the chain's explorer, where there is one."),
+    ] = UNSET
+    confirmations: Annotated[
+        int | UnsetType, doc("Only in events of refunds: how many blocks deep the transaction is.")
+    ] = UNSET
+    created_at: Annotated[Time | UnsetType, doc("Only in events of refunds: when it was created.")] = UNSET
+    completed_at: Annotated[
+        Time | UnsetType | None, doc("Only in events of refunds: when it was verified; null unless it was.")
+    ] = UNSET
 
 
 @described("EventData", "What happened to what.", {"object": EXAMPLE})

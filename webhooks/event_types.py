@@ -7,7 +7,7 @@ from django.db import models
 
 
 class EventType(models.TextChoices):
-    """What can happen to a payment request or to one of its payments."""
+    """What can happen to a payment request, to one of its payments or to a refund."""
 
     PAYMENT_SUCCEEDED = "payment.succeeded", "Payment succeeded"
     PAYMENT_FAILED = "payment.failed", "Payment failed"
@@ -15,6 +15,8 @@ class EventType(models.TextChoices):
     PAYMENT_PARTIALLY_PAID = "payment.partially_paid", "Payment request partially paid"
     PAYMENT_OVERPAID = "payment.overpaid", "Payment request overpaid"
     PAYMENT_REORGED = "payment.reorged", "Payment undone by a chain reorganisation"
+    REFUND_COMPLETED = "refund.completed", "Refund completed"
+    REFUND_FAILED = "refund.failed", "Refund failed"
 
     @property
     def status(self) -> str:
@@ -59,6 +61,15 @@ ABOUT = {
         "The block of a completed payment vanished from its chain. Only if you name the type.",
         False,
         "active",
+    ),
+    EventType.REFUND_COMPLETED: About(
+        "A refund's transfer is verified. Only if you name the type.", False, "completed", 100
+    ),
+    EventType.REFUND_FAILED: About(
+        "A refund's transaction failed, or its block vanished from the chain. Only if you name the type.",
+        False,
+        "completed",
+        100,
     ),
 }
 DEFAULT_EVENT_TYPES = tuple(type_ for type_, about in ABOUT.items() if about.is_default)

@@ -10,6 +10,9 @@ from checkout.api.route_examples import EXPIRES, ROUTE_ID, SIDE
 from checkout.api.route_objects import RouteToken
 from config.api.answers import Answer, Choices, Time, doc, one_of
 from config.api.schema.operations import described
+from config.api.serializers import required_timestamp
+from payments.models import Route
+from payments.routes.answers import Built
 
 _QUANTITY = r"^0x(0|[1-9a-f][0-9a-f]*)$"
 _TRANSACTION: dict[str, Any] = {
@@ -112,6 +115,20 @@ class BuiltTransaction(Answer, kw_only=True):
         PayerProofOrder | None, doc("The message to sign; null if the transaction itself is bound.")
     ]
     expires_at: Annotated[Time, doc("When the route expires.")]
+
+    @classmethod
+    def of(cls, route: Route, built: Built) -> "BuiltTransaction":
+        """Return the transaction that was built for the route."""
+        expires_at = required_timestamp(route.expires_at)
+        message = built.proof_message
+        return cls(
+            route_id=route.id,
+            chain_type=route.chain.chain_type,
+            transaction=built.transaction,
+            binding=built.binding,
+            payer_proof=PayerProofOrder(message=message, expires_at=expires_at) if message else None,
+            expires_at=expires_at,
+        )
 
 
 @described(

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from chains.client import ChainClient
 from chains.families import HashError, get_client
 from chains.models import Chain
-from checkout.api.built_objects import BuiltTransaction, PayerProofObject, PayerProofOrder
+from checkout.api.built_objects import BuiltTransaction, PayerProofObject
 from checkout.api.checkout_object import Checkout, checkout_object, details_etag, with_server_time
 from checkout.api.network_fees import usual_fee
 from checkout.api.route_objects import NoRouteReason, Routes, route_object
@@ -180,18 +180,7 @@ class CheckoutViewSet(viewsets.ViewSet):
             allow_parallel=bool(body["allow_parallel"]),
             asked_by=client_identity(request),
         )
-        expires_at = required_timestamp(route.expires_at)
-        message = built.proof_message
-        return Response(
-            BuiltTransaction(
-                route_id=route.id,
-                chain_type=route.chain.chain_type,
-                transaction=built.transaction,
-                binding=built.binding,
-                payer_proof=PayerProofOrder(message=message, expires_at=expires_at) if message else None,
-                expires_at=expires_at,
-            )
-        )
+        return Response(BuiltTransaction.of(route, built))
 
     @operation(
         "checkout.prove_payer",

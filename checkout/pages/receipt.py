@@ -11,7 +11,7 @@ from checkout.pages.context import missing, page_context, shown
 from checkout.pages.forms import lead_to
 from checkout.pages.qr import qr_code
 from config.api.methods import only_read
-from payments.api.objects import delivery_explorer_url, explorer_url
+from payments.api.objects import delivery_explorer_url
 from payments.models import Payment, PaymentRequest
 
 
@@ -92,7 +92,7 @@ def _fee_text(fee: dict[str, Any]) -> str:
 
 def _explorer(payment: Payment) -> str | None:
     """Return the explorer URL of the transaction that paid the merchant, if the chain has an explorer."""
-    return delivery_explorer_url(payment) or (None if payment.has_delivery else explorer_url(payment))
+    return delivery_explorer_url(payment) or (None if payment.has_delivery else payment.explorer_url)
 
 
 def _reference(request: PaymentRequest) -> str:

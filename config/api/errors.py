@@ -67,6 +67,9 @@ class ErrorCode(StrEnum):
     TRANSACTION_ALREADY_USED = "transaction_already_used"
     RETRY_LIMIT_REACHED = "retry_limit_reached"
     PAYMENT_NOT_RETRYABLE = "payment_not_retryable"
+    REFUND_TOO_LARGE = "refund_too_large"
+    REFUND_NOT_READY = "refund_not_ready"
+    REFUND_NOT_CANCELLABLE = "refund_not_cancellable"
     WEBHOOK_NOT_CONFIGURED = "webhook_not_configured"
 
     IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
@@ -103,6 +106,9 @@ _STATUS = {
     ErrorCode.TRANSACTION_ALREADY_USED: 409,
     ErrorCode.RETRY_LIMIT_REACHED: 409,
     ErrorCode.PAYMENT_NOT_RETRYABLE: 409,
+    ErrorCode.REFUND_TOO_LARGE: 409,
+    ErrorCode.REFUND_NOT_READY: 409,
+    ErrorCode.REFUND_NOT_CANCELLABLE: 409,
     ErrorCode.WEBHOOK_NOT_CONFIGURED: 409,
     ErrorCode.IDEMPOTENCY_KEY_IN_USE: 409,
     ErrorCode.RATE_LIMITED: 429,

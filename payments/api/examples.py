@@ -14,6 +14,7 @@ _USDC = {
     "decimals": 6,
     "contract_address": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
 }
+SHOP = _SHOP
 _ID = "01a1fd92-caa6-7393-afe5-964ec9235339"
 _PAYMENT_ID = "pay_LuEmx6pbX844yEZ3nq8pdsoC"
 
@@ -94,6 +95,7 @@ PAYMENT_REQUEST: dict[str, Any] = {
     "amount_paid": _PRICE,
     "amount_remaining": _NOTHING,
     "amount_overpaid": _NOTHING,
+    "amount_refunded": _NOTHING,
     "price": None,
     "rate": None,
     "chain_id": 8453,
@@ -113,6 +115,37 @@ PAYMENT_REQUEST: dict[str, Any] = {
     "completed_at": "2026-11-21T10:06:52.620914Z",
     "cancelled_at": None,
     "expired_at": None,
+    "refunds": [],
 }
 
 PAYMENT_REQUEST_DETAIL: dict[str, Any] = {**PAYMENT_REQUEST, "payments": [PAYMENT]}
+
+NEW_REFUND: dict[str, Any] = {
+    "amount": "2.50",
+    "recipient_address": _BUYER,
+    "payment_id": _PAYMENT_ID,
+    "reason": "One bag was torn",
+}
+
+REFUND: dict[str, Any] = {
+    "id": "rf_7TqLxJZ3vQkA9sWnRbYc2MhE",
+    "object": "refund",
+    "payment_request": _ID,
+    "payment_id": _PAYMENT_ID,
+    "status": "ready",
+    "amount": {"raw": "2500000", "formatted": "2.500000", "decimals": 6},
+    "chain_id": 8453,
+    "token": _USDC,
+    "recipient_address": _BUYER,
+    "address_source": "merchant",
+    "reason": "One bag was torn",
+    "refund_url": "https://pay.example.com/pay/7hRkWm2QxT9c",
+    "claim_url": "https://pay.example.com/refunds/Vn4KpJ8sLd3Y",
+    "transaction_hash": None,
+    "explorer_url": None,
+    "confirmations": 0,
+    "failure_code": None,
+    "failure_message": None,
+    "created_at": "2026-11-22T09:00:00.000000Z",
+    "completed_at": None,
+}

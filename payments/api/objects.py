@@ -1,5 +1,6 @@
 """Payment requests and payments in the API's responses."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from chains.api.objects import AmountObject, TokenObject
@@ -8,8 +9,10 @@ from config.api.schema.operations import described
 from config.api.serializers import required_timestamp, timestamp
 from payments.api import examples
 from payments.api.links import payment_url
+from payments.api.refund_objects import RefundObject
 from payments.api.shown_payments import newest_payments
 from payments.models import FailureCode, Payment, PaymentRequest
+from payments.refunds.reading import RefundNow, refunds_by_request, refunds_of
 
 FailureCodeText = Annotated[str, Choices(FailureCode.choices)]
 RequestStatusText = Annotated[str, Choices(PaymentRequest.Status.choices)]
@@ -138,7 +141,7 @@ class PaymentFields(Answer, kw_only=True):
             destination_transaction_hash=payment.delivered_by,
             confirmations=payment.confirmations,
             confirmations_required=payment.confirmations_required,
-            explorer_url=explorer_url(payment),
+            explorer_url=payment.explorer_url,
             destination_confirmations=payment.destination_confirmations,
             destination_confirmations_required=_delivery_confirmations_required(payment),
             destination_explorer_url=delivery_explorer_url(payment),
@@ -201,12 +204,6 @@ def submitted_payment(payment: Payment) -> PaymentObject:
     return PaymentObject.of(payment, from_address=None, value=None)
 
 
-def explorer_url(payment: Payment) -> str | None:
-    """Return the transaction's page on the chain's explorer, if the catalogue names one and it is on the chain."""
-    base = "" if payment.is_simulated else payment.chain.explorer_url.rstrip("/")
-    return f"{base}/tx/{payment.transaction_hash}" if base else None
-
-
 def delivery_explorer_url(payment: Payment) -> str | None:
     """Return the delivery's page on the explorer of the requested chain, if another transaction delivers."""
     base = payment.request.chain.explorer_url.rstrip("/") if payment.has_delivery else ""
@@ -260,6 +257,7 @@ class PaymentRequestObject(Answer, kw_only=True):
     amount_paid: Annotated[AmountObject, doc("What has come, and was verified.")]
     amount_remaining: Annotated[AmountObject, doc("What is still to be paid; zero once it is paid in full.")]
     amount_overpaid: Annotated[AmountObject, doc("What came beyond the amount asked for.")]
+    amount_refunded: Annotated[AmountObject, doc("What has gone back to the customer, and was verified.")]
     price: Annotated[
         PriceObject | None, doc("What was asked for in a currency; null for an amount of the token.")
     ]
@@ -289,11 +287,13 @@ class PaymentRequestObject(Answer, kw_only=True):
     completed_at: Annotated[Time | None, doc("When it was paid in full; null until then.")]
     cancelled_at: Annotated[Time | None, doc("When it was cancelled; null unless it was.")]
     expired_at: Annotated[Time | None, doc("When it expired; null unless it did.")]
+    refunds: Annotated[list[RefundObject], doc("All refunds of it, newest first.")]
 
     @classmethod
-    def of(cls, request: PaymentRequest, **own: Any) -> Self:
+    def of(cls, request: PaymentRequest, refunds: Sequence[RefundNow] = (), **own: Any) -> Self:
         """Return the request's object; its token is loaded. `own` are the fields that only this kind of object has."""
         decimals = request.token.decimals
+        refunded = sum(each.standing.received for each in refunds)
         return cls(
             id=str(request.id),
             shortcode=request.shortcode,
@@ -302,6 +302,7 @@ class PaymentRequestObject(Answer, kw_only=True):
             amount_paid=AmountObject.of(request.amount_paid, decimals),
             amount_remaining=AmountObject.of(request.amount_remaining, decimals),
             amount_overpaid=AmountObject.of(request.amount_overpaid, decimals),
+            amount_refunded=AmountObject.of(refunded, decimals),
             price=request.price and PriceObject(**request.price),
             rate=request.rate and RateObject(**request.rate),
             chain_id=request.chain_id,
@@ -321,6 +322,7 @@ class PaymentRequestObject(Answer, kw_only=True):
             completed_at=timestamp(request.completed_at),
             cancelled_at=timestamp(request.cancelled_at),
             expired_at=timestamp(request.expired_at),
+            refunds=[RefundObject.of(each) for each in refunds],
             **own,
         )
 
@@ -340,4 +342,10 @@ class PaymentRequestDetail(PaymentRequestObject, kw_only=True):
 def request_detail(request: PaymentRequest) -> PaymentRequestDetail:
     """Return the request with its newest payments."""
     payments = [payment_object(payment) for payment in newest_payments(request)]
-    return PaymentRequestDetail.of(request, payments=payments)
+    return PaymentRequestDetail.of(request, refunds_of(request), payments=payments)
+
+
+def request_objects(requests: Sequence[PaymentRequest]) -> list[PaymentRequestObject]:
+    """Return the requests of a list with their refunds, which are read together."""
+    refunds = refunds_by_request(requests)
+    return [PaymentRequestObject.of(request, refunds[request.pk]) for request in requests]

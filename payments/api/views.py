@@ -25,6 +25,7 @@ from payments.api.objects import (
     PaymentRequestObject,
     payment_object,
     request_detail,
+    request_objects,
 )
 from payments.api.serializers import (
     AcceptPaymentSerializer,
@@ -40,7 +41,6 @@ from payments.requests.reading import find_own, list_own
 from payments.submission.hashes import retry_payment, sight_for_merchant, submit_for_merchant
 from payments.submission.merchant_acceptance import accept_payment
 
-_READING = ("list", "retrieve", "payments")
 _FILTERS = {
     "status": "status",
     "external_id": "external_id",
@@ -55,19 +55,19 @@ _REQUEST = {"id": "The payment request's `id`, a UUID."}
 _PAYMENT = {**_REQUEST, "payment_id": "The payment's `id`."}
 
 
-class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
-    """A merchant's own payment requests; another merchant's do not exist here."""
+class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
+    """Starts from a merchant's own payment requests; another merchant's do not exist here."""
 
     queryset = PaymentRequest.objects.none()
     lookup_field = "id"
 
     def get_queryset(self) -> QuerySet[PaymentRequest]:
         """Start every look-up from the key's merchant."""
-        return merchant_of(self.request).payment_requests.all()
+        return merchant_of(self.request).payment_requests.filter(is_refund=False)
 
     def get_permissions(self) -> list[BasePermission]:
         """Reading needs any active key, changing `create_payments`."""
-        return [HasApiKey() if self.action in _READING else CanCreatePayments()]
+        return [HasApiKey() if self.request.method == "GET" else CanCreatePayments()]
 
     def find(self, id: str) -> PaymentRequest:
         """Return the merchant's request with this id, or answer 404."""
@@ -80,16 +80,20 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
             raise ObjectMissing("payment request", id)
         return found
 
-    def find_payment(self, id: str, payment_id: str) -> Payment:
-        """Return the payment of the merchant's request, or answer 404."""
-        payments: QuerySet[Payment] = self.find(id).payments.all()
-        return find_object(payments, "payment of this payment request", payment_id)
-
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         """Keep keyed answers out of every cache."""
         final: Response = super().finalize_response(request, response, *args, **kwargs)
         final["Cache-Control"] = "no-store"
         return final
+
+
+class PaymentRequestViewSet(OwnRequestsViewSet):
+    """Payment requests and their payments."""
+
+    def find_payment(self, id: str, payment_id: str) -> Payment:
+        """Return the payment of the merchant's request, or answer 404."""
+        payments: QuerySet[Payment] = self.find(id).payments.all()
+        return find_object(payments, "payment of this payment request", payment_id)
 
     @operation(
         "payment_requests.list",
@@ -109,7 +113,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
             query,
             edge=edge_of(self.get_queryset(), query),
         )
-        return list_answer(request, page, [PaymentRequestObject.of(row) for row in page.rows])
+        return list_answer(request, page, request_objects(page.rows))
 
     @idempotent_statement
     @operation(

@@ -6,6 +6,7 @@ from payments.models.proof import PayerProof
 from payments.models.quote import Quote
 from payments.models.rate import AcceptedRate
 from payments.models.records import ConsumedTransfer, Transition
+from payments.models.refund import Refund
 from payments.models.request import PaymentRequest
 from payments.models.route import Route
 from payments.models.statistics import DailyFigures, DailyVolume, FiguresProgress
@@ -23,6 +24,7 @@ __all__ = [
     "Payment",
     "PaymentRequest",
     "Quote",
+    "Refund",
     "Route",
     "Transition",
 ]

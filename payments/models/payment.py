@@ -60,6 +60,16 @@ ACCEPTABLE_FAILURES = frozenset(
         FailureCode.NOT_VERIFIABLE,
     }
 )
+# Failures of a transaction that has something of the request in it, whether or not anything counts.
+_FAILURES_OF_THE_REQUEST = frozenset(
+    {
+        FailureCode.TRANSACTION_AMBIGUOUS,
+        FailureCode.TRANSACTION_ALREADY_USED,
+        FailureCode.SWAP_PARTIAL,
+        FailureCode.SWAP_REFUNDED,
+        FailureCode.SWAP_FAILED,
+    }
+)
 MAX_RETRIES = 3
 
 
@@ -322,6 +332,12 @@ class Payment(models.Model):
         )
 
     @property
+    def is_anyones(self) -> bool:
+        """Whether anyone could have submitted the transaction: nothing ever bound it to the request."""
+        was_bound = self.bound_by != "" or self.accepted_by != "" or self.quote_id is not None
+        return self.submitted_publicly and not was_bound and self.failure_code not in _FAILURES_OF_THE_REQUEST
+
+    @property
     def crosses_chains(self) -> bool:
         """Whether the customer's transaction is on another chain than the requested one."""
         return self.chain_id != self.request.chain_id
@@ -345,6 +361,12 @@ class Payment(models.Model):
     def names_itself(self) -> bool:
         """Whether the reported delivery is the customer's own transaction, as in a single-chain swap."""
         return not self.crosses_chains and self.destination_transaction_hash == self.transaction_hash
+
+    @property
+    def explorer_url(self) -> str | None:
+        """The transaction's page on the chain's explorer, if the catalogue names one and it is on the chain."""
+        base = "" if self.is_simulated else self.chain.explorer_url.rstrip("/")
+        return f"{base}/tx/{self.transaction_hash}" if base else None
 
     @property
     def delivered_by(self) -> str | None:

@@ -41,6 +41,9 @@ class PaymentRequest(models.Model):
     publicly submitted transaction that nothing binds, which happens once per request. `link_shown_at` is when a payment
     link with the reference was first shown, so that a wallet may have used it. `price` (`currency`, `amount`) is what
     `amount` was computed from, at the `rate` that both stay with; null for a request of an amount of tokens.
+
+    `is_refund`: it carries a refund, in the opposite direction: the merchant pays the customer. The API and the portal
+    show the `Refund` instead. `has_refunds`: there are refunds of it.
     """
 
     class Status(models.TextChoices):
@@ -86,6 +89,8 @@ class PaymentRequest(models.Model):
     paid_late = models.BooleanField(default=False)
     unbound_failure_sent = models.BooleanField(default=False, db_default=False, editable=False)
     expiry_check_at = models.DateTimeField()
+    is_refund = models.BooleanField(default=False, db_default=False, editable=False)
+    has_refunds = models.BooleanField(default=False, db_default=False, editable=False)
 
     class Meta:
         ordering = ("-id",)

@@ -1,36 +1,36 @@
 """The events for merchants: the `data.object` of each, written in the transaction of the change."""
 
+from collections.abc import Iterable
+
 from chains.api.objects import AmountObject
 from config.api.answers import builtins
-from payments.models import FailureCode, Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest
+from payments.requests.refund_events import completed_event, failed_event
 from webhooks.event_object import EventObject, EventToken
 from webhooks.event_types import EventType
 from webhooks.events import NewEvent, record_events
 
-# Failures of a transaction that has something of the request in it, whether or not anything counts.
-_OF_THE_REQUEST = frozenset(
-    {
-        FailureCode.TRANSACTION_AMBIGUOUS,
-        FailureCode.TRANSACTION_ALREADY_USED,
-        FailureCode.SWAP_PARTIAL,
-        FailureCode.SWAP_REFUNDED,
-        FailureCode.SWAP_FAILED,
-    }
-)
 
-
-def credit_event(type_: EventType, request: PaymentRequest, payment: Payment) -> NewEvent:
+def credit_event(type_: EventType, request: PaymentRequest, payment: Payment) -> NewEvent | None:
     """Return the event of a credited payment: `payment.succeeded`, `payment.partially_paid` or `payment.overpaid`.
 
     There is one `payment.succeeded` per request, however often this is recorded, and one of the others per payment.
+    For a refund's carrier it is `refund.completed`, or None while something is left to be sent.
     """
+    if request.is_refund:
+        return completed_event(type_, request, payment)
     key = str(request.id) if type_ == EventType.PAYMENT_SUCCEEDED else payment.id
     return _event(type_, request, payment, payment.amount_received or 0, key)
 
 
 def record_credit(type_: EventType, request: PaymentRequest, payment: Payment) -> None:
     """Record the event of a credited payment; see `credit_event`."""
-    record_events([credit_event(type_, request, payment)])
+    record_events(announced([credit_event(type_, request, payment)]))
+
+
+def announced(events: Iterable[NewEvent | None]) -> list[NewEvent]:
+    """Return those that are events: not each step of a refund is one."""
+    return [event for event in events if event is not None]
 
 
 def record_reorged(request: PaymentRequest, payment: Payment) -> None:
@@ -44,23 +44,23 @@ def record_failed(request: PaymentRequest, payment: Payment) -> None:
     For publicly submitted transactions that nothing binds to the request it is recorded once per request: anyone who
     has the payment link can submit them.
     """
-    if _is_anyones(payment) and not _is_first_unbound(request):
+    if request.is_refund:
+        record_events(announced([failed_event(request, payment, _failure_key(payment))]))
         return
-    key = f"{payment.id}:{payment.retries}:{payment.failed_at.isoformat() if payment.failed_at else ''}"
+    if payment.is_anyones and not _is_first_unbound(request):
+        return
     _record(
         EventType.PAYMENT_FAILED,
         request,
         payment,
         request.amount_remaining or request.amount,
-        key,
+        _failure_key(payment),
         failure=(payment.failure_code, payment.failure_message),
     )
 
 
-def _is_anyones(payment: Payment) -> bool:
-    """Whether anyone could have submitted the payment's transaction: nothing ever bound it to the request."""
-    was_bound = payment.bound_by != "" or payment.accepted_by != "" or payment.quote_id is not None
-    return payment.submitted_publicly and not was_bound and payment.failure_code not in _OF_THE_REQUEST
+def _failure_key(payment: Payment) -> str:
+    return f"{payment.id}:{payment.retries}:{payment.failed_at.isoformat() if payment.failed_at else ''}"
 
 
 def _is_first_unbound(request: PaymentRequest) -> bool:

@@ -33,7 +33,7 @@ def _query(**where: Any) -> QuerySet[PaymentRequest]:
 
 
 _own: CompiledQuery[PaymentRequest] = CompiledQuery(
-    lambda id, merchant: _query(pk=id, merchant_id=merchant), id=_ID, merchant=_MERCHANT
+    lambda id, merchant: _query(pk=id, merchant_id=merchant, is_refund=False), id=_ID, merchant=_MERCHANT
 )
 _any: CompiledQuery[PaymentRequest] = CompiledQuery(lambda id: _query(pk=id), id=_ID)
 _by_shortcode: CompiledQuery[PaymentRequest] = CompiledQuery(
@@ -71,7 +71,9 @@ def _list_query(
 ) -> CompiledQuery[PaymentRequest]:
     def build(merchant: uuid.UUID, **values: Any) -> QuerySet[PaymentRequest]:
         edge = (values["edge_time"], values["edge_id"]) if has_edge else None
-        own = PaymentRequest.objects.filter(merchant_id=merchant, **{name: values[name] for name in lookups})
+        own = PaymentRequest.objects.filter(
+            merchant_id=merchant, is_refund=False, **{name: values[name] for name in lookups}
+        )
         return Cut(backwards, edge, count).of(own, "created_at")
 
     examples = {name: _EXAMPLES[name] for name in lookups}

@@ -23,12 +23,15 @@ _REQUEST_MOVES = {
     PaymentRequest.Status.COMPLETED: (PaymentRequest.Status.ACTIVE, PaymentRequest.Status.EXPIRED),
     PaymentRequest.Status.EXPIRED: (PaymentRequest.Status.ACTIVE,),
     PaymentRequest.Status.CANCELLED: (PaymentRequest.Status.ACTIVE,),
+    # Only a refund's carrier, and only after a reorganisation.
+    PaymentRequest.Status.ACTIVE: (PaymentRequest.Status.COMPLETED,),
 }
 # A failed payment that is reopened becomes pending again.
 _PAYMENT_MOVES = {
     Payment.Status.PROCESSING: (Payment.Status.PENDING,),
     Payment.Status.COMPLETED: (Payment.Status.PROCESSING,),
-    Payment.Status.FAILED: (Payment.Status.PENDING, Payment.Status.PROCESSING),
+    # A completed one only where it carries a refund, and only after a reorganisation.
+    Payment.Status.FAILED: (Payment.Status.PENDING, Payment.Status.PROCESSING, Payment.Status.COMPLETED),
     Payment.Status.PENDING: (Payment.Status.FAILED,),
 }
 

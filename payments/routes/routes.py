@@ -12,7 +12,7 @@ from payments.models import PaymentRequest, Route
 from payments.models.route import PaymentType
 from payments.routes.answers import Built, NoRoute
 from payments.routes.direct import build_direct, can_carry_reference, offer_direct
-from payments.routes.no_route import no_wallet, not_available
+from payments.routes.no_route import no_provider, no_wallet, not_available
 from payments.routes.refusals import expired, no_node, refused, require_available, require_payable
 from payments.routes.swaps import build_swap, offer_swaps
 
@@ -46,6 +46,8 @@ def find_routes(
         return no_wallet(request, family.label)
     if token.pk == request.token_id:
         return [offer_direct(request, wallet_address, now)]
+    if request.is_refund:  # exactly what was promised goes back, in the requested token
+        return no_provider(request)
     return offer_swaps(request, wallet_address=wallet_address, token=token, asked_by=asked_by)
 
 

@@ -143,7 +143,9 @@ def count_day(day: date) -> tuple[list[DailyFigures], list[DailyVolume]]:
 
 
 def _requests(start: datetime, end: datetime) -> Iterator[tuple[Key, dict[str, int]]]:
-    created = PaymentRequest.objects.filter(created_at__gte=start, created_at__lt=end).order_by()
+    created = PaymentRequest.objects.filter(
+        is_refund=False, created_at__gte=start, created_at__lt=end
+    ).order_by()
     created = created.exclude(Exists(Payment.objects.filter(request=OuterRef("pk"), is_simulated=True)))
     rows = created.values_list("merchant").annotate(
         number=Count("pk"),
@@ -196,7 +198,11 @@ def _volumes(day: date, start: datetime, end: datetime) -> list[DailyVolume]:
 
 def _completed(start: datetime, end: datetime) -> Any:
     return Payment.objects.filter(
-        is_simulated=False, status=Payment.Status.COMPLETED, completed_at__gte=start, completed_at__lt=end
+        is_simulated=False,
+        status=Payment.Status.COMPLETED,
+        completed_at__gte=start,
+        completed_at__lt=end,
+        request__is_refund=False,
     ).order_by()
 
 

@@ -27,6 +27,7 @@ from payments.models import FailureCode, Payment
 from payments.requests import events
 from payments.requests.fair_batches import batch_of
 from payments.requests.lifecycle import lock_request
+from payments.verification.refund_reversal import undo_refund
 from payments.verification.reopening import reopen
 
 logger = logging.getLogger(__name__)
@@ -211,11 +212,14 @@ def _is_final(payment: Payment, facts: TransactionFacts | None, head: Head) -> b
 def flag_reorged(payment: Payment, claim_id: uuid.UUID | None = None) -> None:
     """Flag the completed payment as reorged, record its event and alert the operator. Repeating it changes nothing.
 
-    With `claim_id`, only while that claim holds the payment.
+    With `claim_id`, only while that claim holds the payment. A refund goes back instead: nobody shipped goods for it.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)
         rows = Payment.objects.filter(pk=payment.pk) if claim_id is None else _held([payment], claim_id)
+        if request.is_refund:
+            undo_refund(request, rows.first())
+            return
         rows.filter(reorged=True).update(finality_check_at=None, **_FREE)
         if rows.filter(reorged=False).update(reorged=True, finality_check_at=None, **_FREE):
             payment.reorged = True

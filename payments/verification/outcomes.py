@@ -132,7 +132,7 @@ def completion_columns(
         "is_bridging": False,
         "status_detail": _verified(payment, request, received),
         "completed_at": now,
-        "value_due_at": now if request.token.price_as else None,
+        "value_due_at": now if request.token.price_as and not request.is_refund else None,
         "next_check_at": None,
         "finality_check_at": None if payment.is_simulated else now + FIRST_FINALITY_CHECK,
         **FREE,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
@@ -119,7 +120,27 @@ def example_object(type_: EventType) -> dict[str, Any]:
         request_status=about.request_status,
         metadata={},
     )
-    if type_ is EventType.PAYMENT_FAILED:
+    if type_ in (EventType.REFUND_COMPLETED, EventType.REFUND_FAILED):
+        _make_refund(sample)
+    if type_ in (EventType.PAYMENT_FAILED, EventType.REFUND_FAILED):
         sample.failure_code = "transaction_reverted"
         sample.failure_message = "The transaction was reverted."
     return builtins(sample)
+
+
+def _make_refund(sample: EventObject) -> None:
+    """Add the fields that only the events of refunds have."""
+    moment = "2026-01-01T00:00:00.000000Z"
+    sample.id = "rf_" + "1" * 24
+    sample.object = "refund"
+    sample.payment_id = None
+    sample.recipient_address = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
+    sample.address_source = "merchant"
+    sample.reason = None
+    sample.refund_url = f"{settings.CHECKOUT_URL}/pay/222222222222"
+    sample.claim_url = f"{settings.CHECKOUT_URL}/refunds/222222222222"
+    sample.explorer_url = None
+    sample.confirmations = 1
+    sample.failure_code = sample.failure_message = None
+    sample.created_at = moment
+    sample.completed_at = moment if sample.status == EventType.REFUND_COMPLETED.status else None

@@ -19,7 +19,7 @@ from chains.models import Chain, Token
 from payments.evaluation.verdicts import Paid
 from payments.models import Payment, PaymentRequest, Quote
 from payments.requests.bulk_updates import update_each
-from payments.requests.events import credit_event
+from payments.requests.events import announced, credit_event
 from payments.requests.lifecycle import lock_free_requests
 from payments.requests.transitions import Move, move_payments, move_requests
 from payments.verification import outcomes
@@ -163,6 +163,7 @@ def _credit(
     written |= move_requests(moves, PaymentRequest.Status.COMPLETED, actor=_ACTOR)
     if len(written) < len(completed):
         raise _Conflict("a request changed while it was locked")
-    record_events(
-        [credit_event(event_types[pk], requests[payment.request_id], payment) for pk, payment in paid.items()]
+    credited = (
+        credit_event(event_types[pk], requests[payment.request_id], payment) for pk, payment in paid.items()
     )
+    record_events(announced(credited))

@@ -1,0 +1,57 @@
+"""Build the transaction with which a merchant sends a refund."""
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from checkout.api.built_objects import BuiltTransaction
+from config.api.errors import ErrorCode
+from config.api.schema.operations import operation
+from merchants.keys.idempotency import Effect, idempotent
+from payments.api.refund_serializers import BuildRefundSerializer
+from payments.api.refund_views import RefundViewSet
+from payments.refunds.reading import now
+from payments.refunds.services import require_buildable
+from payments.routes.direct import offer_direct
+from payments.routes.routes import build_transaction
+
+
+class RefundBuildViewSet(RefundViewSet):
+    """The transactions of a merchant's own refunds."""
+
+    @idempotent
+    @operation(
+        "refunds.build",
+        tag="Refunds",
+        summary="Build a refund's transaction",
+        description=(
+            "The unsigned transaction of a refund, for your wallet to sign and send. It is simulated first, and "
+            "carries the refund's own reference, so that it is found without its hash."
+        ),
+        path={"refund_id": "The refund's `id`."},
+        body=BuildRefundSerializer,
+        errors=[
+            ErrorCode.ADDRESS_INVALID,
+            ErrorCode.REFUND_NOT_READY,
+            ErrorCode.REFUND_TOO_LARGE,
+            ErrorCode.PAYMENT_IN_PROGRESS,
+            ErrorCode.ROUTE_EXPIRED,
+            ErrorCode.RECIPIENT_INVALID,
+            ErrorCode.INSUFFICIENT_FUNDS,
+            ErrorCode.INSUFFICIENT_GAS,
+            ErrorCode.TRANSACTION_WOULD_FAIL,
+            ErrorCode.NODE_UNAVAILABLE,
+        ],
+        answers={200: OpenApiResponse(BuiltTransaction, "The unsigned transaction.")},
+    )
+    def build(self, request: Request, refund_id: str) -> Effect:
+        """Return the unsigned transaction of a refund."""
+        refund = self.find_refund(refund_id)
+        serializer = BuildRefundSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        wallet_address = serializer.wallet_of(refund.request)
+        carrier = require_buildable(now([refund])[0])
+        route = offer_direct(carrier, wallet_address, timezone.now())
+        built = BuiltTransaction.of(route, build_transaction(route))
+        return lambda: Response(built)

@@ -1,0 +1,183 @@
+"""The merchant's endpoints for refunds."""
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api.errors import ApiError, ErrorCode
+from config.api.objects import find_object
+from config.api.paging import Page, edge_of, list_answer, page_by, read_query
+from config.api.schema.operations import list_of, operation
+from config.api.serializers import demand_no_parameters
+from merchants.keys.authentication import actor_of, merchant_of
+from merchants.keys.idempotency import Effect, idempotent
+from payments.api.refund_objects import RefundObject
+from payments.api.refund_serializers import CreateRefundSerializer, RefundListQuery, SubmitRefundSerializer
+from payments.api.views import OwnRequestsViewSet
+from payments.models import Refund
+from payments.refunds.reading import now, with_request
+from payments.refunds.services import cancel_refund, create_refund
+from payments.submission.hashes import sight_for_merchant, submit_for_merchant
+
+_REQUEST = {"id": "The payment request's `id`, a UUID."}
+_REFUND = {"refund_id": "The refund's `id`."}
+
+
+class RefundViewSet(OwnRequestsViewSet):
+    """A merchant's own refunds; another merchant's do not exist here."""
+
+    def own(self) -> QuerySet[Refund]:
+        """Return the refunds of the key's merchant, with what their objects need."""
+        return with_request(merchant_of(self.request).refunds.all())
+
+    def find_refund(self, refund_id: str) -> Refund:
+        """Return the merchant's refund with this id, or answer 404."""
+        return find_object(self.own(), "refund", refund_id)
+
+    @operation(
+        "refunds.list",
+        tag="Refunds",
+        summary="List refunds",
+        description="Your refunds, newest first.",
+        query=RefundListQuery,
+        answers={200: OpenApiResponse(list_of(RefundObject, "RefundList"), "One page.")},
+    )
+    def list(self, request: Request) -> Response:
+        """Return the merchant's refunds, newest first."""
+        return self._page(request, self.own())
+
+    @operation(
+        "refunds.list_of_request",
+        tag="Refunds",
+        summary="List a request's refunds",
+        description="The refunds of one payment request, newest first.",
+        path=_REQUEST,
+        query=RefundListQuery,
+        answers={200: OpenApiResponse(list_of(RefundObject, "RefundList"), "One page.")},
+    )
+    def of_request(self, request: Request, id: str) -> Response:
+        """Return the refunds of one payment request, newest first."""
+        return self._page(request, self.own().filter(request=self.find(id)))
+
+    def _page(self, request: Request, refunds: QuerySet[Refund]) -> Response:
+        query = read_query(RefundListQuery, request)
+        page: Page[Refund] = page_by(
+            lambda cut: [*cut.of(refunds, "created_at")], query, edge=edge_of(refunds, query)
+        )
+        return list_answer(request, page, [RefundObject.of(each) for each in now(page.rows)])
+
+    @idempotent
+    @operation(
+        "refunds.create",
+        tag="Refunds",
+        summary="Create a refund",
+        description=(
+            "Prepares money to go back to the customer, in the requested token and on the requested chain. Nothing "
+            "is sent: you sign its transaction on `refund_url`, or with `refunds.build`. Without an address it waits "
+            "until the customer has named one on `claim_url`."
+        ),
+        path=_REQUEST,
+        body=CreateRefundSerializer,
+        errors=[
+            ErrorCode.AMOUNT_INVALID,
+            ErrorCode.AMOUNT_NOT_A_STRING,
+            ErrorCode.AMOUNT_TOO_PRECISE,
+            ErrorCode.AMOUNT_NOT_POSITIVE,
+            ErrorCode.AMOUNT_TOO_LARGE,
+            ErrorCode.ADDRESS_INVALID,
+            ErrorCode.REFUND_TOO_LARGE,
+        ],
+        answers={201: OpenApiResponse(RefundObject, "The new refund.")},
+    )
+    def create(self, request: Request, id: str) -> Effect:
+        """Create a refund of a payment request."""
+        found = self.find(id)
+        data = CreateRefundSerializer.read(request.data, request=found)
+
+        def effect() -> Response:
+            created = create_refund(
+                found.pk,
+                amount=data.get("amount"),
+                recipient_address=data.get("recipient_address"),
+                payment_id=data.get("payment_id"),
+                reason=data.get("reason"),
+                actor=actor_of(request),
+            )
+            return Response(RefundObject.of(created), status=status.HTTP_201_CREATED)
+
+        return effect
+
+    @operation(
+        "refunds.retrieve",
+        tag="Refunds",
+        summary="Retrieve a refund",
+        description="A refund as it is now. To follow changes, prefer webhooks.",
+        path=_REFUND,
+        answers={200: OpenApiResponse(RefundObject, "The refund.")},
+    )
+    def retrieve(self, request: Request, refund_id: str) -> Response:  # noqa: ARG002 - the viewset interface
+        """Return a refund."""
+        return Response(RefundObject.of(now([self.find_refund(refund_id)])[0]))
+
+    @idempotent
+    @operation(
+        "refunds.submit",
+        tag="Refunds",
+        summary="Submit a refund's transaction",
+        description=(
+            "Says which transaction sends the refund, so that it is verified at once. Without this call it is found by "
+            "the refund's own reference. A cancelled refund takes one too: what was sent counts."
+        ),
+        path=_REFUND,
+        body=SubmitRefundSerializer,
+        errors=[
+            ErrorCode.TRANSACTION_HASH_INVALID,
+            ErrorCode.TRANSACTION_ALREADY_USED,
+            ErrorCode.REFUND_NOT_READY,
+        ],
+        answers={200: OpenApiResponse(RefundObject, "The refund.")},
+    )
+    def submit(self, request: Request, refund_id: str) -> Effect:
+        """Store the transaction of a refund; a known one again is no error."""
+        refund = self.find_refund(refund_id)
+        serializer = SubmitRefundSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        transaction_hash = serializer.hash_on(refund.request)
+        carrier = refund.carrier
+        if carrier is None:
+            message = "This refund has no address yet, so no transaction can send it."
+            raise ApiError(ErrorCode.REFUND_NOT_READY, message)
+        sighting = sight_for_merchant(carrier, refund.request.chain, transaction_hash)
+
+        def effect() -> Response:
+            submit_for_merchant(
+                carrier,
+                chain=refund.request.chain,
+                transaction_hash=transaction_hash,
+                actor=actor_of(request),
+                sighting=sighting,
+            )
+            return Response(RefundObject.of(now([refund])[0]))
+
+        return effect
+
+    @idempotent
+    @operation(
+        "refunds.cancel",
+        tag="Refunds",
+        summary="Cancel a refund",
+        description=(
+            "Cancels a refund for which nothing was sent; again on a cancelled one changes nothing. If its transaction "
+            "is on the chain all the same, it becomes `completed`."
+        ),
+        path=_REFUND,
+        errors=[ErrorCode.REFUND_NOT_CANCELLABLE],
+        answers={200: OpenApiResponse(RefundObject, "The refund, cancelled.")},
+    )
+    def cancel(self, request: Request, refund_id: str) -> Effect:
+        """Cancel a refund; again is no error."""
+        demand_no_parameters(request)
+        refund = self.find_refund(refund_id)
+        return lambda: Response(RefundObject.of(cancel_refund(refund, actor=actor_of(request))))

@@ -1,0 +1,1 @@
+"""Refunds: what can be refunded, the status of each, and its changes."""

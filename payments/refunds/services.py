@@ -1,0 +1,175 @@
+"""Create and cancel refunds, and give them an address.
+
+Each change locks the refunded request first, so that however many run at once, never more than what was paid is
+refunded or reserved.
+"""
+
+import uuid
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from chains.amounts import display_amount
+from config.api.errors import ApiError, ErrorCode
+from payments.models import Payment, PaymentRequest, Refund
+from payments.refunds.amounts import Refundable
+from payments.refunds.reading import RefundNow, now, refunds_of, with_request
+from payments.requests.lifecycle import is_held, lock_request
+from payments.requests.transitions import move_request, note_creation
+from payments.requests.watching import tell_watchers
+
+# A refund does not expire: it is cancelled, or sent.
+_LIFETIME = timedelta(days=3650)
+_MOST_REFUNDS = 100
+
+
+def refundable(request: PaymentRequest) -> Refundable:
+    """Return what was paid for the request and what of it is taken; payments whose block vanished don't count."""
+    paid = request.payments.filter(status=Payment.Status.COMPLETED, reorged=False)
+    return Refundable(list(paid.order_by("created_at", "id")), refunds_of(request))
+
+
+def create_refund(
+    request_id: uuid.UUID,
+    *,
+    amount: int | None,
+    recipient_address: str | None,
+    payment_id: str | None,
+    reason: str | None,
+    actor: str,
+) -> RefundNow:
+    """Create a refund of `amount` base units; by default of all that is left.
+
+    Raises ApiError: `refund_too_large`; `parameter_invalid` for a payment that is not a completed one of the request;
+    `parameter_missing` where several wallets paid, so that the address of which one is asked for must be said.
+    """
+    with transaction.atomic():
+        request = lock_request(request_id)
+        possible = refundable(request)
+        payment = _payment(possible, payment_id, has_address=recipient_address is not None)
+        left = possible.left_of(payment) if payment else possible.left
+        wanted = left if amount is None else amount
+        if wanted > left or wanted == 0 or len(possible.refunds) >= _MOST_REFUNDS:
+            raise _too_large(request, left, len(possible.refunds))
+        refund = Refund(
+            merchant=request.merchant, request=request, payment=payment, amount=wanted, reason=reason
+        )
+        if recipient_address is not None:
+            _give_address(refund, recipient_address, Refund.AddressSource.MERCHANT, actor=actor)
+        refund.save(force_insert=True)
+        PaymentRequest.objects.filter(pk=request.pk, has_refunds=False).update(has_refunds=True)
+        tell_watchers(request.pk)
+    return now([refund])[0]
+
+
+def set_address(refund: Refund, address: str, *, actor: str) -> RefundNow:
+    """Store the address that the customer signed for. Raises ApiError `refund_not_ready` unless it needs one."""
+    with transaction.atomic():
+        locked = _locked(refund)
+        if locked.recipient_address or locked.cancelled_at:
+            state = "is cancelled" if locked.cancelled_at else "has an address already"
+            raise ApiError(ErrorCode.REFUND_NOT_READY, f"This refund {state}.")
+        _give_address(locked, address, Refund.AddressSource.CUSTOMER, actor=actor)
+        locked.save(update_fields=("recipient_address", "address_source", "carrier"))
+        tell_watchers(locked.request_id)
+    return now([locked])[0]
+
+
+def cancel_refund(refund: Refund, *, actor: str) -> RefundNow:
+    """Cancel the refund while nothing was sent for it; again changes nothing.
+
+    Raises ApiError `refund_not_cancellable` for one that is completed or on its way.
+    """
+    with transaction.atomic():
+        locked = _locked(refund)
+        current = now([locked])[0]
+        if locked.cancelled_at is not None:
+            return current
+        if current.standing.status == Refund.Status.COMPLETED:
+            raise ApiError(ErrorCode.REFUND_NOT_CANCELLABLE, "This refund is completed.")
+        moment = timezone.now()
+        if locked.carrier_id is not None:
+            carrier = lock_request(locked.carrier_id)
+            if is_held(carrier, moment):
+                message = (
+                    "The transaction of this refund is on its way. Wait until it has completed or failed."
+                )
+                raise ApiError(ErrorCode.REFUND_NOT_CANCELLABLE, message)
+            move_request(carrier, PaymentRequest.Status.CANCELLED, actor=actor, cancelled_at=moment)
+        locked.cancelled_at = moment
+        locked.save(update_fields=("cancelled_at",))
+        tell_watchers(locked.request_id)
+    return now([locked])[0]
+
+
+def require_buildable(current: RefundNow) -> PaymentRequest:
+    """Return the refund's carrier if a transaction may be built for it, else raise ApiError.
+
+    A failed refund no longer reserves its amount, so it is built again only as long as that is still left.
+    """
+    refund, standing = current.refund, current.standing
+    if refund.carrier is None:
+        message = "This refund has no address yet: the customer names one on its claim_url."
+        raise ApiError(ErrorCode.REFUND_NOT_READY, message)
+    if standing.status in (Refund.Status.COMPLETED, Refund.Status.CANCELLED):
+        raise ApiError(ErrorCode.REFUND_NOT_READY, f"This refund is {standing.status}. Don't send it.")
+    if standing.status == Refund.Status.PROCESSING:
+        message = "A transaction of this refund is being verified. Wait for it before you send another."
+        raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
+    left = refundable(refund.request).without(refund.pk).left
+    if refund.amount > left:
+        raise _too_large(refund.request, left, 0)
+    return refund.carrier
+
+
+def _payment(possible: Refundable, payment_id: str | None, *, has_address: bool) -> Payment | None:
+    if payment_id is None:
+        if not has_address and len(possible.payers) > 1:
+            message = (
+                "Several wallets paid: say with payment_id which payment is refunded, or name an address."
+            )
+            raise ApiError(ErrorCode.PARAMETER_MISSING, message, "payment_id")
+        return None
+    for payment in possible.payments:
+        if payment.pk == payment_id:
+            return payment
+    message = f"There is no completed payment {payment_id} of this payment request."
+    raise ApiError(ErrorCode.PARAMETER_INVALID, message, "payment_id")
+
+
+def _too_large(request: PaymentRequest, left: int, refunds: int) -> ApiError:
+    if refunds >= _MOST_REFUNDS:
+        message = f"This payment request has {refunds} refunds already, the most that one can have."
+        return ApiError(ErrorCode.REFUND_TOO_LARGE, message)
+    most = f"{display_amount(left, request.token.decimals)} {request.token.symbol}"
+    message = f"At most {most} can be refunded now." if left else "Nothing is left to be refunded."
+    return ApiError(ErrorCode.REFUND_TOO_LARGE, message, "amount")
+
+
+def _locked(refund: Refund) -> Refund:
+    """Return the refund, locked together with its request until the transaction ends."""
+    lock_request(refund.request_id)
+    return with_request(Refund.objects.filter(pk=refund.pk)).get()
+
+
+def _give_address(refund: Refund, address: str, source: Refund.AddressSource, *, actor: str) -> None:
+    """Set the address, and make the request that carries the refund to it."""
+    request, moment = refund.request, timezone.now()
+    refund.recipient_address = address
+    refund.address_source = source
+    refund.carrier = PaymentRequest.objects.create(
+        merchant=request.merchant,
+        chain=request.chain,
+        token=request.token,
+        amount=refund.amount,
+        recipient_address=address,
+        references=True,
+        description=f"Refund of {request.external_id or request.shortcode}"[:500],
+        webhook_url=request.webhook_url,
+        created_at=moment,
+        expires_at=moment + _LIFETIME,
+        expiry_check_at=moment + _LIFETIME,
+        is_refund=True,
+    )
+    note_creation(refund.carrier, actor=actor)

@@ -1,0 +1,74 @@
+"""The events of refunds: what happens to a refund's carrier, said of the refund."""
+
+from chains.api.objects import AmountObject
+from config.api.answers import builtins
+from config.api.serializers import required_timestamp, timestamp
+from payments.models import Payment, PaymentRequest, Refund
+from webhooks.event_object import EventObject, EventToken
+from webhooks.event_types import EventType
+from webhooks.events import NewEvent
+
+_COMPLETING = (EventType.PAYMENT_SUCCEEDED, EventType.PAYMENT_OVERPAID)
+
+
+def completed_event(type_: EventType, carrier: PaymentRequest, payment: Payment) -> NewEvent | None:
+    """Return `refund.completed` for a payment that completes the carrier; None for any other credit.
+
+    A refund that is paid again after it was completed has no second event.
+    """
+    if type_ not in _COMPLETING or carrier.amount_paid - (payment.amount_received or 0) >= carrier.amount:
+        return None
+    return _event(EventType.REFUND_COMPLETED, carrier, payment, payment.id)
+
+
+def failed_event(carrier: PaymentRequest, payment: Payment, key: str) -> NewEvent | None:
+    """Return `refund.failed`; None for a transaction that nothing binds to the refund."""
+    if payment.is_anyones:
+        return None
+    return _event(EventType.REFUND_FAILED, carrier, payment, key)
+
+
+def _event(type_: EventType, carrier: PaymentRequest, payment: Payment, key: str) -> NewEvent:
+    refund = Refund.objects.select_related("request__token").get(carrier=carrier)
+    refund.carrier = carrier
+    carried = builtins(_object(type_, refund, payment))
+    return NewEvent(carrier.merchant, type_.value, f"{refund.id}:{key}", carried, carrier.webhook_url)
+
+
+def _object(type_: EventType, refund: Refund, payment: Payment) -> EventObject:
+    request, token = refund.request, refund.request.token
+    failed = type_ == EventType.REFUND_FAILED
+    return EventObject(
+        id=refund.id,
+        object="refund",
+        amount=refund.amount,
+        currency=token.symbol,
+        status=type_.status,
+        reference=request.external_id,
+        payment_request=str(request.id),
+        shortcode=request.shortcode,
+        token=EventToken.of(token),
+        chain_id=request.chain_id,
+        transaction_hash=payment.transaction_hash,
+        type=payment.type,
+        source_chain_id=payment.chain_id,
+        destination_transaction_hash=payment.delivered_by,
+        amount_details=AmountObject.of(refund.amount, token.decimals),
+        request_amount=AmountObject.of(request.amount, token.decimals),
+        amount_paid=AmountObject.of(request.amount_paid, token.decimals),
+        amount_overpaid=AmountObject.of(request.amount_overpaid, token.decimals),
+        request_status=request.status,
+        metadata=request.metadata,
+        payment_id=refund.payment_id,
+        recipient_address=refund.recipient_address,
+        address_source=refund.address_source,
+        reason=refund.reason,
+        refund_url=refund.refund_url,
+        claim_url=refund.claim_url,
+        explorer_url=payment.explorer_url,
+        confirmations=payment.confirmations,
+        failure_code=payment.failure_code if failed else None,
+        failure_message=payment.failure_message if failed else None,
+        created_at=required_timestamp(refund.created_at),
+        completed_at=None if failed else timestamp(payment.completed_at),
+    )
