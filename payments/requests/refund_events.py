@@ -14,11 +14,12 @@ _COMPLETING = (EventType.PAYMENT_SUCCEEDED, EventType.PAYMENT_OVERPAID)
 def completed_event(type_: EventType, carrier: PaymentRequest, payment: Payment) -> NewEvent | None:
     """Return `refund.completed` for a payment that completes the carrier; None for any other credit.
 
-    A refund that is paid again after it was completed has no second event.
+    A refund that is paid again after it was completed has no second event; one that a reorganisation took back has.
     """
     if type_ not in _COMPLETING or carrier.amount_paid - (payment.amount_received or 0) >= carrier.amount:
         return None
-    return _event(EventType.REFUND_COMPLETED, carrier, payment, payment.id)
+    key = f"{payment.id}:{payment.completed_at.isoformat() if payment.completed_at else ''}"
+    return _event(EventType.REFUND_COMPLETED, carrier, payment, key)
 
 
 def failed_event(carrier: PaymentRequest, payment: Payment, key: str) -> NewEvent | None:

@@ -1,0 +1,284 @@
+"""A refund is built, sent, found and verified on a real chain as a payment is, and consumed once."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from eth_account import Account
+
+from chains.models import Chain, Token
+from merchants.models import Merchant
+from payments.discovery.search import discover_due
+from payments.models import ConsumedTransfer, DiscoveryCursor, Payment, PaymentRequest, Refund
+from payments.requests.lifecycle import UNSEEN_HOLD
+from payments.verification.finality import CHECKS_BEFORE_ALERT, check_finality
+from tests.chain import LocalChain
+from tests.conftest import Api
+from tests.integration.payments.refunds.conftest import CUSTOMER
+from tests.support.payments.world import Clock, look, look_until_decided, make_request
+from webhooks.models import Event
+
+Make = Callable[..., PaymentRequest]
+Refunding = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def from_here(chain: Chain, local_chain: LocalChain) -> None:
+    """The search begins at the next block, whatever other tests have put on the chain."""
+    height = int(local_chain.rpc("eth_blockNumber"), 16)
+    DiscoveryCursor.objects.create(chain=chain, next_block=height + 1)
+
+
+def built(api: Api, refund: dict[str, Any], wallet: str) -> dict[str, Any]:
+    """Return the transaction that sends the refund."""
+    answer = api.post(f"/api/refunds/{refund['id']}/build", {"wallet_address": wallet})
+    assert answer.status_code == 200, answer.content
+    transaction: dict[str, Any] = answer.json()["transaction"]
+    return transaction
+
+
+def sent(api: Api, chain: LocalChain, refund: dict[str, Any]) -> str:
+    """Build the refund's transaction for the payer's wallet, which plays the merchant's, and send it."""
+    return chain.send(built(api, refund, chain.payer))
+
+
+def carrier_of(refund: dict[str, Any]) -> PaymentRequest:
+    return PaymentRequest.objects.get(refund__id=refund["id"])
+
+
+def submit_freely(request: PaymentRequest, hash_: str) -> Payment:
+    """Store the hash although it is consumed, as if it had been submitted before that."""
+    return Payment.objects.create(request=request, chain=request.chain, transaction_hash=hash_)
+
+
+def now(api: Api, refund: dict[str, Any]) -> dict[str, Any]:
+    """Return the refund as the API shows it."""
+    shown: dict[str, Any] = api.get(f"/api/refunds/{refund['id']}").json()
+    return shown
+
+
+def events(type_: str) -> list[dict[str, Any]]:
+    return [json.loads(bytes(event.body)) for event in Event.objects.filter(type=type_)]
+
+
+def test_a_refund_is_built_sent_and_verified(
+    api: Api, local_chain: LocalChain, paid: PaymentRequest, refund: Refunding
+) -> None:
+    made = refund(amount="2.5")
+    before = local_chain.token_balance(local_chain.usdc, CUSTOMER)
+    hash_ = sent(api, local_chain, made)
+    submitted = api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": hash_})
+    assert (submitted.status_code, submitted.json()["status"]) == (200, "processing")
+    look_until_decided(carrier_of(made).payments.get(), Clock())
+
+    shown = now(api, made)
+    assert (shown["status"], shown["transaction_hash"]) == ("completed", hash_)
+    assert shown["completed_at"] is not None
+    assert shown["confirmations"] >= 1
+    assert local_chain.token_balance(local_chain.usdc, CUSTOMER) - before == 2_500_000
+    request = api.get(f"/api/payment-requests/{paid.id}").json()
+    assert (request["status"], request["amount_refunded"]["raw"]) == ("completed", "2500000")
+    assert [each["id"] for each in request["payments"]] == [paid.payments.get().id]
+    assert api.get("/api/payment-requests").json()["data"][0]["amount_refunded"]["raw"] == "2500000"
+
+
+def test_its_event_is_the_refund_with_the_fields_of_every_event(
+    api: Api, local_chain: LocalChain, paid: PaymentRequest, refund: Refunding
+) -> None:
+    made = refund(amount="2.5", reason="torn")
+    hash_ = sent(api, local_chain, made)
+    api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": hash_})
+    look_until_decided(carrier_of(made).payments.get(), Clock())
+    [event] = events("refund.completed")
+    said = event["data"]["object"]
+    assert (said["id"], said["object"], said["status"]) == (made["id"], "refund", "completed")
+    assert (said["amount"], said["currency"], said["reference"]) == (2_500_000, "USDC", "order-7")
+    assert (said["payment_request"], said["transaction_hash"]) == (str(paid.id), hash_)
+    assert (said["recipient_address"], said["address_source"]) == (CUSTOMER, "merchant")
+    assert (said["reason"], said["metadata"]) == ("torn", {"cart": "9"})
+    assert said["amount_details"]["raw"] == "2500000"
+    assert len(events("payment.succeeded")) == 1, "a refund is no payment"
+    assert not events("payment.overpaid")
+
+
+@pytest.mark.usefixtures("from_here")
+def test_a_refund_is_found_without_its_hash(api: Api, local_chain: LocalChain, refund: Refunding) -> None:
+    made = refund(amount="1")
+    sent(api, local_chain, made)
+    discover_due()
+    look_until_decided(carrier_of(made).payments.get(), Clock())
+    assert now(api, made)["status"] == "completed"
+
+
+def test_a_transfer_without_the_reference_is_no_refund(
+    api: Api, local_chain: LocalChain, refund: Refunding
+) -> None:
+    made = refund(amount="1")
+    plain = local_chain.transfer(local_chain.usdc, CUSTOMER, 1_000_000)
+    api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": plain})
+    look_until_decided(carrier_of(made).payments.get(), Clock())
+    shown = now(api, made)
+    assert (shown["status"], shown["failure_code"]) == ("failed", "transaction_not_bound")
+    assert shown["failure_message"]
+    assert not ConsumedTransfer.objects.filter(payment__request__is_refund=True).exists()
+    [event] = events("refund.failed")
+    assert event["data"]["object"]["failure_code"] == "transaction_not_bound"
+    assert event["data"]["object"]["status"] == "failed"
+    sent_now = sent(api, local_chain, made)
+    api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": sent_now})
+    look_until_decided(Payment.objects.get(transaction_hash=sent_now), Clock())
+    assert now(api, made)["status"] == "completed"
+
+
+def test_a_failed_refund_frees_its_amount_and_is_not_built_without_it(
+    api: Api, local_chain: LocalChain, paid: PaymentRequest, refund: Refunding
+) -> None:
+    made = refund()
+    plain = local_chain.transfer(local_chain.usdc, CUSTOMER, 10_000_000)
+    api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": plain})
+    look_until_decided(carrier_of(made).payments.get(), Clock())
+    refund(amount="6")
+    answer = api.post(f"/api/refunds/{made['id']}/build", {"wallet_address": local_chain.payer})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "refund_too_large")
+
+
+def test_a_refunds_transfer_is_no_payment_of_a_request_for_the_same_wallet(
+    api: Api, merchant: Merchant, usdc: Token, local_chain: LocalChain, refund: Refunding
+) -> None:
+    made = refund(amount="1")
+    theirs = make_request(merchant, usdc, "1", CUSTOMER)
+    hash_ = sent(api, local_chain, made)
+    api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": hash_})
+    look_until_decided(carrier_of(made).payments.get(), Clock())
+    payment = look_until_decided(submit_freely(theirs, hash_), Clock())
+    assert payment.status == Payment.Status.FAILED
+    theirs.refresh_from_db()
+    assert (theirs.status, theirs.amount_paid) == ("active", 0)
+
+
+def test_one_transfer_completes_one_refund(api: Api, local_chain: LocalChain, refund: Refunding) -> None:
+    first, second = refund(amount="1"), refund(amount="1")
+    hash_ = sent(api, local_chain, first)
+    api.post(f"/api/refunds/{first['id']}/submit", {"transaction_hash": hash_})
+    look_until_decided(carrier_of(first).payments.get(), Clock())
+    answer = api.post(f"/api/refunds/{second['id']}/submit", {"transaction_hash": hash_})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "transaction_already_used")
+    payment = look_until_decided(submit_freely(carrier_of(second), hash_), Clock())
+    assert payment.status == "failed"
+    assert (now(api, first)["status"], now(api, second)["status"]) == ("completed", "ready")
+    assert ConsumedTransfer.objects.filter(payment__request__is_refund=True).count() == 1
+
+
+@pytest.mark.usefixtures("from_here")
+def test_a_cancelled_refund_that_is_on_the_chain_is_completed(
+    api: Api, local_chain: LocalChain, paid: PaymentRequest, refund: Refunding
+) -> None:
+    made = refund(amount="1")
+    transaction = built(api, made, local_chain.payer)
+    assert api.post(f"/api/refunds/{made['id']}/cancel").json()["status"] == "cancelled"
+    local_chain.send(transaction)
+    discover_due()
+    look_until_decided(carrier_of(made).payments.get(), Clock())
+    assert now(api, made)["status"] == "completed"
+    assert api.get(f"/api/payment-requests/{paid.id}").json()["amount_refunded"]["raw"] == "1000000"
+    assert len(events("refund.completed")) == 1
+
+
+def test_a_refund_on_its_way_is_neither_cancelled_nor_built_again(
+    api: Api, local_chain: LocalChain, chain: Chain, refund: Refunding
+) -> None:
+    Chain.objects.filter(pk=chain.pk).update(confirmations="20")
+    made = refund(amount="1")
+    hash_ = sent(api, local_chain, made)
+    api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": hash_})
+    look(Clock())
+    assert now(api, made)["status"] == "processing"
+    cancelled = api.post(f"/api/refunds/{made['id']}/cancel")
+    again = api.post(f"/api/refunds/{made['id']}/build", {"wallet_address": local_chain.payer})
+    assert (cancelled.status_code, cancelled.json()["error"]["code"]) == (409, "refund_not_cancellable")
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "payment_in_progress")
+    assert Refund.objects.get().cancelled_at is None
+
+
+def test_a_made_up_hash_holds_a_cancellation_for_two_minutes_only(api: Api, refund: Refunding) -> None:
+    made = refund(amount="1")
+    api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": "0x" + "ab" * 32})
+    assert api.post(f"/api/refunds/{made['id']}/cancel").status_code == 409
+    Payment.objects.filter(request__is_refund=True).update(
+        created_at=Payment.objects.get(request__is_refund=True).created_at - UNSEEN_HOLD
+    )
+    assert api.post(f"/api/refunds/{made['id']}/cancel").json()["status"] == "cancelled"
+
+
+def test_a_completed_refund_is_neither_cancelled_nor_built(
+    api: Api, local_chain: LocalChain, refund: Refunding
+) -> None:
+    made = refund(amount="1")
+    api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": sent(api, local_chain, made)})
+    look_until_decided(carrier_of(made).payments.get(), Clock())
+    cancelled = api.post(f"/api/refunds/{made['id']}/cancel")
+    again = api.post(f"/api/refunds/{made['id']}/build", {"wallet_address": local_chain.payer})
+    assert (cancelled.status_code, cancelled.json()["error"]["code"]) == (409, "refund_not_cancellable")
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "refund_not_ready")
+
+
+def test_a_refund_whose_block_vanished_goes_back_and_counts_again_when_it_is_mined(
+    api: Api, local_chain: LocalChain, paid: PaymentRequest, refund: Refunding
+) -> None:
+    made = refund(amount="1")
+    hash_ = sent(api, local_chain, made)
+    raw = local_chain.rpc("eth_getRawTransactionByHash", hash_)
+    api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": hash_})
+    payment = look_until_decided(carrier_of(made).payments.get(), Clock())
+    local_chain.rpc("anvil_reorg", 1, [])
+    local_chain.rpc("anvil_dropTransaction", hash_)
+    clock = Clock()
+    for _ in range(CHECKS_BEFORE_ALERT):
+        local_chain.mine(70)
+        clock.forward(minutes=3)
+        check_finality(now=clock)
+    shown = now(api, made)
+    assert (shown["status"], shown["failure_code"]) == ("failed", "transaction_not_found")
+    assert (shown["completed_at"], shown["confirmations"]) == (None, 0)
+    assert api.get(f"/api/payment-requests/{paid.id}").json()["amount_refunded"]["raw"] == "0"
+    assert not ConsumedTransfer.objects.filter(payment=payment).exists()
+    assert len(events("refund.failed")) == 1
+    carrier = carrier_of(made)
+    assert (carrier.status, carrier.amount_paid) == ("active", 0)
+
+    local_chain.send_raw(raw)
+    again = api.post(f"/api/refunds/{made['id']}/submit", {"transaction_hash": hash_})
+    assert again.json()["status"] == "processing"
+    look_until_decided(payment, Clock())
+    assert now(api, made)["status"] == "completed"
+    assert len(events("refund.completed")) == 2, "once for each time that it was completed"
+    assert ConsumedTransfer.objects.filter(payment=payment).count() == 1
+
+
+def test_the_signing_wallet_needs_the_money(api: Api, local_chain: LocalChain, refund: Refunding) -> None:
+    made, wallet = refund(amount="1"), str(Account.create().address)
+    local_chain.rpc("anvil_setBalance", wallet, hex(10**18))
+    answer = api.post(f"/api/refunds/{made['id']}/build", {"wallet_address": wallet})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "insufficient_funds")
+
+
+def test_only_the_requested_token_goes_back(
+    public: Api, local_chain: LocalChain, dai: Token, refund: Refunding
+) -> None:
+    refund(amount="1")
+    carrier = PaymentRequest.objects.get(is_refund=True)
+    answer = public.post(
+        f"/api/public/payment-requests/{carrier.id}/routes",
+        {"wallet_address": local_chain.payer, "chain_id": dai.chain_id, "token_id": dai.id},
+    )
+    assert answer.status_code == 200
+    assert answer.json()["routes"] == []
+    assert "only" in answer.json()["reason"]["message"]
+
+
+def test_its_page_is_open_to_sign(public: Api, refund: Refunding) -> None:
+    made = refund(amount="1")
+    page = public.get(made["refund_url"].removeprefix("http://testserver"))
+    assert page.status_code == 200
+    assert "Refund of order-7" in page.content.decode()
