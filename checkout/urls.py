@@ -39,7 +39,7 @@ urlpatterns = [
     path("api/public/check-approval", wallet.as_view({"post": "approval"}), name="check-approval"),
     path("api/public/build-transaction", checkout.as_view({"post": "build"}), name="build-transaction"),
     path(
-        "api/refunds/<str:refund_id>/build",
+        "api/refunds/<str:id>/build",
         RefundBuildViewSet.as_view({"post": "build"}),
         name="build-refund",
     ),

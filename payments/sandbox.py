@@ -16,6 +16,8 @@ events are the same as in production. The effect of each outcome in each state o
     reorged          as `paid`, and that payment is undone in the first three states; in the last one the newest
                      simulated payment is undone, and it is 409 where there is none
 
+    refunded         as `paid` where something remains to be paid, and then all that is left goes back
+
 If a real open payment holds the request, `expired` and `paid_late` return 409 `payment_in_progress`.
 
 Simulated payments are marked in the database and never looked up on a chain. Their hashes start with 16 fixed bytes, so
@@ -39,6 +41,7 @@ from payments.evaluation.binding import Evidence
 from payments.evaluation.proof_windows import Proof
 from payments.evaluation.verdicts import Finality, Terms
 from payments.models import FailureCode, Payment, PaymentRequest
+from payments.refunds.services import create_refund
 from payments.requests.lifecycle import expire_request, is_held, lock_request
 from payments.requests.transitions import move_payment, note_creation
 from payments.swaps import deliveries
@@ -66,6 +69,7 @@ class Outcome(StrEnum):
     EXPIRED = "expired"
     REORGED = "reorged"
     BRIDGE_REFUNDED = "bridge_refunded"
+    REFUNDED = "refunded"
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def simulate(request_id: uuid.UUID, outcome: Outcome, *, by: str) -> PaymentRequ
     """Simulate `outcome` in one transaction and return the request. `by` is written to the history.
 
     Raises ApiError if the outcome is not possible (see the table above), if `underpaid` is requested when only one base
-    unit remains, and `resource_missing` outside staging.
+    unit remains, `refund_too_large` if `refunded` finds nothing to send back, and `resource_missing` outside staging.
     """
     if not is_open():
         raise ApiError(ErrorCode.RESOURCE_MISSING, "The sandbox is available on staging only.")
@@ -109,6 +113,8 @@ def simulate(request_id: uuid.UUID, outcome: Outcome, *, by: str) -> PaymentRequ
             case Outcome.REORGED:
                 _undo(request, why)
             case Outcome.BRIDGE_REFUNDED:
+                _refund_swap(request, why)
+            case Outcome.REFUNDED:
                 _refund(request, why)
     return PaymentRequest.objects.select_related("token", "chain", "merchant").get(pk=request_id)
 
@@ -149,7 +155,7 @@ def _fail(request: PaymentRequest, why: str) -> None:
     _finish(request, _attempt(request, why, succeeded=False))
 
 
-def _refund(request: PaymentRequest, why: str) -> None:
+def _refund_swap(request: PaymentRequest, why: str) -> None:
     attempt = _attempt(request, why, type=Payment.Type.SWAP, provider=ACTOR, provider_status="refunded")
     outcomes.fail(
         attempt.payment,
@@ -159,6 +165,22 @@ def _refund(request: PaymentRequest, why: str) -> None:
         attempt.check.now,
         facts=attempt.facts,
     )
+
+
+def _refund(request: PaymentRequest, why: str) -> None:
+    """Send all that is left of what was paid back to the simulated payer."""
+    if request.amount_remaining:
+        _pay(request, request.amount_remaining, why)
+    refund = create_refund(
+        request.pk,
+        amount=None,
+        recipient_address=_payer(request),
+        payment_id=None,
+        reason=why,
+        actor=ACTOR,
+    ).refund
+    carrier = lock_request(refund.carrier.pk) if refund.carrier else request
+    _pay(carrier, carrier.amount, why)
 
 
 def _expire(request: PaymentRequest) -> None:

@@ -36,9 +36,9 @@ urlpatterns = [
         name="request-refunds",
     ),
     path("refunds", refunds.as_view({"get": "list"}), name="refunds"),
-    path("refunds/<str:refund_id>", refunds.as_view({"get": "retrieve"}), name="refund"),
-    path("refunds/<str:refund_id>/submit", refunds.as_view({"post": "submit"}), name="submit-refund"),
-    path("refunds/<str:refund_id>/cancel", refunds.as_view({"post": "cancel"}), name="cancel-refund"),
+    path("refunds/<str:id>", refunds.as_view({"get": "retrieve"}), name="refund"),
+    path("refunds/<str:id>/submit", refunds.as_view({"post": "submit"}), name="submit-refund"),
+    path("refunds/<str:id>/cancel", refunds.as_view({"post": "cancel"}), name="cancel-refund"),
     path(
         "test/payment-requests/<str:id>/simulate",
         SandboxViewSet.as_view({"post": "simulate"}),

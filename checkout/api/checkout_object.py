@@ -48,7 +48,16 @@ _PAYMENT: dict[str, Any] = {
     "is_bound": True,
     "likely_failure": None,
 }
-_MERCHANTS_OWN = {"external_id", "metadata", "webhook_url", "references", "cancelled_at", "expired_at"}
+_MERCHANTS_OWN = {
+    "amount_refunded",
+    "refunds",
+    "external_id",
+    "metadata",
+    "webhook_url",
+    "references",
+    "cancelled_at",
+    "expired_at",
+}
 _SHOWN = {name: value for name, value in _REQUEST.items() if name not in _MERCHANTS_OWN}
 _CHECKOUT: dict[str, Any] = {
     **_SHOWN,

@@ -29,7 +29,7 @@ class RefundBuildViewSet(RefundViewSet):
             "The unsigned transaction of a refund, for your wallet to sign and send. It is simulated first, and "
             "carries the refund's own reference, so that it is found without its hash."
         ),
-        path={"refund_id": "The refund's `id`."},
+        path={"id": "The refund's `id`."},
         body=BuildRefundSerializer,
         errors=[
             ErrorCode.ADDRESS_INVALID,
@@ -45,9 +45,9 @@ class RefundBuildViewSet(RefundViewSet):
         ],
         answers={200: OpenApiResponse(BuiltTransaction, "The unsigned transaction.")},
     )
-    def build(self, request: Request, refund_id: str) -> Effect:
+    def build(self, request: Request, id: str) -> Effect:
         """Return the unsigned transaction of a refund."""
-        refund = self.find_refund(refund_id)
+        refund = self.find_refund(id)
         serializer = BuildRefundSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         wallet_address = serializer.wallet_of(refund.request)

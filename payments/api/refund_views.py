@@ -22,7 +22,8 @@ from payments.refunds.services import cancel_refund, create_refund
 from payments.submission.hashes import sight_for_merchant, submit_for_merchant
 
 _REQUEST = {"id": "The payment request's `id`, a UUID."}
-_REFUND = {"refund_id": "The refund's `id`."}
+_REFUND = {"id": "The refund's `id`."}
+_LIST = list_of(RefundObject, "RefundList")
 
 
 class RefundViewSet(OwnRequestsViewSet):
@@ -32,9 +33,9 @@ class RefundViewSet(OwnRequestsViewSet):
         """Return the refunds of the key's merchant, with what their objects need."""
         return with_request(merchant_of(self.request).refunds.all())
 
-    def find_refund(self, refund_id: str) -> Refund:
+    def find_refund(self, id: str) -> Refund:
         """Return the merchant's refund with this id, or answer 404."""
-        return find_object(self.own(), "refund", refund_id)
+        return find_object(self.own(), "refund", id)
 
     @operation(
         "refunds.list",
@@ -42,7 +43,7 @@ class RefundViewSet(OwnRequestsViewSet):
         summary="List refunds",
         description="Your refunds, newest first.",
         query=RefundListQuery,
-        answers={200: OpenApiResponse(list_of(RefundObject, "RefundList"), "One page.")},
+        answers={200: OpenApiResponse(_LIST, "One page.")},
     )
     def list(self, request: Request) -> Response:
         """Return the merchant's refunds, newest first."""
@@ -55,7 +56,7 @@ class RefundViewSet(OwnRequestsViewSet):
         description="The refunds of one payment request, newest first.",
         path=_REQUEST,
         query=RefundListQuery,
-        answers={200: OpenApiResponse(list_of(RefundObject, "RefundList"), "One page.")},
+        answers={200: OpenApiResponse(_LIST, "One page.")},
     )
     def of_request(self, request: Request, id: str) -> Response:
         """Return the refunds of one payment request, newest first."""
@@ -117,9 +118,9 @@ class RefundViewSet(OwnRequestsViewSet):
         path=_REFUND,
         answers={200: OpenApiResponse(RefundObject, "The refund.")},
     )
-    def retrieve(self, request: Request, refund_id: str) -> Response:  # noqa: ARG002 - the viewset interface
+    def retrieve(self, request: Request, id: str) -> Response:  # noqa: ARG002 - the viewset interface
         """Return a refund."""
-        return Response(RefundObject.of(now([self.find_refund(refund_id)])[0]))
+        return Response(RefundObject.of(now([self.find_refund(id)])[0]))
 
     @idempotent
     @operation(
@@ -139,9 +140,9 @@ class RefundViewSet(OwnRequestsViewSet):
         ],
         answers={200: OpenApiResponse(RefundObject, "The refund.")},
     )
-    def submit(self, request: Request, refund_id: str) -> Effect:
+    def submit(self, request: Request, id: str) -> Effect:
         """Store the transaction of a refund; a known one again is no error."""
-        refund = self.find_refund(refund_id)
+        refund = self.find_refund(id)
         serializer = SubmitRefundSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         transaction_hash = serializer.hash_on(refund.request)
@@ -176,8 +177,8 @@ class RefundViewSet(OwnRequestsViewSet):
         errors=[ErrorCode.REFUND_NOT_CANCELLABLE],
         answers={200: OpenApiResponse(RefundObject, "The refund, cancelled.")},
     )
-    def cancel(self, request: Request, refund_id: str) -> Effect:
+    def cancel(self, request: Request, id: str) -> Effect:
         """Cancel a refund; again is no error."""
         demand_no_parameters(request)
-        refund = self.find_refund(refund_id)
+        refund = self.find_refund(id)
         return lambda: Response(RefundObject.of(cancel_refund(refund, actor=actor_of(request))))

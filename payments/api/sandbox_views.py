@@ -25,7 +25,7 @@ class SimulateSerializer(StrictSerializer):
         help_text=(
             "`paid`: in full. `underpaid`: a part. `overpaid`: more than asked for. `paid_late`: expired, then paid. "
             "`failed`: a payment that fails. `expired`: no payment came. `reorged`: paid, then its block vanishes. "
-            "`bridge_refunded`: a swap whose money went back."
+            "`bridge_refunded`: a swap whose money went back. `refunded`: paid, and then all of it is refunded."
         ),
     )
 
@@ -50,7 +50,11 @@ class SandboxViewSet(PaymentRequestViewSet):
         ),
         path={"id": "The payment request's `id`, a UUID."},
         body=SimulateSerializer,
-        errors=[ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE, ErrorCode.PAYMENT_IN_PROGRESS],
+        errors=[
+            ErrorCode.PAYMENT_REQUEST_NOT_ACTIVE,
+            ErrorCode.PAYMENT_IN_PROGRESS,
+            ErrorCode.REFUND_TOO_LARGE,
+        ],
         answers={200: OpenApiResponse(PaymentRequestDetail, "The payment request after it.")},
     )
     def simulate(self, request: Request, id: str) -> Effect:

@@ -27,8 +27,7 @@ from payments.models import FailureCode, Payment
 from payments.requests import events
 from payments.requests.fair_batches import batch_of
 from payments.requests.lifecycle import lock_request
-from payments.verification.refund_reversal import undo_refund
-from payments.verification.reopening import reopen
+from payments.verification.reopening import reopen, undo_refund
 
 logger = logging.getLogger(__name__)
 

@@ -1,5 +1,6 @@
 import { Chains } from "./resources/catalogue.js";
 import { PaymentRequests } from "./resources/payment-requests.js";
+import { Refunds } from "./resources/refunds.js";
 import { Sandbox } from "./resources/sandbox.js";
 import { Deliveries, Events, Webhooks } from "./resources/webhooks.js";
 import { Transport } from "./transport.js";
@@ -22,6 +23,7 @@ export interface ClientOptions {
 export class Client {
   readonly chains: Chains;
   readonly paymentRequests: PaymentRequests;
+  readonly refunds: Refunds;
   readonly webhooks: Webhooks;
   readonly deliveries: Deliveries;
   readonly events: Events;
@@ -39,6 +41,7 @@ export class Client {
     this.baseUrl = transport.baseUrl;
     this.chains = new Chains(transport);
     this.paymentRequests = new PaymentRequests(transport);
+    this.refunds = new Refunds(transport);
     this.webhooks = new Webhooks(transport);
     this.deliveries = new Deliveries(transport);
     this.events = new Events(transport);

@@ -18,9 +18,11 @@ export type EventType = OpenEnum<
   | "payment.partially_paid"
   | "payment.overpaid"
   | "payment.reorged"
+  | "refund.completed"
+  | "refund.failed"
 >;
 export type Outcome = OpenEnum<
-  "paid" | "underpaid" | "overpaid" | "paid_late" | "failed" | "expired" | "reorged" | "bridge_refunded"
+  "paid" | "underpaid" | "overpaid" | "paid_late" | "failed" | "expired" | "reorged" | "bridge_refunded" | "refunded"
 >;
 
 /** An amount of a token. `raw` is in its smallest unit; `formatted` is in whole units, with all `decimals` digits. */
@@ -115,6 +117,47 @@ export interface Payment {
   failed_at: string | null;
 }
 
+export type RefundStatus = OpenEnum<"requires_address" | "ready" | "processing" | "completed" | "failed" | "cancelled">;
+
+/** Money that goes back to a customer. You sign it on `refund_url`, or with `refunds.build`. */
+export interface Refund {
+  id: string;
+  object: "refund";
+  payment_request: string;
+  payment_id: string | null;
+  status: RefundStatus;
+  amount: Amount;
+  chain_id: number;
+  token: Token;
+  /** The customer's wallet; null until there is one. */
+  recipient_address: string | null;
+  /** Who named it. */
+  address_source: OpenEnum<"merchant" | "customer"> | null;
+  reason: string | null;
+  /** The page on which you sign; null until there is an address. */
+  refund_url: string | null;
+  /** The page on which the customer names an address. */
+  claim_url: string;
+  transaction_hash: string | null;
+  explorer_url: string | null;
+  confirmations: number;
+  failure_code: string | null;
+  failure_message: string | null;
+  created_at: string;
+  completed_at: string | null;
+}
+
+/** A simulated, unsigned transaction for your wallet. */
+export interface BuiltTransaction {
+  route_id: string;
+  chain_type: OpenEnum<"evm" | "solana">;
+  /** On EVM an object for `eth_sendTransaction`; on Solana a transaction in base64. */
+  transaction: Record<string, string> | string;
+  binding: OpenEnum<"reference" | "payer" | "provider">;
+  payer_proof: { message: string; expires_at: string } | null;
+  expires_at: string;
+}
+
 /** A payment request: send the customer to `payment_url`. */
 export interface PaymentRequest {
   id: string;
@@ -125,6 +168,8 @@ export interface PaymentRequest {
   amount_paid: Amount;
   amount_remaining: Amount;
   amount_overpaid: Amount;
+  /** What has gone back to the customer. */
+  amount_refunded: Amount;
   /** What was asked for in a currency; null for an amount of the token. */
   price: Price | null;
   rate: Rate | null;
@@ -147,6 +192,8 @@ export interface PaymentRequest {
   completed_at: string | null;
   cancelled_at: string | null;
   expired_at: string | null;
+  /** All of them, newest first. */
+  refunds: Refund[];
   /** The newest 20; absent in lists and right after creation. */
   payments?: Payment[];
 }
@@ -175,7 +222,7 @@ export interface WebhookTest {
   error: string | null;
 }
 
-/** The `data.object` of a payment event. */
+/** The `data.object` of an event. In those of refunds, `object` is `refund`, and `id` and `amount` are the refund's. */
 export interface PaymentEventObject {
   /** The payment's id; null if a request expired without a payment. */
   id: string | null;
@@ -186,7 +233,7 @@ export interface PaymentEventObject {
   amount: string;
   /** The requested token's symbol. */
   currency: string;
-  status: OpenEnum<"succeeded" | "failed" | "expired" | "partially_paid" | "overpaid" | "reorged">;
+  status: OpenEnum<"succeeded" | "failed" | "expired" | "partially_paid" | "overpaid" | "reorged" | "completed">;
   /** The request's `external_id`. */
   reference: string | null;
   payment_request: string;
@@ -202,9 +249,21 @@ export interface PaymentEventObject {
   amount_overpaid: Amount;
   request_status: PaymentRequestStatus;
   metadata: Record<string, string>;
-  /** Only in `payment.failed`. */
-  failure_code?: string;
-  failure_message?: string;
+  /** Only in `payment.failed` and `refund.failed`. */
+  failure_code?: string | null;
+  failure_message?: string | null;
+  /** This and the fields after it: only in the events of refunds. */
+  object?: "refund";
+  payment_id?: string | null;
+  recipient_address?: string;
+  address_source?: OpenEnum<"merchant" | "customer">;
+  reason?: string | null;
+  refund_url?: string | null;
+  claim_url?: string;
+  explorer_url?: string | null;
+  confirmations?: number;
+  created_at?: string;
+  completed_at?: string | null;
   /** True in a test event. */
   test?: boolean;
 }

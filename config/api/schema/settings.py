@@ -8,6 +8,7 @@ _INTRODUCTION = Path(__file__).with_name("introduction.md")
 _TAGS = {
     "Payment requests": "What a merchant asks for: an amount of one token, on one chain, to one wallet.",
     "Payments": "The transactions that were submitted for a payment request, and how their verification goes.",
+    "Refunds": "Money that goes back to customers: built and verified here, signed by you.",
     "Webhooks": "Where events go, the secret that signs them, and a test.",
     "Webhook events": "What your endpoint is sent, and how to verify it.",
     "Deliveries": "Each sending of an event, with all of its attempts. Kept for 30 days.",

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from chains.models import Chain, Token
 from merchants.models import Merchant
-from payments.models import Payment, PaymentRequest
+from payments.models import Payment, PaymentRequest, Refund
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Delivery, Event
 
@@ -44,6 +44,7 @@ def belongings(owner: Merchant) -> dict[str, Any]:
         )
         for number, code in ((1, "transaction_not_found"), (2, "transaction_not_bound"))
     )
+    refund = Refund.objects.create(merchant=owner, request=request, amount=1)
     configure(owner, Change(url="https://shop.example/hook"))
     event = Event.objects.create(
         merchant=owner, type="payment.failed", created=now, dedupe_key="1", body=b'{"id":"evt_1"}'
@@ -61,6 +62,7 @@ def belongings(owner: Merchant) -> dict[str, Any]:
         "request": request.id,
         "lost": lost.id,
         "unbound": unbound.id,
+        "refund": refund.id,
         "event": event.id,
         "delivery": delivery.id,
         "token": token.id,

@@ -4,6 +4,7 @@ from types import TracebackType
 
 from quittance.resources.catalogue import Chains
 from quittance.resources.payment_requests import PaymentRequests
+from quittance.resources.refunds import Refunds
 from quittance.resources.sandbox import Sandbox
 from quittance.resources.webhooks import Deliveries, Events, Webhooks
 from quittance.transport import Transport
@@ -23,6 +24,7 @@ class Client:
         self._transport = Transport(api_key, base_url, timeout=timeout, max_retries=max_retries)
         self.chains = Chains(self._transport)
         self.payment_requests = PaymentRequests(self._transport)
+        self.refunds = Refunds(self._transport)
         self.webhooks = Webhooks(self._transport)
         self.deliveries = Deliveries(self._transport)
         self.events = Events(self._transport)

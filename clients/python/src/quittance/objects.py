@@ -187,6 +187,35 @@ class Payment(ApiObject):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Refund(ApiObject):
+    """Money that goes back to a customer.
+
+    `status` is `requires_address`, `ready`, `processing`, `completed`, `failed` or `cancelled`. The customer names a
+    wallet on `claim_url`; you sign on `refund_url`.
+    """
+
+    id: str
+    payment_request: str
+    status: str
+    amount: Amount
+    chain_id: int
+    token: Token
+    claim_url: str
+    created_at: datetime
+    payment_id: str | None = None
+    recipient_address: str | None = None
+    address_source: str | None = None
+    reason: str | None = None
+    refund_url: str | None = None
+    transaction_hash: str | None = None
+    explorer_url: str | None = None
+    confirmations: int = 0
+    failure_code: str | None = None
+    failure_message: str | None = None
+    completed_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class PaymentRequest(ApiObject):
     """A request for money. `status` is `active`, `completed`, `expired` or `cancelled`.
 
@@ -206,6 +235,8 @@ class PaymentRequest(ApiObject):
     amount_overpaid: Amount
     expires_at: datetime
     created_at: datetime
+    amount_refunded: Amount | None = None
+    refunds: list[Refund] = field(default_factory=list)
     price: Price | None = None
     rate: Rate | None = None
     external_id: str | None = None
@@ -252,11 +283,12 @@ class WebhookTest(ApiObject):
 
 @dataclass(frozen=True, kw_only=True)
 class PaymentEventObject(ApiObject):
-    """The `data.object` of a payment event. (For other kinds of events, use `to_dict()`.)
+    """The `data.object` of an event. (For other kinds of events, use `to_dict()`.)
 
     `amount` is what this payment delivered, an exact integer in base units of the requested token. `currency` is that
     token's symbol, `reference` the request's `external_id`. `id` is the payment's id, None if a request expired
     without a payment. `amount_paid` and `amount_overpaid` are the whole request's. `test` is true for a test event.
+    In the events of refunds, `id` is the refund's, `amount` the refund's amount, and `object` is `refund`.
     """
 
     id: str | None = None
@@ -277,6 +309,11 @@ class PaymentEventObject(ApiObject):
     metadata: dict[str, str] = field(default_factory=dict)
     failure_code: str | None = None
     failure_message: str | None = None
+    object: str | None = None
+    payment_id: str | None = None
+    recipient_address: str | None = None
+    address_source: str | None = None
+    reason: str | None = None
     test: bool = False
 
 

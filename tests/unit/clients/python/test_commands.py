@@ -42,7 +42,7 @@ def test_each_event_can_be_triggered(
 ) -> None:
     assert main(["trigger", event, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    made = PaymentRequest.objects.get()
+    made = PaymentRequest.objects.get(is_refund=False)
     assert (shown["type"], shown["data"]["object"]["payment_request"]) == (event, str(made.id))
     assert client.events.retrieve(shown["id"]).to_dict() == shown
     assert (made.token, made.amount, made.external_id) == (coin, 1_000_000, "quittance-trigger")

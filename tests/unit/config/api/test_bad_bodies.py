@@ -87,7 +87,7 @@ def test_each_message_says_what_would_be_right(raw: Raw, things: dict[str, str])
     }
     assert messages('{"url": null, "enabled_events": ["all"]}', "/api/webhooks", "PUT") == {
         "enabled_events.0": "This should be one of payment.succeeded, payment.failed, payment.expired, "
-        "payment.partially_paid, payment.overpaid, payment.reorged; got 'all'."
+        "payment.partially_paid, payment.overpaid, payment.reorged, refund.completed, refund.failed; got 'all'."
     }
 
 

@@ -27,6 +27,7 @@ from tests.support.api.fixtures import error_of
 NOBODY, ANY_KEY, CREATE, MANAGE = "nobody", "any key", "create_payments", "manage_webhooks"
 REQUEST = "/api/payment-requests/{request}"
 CHECKOUT = "/api/public/payment-requests/{request}"
+REFUND = "/api/refunds/{refund}"
 DELIVERY = "/api/webhooks/deliveries/{delivery}"
 
 
@@ -73,6 +74,22 @@ ROWS = [
     Row(CREATE, "POST", f"{REQUEST}/payments", body={"transaction_hash": f"0x{1:064x}", "chain_id": 8453}),
     Row(CREATE, "POST", f"{REQUEST}/payments/{{lost}}/retry"),
     Row(CREATE, "POST", f"{REQUEST}/payments/{{unbound}}/accept", body={"reason": "theirs"}),
+    Row(CREATE, "POST", f"{REQUEST}/refunds", 400, "parameter_invalid", body={"payment_id": 7}),
+    Row(ANY_KEY, "GET", f"{REQUEST}/refunds"),
+    Row(ANY_KEY, "GET", "/api/refunds"),
+    Row(ANY_KEY, "GET", REFUND),
+    Row(
+        CREATE,
+        "POST",
+        f"{REFUND}/build",
+        409,
+        "refund_not_ready",
+        body={"wallet_address": NEW["recipient_address"]},
+    ),
+    Row(
+        CREATE, "POST", f"{REFUND}/submit", 409, "refund_not_ready", body={"transaction_hash": f"0x{1:064x}"}
+    ),
+    Row(CREATE, "POST", f"{REFUND}/cancel"),
     Row(CREATE, "POST", "/api/test/payment-requests/{request}/simulate", body={"outcome": "paid"}),
     Row(MANAGE, "GET", "/api/webhooks"),
     Row(MANAGE, "PUT", "/api/webhooks", body={"url": None}),
@@ -227,7 +244,14 @@ CREDENTIALS = [
         opens=EVERYTHING,
     ),
 ]
-_LISTS = ("/api/payment-requests", f"{REQUEST}/payments", "/api/webhooks/deliveries", "/api/events")
+_LISTS = (
+    "/api/payment-requests",
+    f"{REQUEST}/payments",
+    "/api/refunds",
+    f"{REQUEST}/refunds",
+    "/api/webhooks/deliveries",
+    "/api/events",
+)
 
 
 def expected(row: Row, credential: Credential) -> tuple[int, str | None]:

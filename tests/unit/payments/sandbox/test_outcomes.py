@@ -99,6 +99,23 @@ TABLE: dict[tuple[str, str], Then | None] = {
     ("completed", "expired"): REFUSED,
     ("completed", "reorged"): Then("completed", AMOUNT, False, ["payment.reorged: completed"]),
     ("completed", "bridge_refunded"): Then("completed", AMOUNT, False, ["payment.failed: completed"]),
+    ("active", "refunded"): Then(
+        "completed", AMOUNT, False, ["payment.succeeded: completed", "refund.completed: completed"]
+    ),
+    ("partly paid", "refunded"): Then(
+        "completed", AMOUNT, False, ["payment.succeeded: completed", "refund.completed: completed"]
+    ),
+    ("overdue", "refunded"): Then(
+        "completed", AMOUNT, True, ["payment.succeeded: completed", "refund.completed: completed"]
+    ),
+    ("expired", "refunded"): Then(
+        "completed", AMOUNT, True, ["payment.succeeded: completed", "refund.completed: completed"]
+    ),
+    ("cancelled", "refunded"): Then(
+        "cancelled", AMOUNT, False, ["payment.succeeded: cancelled", "refund.completed: cancelled"]
+    ),
+    ("cancelled, paid", "refunded"): Then("cancelled", AMOUNT, False, ["refund.completed: cancelled"]),
+    ("completed", "refunded"): Then("completed", AMOUNT, False, ["refund.completed: completed"]),
     (REAL, "paid"): REFUSED,
     (REAL, "overpaid"): Then("completed", MORE, False, ["payment.overpaid: completed"]),
     (REAL, "reorged"): REFUSED,

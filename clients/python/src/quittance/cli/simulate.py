@@ -17,6 +17,7 @@ OUTCOMES = (
     "expired",
     "reorged",
     "bridge_refunded",
+    "refunded",
 )
 
 

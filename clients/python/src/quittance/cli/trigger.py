@@ -18,6 +18,7 @@ OUTCOMES = {
     "payment.partially_paid": ("underpaid",),
     "payment.overpaid": ("paid", "overpaid"),
     "payment.reorged": ("reorged",),
+    "refund.completed": ("refunded",),
 }
 # Addresses without a known key: Ethereum's usual burn address, and the SHA-256 of `quittance trigger`.
 _RECIPIENTS = {

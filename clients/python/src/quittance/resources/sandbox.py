@@ -17,7 +17,8 @@ class Sandbox:
     def simulate(self, id: str, outcome: str, *, idempotency_key: str | None = None) -> PaymentRequest:
         """Simulate `outcome` for a request, with its real events, and return the request.
 
-        `outcome` is `paid`, `underpaid`, `overpaid`, `paid_late`, `failed`, `expired`, `reorged` or `bridge_refunded`.
+        `outcome` is `paid`, `underpaid`, `overpaid`, `paid_late`, `failed`, `expired`, `reorged`, `bridge_refunded` or
+        `refunded`.
         Raises InvalidRequestError `resource_missing` if there is no sandbox.
         """
         answer = self._transport.request(

@@ -1,0 +1,65 @@
+import type { BuiltTransaction, Refund } from "../objects.js";
+import { List, type ListParams, type Query } from "../pages.js";
+import { checkedId, type RequestOptions, type Transport } from "../transport.js";
+
+/** The parameters of a new refund; all are optional. */
+export interface RefundCreateParams {
+  /** Whole units of the requested token, as a decimal string; default: all that is left. */
+  amount?: string | null;
+  /** The customer's wallet; without it, send the customer to `claim_url`. Never take a payment's sender for it. */
+  recipient_address?: string | null;
+  /** The payment to refund. */
+  payment_id?: string | null;
+  reason?: string | null;
+}
+
+const PATH = "/api/refunds";
+
+/** Refunds: money that goes back to customers. You sign each one with your own wallet. */
+export class Refunds {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Creates a refund of a payment request. */
+  async create(paymentRequest: string, params: RefundCreateParams = {}, options?: RequestOptions): Promise<Refund> {
+    const amount = (params as { amount?: unknown }).amount;
+    if (amount !== undefined && amount !== null && typeof amount !== "string") {
+      throw new TypeError(`amount should be a string such as "12.50", not a ${typeof amount}.`);
+    }
+    const path = `/api/payment-requests/${checkedId(paymentRequest)}/refunds`;
+    return (await this.#transport.request({ method: "POST", path, body: params }, options)) as Refund;
+  }
+
+  /** Returns a refund. */
+  async retrieve(id: string, options?: RequestOptions): Promise<Refund> {
+    return (await this.#transport.request({ method: "GET", path: `${PATH}/${checkedId(id)}` }, options)) as Refund;
+  }
+
+  /** Returns the newest refunds, of one payment request if it is named. */
+  list(paymentRequest?: string | null, params: ListParams = {}, options?: RequestOptions): List<Refund> {
+    const path = paymentRequest ? `/api/payment-requests/${checkedId(paymentRequest)}/refunds` : PATH;
+    const fetch = (query: Query) => this.#transport.request({ method: "GET", path, query }, options);
+    return new List(fetch, params, (answer) => answer as Refund);
+  }
+
+  /** Returns the unsigned transaction that sends a refund, for this wallet of yours. */
+  async build(id: string, params: { wallet_address: string }, options?: RequestOptions): Promise<BuiltTransaction> {
+    const path = `${PATH}/${checkedId(id)}/build`;
+    return (await this.#transport.request({ method: "POST", path, body: params }, options)) as BuiltTransaction;
+  }
+
+  /** Submits the transaction that sends a refund; without this call it is found by the refund's reference. */
+  async submit(id: string, params: { transaction_hash: string }, options?: RequestOptions): Promise<Refund> {
+    const path = `${PATH}/${checkedId(id)}/submit`;
+    return (await this.#transport.request({ method: "POST", path, body: params }, options)) as Refund;
+  }
+
+  /** Cancels a refund for which nothing was sent; a cancelled one is returned as it is. */
+  async cancel(id: string, options?: RequestOptions): Promise<Refund> {
+    const path = `${PATH}/${checkedId(id)}/cancel`;
+    return (await this.#transport.request({ method: "POST", path, body: {} }, options)) as Refund;
+  }
+}
