@@ -5,6 +5,7 @@ from checkout.api.views import CheckoutViewSet
 from checkout.api.wallet_views import WalletViewSet
 from checkout.pages.by_hand import by_hand_page, take_hash
 from checkout.pages.by_hand_proof import ask_for_proof, proof_page, take_hash_after_proof
+from checkout.pages.claim import claim_page, sign_page, take_address
 from checkout.pages.favicon import favicon
 from checkout.pages.front import front_page
 from checkout.pages.logos import logo, token_logo
@@ -58,5 +59,8 @@ urlpatterns = [
         never_refused(take_hash_after_proof),
         name="by-hand-proof-sent",
     ),
+    path("refunds/<str:code>", claim_page, name="claim"),
+    path("refunds/<str:code>/address", take_address, name="claim-address"),
+    path("refunds/<str:code>/sign/<str:choice>", sign_page, name="claim-sign"),
     path("pay/<str:shortcode>/receipt", receipt_page, name="receipt"),
 ]

@@ -16,7 +16,7 @@ from django.views.defaults import server_error
 logger = logging.getLogger(__name__)
 
 _PORTAL = "/admin/"
-_CUSTOMERS = "/pay/"
+_CUSTOMERS = ("/pay/", "/refunds/")
 _RETRY_AFTER_SECONDS = 5
 
 

@@ -116,6 +116,7 @@ class Family:
       show it.
 
     Signing and paying:
+    - `is_signed_by_key(address, message, signature)`: whether this address's own key signed, without asking the chain.
     - `account_name` and `chain_reference(chain id, cluster name)` go into the sign-in message for a wallet (EIP-4361).
     - `actions` are the classes of `chains.client.Action` that its wallets sign. If empty, customers can only send
       manually.
@@ -140,6 +141,7 @@ class Family:
     normalise_address: Callable[[str], str]
     normalise_transaction_hash: Callable[[str], str]
     read_signature: Callable[[str], str]
+    is_signed_by_key: Callable[[str, str, str], bool]
     find_address: Callable[[str], str]
     address_bytes: Callable[[str], bytes]
     reference_text: Callable[[bytes], str]

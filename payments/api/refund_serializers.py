@@ -17,7 +17,7 @@ from payments.api.serializers import AnyJSONField, demand_payable_recipient, rec
 from payments.models import PaymentRequest
 
 
-@described("NewRefund", "What goes back, and to whom.", examples.NEW_REFUND)
+@described("NewRefund", "What goes back, and to which wallet.", examples.NEW_REFUND)
 class CreateRefundSerializer(StrictSerializer):
     """The body of POST …/refunds. The context's `request` is the payment request."""
 

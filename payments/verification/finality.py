@@ -211,7 +211,7 @@ def _is_final(payment: Payment, facts: TransactionFacts | None, head: Head) -> b
 def flag_reorged(payment: Payment, claim_id: uuid.UUID | None = None) -> None:
     """Flag the completed payment as reorged, record its event and alert the operator. Repeating it changes nothing.
 
-    With `claim_id`, only while that claim holds the payment. A refund goes back instead: nobody shipped goods for it.
+    With `claim_id`, only while that claim holds the payment. A refund goes back instead: no goods were shipped for it.
     """
     with transaction.atomic():
         request = lock_request(payment.request_id)

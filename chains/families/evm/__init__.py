@@ -2,7 +2,7 @@
 
 from chains.client import ChainClient, EvmCall
 from chains.families.base import CallRules, Family, Network, PaymentAsk, PaymentLinks, Wording
-from chains.families.evm import normalisation
+from chains.families.evm import normalisation, signatures
 from chains.families.evm.client import EvmClient
 from chains.fields import UINT256_MAX
 
@@ -33,6 +33,7 @@ FAMILY = Family(
     normalise_address=normalisation.normalise_address,
     normalise_transaction_hash=normalisation.normalise_transaction_hash,
     read_signature=normalisation.read_signature,
+    is_signed_by_key=signatures.is_signed_by_key,
     find_address=normalisation.find_address,
     address_bytes=lambda address: bytes.fromhex(address[2:]),
     address_mark="0x",

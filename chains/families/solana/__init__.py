@@ -5,6 +5,7 @@ from chains.families.base import CallRules, Family, Network, PaymentLinks, Wordi
 from chains.families.solana import normalisation
 from chains.families.solana.links import solana_pay
 from chains.families.solana.references import reference_key
+from chains.families.solana.signatures import is_signed_by_key
 from chains.fields import UINT64_MAX
 
 __all__ = ["FAMILY"]
@@ -30,6 +31,7 @@ FAMILY = Family(
     normalise_address=normalisation.normalise_address,
     normalise_transaction_hash=normalisation.normalise_transaction_hash,
     read_signature=normalisation.read_signature,
+    is_signed_by_key=is_signed_by_key,
     find_address=normalisation.find_address,
     address_bytes=normalisation.address_bytes,
     reference_text=reference_key,

@@ -10,8 +10,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from solders.pubkey import Pubkey
-
 from chains.client import (
     Action,
     ChainError,
@@ -38,7 +36,7 @@ from chains.families.solana.accounts import (
 from chains.families.solana.answers import blockhash, sequence, sound, value_of, whole
 from chains.families.solana.commitments import ACCOUNTS, CONFIRMED
 from chains.families.solana.discovery import ReferenceSearch
-from chains.families.solana.normalisation import solana_signature
+from chains.families.solana.signatures import is_signed_by_key
 from chains.families.solana.transactions import lookup
 from chains.families.solana.transactions.fees import FeeBook
 from chains.families.solana.unsigned_transfers import SIGNATURE_FEE
@@ -191,11 +189,7 @@ class SolanaClient:
 
     def is_signed_by(self, address: str, message: str, signature: str) -> bool:
         """Return whether the key `address` signed the UTF-8 of `message` (ed25519, 64 bytes in base58 or base64)."""
-        signed = solana_signature(signature)
-        try:
-            return signed is not None and signed.verify(Pubkey.from_string(address), message.encode())
-        except ValueError:
-            return False
+        return is_signed_by_key(address, message, signature)
 
     def head(self) -> int:
         """Return the newest confirmed slot."""

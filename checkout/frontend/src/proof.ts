@@ -47,8 +47,9 @@ async function use(wallet: Wallet): Promise<void> {
 }
 
 async function sign(wallet: Wallet, connected: string): Promise<void> {
-  const shown = [connected, ...(await wallet.accounts().catch(() => []))];
-  const account = shown.find((one) => isSame(one, address ?? ""));
+  // A refund's page can't know which account paid: the service checks whose signature it is.
+  const shown = address ? [connected, ...(await wallet.accounts().catch(() => []))] : [connected];
+  const account = shown.find((one) => !address || isSame(one, address));
   if (!account) return showNotice(info(copy.byHand.otherAccount(wallet.name, address ?? "")));
   try {
     fill("signature", await wallet.sign(account, byId("proof-text").textContent ?? ""));

@@ -12,7 +12,7 @@ from config.api.handler import is_api_path, json_error
 from config.api.limits.client_address import client_identity
 from config.api.limits.rate_limits import Refusal, hit
 
-_PUBLIC = ("/api/public/", "/pay/")
+_PUBLIC = ("/api/public/", "/pay/", "/refunds/")
 
 View = TypeVar("View", bound=Callable[..., Any])
 

@@ -64,6 +64,7 @@ FAMILY = Family(
     normalise_address=normalise_address,
     normalise_transaction_hash=normalise_transaction_hash,
     read_signature=read_signature,
+    is_signed_by_key=lambda address, message, signature: False,
     find_address=find_address,
     address_bytes=lambda address: address.encode(),
     address_mark="moon1",

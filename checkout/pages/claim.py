@@ -1,0 +1,163 @@
+"""The pages on which a customer says where a refund should go, and signs for it. They need no scripts."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_http_methods
+
+from chains.amounts import price_text
+from chains.families import AddressError, SignatureError
+from chains.families.base import LONGEST_SIGNATURE
+from checkout.api.checkout_object import CheckoutChain
+from checkout.pages.by_hand import MOST_SHOWN, refusal
+from checkout.pages.context import missing, page_context, shown
+from checkout.pages.forms import lead_to, typed
+from config.api.answers import builtins
+from config.api.errors import ApiError, ErrorCode
+from config.api.limits.public_limits import count_expensive
+from config.api.methods import only_read
+from config.api.serializers import timestamp
+from payments.api.serializers import demand_payable_recipient, recipient
+from payments.models import Refund
+from payments.refunds.claims import LIFETIME, claim_address, claim_message, signing_chain
+from payments.refunds.reading import RefundNow, now, with_request
+
+_PAGE, _SIGN_PAGE = "checkout/claim.html", "checkout/claim_sign.html"
+_SALT = "refund-claim"
+
+
+@only_read
+@gzip_page
+def claim_page(request: HttpRequest, code: str) -> HttpResponse:
+    """Ask for an address, or say how far the refund is."""
+    current = _find(code)
+    return missing(request) if current is None else _ask(request, current)
+
+
+# No CSRF check is needed: no cookie is read, and another site's form could only create a text that is never signed.
+@csrf_exempt
+@require_http_methods(["GET", "HEAD", "POST"])
+def take_address(request: HttpRequest, code: str) -> HttpResponse:
+    """Check the address and lead to the text to sign; show errors beside the entered address."""
+    current = _find(code)
+    if current is None:
+        return missing(request)
+    if request.method != "POST" or not _needs_address(current):
+        return lead_to(request, "claim", code)
+    text = typed(request, "wallet_address")
+    chain, token = current.refund.request.chain, current.refund.request.token
+    try:
+        address = recipient(chain, token, text.strip())
+        count_expensive(request)
+        demand_payable_recipient(chain, address)
+    except AddressError as error:
+        wrong = ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address")
+        return _ask(request, current, wrong, typed_wallet=text[:MOST_SHOWN])
+    except ApiError as error:
+        return _ask(request, current, error, typed_wallet=text[:MOST_SHOWN])
+    until = int((timezone.now() + LIFETIME).timestamp())
+    return lead_to(request, "claim-sign", code, signing.dumps([address, until], salt=_SALT + code))
+
+
+@csrf_exempt
+@require_http_methods(["GET", "HEAD", "POST"])
+@gzip_page
+def sign_page(request: HttpRequest, code: str, choice: str) -> HttpResponse:
+    """Show the text to sign, and take its signature. `choice` holds the address and the deadline, sealed by us."""
+    current = _find(code)
+    if current is None:
+        return missing(request)
+    chosen = _chosen(code, choice)
+    if chosen is None or not _needs_address(current):
+        return lead_to(request, "claim", code)
+    address, until = chosen
+    if timezone.now() >= until:
+        return _ask(request, current, typed_wallet=address, is_over=True)
+    if request.method != "POST":
+        return _sign(request, current, choice, address, until)
+    text = typed(request, "signature")
+    try:
+        signature = _signature(current.refund, text)
+        count_expensive(request)
+        claim_address(current.refund, address, expires_at=until, signature=signature, now=timezone.now())
+    except ApiError as error:
+        if error.problems[0].code != ErrorCode.REFUND_NOT_READY:
+            return _sign(request, current, choice, address, until, error, text[:LONGEST_SIGNATURE])
+    return lead_to(request, "claim", code)
+
+
+def _find(code: str) -> RefundNow | None:
+    if not (code.isascii() and code.isalnum()):
+        return None
+    refund = with_request(Refund.objects.filter(code=code)).select_related("payment__chain").first()
+    return None if refund is None else now([refund])[0]
+
+
+def _needs_address(current: RefundNow) -> bool:
+    return current.standing.status == Refund.Status.REQUIRES_ADDRESS
+
+
+def _chosen(code: str, choice: str) -> tuple[str, datetime] | None:
+    try:
+        address, until = signing.loads(choice, salt=_SALT + code)
+    except signing.BadSignature:
+        return None
+    return address, datetime.fromtimestamp(until, UTC)
+
+
+def _signature(refund: Refund, text: str) -> str:
+    try:
+        return signing_chain(refund).family.normalise_signature(text)
+    except SignatureError as error:
+        raise ApiError(ErrorCode.SIGNATURE_INVALID, str(error), "signature") from error
+
+
+def _ask(
+    request: HttpRequest, current: RefundNow, error: ApiError | None = None, **more: Any
+) -> HttpResponse:
+    context = {**_context(current), **more}
+    if error is not None:
+        context["address_refusal"] = refusal(error)
+    return shown(request, current.refund.request, _PAGE, context, error=error)
+
+
+def _sign(
+    request: HttpRequest,
+    current: RefundNow,
+    choice: str,
+    address: str,
+    until: datetime,
+    error: ApiError | None = None,
+    typed_signature: str = "",
+) -> HttpResponse:
+    chain = signing_chain(current.refund)
+    context = {
+        **_context(current),
+        "choice": choice,
+        "address": address,
+        "sign_until": timestamp(until),
+        "message": claim_message(current.refund, address, until),
+        "wording": chain.family.wording,
+        "checkout": {**_context(current)["checkout"], "chain": builtins(CheckoutChain.of(chain))},
+        "typed": typed_signature,
+    }
+    if error is not None:
+        context["error"] = refusal(error)
+    return shown(request, current.refund.request, _SIGN_PAGE, context, error=error)
+
+
+def _context(current: RefundNow) -> dict[str, Any]:
+    refund, standing = current.refund, current.standing
+    amount = price_text(refund.amount, refund.request.token.decimals)
+    return {
+        **page_context(refund.request),
+        "refund": refund,
+        "refund_status": standing.status.value,
+        "refund_amount": f"{amount} {refund.request.token.symbol}",
+        "refund_payment": standing.payment,
+    }

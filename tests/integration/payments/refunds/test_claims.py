@@ -1,0 +1,200 @@
+"""The customer names a refund's address on its page and signs for it with the wallet that paid."""
+
+import html
+import re
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from eth_account import Account
+from eth_account.messages import encode_defunct
+
+from config.api.errors import ApiError
+from payments.models import Payment, PaymentRequest, Refund
+from payments.refunds.claims import claim_address, claim_message
+from tests.chain import LocalChain
+from tests.conftest import Api
+from tests.integration.payments.refunds.conftest import CUSTOMER
+
+SOON = timedelta(minutes=5)
+
+
+@pytest.fixture
+def refund(api: Api, paid: PaymentRequest) -> Refund:
+    """A refund of the paid request without an address."""
+    created = api.post(f"/api/payment-requests/{paid.id}/refunds", {"amount": "2.5"})
+    assert created.json()["status"] == "requires_address"
+    return Refund.objects.select_related("request__token", "request__chain", "request__merchant").get()
+
+
+def signed(key: str, text: str) -> str:
+    return "0x" + bytes(Account.sign_message(encode_defunct(text=text), key).signature).hex()
+
+
+def post(path: str, **fields: str) -> Any:
+    """Send a form as a browser does."""
+    return Client().post(
+        path, urlencode(fields), content_type="application/x-www-form-urlencoded", follow=False
+    )
+
+
+def path_of(refund: Refund) -> str:
+    return f"/refunds/{refund.code}"
+
+
+def chosen(refund: Refund, address: str = CUSTOMER) -> str:
+    """Enter the address; return the path of the page with the text to sign."""
+    answer = post(f"{path_of(refund)}/address", wallet_address=address)
+    assert answer.status_code == 303, answer.content
+    return str(answer["Location"])
+
+
+def text_on(page: Any) -> str:
+    found = re.search(r'id="proof-text"[^>]*>(.*?)</pre>', page.content.decode(), re.DOTALL)
+    assert found is not None
+    return html.unescape(found[1])
+
+
+def unchanged(refund: Refund) -> None:
+    refund.refresh_from_db()
+    assert (refund.recipient_address, refund.carrier_id) == ("", None)
+
+
+def test_a_customer_names_the_address_without_scripts(
+    api: Api, local_chain: LocalChain, refund: Refund
+) -> None:
+    page = Client().get(path_of(refund))
+    assert page.status_code == 200
+    assert "2.50 USDC" in page.content.decode()
+    sign_path = chosen(refund)
+    text = text_on(Client().get(sign_path))
+    for said in (refund.id, CUSTOMER, "2.50 USDC", "testserver", refund.request.chain.name, "Expires: "):
+        assert said in text
+    answer = post(sign_path, signature=signed(local_chain.payer_key, text))
+    assert (answer.status_code, answer["Location"]) == (303, path_of(refund))
+    shown = api.get(f"/api/refunds/{refund.id}").json()
+    assert (shown["status"], shown["recipient_address"]) == ("ready", CUSTOMER)
+    assert shown["address_source"] == "customer"
+    assert CUSTOMER in Client().get(path_of(refund)).content.decode()
+
+
+def test_only_the_wallet_that_paid_names_the_address(refund: Refund) -> None:
+    sign_path = chosen(refund)
+    text = text_on(Client().get(sign_path))
+    answer = post(sign_path, signature=signed(Account.create().key.hex(), text))
+    assert answer.status_code == 400
+    assert "field-error" in answer.content.decode()
+    unchanged(refund)
+
+
+def test_a_signature_for_another_address_or_refund_is_none(
+    api: Api, local_chain: LocalChain, paid: PaymentRequest, refund: Refund
+) -> None:
+    until = timezone.now() + SOON
+    other_id = api.post(f"/api/payment-requests/{paid.id}/refunds", {"amount": "1"}).json()["id"]
+    other = Refund.objects.select_related("request__token", "request__chain", "request__merchant").get(
+        pk=other_id
+    )
+    texts = (
+        claim_message(refund, local_chain.recipient, until),
+        claim_message(other, CUSTOMER, until),
+        claim_message(refund, CUSTOMER, until + timedelta(seconds=1)),
+    )
+    for text in texts:
+        with pytest.raises(ApiError) as refused:
+            claim_address(
+                refund,
+                CUSTOMER,
+                expires_at=until,
+                signature=signed(local_chain.payer_key, text),
+                now=timezone.now(),
+            )
+        assert refused.value.problems[0].code == "signature_invalid"
+    unchanged(refund)
+
+
+def test_an_expired_text_is_not_taken(local_chain: LocalChain, refund: Refund) -> None:
+    until = timezone.now() - timedelta(seconds=1)
+    signature = signed(local_chain.payer_key, claim_message(refund, CUSTOMER, until))
+    with pytest.raises(ApiError, match="expired"):
+        claim_address(refund, CUSTOMER, expires_at=until, signature=signature, now=timezone.now())
+    unchanged(refund)
+
+
+def test_a_refund_takes_one_address(local_chain: LocalChain, refund: Refund) -> None:
+    sign_path = chosen(refund)
+    signature = signed(local_chain.payer_key, text_on(Client().get(sign_path)))
+    for _ in range(2):
+        answer = post(sign_path, signature=signature)
+        assert (answer.status_code, answer["Location"]) == (303, path_of(refund))
+    until = timezone.now() + SOON
+    with pytest.raises(ApiError) as refused:
+        claim_address(
+            refund,
+            local_chain.recipient,
+            expires_at=until,
+            signature=signed(local_chain.payer_key, claim_message(refund, local_chain.recipient, until)),
+            now=timezone.now(),
+        )
+    assert refused.value.problems[0].code == "refund_not_ready"
+    refund.refresh_from_db()
+    assert refund.recipient_address == CUSTOMER
+    assert PaymentRequest.objects.filter(is_refund=True).count() == 1
+
+
+def test_a_made_up_choice_leads_back_to_the_question(local_chain: LocalChain, refund: Refund) -> None:
+    answer = post(f"{path_of(refund)}/sign/WyIweCIsMV0:x:y", signature="0x" + "1b" * 65)
+    assert (answer.status_code, answer["Location"]) == (303, path_of(refund))
+    unchanged(refund)
+
+
+@pytest.mark.parametrize("address", ["", "nonsense", "0x" + "0" * 40, CUSTOMER.replace("bD", "Bd")])
+def test_an_address_that_can_not_be_paid_is_refused_beside_its_field(refund: Refund, address: str) -> None:
+    answer = post(f"{path_of(refund)}/address", wallet_address=address)
+    assert answer.status_code == 400
+    assert "wallet-problem" in answer.content.decode()
+    unchanged(refund)
+
+
+def test_the_sender_of_a_swap_signs_only_as_the_quoted_wallet(
+    local_chain: LocalChain, paid: PaymentRequest, refund: Refund
+) -> None:
+    Payment.objects.filter(request=paid).update(type="swap", from_address=local_chain.payer)
+    until = timezone.now() + SOON
+    signature = signed(local_chain.payer_key, claim_message(refund, CUSTOMER, until))
+    with pytest.raises(ApiError) as refused:
+        claim_address(refund, CUSTOMER, expires_at=until, signature=signature, now=timezone.now())
+    assert refused.value.problems[0].code == "signature_invalid"
+    unchanged(refund)
+
+
+def test_a_cancelled_refund_asks_for_nothing(api: Api, refund: Refund) -> None:
+    api.post(f"/api/refunds/{refund.id}/cancel")
+    page = Client().get(path_of(refund)).content.decode()
+    assert "<form" not in page.split("<footer")[0]
+    assert post(f"{path_of(refund)}/address", wallet_address=CUSTOMER).status_code == 303
+    unchanged(refund)
+
+
+def test_an_unknown_code_is_a_page_of_its_own(db: None) -> None:
+    for code in ("222222222222", "x", "%00", "a" * 300):
+        assert Client().get(f"/refunds/{code}").status_code == 404
+
+
+@pytest.mark.parametrize("language", ["de", "ar", "ja"])
+def test_the_page_speaks_the_customers_language(refund: Refund, language: str) -> None:
+    page = Client().get(f"{path_of(refund)}?lang={language}").content.decode()
+    assert f'lang="{language}"' in page
+    assert "is coming back to you" not in page
+
+
+def test_the_pages_let_nothing_foreign_run_or_frame_them(refund: Refund) -> None:
+    for path in (path_of(refund), chosen(refund)):
+        page = Client().get(path)
+        policy = page["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert page["Cache-Control"] == "no-store"
