@@ -246,6 +246,7 @@ _SECTIONS = {
     "Payments": [
         ("Payment requests", "receipt_long", "payments.paymentrequest"),
         ("Payments", "payments", "payments.payment"),
+        ("Refunds", "undo", "payments.refund"),
         ("Credited transfers", "task_alt", "payments.consumedtransfer"),
         ("Status changes", "history", "payments.transition"),
     ],

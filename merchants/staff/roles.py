@@ -23,6 +23,7 @@ _MERCHANTS_BUSINESS = frozenset(
         "merchants.view_apikey",
         "payments.view_paymentrequest",
         "payments.view_payment",
+        "payments.view_refund",
         "payments.view_consumedtransfer",
         "payments.view_transition",
         "webhooks.view_endpoint",

@@ -2,6 +2,7 @@
 
 from payments.admin.history import ConsumedTransferAdmin, TransitionAdmin
 from payments.admin.payments import PaymentAdmin
+from payments.admin.refunds import RefundAdmin
 from payments.admin.requests import PaymentRequestAdmin
 from payments.admin.webhooks import DeliveryOfPaymentAdmin, EventOfPaymentAdmin
 
@@ -11,5 +12,6 @@ __all__ = [
     "EventOfPaymentAdmin",
     "PaymentAdmin",
     "PaymentRequestAdmin",
+    "RefundAdmin",
     "TransitionAdmin",
 ]

@@ -203,6 +203,8 @@ def _badges(order: PaymentRequest) -> str:
         ("reorged", getattr(order, "is_undone", False)),
     ]
     labels = [portal.badge(order.status, REQUEST_COLOURS)]
+    if order.is_refund:
+        labels.append(portal.badge("refund", {"refund": "info"}))
     labels += [portal.badge(word, {word: "warning"}) for word, applies in irregular if applies]
     if getattr(order, "is_test", False):
         labels.append(portal.badge("test", {"test": "warning"}))

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from merchants.models import Merchant
 from merchants.services import issue_key
-from payments.models import ConsumedTransfer, Payment, PaymentRequest
+from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund
 from tests.browser.local_world.test_portal_payments import fits, payment, portal
 from tests.support.portal.payment_rows import HASH, RECIPIENT
 
@@ -20,6 +20,7 @@ LISTS = {
     "webhooks/event": 1,
     "webhooks/endpoint": 1,
     "webhooks/delivery": 1,
+    "payments/refund": 1,
     "payments/consumedtransfer": 1,
     "payments/transition": 3,
     "merchants/merchant": 1,
@@ -35,6 +36,7 @@ TALLEST_ROW = 72
 def recorded(payment: Payment) -> None:
     """Give the other lists a row: a key, and a transfer that the payment was credited with."""
     issue_key(merchant=payment.request.merchant, permissions=["create_payments"], name="shop")
+    Refund.objects.create(merchant=payment.request.merchant, request=payment.request, amount=1_000_000)
     ConsumedTransfer.objects.create(
         chain=payment.chain, transaction_hash=HASH, slot="3", payment=payment, amount=10_500_000
     )

@@ -24,6 +24,17 @@ from webhooks.dispatch.testing import example_object
 from webhooks.event_types import EventType
 
 Order = Callable[..., dict[str, Any]]
+SIMULATED = (
+    "underpaid",
+    "overpaid",
+    "paid_late",
+    "failed",
+    "expired",
+    "reorged",
+    "bridge_refunded",
+    "refunded",
+)
+REFUNDED = "0x8ba1f109551bD432803012645Ac136ddd64DBA72"
 
 
 def _closed(node: Any) -> Any:
@@ -152,10 +163,34 @@ def test_each_call_answers_exactly_what_is_described(
     assert (paid["status"], paid["payments"][0]["bound_by"]) == ("completed", "payer")
     assert answer("checkout.retrieve", public.get(shown))["is_final"]
 
-    for outcome in ("underpaid", "overpaid", "paid_late", "failed", "expired", "reorged", "bridge_refunded"):
+    for outcome in (
+        "underpaid",
+        "overpaid",
+        "paid_late",
+        "failed",
+        "expired",
+        "reorged",
+        "bridge_refunded",
+        "refunded",
+    ):
         created = api.post(many, order()).json()
         simulated = api.post(f"/api/test/payment-requests/{created['id']}/simulate", {"outcome": outcome})
         answer("sandbox.simulate", simulated)
+
+    refunds = f"{many}/{plain['id']}/refunds"
+    waiting = answer("refunds.create", api.post(refunds, {"amount": "0.004"}))
+    assert waiting["status"] == "requires_address"
+    refund = answer("refunds.create", api.post(refunds, {"recipient_address": REFUNDED}))
+    at = f"/api/refunds/{refund['id']}"
+    to_sign = answer("refunds.build", api.post(f"{at}/build", {"wallet_address": local_chain.payer}))
+    hash_ = local_chain.send(to_sign["transaction"])
+    answer("refunds.submit", api.post(f"{at}/submit", {"transaction_hash": hash_}))
+    verify_due()
+    assert answer("refunds.retrieve", api.get(at))["status"] == "completed"
+    answer("refunds.cancel", api.post(f"/api/refunds/{waiting['id']}/cancel"))
+    assert answer("refunds.list", api.get("/api/refunds"))["data"]
+    assert answer("refunds.list_of_request", api.get(refunds))["data"]
+    assert answer("payment_requests.retrieve", api.get(f"{many}/{plain['id']}"))["refunds"]
 
     answer("webhooks.retrieve", api.get("/api/webhooks"))
     everything = {"url": f"http://127.0.0.1:{free_port()}/", "enabled_events": EventType.values}

@@ -12,7 +12,7 @@ from chains.models import Chain, Token
 from merchants.models import AuditEntry, Merchant
 from merchants.services import issue_key
 from merchants.staff.roles import assign_role
-from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
+from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Transition
 from payments.requests.creation import NewRequest, create_request
 from webhooks.models import Delivery, Endpoint, Event
 
@@ -71,6 +71,7 @@ def furnish(name: str, coin: Token, digit: str) -> Estate:
     transfer = ConsumedTransfer.objects.create(
         chain=coin.chain, transaction_hash="0x" + digit * 64, slot="7", payment=payment, amount=5
     )
+    refund = Refund.objects.create(merchant=merchant, request=request, amount=5)
     endpoint = Endpoint.objects.create(
         merchant=merchant, url=f"https://{digit}.example/hook", secret_encrypted=b"sealed"
     )
@@ -94,7 +95,7 @@ def furnish(name: str, coin: Token, digit: str) -> Estate:
     rows = [merchant, key, request, payment, transfer, Transition.objects.filter(request=request).first()]
     return Estate(
         merchant=merchant,
-        owned={type(row): row for row in (*rows, endpoint, event, delivery)},  # type: ignore[misc]
+        owned={type(row): row for row in (*rows, refund, endpoint, event, delivery)},  # type: ignore[misc]
         staff=staff,
     )
 

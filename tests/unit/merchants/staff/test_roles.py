@@ -31,6 +31,7 @@ MODELS: dict[str, tuple[set[str], set[str]]] = {
     "chains_token": (READERS, set()),
     "payments_paymentrequest": (READERS, set()),
     "payments_payment": (READERS, set()),
+    "payments_refund": (READERS, set()),
     "payments_consumedtransfer": (READERS, set()),
     "payments_transition": (READERS, set()),
     "webhooks_endpoint": (READERS, set()),

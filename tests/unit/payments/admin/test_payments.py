@@ -16,12 +16,12 @@ from chains.models import Chain
 from config.admin.portal import COUNTED_AT_MOST, BoundedPaginator, change_url
 from merchants.models import Merchant
 from merchants.staff.roles import assign_role
-from payments.models import ConsumedTransfer, Payment, PaymentRequest, Transition
+from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund, Transition
 from payments.requests.events import record_failed
 from payments.submission.hashes import submit_hash
 from tests.support.portal.payment_rows import HASH, RECIPIENT, SENDER, Make, fail, found, page_of
 
-MODELS = ("paymentrequest", "payment", "consumedtransfer", "transition")
+MODELS = ("paymentrequest", "payment", "refund", "consumedtransfer", "transition")
 NAMES = {
     "shortcode": lambda payment: payment.request.shortcode,
     "beginning of the shortcode": lambda payment: payment.request.shortcode[:8],
@@ -204,6 +204,9 @@ def test_nothing_is_made_changed_or_deleted(
     row = {
         "paymentrequest": credited.payment.request,
         "payment": credited.payment,
+        "refund": Refund.objects.create(
+            merchant=credited.payment.request.merchant, request=credited.payment.request, amount=1
+        ),
         "consumedtransfer": credited,
         "transition": Transition.objects.all()[0],
     }[model]

@@ -1,0 +1,99 @@
+"""The admin of refunds."""
+
+from django.contrib import admin
+from django.db.models import Prefetch, Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from config.admin import portal
+from config.admin.cells import NOTHING, clipped, in_zone, two_lines, when
+from config.admin.filters import Autocompleted, Choices, Days
+from merchants.staff.records import Records
+from payments.admin.records import address_link, in_token, transaction_cell
+from payments.models import Payment, Refund
+from payments.refunds.reading import with_request
+from payments.refunds.status import Standing, standing_of
+
+_COLOURS = {"ready": "warning", "processing": "info", "completed": "success", "failed": "danger"}
+_LABELS = {"requires_address": "needs an address"}
+
+
+@admin.register(Refund)
+class RefundAdmin(Records):
+    """Refunds with their status, which follows from the payments that carry them."""
+
+    list_display = ("code_and_state", "goes_back", "to", "order", "transaction", "created")
+    list_filter = (("address_source", Choices), ("merchant", Autocompleted), ("created_at", Days))
+    ordering = ("-created_at", "-id")
+    search_help_text = "Refund id, wallet, or the request's shortcode, order number or id"
+    fields = readonly_fields = (
+        "code_and_state", "goes_back", "to", "named_by", "reason", "order", "sign", "claim", "transaction", "created",
+    )  # fmt: skip
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Refund]:
+        """Load what the columns show, however many rows there are."""
+        payments = Payment.objects.select_related("chain", "request").order_by("created_at", "id")
+        refunds = with_request(super().get_queryset(request))
+        return refunds.prefetch_related(Prefetch("carrier__payments", queryset=payments))
+
+    def found(self, rows: QuerySet[Refund], text: str) -> QuerySet[Refund]:
+        """Return the refunds with this id or address, or of this request."""
+        of_request = Q(request__shortcode=text) | Q(request__external_id=text)
+        return rows.filter(Q(pk=text) | Q(recipient_address=text) | of_request)
+
+    @admin.display(description="Refund")
+    def code_and_state(self, refund: Refund) -> str:
+        """Return the id and the status."""
+        status = _standing(refund).status.value
+        label = portal.badge(_LABELS.get(status, status), {**_COLOURS, "needs an address": "warning"})
+        return two_lines(clipped(refund.pk, first=9, last=4), label)
+
+    @admin.display(description="Amount")
+    def goes_back(self, refund: Refund) -> str:
+        """Return the amount in the requested token."""
+        return two_lines(in_token(refund.amount, refund.request.token), refund.request.chain)
+
+    @admin.display(description="To")
+    def to(self, refund: Refund) -> str:
+        """Return the customer's wallet."""
+        return address_link(refund.request.chain, refund.recipient_address)
+
+    @admin.display(description="Address named by")
+    def named_by(self, refund: Refund) -> str:
+        """Return who named the wallet."""
+        return refund.get_address_source_display() or NOTHING
+
+    @admin.display(description="Of the request")
+    def order(self, refund: Refund) -> str:
+        """Return a link to the refunded request, and its merchant."""
+        request = refund.request
+        return two_lines(portal.link(portal.change_url(request), str(request)), request.merchant)
+
+    @admin.display(description="Sign it")
+    def sign(self, refund: Refund) -> str:
+        """Return a link to the page on which the merchant signs."""
+        return _page(refund.refund_url)
+
+    @admin.display(description="For the customer")
+    def claim(self, refund: Refund) -> str:
+        """Return a link to the page on which the customer names a wallet."""
+        return _page(refund.claim_url)
+
+    @admin.display(description="Transaction")
+    def transaction(self, refund: Refund) -> str:
+        """Return the transaction that decides the status."""
+        payment = _standing(refund).payment
+        return transaction_cell(payment) if payment else NOTHING
+
+    @admin.display(description=in_zone("Created"), ordering="created_at")
+    def created(self, refund: Refund) -> str:
+        """Return when it was created."""
+        return when(refund.created_at)
+
+
+def _standing(refund: Refund) -> Standing:
+    return standing_of(refund, list(refund.carrier.payments.all()) if refund.carrier else [])
+
+
+def _page(url: str | None) -> str:
+    return format_html('<a href="{0}" target="_blank" rel="noopener">{0}</a>', url) if url else NOTHING
