@@ -15,6 +15,10 @@ from playwright.sync_api import Browser, Page
 from tests.browsing import DESKTOP, PHONE
 from tests.processes import REPOSITORY, eventually
 
+# For what a page does rather than how it looks: in one window instead of both.
+ON_DESKTOP = pytest.mark.parametrize("page", [DESKTOP], ids=["desktop"], indirect=True)
+ON_PHONE = pytest.mark.parametrize("page", [PHONE], ids=["phone"], indirect=True)
+
 
 @dataclass(frozen=True)
 class World:

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from demo.aggregator import contracts
 from demo.services import anvil
-from tests.browser.local_world.conftest import DESKTOP, World
+from tests.browser.local_world.conftest import ON_DESKTOP, World
 from tests.browser.local_world.paying import (
     chain_named,
     choose_route,
@@ -21,8 +21,6 @@ from tests.browser.local_world.paying import (
 )
 from tests.pictures import picture
 from tests.processes import eventually
-
-ON_DESKTOP = pytest.mark.parametrize("page", [DESKTOP], ids=["desktop"], indirect=True)
 
 
 @pytest.fixture

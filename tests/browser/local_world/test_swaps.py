@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from demo.services import anvil
-from tests.browser.local_world.conftest import World
+from tests.browser.local_world.conftest import ON_DESKTOP, ON_PHONE, World
 from tests.browser.local_world.paying import (
     COMPARE,
     chain_named,
@@ -21,11 +21,8 @@ from tests.browser.local_world.paying import (
     token_row,
     turn_switches,
 )
-from tests.browsing import DESKTOP, PHONE
 from tests.pictures import picture
 
-ON_DESKTOP = pytest.mark.parametrize("page", [DESKTOP], ids=["desktop"], indirect=True)
-ON_PHONE = pytest.mark.parametrize("page", [PHONE], ids=["phone"], indirect=True)
 HERE, THERE = "Local Chain", "Harbour Chain"
 PAID_WITHIN_MS = 60_000
 
