@@ -9,6 +9,8 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
+# Dozens of processes start during the tests: each would compile all of the source again.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale
 
 # The first interpreter that is new enough.
