@@ -5,8 +5,9 @@ import json
 from playwright.sync_api import Page, Route, expect
 
 from demo.services import anvil
-from tests.browser.local_world.conftest import ON_DESKTOP, ON_PHONE, World
+from tests.browser.local_world.conftest import World
 from tests.browser.local_world.paying import chain_of, connect_demo_wallet, create_request, read_request
+from tests.browser.windows import ON_DESKTOP, ON_PHONE
 from tests.pictures import picture
 
 

@@ -5,7 +5,8 @@ import re
 import requests
 from playwright.sync_api import FrameLocator, Page, expect
 
-from tests.browser.local_world.conftest import ON_DESKTOP, ON_PHONE, World
+from tests.browser.local_world.conftest import World
+from tests.browser.windows import ON_DESKTOP, ON_PHONE
 
 BUTTON = "Pay without leaving the shop: Filter papers, size 02"
 

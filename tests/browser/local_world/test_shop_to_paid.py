@@ -6,7 +6,8 @@ from typing import Any
 import requests
 from playwright.sync_api import Page, expect
 
-from tests.browser.local_world.conftest import ON_DESKTOP, World
+from tests.browser.local_world.conftest import World
+from tests.browser.windows import ON_DESKTOP
 from tests.pictures import picture
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from demo.solana.mint import MERCHANT, MINT_AUTHORITY, USDC, WALLET
-from tests.browser.local_world.conftest import ON_DESKTOP, ON_PHONE, World
+from tests.browser.local_world.conftest import World
 from tests.browser.local_world.paying import (
     build_transaction,
     chain_of,
@@ -17,6 +17,7 @@ from tests.browser.local_world.paying import (
     create_request,
     read_request,
 )
+from tests.browser.windows import ON_DESKTOP, ON_PHONE
 from tests.browsing import DESKTOP, PHONE
 from tests.pictures import picture
 

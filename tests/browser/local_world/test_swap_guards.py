@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from demo.services import anvil
-from tests.browser.local_world.conftest import ON_DESKTOP, ON_PHONE, World
+from tests.browser.local_world.conftest import World
 from tests.browser.local_world.paying import (
     COMPARE,
     chain_named,
@@ -21,6 +21,7 @@ from tests.browser.local_world.paying import (
     token_row,
     turn_switches,
 )
+from tests.browser.windows import ON_DESKTOP, ON_PHONE
 from tests.pictures import picture
 
 HERE, THERE = "Local Chain", "Harbour Chain"

@@ -8,8 +8,8 @@ from playwright.sync_api import Page, expect
 from merchants.models import Merchant
 from merchants.services import issue_key
 from payments.models import ConsumedTransfer, Payment, PaymentRequest
-from tests.browser.local_world.conftest import ON_PHONE
-from tests.browser.local_world.test_portal_payments import fits, payment, portal
+from tests.browser.portal.test_payments import fits, payment, portal
+from tests.browser.windows import ON_PHONE
 from tests.support.portal.payment_rows import HASH, RECIPIENT
 
 __all__ = ["payment", "portal"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, Request, expect
 
-from tests.browser.local_world.conftest import ON_DESKTOP
+from tests.browser.windows import ON_DESKTOP
 from tests.pictures import picture
 from tests.support.api.served import Service
 
