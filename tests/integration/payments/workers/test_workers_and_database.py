@@ -22,6 +22,7 @@ from tests.integration.payments.workers.test_worker_lost import (
     node,
     slow_receiver,
     start,
+    ticking,
 )
 from tests.processes import Process, eventually
 from tests.support.payments.world import pay, submit
@@ -29,7 +30,7 @@ from tests.support.webhooks.receiver import Receiver, answer
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Attempt, Delivery
 
-__all__ = ["node", "slow_receiver", "start"]
+__all__ = ["node", "slow_receiver", "start", "ticking"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., Process]
