@@ -9,6 +9,8 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
+# Dozens of processes start during the tests: each would compile all of the source again.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale
 
 # The first interpreter that is new enough.
@@ -39,7 +41,7 @@ help:
 	@echo "make bench  measures the API, memory, verifying 1,000 payments, reading 1,000 token balances, sending webhooks and painting the checkout"
 	@echo "make bench-admin  measures the admin's and the API's pages over 1,000,000 requests (15 minutes, 20 GB of disk)"
 	@echo "make bench-scale  measures calls, sweeps and pages at 10,000 to 1,000,000 requests (15 minutes, 10 GB of disk; SCALE=5000000 for more)"
-	@echo "make properties   20,000 random histories of customers, thieves and chains against the model in tests/integration/properties (SEQUENCES=20000)"
+	@echo "make properties   20,000 random histories of customers, thieves and chains against a model, and as many of one request after another (SEQUENCES=20000)"
 	@echo "make lock   compiles requirements*.in to requirements*.txt"
 	@echo "make pictures   takes the screenshots in docs/images from the tests of the checkout's states"
 	@echo "make frontend   builds the checkout's script, the demo wallet, the test contracts and the TypeScript client"

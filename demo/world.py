@@ -26,6 +26,7 @@ import requests
 
 from demo.aggregator import server as aggregator
 from demo.aggregator.places import HARBOUR_CHAIN_ID, local_places
+from demo.commands import Commands
 from demo.contracts.deploy import ChainRefusal, deploy_local_tokens
 from demo.services import anvil, postgres, redis, surfnet
 from demo.services.process import LOCAL, REPOSITORY, Child, ServiceError, claim, is_free, spawn
@@ -216,7 +217,11 @@ def _set_up(memory: Memory, at: Addresses, environment: dict[str, str]) -> None:
     if memory.get("DATABASE") != identity:
         memory.forget("ADMIN_CREATED", "MERCHANT_ID", "API_KEY", "EMBEDDED_AT", "BRANDED_AT")
         memory["DATABASE"] = identity
-    manage = partial(_manage, environment=environment)
+    with Commands(environment) as manage:
+        _migrate_and_fill(memory, at, manage)
+
+
+def _migrate_and_fill(memory: Memory, at: Addresses, manage: Commands) -> None:
     with step("Bringing the database up to date"):
         manage("migrate", "--verbosity=0")
         manage("load_catalogue", "demo/catalogue.json")
@@ -224,7 +229,7 @@ def _set_up(memory: Memory, at: Addresses, environment: dict[str, str]) -> None:
             manage("load_catalogue", "demo/solana/catalogue.json")
     if memory.get("ADMIN_CREATED") is None:
         with step("Making the admin user"):
-            _make_admin(memory, environment)
+            _make_admin(memory, manage)
     if memory.get("API_KEY") is None:
         with step(f"Making the merchant {SHOP_MERCHANT!r} and its API key"):
             memory["MERCHANT_ID"] = memory.get("MERCHANT_ID") or manage("create_merchant", SHOP_MERCHANT)
@@ -247,29 +252,19 @@ def _set_up(memory: Memory, at: Addresses, environment: dict[str, str]) -> None:
             memory["EMBEDDED_AT"] = at.shop
 
 
-def _make_admin(memory: Memory, environment: dict[str, str]) -> None:
+def _make_admin(memory: Memory, manage: Commands) -> None:
     given = {
         "DJANGO_SUPERUSER_USERNAME": ADMIN_USER,
         "DJANGO_SUPERUSER_EMAIL": "admin@example.com",
         "DJANGO_SUPERUSER_PASSWORD": memory["ADMIN_PASSWORD"],
     }
     try:
-        _manage("createsuperuser", "--noinput", environment={**environment, **given})
+        manage("createsuperuser", "--noinput", environment=given)
     except ServiceError as error:
         if "already taken" not in str(error):
             raise
         memory["ADMIN_PASSWORD"] = "(the one this database already has)"  # noqa: S105 - a remark
     memory["ADMIN_CREATED"] = "yes"
-
-
-def _manage(*arguments: str, environment: dict[str, str]) -> str:
-    """Runs a management command and gives its output. Raises ServiceError with what it said."""
-    command = [sys.executable, "manage.py", *arguments]
-    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        said = "\n".join(f"  {line}" for line in (done.stderr or done.stdout).splitlines()[-15:])
-        raise ServiceError(f"manage.py {arguments[0]} failed:\n{said}")
-    return done.stdout.strip()
 
 
 def _parts(memory: Memory, at: Addresses, environment: dict[str, str]) -> list[Part]:

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,17 +45,32 @@ def browser(playwright: "Playwright") -> "Iterator[Browser]":
     Its headless shell is the same engine without the windows of a desktop's browser around each page, which cost five
     times as much as the page.
     """
+    with _launched(playwright) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser_without_scripts(playwright: "Playwright") -> "Iterator[Browser]":
+    """A browser whose user has switched scripts off: it shows `noscript`, which Playwright's own switch does not."""
+    with _launched(playwright, "--blink-settings=scriptEnabled=false") as started:
+        yield started
+
+
+@contextmanager
+def _launched(playwright: "Playwright", *more: str) -> "Iterator[Browser]":
     from playwright.sync_api import Error
 
     try:
         shell = shutil.which("chromium-headless-shell")
-        started = playwright.chromium.launch(executable_path=shell or _path(), args=list(QUIET))
+        started = playwright.chromium.launch(executable_path=shell or _path(), args=[*QUIET, *more])
     except Error as error:
         if os.environ.get("CI"):
             raise
         pytest.skip(f"no Chromium here: install the chromium package, or run `make browser` ({error})")
-    yield started
-    started.close()
+    try:
+        yield started
+    finally:
+        started.close()
 
 
 def launch_profile(playwright: "Playwright", folder: Path, **options: Any) -> "BrowserContext":

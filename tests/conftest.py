@@ -12,7 +12,7 @@ from demo.services import anvil, surfnet
 from merchants.models import ApiKey, Merchant
 from merchants.services import issue_key
 from payments.providers import registry
-from tests.browsing import browser, playwright
+from tests.browsing import browser, browser_without_scripts, playwright
 from tests.chain import LocalChain
 from tests.emptying import empty_tables_quickly
 from tests.support.nodes.kinds import KINDS, LEDGER_KINDS, Nodes, chain_with
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from demo.aggregator.server import Aggregator
     from tests.support.swaps.world import SwapWorld
 
-__all__ = ["browser", "empty_tables_quickly", "playwright"]  # fixtures of every test
+# Fixtures of every test.
+__all__ = ["browser", "browser_without_scripts", "empty_tables_quickly", "playwright"]
 
 
 @pytest.fixture(scope="session")

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
 
-from tests.browsing import DESKTOP, PHONE
+from tests.browser.windows import page, troubles
 from tests.processes import REPOSITORY, eventually
+
+__all__ = ["page", "troubles"]
 
 
 @dataclass(frozen=True)
@@ -74,23 +75,3 @@ def _told(text: str) -> World:
     assert key, text
     assert settings, text
     return World(after("Shop"), after("API"), key[1], after("Chain"), after("Aggregator"), Path(settings[1]))
-
-
-@pytest.fixture
-def troubles() -> list[str]:
-    """What the page complained about: script errors, refused content, failed requests."""
-    return []
-
-
-@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
-def page(
-    request: pytest.FixtureRequest, browser: Browser, troubles: list[str], tmp_path: Path
-) -> Iterator[Page]:
-    """A fresh page at desktop and at phone width."""
-    context = browser.new_context(viewport=request.param)
-    context.set_default_timeout(30_000)
-    opened = context.new_page()
-    opened.on("pageerror", lambda error: troubles.append(f"script: {error}"))
-    opened.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
-    yield opened
-    context.close()

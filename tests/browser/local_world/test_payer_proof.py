@@ -7,6 +7,7 @@ from playwright.sync_api import Page, Route, expect
 from demo.services import anvil
 from tests.browser.local_world.conftest import World
 from tests.browser.local_world.paying import chain_of, connect_demo_wallet, create_request, read_request
+from tests.browser.windows import ON_DESKTOP, ON_PHONE
 from tests.pictures import picture
 
 
@@ -39,6 +40,7 @@ def test_a_proof_and_a_plain_transfer_pay(world: World, page: Page, troubles: li
     assert not troubles, troubles
 
 
+@ON_PHONE
 def test_a_declined_signature_leads_back_to_the_review_and_pays_nothing(world: World, page: Page) -> None:
     chain = chain_of(world, "evm")
     assert chain
@@ -54,6 +56,7 @@ def test_a_declined_signature_leads_back_to_the_review_and_pays_nothing(world: W
     assert read_request(world, request)["payments"] == []
 
 
+@ON_DESKTOP
 def test_a_signature_that_the_server_refuses_is_told_and_nothing_is_sent(world: World, page: Page) -> None:
     chain = chain_of(world, "evm")
     assert chain
@@ -68,6 +71,7 @@ def test_a_signature_that_the_server_refuses_is_told_and_nothing_is_sent(world: 
     assert read_request(world, request)["payments"] == []
 
 
+@ON_PHONE
 def test_a_node_that_fails_for_a_moment_costs_no_second_signature(world: World, page: Page) -> None:
     chain = chain_of(world, "evm")
     assert chain

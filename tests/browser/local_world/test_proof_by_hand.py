@@ -7,12 +7,18 @@ from demo.services import anvil
 from demo.solana.mint import MERCHANT
 from tests.browser.local_world.conftest import World
 from tests.browser.local_world.paying import chain_of, create_request
+from tests.browsing import DESKTOP, PHONE
 from tests.pictures import picture
 
 RECIPIENTS = {"evm": anvil.MERCHANT_ADDRESS, "solana": str(MERCHANT.pubkey())}
 
 
-@pytest.mark.parametrize("family", RECIPIENTS)
+@pytest.mark.parametrize(
+    ("page", "family"),
+    [(DESKTOP, "evm"), (PHONE, "solana")],
+    ids=["evm on a desktop", "solana on a phone"],
+    indirect=["page"],
+)
 def test_it_gives_its_address_and_signs_and_the_page_says_where_to_send(
     world: World, page: Page, troubles: list[str], family: str
 ) -> None:

@@ -6,6 +6,7 @@ import requests
 from playwright.sync_api import FrameLocator, Page, expect
 
 from tests.browser.local_world.conftest import World
+from tests.browser.windows import ON_DESKTOP, ON_PHONE
 
 BUTTON = "Pay without leaving the shop: Filter papers, size 02"
 
@@ -38,6 +39,7 @@ def test_from_the_shop_to_the_paid_order_in_one_page(world: World, page: Page, t
     assert not [trouble for trouble in troubles if not re.search("favicon|autofocus", trouble)], troubles
 
 
+@ON_DESKTOP
 def test_what_the_page_is_told_makes_no_order_paid(world: World, page: Page) -> None:
     _opened(world, page)
     forged = {"type": "status", "payment_request_id": "x", "status": "completed", "is_busy": False}
@@ -51,6 +53,7 @@ def test_what_the_page_is_told_makes_no_order_paid(world: World, page: Page) -> 
     assert said["status"] == "awaiting"
 
 
+@ON_PHONE
 def test_the_link_is_there_for_who_closed_the_dialog(world: World, page: Page) -> None:
     _opened(world, page)
     page.keyboard.press("Escape")

@@ -7,6 +7,7 @@ import requests
 from playwright.sync_api import Page, expect
 
 from tests.browser.local_world.conftest import World
+from tests.browser.windows import ON_DESKTOP
 from tests.pictures import picture
 
 
@@ -55,6 +56,7 @@ def test_from_the_shop_to_the_paid_order(world: World, page: Page, troubles: lis
     assert not [trouble for trouble in troubles if "favicon" not in trouble], troubles
 
 
+@ON_DESKTOP
 def test_a_rejected_signature_leads_back_to_the_review(world: World, page: Page) -> None:
     page.goto(world.shop)
     page.get_by_role("button", name="Pay with crypto: Filter papers").click()

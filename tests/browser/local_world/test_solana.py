@@ -17,6 +17,8 @@ from tests.browser.local_world.paying import (
     create_request,
     read_request,
 )
+from tests.browser.windows import ON_DESKTOP, ON_PHONE
+from tests.browsing import DESKTOP, PHONE
 from tests.pictures import picture
 
 RECIPIENT = str(MERCHANT.pubkey())
@@ -49,7 +51,12 @@ def solana(world: World) -> dict[str, Any]:
     return chain
 
 
-@pytest.mark.parametrize(("symbol", "amount", "shown"), [("USDC", "10.50", "10.50"), ("SOL", "0.25", "0.25")])
+@pytest.mark.parametrize(
+    ("page", "symbol", "amount", "shown"),
+    [(DESKTOP, "USDC", "10.50", "10.50"), (PHONE, "SOL", "0.25", "0.25")],
+    ids=["USDC on a desktop", "SOL on a phone"],
+    indirect=["page"],
+)
 def test_it_is_paid_and_completes(
     world: World,
     solana: dict[str, Any],
@@ -79,6 +86,7 @@ def test_it_is_paid_and_completes(
     assert not troubles, troubles
 
 
+@ON_PHONE
 def test_a_proof_and_a_plain_transfer_pay(world: World, solana: dict[str, Any], page: Page) -> None:
     request = create_request(world, solana, RECIPIENT, references=False)
     panel = connect_demo_wallet(page, request)
@@ -93,6 +101,7 @@ def test_a_proof_and_a_plain_transfer_pay(world: World, solana: dict[str, Any], 
     assert [payment["bound_by"] for payment in read_request(world, request)["payments"]] == ["payer"]
 
 
+@ON_DESKTOP
 @pytest.mark.parametrize(
     "different", [{"amount": "10.51"}, {"recipient": str(MINT_AUTHORITY.pubkey())}, {"symbol": "SOL"}]
 )
@@ -111,6 +120,7 @@ def test_a_transaction_other_than_the_reviewed_one_never_reaches_the_wallet(
     expect(page.get_by_test_id("demo-wallet-window")).to_have_count(0)
 
 
+@ON_PHONE
 def test_a_declined_transaction_leads_back_to_the_review(
     world: World, solana: dict[str, Any], page: Page
 ) -> None:
@@ -126,6 +136,7 @@ def test_a_declined_transaction_leads_back_to_the_review(
     assert read_request(world, request)["payments"] == []
 
 
+@ON_DESKTOP
 def test_a_send_that_the_node_refuses_is_told_in_the_wallets_words(
     world: World, solana: dict[str, Any], page: Page
 ) -> None:
@@ -144,6 +155,7 @@ def test_a_send_that_the_node_refuses_is_told_in_the_wallets_words(
     expect(panel.get_by_test_id("notice")).to_contain_text(said)
 
 
+@ON_PHONE
 def test_a_reload_goes_on_with_the_wallet_without_asking_again(
     world: World, solana: dict[str, Any], page: Page
 ) -> None:
@@ -155,6 +167,7 @@ def test_a_reload_goes_on_with_the_wallet_without_asking_again(
     expect(page.get_by_test_id("demo-wallet-window")).to_have_count(0)
 
 
+@ON_DESKTOP
 def test_a_wallet_that_cannot_send_is_told_apart(world: World, solana: dict[str, Any], page: Page) -> None:
     page.add_init_script(SIGNS_ONLY)
     page.goto(create_request(world, solana, RECIPIENT)["payment_url"])
@@ -166,6 +179,7 @@ def test_a_wallet_that_cannot_send_is_told_apart(world: World, solana: dict[str,
     picture(page, "connecting, a wallet that can't send")
 
 
+@ON_PHONE
 def test_the_page_speaks_of_solana(world: World, solana: dict[str, Any], page: Page) -> None:
     page.goto(create_request(world, solana, RECIPIENT)["payment_url"])
     page.get_by_text("Already paid, but it isn’t shown here?").click()

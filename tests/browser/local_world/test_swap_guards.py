@@ -21,11 +21,9 @@ from tests.browser.local_world.paying import (
     token_row,
     turn_switches,
 )
-from tests.browsing import DESKTOP, PHONE
+from tests.browser.windows import ON_DESKTOP, ON_PHONE
 from tests.pictures import picture
 
-ON_DESKTOP = pytest.mark.parametrize("page", [DESKTOP], ids=["desktop"], indirect=True)
-ON_PHONE = pytest.mark.parametrize("page", [PHONE], ids=["phone"], indirect=True)
 HERE, THERE = "Local Chain", "Harbour Chain"
 STRANGER = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 

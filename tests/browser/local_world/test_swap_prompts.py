@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from demo.aggregator import contracts
 from demo.services import anvil
-from tests.browser.local_world.conftest import DESKTOP, World
+from tests.browser.local_world.conftest import World
 from tests.browser.local_world.paying import (
     chain_named,
     choose_route,
@@ -19,10 +19,9 @@ from tests.browser.local_world.paying import (
     read_request,
     turn_switches,
 )
+from tests.browser.windows import ON_DESKTOP
 from tests.pictures import picture
 from tests.processes import eventually
-
-ON_DESKTOP = pytest.mark.parametrize("page", [DESKTOP], ids=["desktop"], indirect=True)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import json
 import os
 import secrets
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import Any
 import requests
 from cryptography.fernet import Fernet
 
+from demo.commands import Commands
 from demo.services import anvil, postgres, redis
 from demo.services.process import REPOSITORY, Child, ServiceError, free_port, spawn
 from tests.chain import LocalChain
@@ -62,8 +62,8 @@ class World:
         self._procfile = dict(
             line.split(": ", 1) for line in (REPOSITORY / "Procfile").read_text().splitlines() if line
         )
-        self._manage("migrate", "--noinput", "--verbosity", "0")
-        self.key = self._set_up()
+        with Commands(self.environment) as manage:
+            self.key = self._set_up(manage)
         for name in ("web", "worker 1", "worker 2", "beat"):
             self.start(name)
         self._eventually(self._is_up, "the web process answers")
@@ -130,8 +130,9 @@ class World:
                 self.environment["DATABASE_URL"] = running.url
                 return running.child
 
-    def _set_up(self) -> str:
+    def _set_up(self, manage: Commands) -> str:
         """Load the chain, and make a merchant and a key, by the product's own commands; return the key."""
+        manage("migrate", "--verbosity=0")
         token = {
             "symbol": "USDC",
             "name": "USD Coin",
@@ -156,9 +157,9 @@ class World:
         }
         catalogue = self._folder / "catalogue.json"
         catalogue.write_text(json.dumps({"chains": [row]}))
-        self._manage("load_catalogue", str(catalogue))
-        merchant = self._manage("create_merchant", "Chaos Bakery")
-        return self._manage("create_api_key", merchant, "--permissions", "create_payments,manage_webhooks")
+        manage("load_catalogue", str(catalogue))
+        merchant = manage("create_merchant", "Chaos Bakery")
+        return manage("create_api_key", merchant, "--permissions", "create_payments,manage_webhooks")
 
     def _configure(self, receiver_url: str) -> None:
         answer = requests.put(
@@ -169,20 +170,6 @@ class World:
         )
         answer.raise_for_status()
         self.secret = str(answer.json()["secret"])
-
-    def _manage(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=REPOSITORY,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
-        if done.returncode:
-            raise ServiceError(f"manage.py {arguments[0]} failed.\n{done.stdout}{done.stderr}")
-        return done.stdout.strip()
 
     def _is_up(self) -> bool:
         try:

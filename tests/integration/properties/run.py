@@ -1,7 +1,7 @@
 """Try many random histories in several processes: `python -m tests.integration.properties.run`, or `make properties`.
 
-`SEQUENCES` is how many in all (20,000), `PROCESSES` in how many processes at once (2). A failure is printed with the
-seed that finds it again.
+`SEQUENCES` is how many in all of each kind (20,000), `PROCESSES` in how many processes at once (2). A failure is
+printed with the seed that finds it again.
 """
 
 import os
@@ -11,7 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-TESTS = str(Path(__file__).parent)
+TESTS = (str(Path(__file__).parent), str(Path(__file__).parents[1] / "payments" / "test_against_a_model.py"))
 ROUND = 500
 """Histories per database. Each is rolled back within one long transaction, so that PostgreSQL can't vacuum what they
 leave: after some thousands of them, most of the time goes into reading past dead rows."""
@@ -33,7 +33,7 @@ def main() -> int:
 
 def _run(sequences: int) -> int:
     seed = str(secrets.randbelow(2**32))
-    command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", TESTS]
+    command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", *TESTS]
     result = subprocess.run(
         [*command, f"--hypothesis-seed={seed}"],
         env={**os.environ, "SEQUENCES": str(sequences), "PROGRESS": ""},

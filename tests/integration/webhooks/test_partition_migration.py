@@ -1,8 +1,6 @@
 """A database of the version before is brought to partitions and back with all of its rows."""
 
 import os
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,7 +11,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from demo.services.process import REPOSITORY
+from demo.commands import Commands
 
 BEFORE = (("webhooks", "0011"), ("payments", "0021"))
 NOW = datetime.now(UTC)
@@ -31,14 +29,11 @@ _FILLERS = {
 class Old:
     """A database of its own, migrated by the command as an operator would."""
 
-    def __init__(self, url: str, rows: psycopg.Connection[Any]) -> None:
-        self.url, self.rows = url, rows
+    def __init__(self, manage: Commands, rows: psycopg.Connection[Any]) -> None:
+        self._manage, self.rows = manage, rows
 
     def migrate(self, *target: str) -> None:
-        command = [sys.executable, "manage.py", "migrate", "--noinput", "-v", "0", *target]
-        subprocess.run(
-            command, cwd=REPOSITORY, env={**os.environ, "DATABASE_URL": self.url}, check=True, timeout=300
-        )
+        self._manage("migrate", "-v", "0", *target)
 
     def insert(self, table: str, **values: Any) -> None:
         """Insert a row; other columns that need a value get an empty one."""
@@ -67,8 +62,11 @@ def old() -> Iterator[Old]:
         server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         try:
             own = urlsplit(url)._replace(path=f"/{name}").geturl()
-            with psycopg.connect(own, autocommit=True) as rows:
-                yield Old(own, rows)
+            with (
+                psycopg.connect(own, autocommit=True) as rows,
+                Commands({**os.environ, "DATABASE_URL": own}) as manage,
+            ):
+                yield Old(manage, rows)
         finally:
             server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
@@ -114,7 +112,7 @@ def test_attempts_and_bodies_survive_the_way_there_and_back(old: Old) -> None:
                 delivery_id=f"del_{age:024}",
                 number=number,
                 url="https://shop.example/hook",
-                started_at=at + timedelta(minutes=number),
+                started_at=at - timedelta(minutes=number),
                 status_code=503,
             )
     attempts = old.all(ATTEMPTS)

@@ -39,9 +39,10 @@ class Events:
         return EventStream(f"{self.url}/api/public/payment-requests/{request['id']}/events", **headers)
 
 
-@pytest.fixture
-def events(tmp_path: Path, db: None) -> Iterator[Events]:
-    running = Events(tmp_path / "events.log")
+@pytest.fixture(scope="module")
+def events(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> Iterator[Events]:
+    """One process for all tests that neither stop it nor set it up differently: it takes seconds to start."""
+    running = Events(tmp_path_factory.mktemp("events") / "events.log")
     yield running
     running.process.kill()
 
@@ -172,9 +173,13 @@ def test_the_process_serves_nothing_else(events: Events, api_key: tuple[ApiKey, 
     assert requests.post(f"{events.url}{path}", timeout=10).json()["error"]["code"] == "method_not_allowed"
 
 
-def test_sigterm_ends_the_streams(events: Events, request_made: dict[str, Any]) -> None:
-    stream = events.stream(request_made)
-    stream.next()
-    events.process.ask_to_stop()
-    events.process.wait(30)
-    stream.wait_for_end()
+def test_sigterm_ends_the_streams(tmp_path: Path, request_made: dict[str, Any]) -> None:
+    events = Events(tmp_path / "events.log")
+    try:
+        stream = events.stream(request_made)
+        stream.next()
+        events.process.ask_to_stop()
+        events.process.wait(30)
+        stream.wait_for_end()
+    finally:
+        events.process.kill()

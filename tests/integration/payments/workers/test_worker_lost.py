@@ -35,14 +35,22 @@ def node(chain: Chain, local_chain: LocalChain) -> Iterator[FaultProxy]:
         yield proxy
 
 
+@pytest.fixture(scope="module")
+def ticking(tmp_path_factory: pytest.TempPathFactory, django_db_setup: None) -> Iterator[None]:
+    """Beat, for all tests: it only nudges, and takes seconds to start."""
+    running = beat(tmp_path_factory.mktemp("beat") / "beat.log")
+    yield
+    running.kill()
+
+
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
-    """Return a starter of workers, which are ready when it returns. Beat runs meanwhile; all are killed at the end."""
-    running = [beat(tmp_path / "beat.log")]
+def start(tmp_path: Path, ticking: None) -> Iterator[Callable[..., Process]]:
+    """Return a starter of workers, which are ready when it returns and killed at the end. Beat runs meanwhile."""
+    running: list[Process] = []
 
     def begin() -> Process:
         running.append(worker(tmp_path / f"worker-{len(running)}.log"))
-        workers = len(running) - 1
+        workers = len(running)
         # `limit`: the last answer ends the wait, which lasts for all of the time-out otherwise.
         eventually(
             lambda: len(app.control.ping(timeout=1, limit=workers)) == workers, f"{workers} workers are ready"

@@ -22,6 +22,7 @@ from tests.integration.payments.workers.test_worker_lost import (
     node,
     slow_receiver,
     start,
+    ticking,
 )
 from tests.processes import Process, eventually
 from tests.support.payments.world import pay, submit
@@ -29,7 +30,7 @@ from tests.support.webhooks.receiver import Receiver, answer
 from webhooks.endpoints.configuration import Change, configure
 from webhooks.models import Attempt, Delivery
 
-__all__ = ["node", "slow_receiver", "start"]
+__all__ = ["node", "slow_receiver", "start", "ticking"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., Process]
@@ -67,7 +68,12 @@ def test_a_look_during_which_every_connection_is_cut_is_taken_up_again(
     start()
     eventually(lambda: looks.now == 1, "a worker looks")
     until = time.monotonic() + DURATION.total_seconds()
-    eventually(lambda: cut_connections(own) > 0 and time.monotonic() > until, "a lease's time has passed")
+
+    def are_cut_for_long_enough() -> bool:
+        looks.released.wait(0.2)  # nothing sets it yet: a moment for the workers to connect again
+        return cut_connections(own) > 0 and time.monotonic() > until
+
+    eventually(are_cut_for_long_enough, "a lease's time has passed")
     looks.released.set()
     released_at = time.monotonic()
     eventually(lambda: is_completed(payment), "it was completed", 60)

@@ -8,12 +8,12 @@ from playwright.sync_api import Page, expect
 from merchants.models import Merchant
 from merchants.services import issue_key
 from payments.models import ConsumedTransfer, Payment, PaymentRequest, Refund
-from tests.browser.local_world.test_portal_payments import fits, payment, portal
+from tests.browser.portal.test_payments import fits, payment, portal
+from tests.browser.windows import ON_PHONE
 from tests.support.portal.payment_rows import HASH, RECIPIENT
 
 __all__ = ["payment", "portal"]
 
-PHONE = {"width": 390, "height": 844}
 LISTS = {
     "payments/paymentrequest": 44,
     "payments/payment": 1,
@@ -62,10 +62,10 @@ def many(payment: Payment, merchant: Merchant) -> None:
     )
 
 
+@ON_PHONE
 def test_each_row_of_a_list_is_two_lines_on_a_phone(
     many: None, recorded: None, portal: str, page: Page, troubles: list[str], tmp_path: Path
 ) -> None:
-    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     for model, number in LISTS.items():
         page.goto(f"{portal}{model}/")
         rows = page.locator("#result_list tr.data-row")
@@ -80,6 +80,7 @@ def test_each_row_of_a_list_is_two_lines_on_a_phone(
     assert not troubles
 
 
+@ON_PHONE
 def test_the_title_of_a_page_is_readable_on_a_phone(
     payment: Payment, portal: str, page: Page, troubles: list[str]
 ) -> None:
@@ -90,7 +91,6 @@ def test_the_title_of_a_page_is_readable_on_a_phone(
         f"payments/paymentrequest/{order.pk}/change/": (order.shortcode, f"{order.shortcode} | "),
         "payments/payment/": ("Payments", "Payments | Quittance"),
     }
-    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     for path, (shown, title) in titles.items():
         page.goto(f"{portal}{path}")
         part = page.locator("h1").get_by_text(shown, exact=True).locator("visible=true")
@@ -102,11 +102,11 @@ def test_the_title_of_a_page_is_readable_on_a_phone(
     assert not troubles
 
 
+@ON_PHONE
 def test_ids_hashes_and_addresses_are_copied_by_a_button(
     payment: Payment, portal: str, page: Page, troubles: list[str], tmp_path: Path
 ) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     page.goto(f"{portal}payments/payment/?q={HASH}")
     page.locator("#result_list tbody th a").click()
     for text in (payment.pk, str(payment.request_id), HASH, RECIPIENT):

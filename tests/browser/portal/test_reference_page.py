@@ -1,18 +1,18 @@
 """The API's reference page: drawn under a strict policy, from this service alone, at desktop and at phone width."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Request, expect
 
+from tests.browser.windows import ON_DESKTOP
 from tests.pictures import picture
 from tests.support.api.served import Service
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    running = Service(tmp_path / "web.log")
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    running = Service(tmp_path_factory.mktemp("service") / "web.log")
     yield running
     running.process.kill()
 
@@ -47,6 +47,7 @@ def test_it_shows_each_call_and_loads_nothing_from_elsewhere(
     assert troubles == []
 
 
+@ON_DESKTOP
 def test_a_call_is_shown_in_curl_and_in_python(page: Page, service: Service) -> None:
     page.goto(service.url + "/api/docs#operation/payment_requests.create")
     call = page.locator('[id="operation/payment_requests.create"]')

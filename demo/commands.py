@@ -1,0 +1,95 @@
+"""Management commands, one after another in one process: each in a process of its own would load the service again.
+
+`python -m demo.commands` reads a JSON object for each command, `{"arguments": […], "environment": {…}}`, and writes
+one with its `output`, or with the `problem` that ended it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from io import StringIO
+from types import TracebackType
+from typing import Any, Self
+
+from demo.services.process import REPOSITORY, ServiceError
+
+
+class Commands:
+    """A process for management commands. Call it with a command's arguments; it ends with the `with` block."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._child = subprocess.Popen(
+            [sys.executable, "-m", "demo.commands"],
+            cwd=REPOSITORY,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._child.communicate()
+
+    def __call__(self, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
+        """Return the command's output; `environment` is added for this command alone.
+
+        Raises ServiceError with the end of what it wrote.
+        """
+        assert self._child.stdin
+        assert self._child.stdout
+        command = {"arguments": arguments, "environment": environment or {}}
+        with suppress(BrokenPipeError):  # there is no answer then
+            self._child.stdin.write(json.dumps(command) + "\n")
+            self._child.stdin.flush()
+        answer = self._child.stdout.readline()
+        result: dict[str, str] = json.loads(answer) if answer else {"problem": "The process ended."}
+        if "problem" in result:
+            end = "\n".join(f"  {line}" for line in result["problem"].splitlines()[-15:])
+            raise ServiceError(f"manage.py {arguments[0]} failed:\n{end}")
+        return result["output"]
+
+
+def main() -> None:
+    """Run what comes on the standard input until it ends."""
+    import django
+
+    from config.environment import load_or_exit
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    load_or_exit()
+    django.setup()
+    answers = sys.stdout
+    for line in sys.stdin:
+        command = json.loads(line)
+        before = dict(os.environ)
+        os.environ.update(command["environment"])
+        answers.write(json.dumps(_run(command["arguments"])) + "\n")
+        answers.flush()
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _run(arguments: list[str]) -> dict[str, Any]:
+    from django.core.management import CommandError, call_command
+
+    output = StringIO()
+    with redirect_stdout(output), redirect_stderr(output):
+        try:
+            call_command(*arguments, stdout=output, stderr=output)
+        except (CommandError, SystemExit) as error:
+            return {"problem": f"{output.getvalue()}{error}"}
+        except Exception as error:
+            return {"problem": f"{output.getvalue()}{type(error).__name__}: {error}"}
+    return {"output": output.getvalue().strip()}
+
+
+if __name__ == "__main__":
+    main()
