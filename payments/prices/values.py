@@ -21,6 +21,7 @@ from payments.models import Payment
 from payments.prices.rates import Rate, current_rate
 from payments.prices.rules import value_of
 from payments.requests.bulk_updates import update_each
+from payments.stats.values import note_late_values
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +63,10 @@ def _value(payments: Sequence[Payment], currency: str, rate_of: RateOf) -> int:
         logger.info("%d payments wait for a rate: %s", len(payments), error)
         return 0
     rows = {payment.pk: {"value": valued(payment, rate), "value_due_at": None} for payment in payments}
-    return len(update_each(Payment, rows, guard={"status": Payment.Status.COMPLETED}))
+    with transaction.atomic():
+        written = update_each(Payment, rows, guard={"status": Payment.Status.COMPLETED})
+        note_late_values(payment for payment in payments if payment.pk in written)
+    return len(written)
 
 
 def valued(payment: Payment, rate: Rate) -> dict[str, Any]:
