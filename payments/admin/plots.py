@@ -9,7 +9,7 @@ from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
 from chains.amounts import display_amount, format_amount
-from merchants.currencies import DIGITS
+from chains.currencies import DIGITS
 from merchants.models import Merchant
 from payments.stats import queries
 from payments.stats.queries import CurrencyVolume, Period, TokenVolume, Totals
