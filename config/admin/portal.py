@@ -83,7 +83,7 @@ class ShowsMore(_PageClass):
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
         """Label the fields that models of others name differently in the same way on every page."""
         meta = getattr(options.get("form", self.form), "Meta", None)
-        labels = {**SAME_LABELS, **(getattr(meta, "labels", None) or {})}
+        labels = {**SAME_LABELS, **(getattr(meta, "labels", None) or {}), **options.get("labels", {})}
         return super().get_form(request, obj, change=change, **{**options, "labels": labels})
 
     def render_change_form(

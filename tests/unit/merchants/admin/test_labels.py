@@ -48,4 +48,9 @@ def test_an_id_is_an_id_and_an_email_an_email_everywhere(
     ):
         said |= labels(admin_client, f"/admin/{path}/")
     assert {"ID", "Email", "Support email"} <= said
+    assert {
+        "Active",
+        "Block time (ms)",
+        "Bind transactions with a reference",
+    } <= said  # the pages' own labels stay
     assert not {each for each in said if re.search(r"\bId\b|E-mail|Email address", each)}
