@@ -10,6 +10,8 @@ from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
 
 from chains.client import NodeState
 from chains.health import Health, evaluate
@@ -70,6 +72,7 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
         "confirmations",
         "explorer_url",
         "wallet_rpc_url",
+        "price_feeds",
         *settings_of_nodes,
     )
     fields: ClassVar[Any] = ("name", "is_active", "block_time_ms", *readonly_fields)
@@ -155,6 +158,19 @@ class ChainAdmin(portal.ShowsMore, _FromTheCatalogue, portal.ModelAdmin[Chain]):
         """Return the confirmations a payment needs."""
         return f"{chain.confirmations} blocks" if chain.confirmations.isdigit() else chain.confirmations
 
+    @admin.display(description="Price feeds")
+    def price_feeds(self, chain: Chain) -> str:
+        """Return each feed with its contract and how often it updates at least, one per line."""
+        lines = [
+            (
+                feed["pair"],
+                clipped(feed["address"], outside(chain.explorer_url, f"address/{feed['address']}")),
+                f"at least every {feed['heartbeat']:,} s",
+            )
+            for feed in chain.feeds
+        ]
+        return format_html_join(mark_safe("<br>"), "{} · {} · {}", lines) or "none"
+
     @admin.display(description="Nodes, in order")
     def nodes(self, chain: Chain) -> str:
         """Return the node URLs, one per line."""
@@ -170,7 +186,7 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
     list_filter_sheet = True
     search_fields = ("symbol", "name", "contract_address")
     search_help_text = "Symbol, name or contract"
-    readonly_fields = ("id", "chain", "symbol", "decimals", "contract", "tags")
+    readonly_fields = ("id", "chain", "symbol", "decimals", "contract", "priced_as", "tags")
     fields = ("name", "is_active", "trailing_data", *readonly_fields)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
@@ -206,6 +222,11 @@ class TokenAdmin(_FromTheCatalogue, portal.ModelAdmin[Token]):
         if not token.chain.is_active:
             return portal.badge("off", {})
         return portal.badge(health_of(token.chain).value, HEALTH_COLOURS)
+
+    @admin.display(description="Priced as")
+    def priced_as(self, token: Token) -> str:
+        """Return the coin whose exchange rates price the token."""
+        return token.price_as or "no price: requests need an amount of the token"
 
     @admin.display(description="Contract", ordering="contract_address")
     def contract(self, token: Token) -> str:

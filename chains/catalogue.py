@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from django.db import transaction
 
 from chains.client import ChainClient
+from chains.currencies import is_currency
 from chains.families import AddressError, ChainError, clients_of_each_node, families, family_of
 from chains.lookup import LARGEST_ID
 from chains.models import Chain, Token
@@ -336,6 +337,9 @@ def _price_as(entry: Mapping[str, Any], where: str) -> str:
     code = _text(entry, "price_as", where, default="", longest=16)
     if code and not _COIN.fullmatch(code):
         raise CatalogueError(f"{where}: price_as should be a coin's code, such as USDC")
+    if is_currency(code):
+        # A stablecoin is worth what the sources say, not what it promises.
+        raise CatalogueError(f"{where}: price_as should be a coin's code, such as USDC; {code} is a currency")
     return code
 
 

@@ -33,8 +33,9 @@ def find_token(number: int, *, active_only: bool = True) -> Token | None:
 
 
 def active_chains() -> tuple[Chain, ...]:
-    """Return the active chains, by ID."""
-    return _lists.get("active") or ()
+    """Return the active chains, by ID; without those whose family is no longer installed."""
+    installed = families()
+    return tuple(chain for chain in _lists.get("active") or () if chain.chain_type in installed)
 
 
 def chain_by_id(chain_id: int) -> Chain:

@@ -49,6 +49,11 @@ class Chain(models.Model):
         """The chain family. Raises UnknownFamily if it is no longer installed."""
         return families.family_of(self.chain_type)
 
+    @property
+    def is_installed(self) -> bool:
+        """Whether the chain's family is installed. Of a chain without it, only what is stored can be shown."""
+        return self.chain_type in families.families()
+
 
 LISTED = "listed"
 """The tag of a token that only a routing provider lists: customers can pay with it, merchants can't request it."""

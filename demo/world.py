@@ -3,8 +3,8 @@
 1. PostgreSQL and Redis (private ones unless DATABASE_URL / REDIS_URL are set), two EVM chains and, where Surfnet has
    a build for this machine, a Solana chain, each with test tokens and a routing provider's contracts.
 2. Migrations, catalogue, an admin user, a demo merchant with an API key: each made once.
-3. The local aggregator (the routing provider), web, worker, beat, events and the demo shop, watched until Ctrl-C,
-   which stops everything in order.
+3. The local aggregator (the routing provider), the rate sources, web, worker, beat, events and the demo shop, watched
+   until Ctrl-C, which stops everything in order.
 
 State lives in .local/world (or WORLD_DIRECTORY): remove that directory to start over.
 """
@@ -39,6 +39,7 @@ from demo.world_env import (
     Memory,
     aggregator_environment,
     database_identity,
+    rates_environment,
     reach_loopback_directly,
     shop_environment,
     web_environment,
@@ -128,7 +129,7 @@ def _check_settings(memory: Memory) -> None:
     here = "http://127.0.0.1:8000"
     database = os.environ.get("DATABASE_URL") or "postgresql:///quittance"
     broker = os.environ.get("REDIS_URL") or "redis://127.0.0.1"
-    at = Addresses(here, here, here, here, here, here, here, database, broker)
+    at = Addresses(here, here, here, here, here, here, here, here, database, broker)
     command = [sys.executable, "-c", "from config.environment import load_or_exit; load_or_exit()"]
     status = subprocess.run(command, cwd=REPOSITORY, env=web_environment(memory, at)).returncode
     if status:
@@ -171,11 +172,13 @@ def _start_services(running: list[Child]) -> Addresses:
     shop = _port("shop", 8001)
     routing = _port("aggregator", 8002)
     events = _port("events", 8003)
+    rates = _port("rates", 8004)
     return Addresses(
         web=f"http://127.0.0.1:{web}",
         shop=f"http://127.0.0.1:{shop}",
         aggregator=f"http://127.0.0.1:{routing}/v1",
         events=f"http://127.0.0.1:{events}",
+        rates=f"http://127.0.0.1:{rates}",
         chain=chain,
         harbour=harbour,
         solana=solana,
@@ -299,6 +302,7 @@ def _parts(memory: Memory, at: Addresses, environment: dict[str, str]) -> list[P
     routing = aggregator_environment(at)
     return [
         Part("aggregator", ["demo.aggregator"], routing, answers_at=f"{at.aggregator}/chains"),
+        Part("rates", ["demo.rates"], rates_environment(at), answers_at=f"{at.rates}/switches"),
         Part("web", web, environment, answers_at=f"{at.web}/healthz"),
         Part("worker", worker, environment, says=" ready."),
         Part("beat", beat, environment, says=" is starting."),
@@ -342,6 +346,10 @@ def _tell(memory: Memory, at: Addresses) -> None:
         (
             "Aggregator",
             f"{at.aggregator}  (speaks LI.FI's interface, and really moves tokens between these chains)",
+        ),
+        (
+            "Rates",
+            f"{at.rates}/switches  (Coinbase's and Kraken's tickers, and price feeds on the first chain)",
         ),
         ("Documentation", "README.md and docs/"),
         ("manage.py", f"(. {_short(SETTINGS)}; .venv/bin/python manage.py help)"),

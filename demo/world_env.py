@@ -61,6 +61,7 @@ class Addresses:
     shop: str
     aggregator: str
     events: str
+    rates: str
     chain: str
     harbour: str
     solana: str | None
@@ -103,6 +104,9 @@ def _settings(memory: Memory, at: Addresses) -> dict[str, str]:
         "LIFI_API_URL": at.aggregator,
         "LIFI_API_KEY": "",  # a real one has no business there
         "ROUTING_QUOTE_LIMIT": "off",
+        "RATE_SOURCES": "feeds,coinbase,kraken",
+        "RATE_URL_COINBASE": at.rates,
+        "RATE_URL_KRAKEN": at.rates,
         "DEMO_WALLET_KEY": anvil.WALLET_KEY,
         **_solana_environment(at),
     }
@@ -121,6 +125,11 @@ def aggregator_environment(at: Addresses) -> dict[str, str]:
     solana = {"LOCAL_SOLANA_RPC_URL": at.solana} if at.solana else {}
     nodes = {"LOCAL_RPC_URL": at.chain, "HARBOUR_RPC_URL": at.harbour, **solana}
     return {**_kept(), **nodes, "AGGREGATOR_PORT": port}
+
+
+def rates_environment(at: Addresses) -> dict[str, str]:
+    """The environment of the local rate sources: the first chain's node and their own port."""
+    return {**_kept(), "LOCAL_RPC_URL": at.chain, "RATES_PORT": at.rates.rsplit(":", 1)[1]}
 
 
 def shop_environment(memory: Memory, at: Addresses, directory: Path) -> dict[str, str]:

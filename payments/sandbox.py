@@ -9,14 +9,15 @@ events are the same as in production. The effect of each outcome in each state o
     underpaid        stays, partly paid   stays, partly paid  stays, partly paid  409
     overpaid         completed, overpaid  completed, late     stays, overpaid     stays, overpaid by more
     paid_late        expired, then late   completed, late     409                 409
-                     (a priced request: after its price has expired, so it stays expired until the merchant accepts)
     expired          expired              409                 409                 409
     failed           a payment fails; the request stays as it is, in every state
     bridge_refunded  a swap fails as `swap_refunded`; the request stays as it is, in every state
     reorged          as `paid`, and that payment is undone in the first three states; in the last one the newest
                      simulated payment is undone, and it is 409 where there is none
-
     refunded         as `paid` where something remains to be paid, and then all that is left goes back
+
+A request with a price whose price has expired stays expired, whatever arrives, until the merchant accepts the payment;
+`paid_late` lets the price expire first.
 
 If a real open payment holds the request, `expired` and `paid_late` return 409 `payment_in_progress`.
 

@@ -35,8 +35,8 @@ GALLERY = {
 }
 TESTS = (
     "tests/browser/local_world/test_shop_to_paid.py::test_from_the_shop_to_the_paid_order",
-    "tests/browser/local_world/test_swaps.py::test_a_token_on_one_chain_pays_for_a_token_on_another",
-    "tests/browser/local_world/test_swaps.py::test_a_refund_is_told_with_what_can_be_done",
+    "tests/browser/local_world/swaps/test_swaps.py::test_a_token_on_one_chain_pays_for_a_token_on_another",
+    "tests/browser/local_world/swaps/test_swaps.py::test_a_refund_is_told_with_what_can_be_done",
     "tests/browser/wallets/test_page_states.py::test_an_underpayment_says_what_is_still_to_go",
     "tests/browser/checkout/test_without_scripts.py::test_sending_by_hand_from_the_warning_to_the_progress",
     "tests/browser/checkout/test_without_scripts.py::test_the_receipt_can_be_printed",

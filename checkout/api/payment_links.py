@@ -1,7 +1,7 @@
 """Payment links, which wallets open without being connected to the page (Solana Pay, EIP-681). Pure."""
 
 from chains.amounts import display_amount
-from chains.families.base import PaymentAsk
+from chains.families.base import PaymentAsk, PaymentLinks
 from payments.models import PaymentRequest
 
 
@@ -10,7 +10,7 @@ def payment_link(request: PaymentRequest) -> str:
 
     It contains the request's reference if the link format supports one.
     """
-    links = request.chain.family.links
+    links = _links(request)
     if links is None:
         return ""
     merchant = request.merchant
@@ -30,5 +30,9 @@ def payment_link(request: PaymentRequest) -> str:
 
 def binds(request: PaymentRequest) -> bool:
     """Whether the request's link binds the transfer that a wallet creates from it."""
-    links = request.chain.family.links
+    links = _links(request)
     return links is not None and links.bind and request.references
+
+
+def _links(request: PaymentRequest) -> PaymentLinks | None:
+    return request.chain.family.links if request.chain.is_installed else None

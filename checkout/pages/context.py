@@ -12,7 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from chains.amounts import price_text
+from chains.families.base import Wording
 from chains.lookup import active_chains
+from chains.models import Chain
 from checkout.api import progress
 from checkout.api.checkout_object import CheckoutChain, checkout_object, with_server_time
 from checkout.api.payment_links import binds, payment_link
@@ -37,7 +39,7 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
     is_too_much = progress.is_paid_too_much(checkout)
     return {
         "checkout": checkout,
-        "wording": payment_request.chain.family.wording,
+        "wording": wording_of(payment_request.chain),
         "state": state,
         "is_payable": _is_payable(payment_request, state),
         "under_way": [each for each in checkout["payments"] if progress.is_under_way(each)],
@@ -57,6 +59,11 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
         "embed_origins": payment_request.merchant.embed_origins,
         "chains": [builtins(CheckoutChain.of(chain)) for chain in active_chains()],
     }
+
+
+def wording_of(chain: Chain) -> Wording:
+    """Return the texts of the chain's family; neutral ones if it is no longer installed."""
+    return chain.family.wording if chain.is_installed else Wording(sign_method="")
 
 
 def _price(payment_request: PaymentRequest, *, is_too_much: bool) -> int:

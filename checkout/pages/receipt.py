@@ -7,7 +7,7 @@ from django.views.decorators.gzip import gzip_page
 
 from chains.amounts import price_text
 from checkout.lookup import find_request
-from checkout.pages.context import missing, page_context, shown
+from checkout.pages.context import missing, page_context, shown, wording_of
 from checkout.pages.forms import lead_to
 from checkout.pages.qr import qr_code
 from config.api.methods import only_read
@@ -80,8 +80,8 @@ def _fees(payment: Payment) -> dict[str, Any]:
 
 
 def _network_fee(payment: Payment) -> str:
-    if payment.network_fee is None or payment.is_simulated:
-        return ""
+    if payment.network_fee is None or payment.is_simulated or not payment.chain.is_installed:
+        return ""  # only its family knows the decimals of the chain's coin
     decimals = payment.chain.family.native_decimals
     return f"{price_text(payment.network_fee, decimals)} {payment.chain.native_symbol}"
 
@@ -96,11 +96,12 @@ def _explorer(payment: Payment) -> str | None:
 
 
 def _reference(request: PaymentRequest) -> str:
-    """Return the reference as explorers show it."""
-    return request.chain.family.reference_text(bytes(request.reference))
+    """Return the reference as explorers show it; in hex if the chain's family is no longer installed."""
+    reference = bytes(request.reference)
+    return request.chain.family.reference_text(reference) if request.chain.is_installed else reference.hex()
 
 
 def _check(request: PaymentRequest) -> str:
     """Return the key of the message that explains how to verify the payment on the chain."""
-    wording = request.chain.family.wording
+    wording = wording_of(request.chain)
     return wording.check_contract if request.token.contract_address else wording.check_coin

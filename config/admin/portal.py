@@ -70,6 +70,7 @@ __all__ = [
 ]
 
 COUNTED_AT_MOST = 10_000
+SAME_LABELS = {"id": "ID", "email": "Email"}
 
 
 class ShowsMore(_PageClass):
@@ -78,6 +79,12 @@ class ShowsMore(_PageClass):
     def beside(self, request: HttpRequest, row: Any) -> dict[str, Any]:  # noqa: ARG002 - for those who extend it
         """Return the template context for `row`, which is None on the add page."""
         return {}
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        """Label the fields that models of others name differently in the same way on every page."""
+        meta = getattr(options.get("form", self.form), "Meta", None)
+        labels = {**SAME_LABELS, **(getattr(meta, "labels", None) or {}), **options.get("labels", {})}
+        return super().get_form(request, obj, change=change, **{**options, "labels": labels})
 
     def render_change_form(
         self,

@@ -12,6 +12,7 @@ import environ
 
 from config.environment.checking import check
 from config.environment.declared import Environment, declared
+from config.environment.providers import provider_faults
 from config.environment.wrong import Fault, SettingsError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -27,7 +28,7 @@ def load(directory: Path = REPOSITORY) -> Environment:
     Raises SettingsError with all that is wrong. Puts what is in `.env` into the environment, for child processes
     and for what reads the addresses of nodes.
     """
-    faults = list(_read_file(directory / ".env"))
+    faults = [*provider_faults(), *_read_file(directory / ".env")]
     texts: dict[str, str] = {}
     for name in declared():
         text = _text(name)

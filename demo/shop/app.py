@@ -43,6 +43,9 @@ def create_app(
     def paid_in(good: Good) -> Token:
         return kiosk_token if good.at_kiosk and kiosk_token else token
 
+    def priced_in(good: Good) -> str:
+        return good.currency or paid_in(good).symbol
+
     def payment_page(order: Order) -> str:
         if order.payment_url:
             return order.payment_url
@@ -50,7 +53,7 @@ def create_app(
         good = GOODS[order.good]
         created = quittance.create_payment_request(
             {
-                "amount": order.amount,
+                **_asked(order, good),
                 "token_id": paid_in(good).id,
                 "chain_id": paid_in(good).chain_id,
                 "recipient_address": recipient,
@@ -172,9 +175,16 @@ def create_app(
 
     @app.context_processor
     def shop() -> dict[str, Any]:
-        return {"currency": token.symbol, "paid_in": paid_in, "home_chain": token.chain_id}
+        return {"paid_in": paid_in, "priced_in": priced_in, "home_chain": token.chain_id}
 
     return app
+
+
+def _asked(order: Order, good: Good) -> dict[str, Any]:
+    """Return what is asked for: an amount of the token, or a price that Quittance converts."""
+    if good.currency:
+        return {"price": {"currency": good.currency, "amount": order.amount}}
+    return {"amount": order.amount}
 
 
 def _origin(address: str) -> str:

@@ -1,4 +1,4 @@
-"""What Harbour Coffee sells. Prices are decimal strings in the shop's token: money is never a float."""
+"""What Harbour Coffee sells. Prices are decimal strings, in the shop's token or a currency: money is never a float."""
 
 from dataclasses import dataclass
 
@@ -10,6 +10,8 @@ class Good:
     unit: str
     price: str
     blurb: str
+    currency: str = ""
+    """The currency of its price; empty for the shop's token. It is converted when the order is paid."""
     at_kiosk: bool = False
     """Sold by the kiosk across the harbour, which is paid on a chain of its own."""
 
@@ -38,6 +40,14 @@ GOODS = {
             price="18.00",
             blurb="Dropped off the pier twice and still going. A bit lighter than it looks.",
             at_kiosk=True,
+        ),
+        Good(
+            slug="tide-table",
+            name="Tide table for the wall",
+            unit="50 × 70 cm, letterpress",
+            price="25.00",
+            blurb="A year of high water at Pier 4. Printed on the continent, so it is priced in euros.",
+            currency="EUR",
         ),
     )
 }

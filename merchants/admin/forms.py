@@ -62,8 +62,6 @@ class MerchantForm(_MerchantForm):
             "references": "Bind transactions with a reference",
             "logo_url": "Logo URL",
             "support_url": "Support URL",
-            "support_email": "Support e-mail",
-            "email": "E-mail",
         }
         help_texts = {
             "display_name": "What customers see.",

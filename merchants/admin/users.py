@@ -54,7 +54,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         "username",
         "role_badge",
         "merchant_name",
-        "email",
+        "address",
         "second_factor",
         "is_active",
         "last_login",
@@ -62,7 +62,7 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
     list_filter = (RoleFilter, "is_active")
     list_select_related = ("membership__merchant",)
     search_fields = ("username", "first_name", "last_name", "email")
-    search_help_text = "User name, name or e-mail"
+    search_help_text = "User name, name or email"
     readonly_fields = ("last_login", "date_joined", "second_factor")
     filter_horizontal = ()
     fieldsets = (
@@ -80,6 +80,11 @@ class StaffAdmin(portal.ShowsMore, portal.NeverDeleted, UserAdmin[User], portal.
         """Annotate each user with whether they have a second factor."""
         users: QuerySet[User] = super().get_queryset(request)
         return users.annotate(has_factor=Exists(Authenticator.objects.filter(user=OuterRef("pk"))))
+
+    @admin.display(description="Email", ordering="email")
+    def address(self, user: User) -> str:
+        """Return the email address."""
+        return user.email
 
     def get_form(
         self, request: HttpRequest, obj: User | None = None, change: bool = False, **options: Any

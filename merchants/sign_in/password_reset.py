@@ -46,7 +46,7 @@ class EmailForm(PasswordResetForm):
     """The e-mail address of an account."""
 
     email = forms.EmailField(
-        label="E-mail address",
+        label="Email",
         max_length=254,
         widget=portal.EmailInput(attrs={"autocomplete": "email", "autofocus": True}),
     )
@@ -130,7 +130,7 @@ class AskedView(_Page, PasswordResetDoneView):
     """Say that a link was sent if there is an account."""
 
     template_name = "admin/password_reset_done.html"
-    title = "Check your e-mail"
+    title = "Check your email"
 
 
 class ConfirmView(_Page, PasswordResetConfirmView):

@@ -24,11 +24,18 @@ from payments.admin.records import (
     payment_badges,
     transaction_cell,
     transaction_url,
+    value_fact,
 )
 from payments.admin.search import matching_payments
 from payments.admin.timeline import named, timeline_of_payment
 from payments.models import Payment
 from payments.providers.registry import provider_name
+
+
+def _value(payment: Payment, name: str) -> object:
+    """Return a part of what the payment is worth, empty if it has no value."""
+    return (payment.value or {}).get(name, "")
+
 
 COLUMNS = (
     Column("id", lambda payment: payment.pk),
@@ -48,6 +55,11 @@ COLUMNS = (
     Column("recipient_address", lambda payment: payment.request.recipient_address),
     Column("token", lambda payment: payment.request.token.symbol),
     Column("amount_received", lambda payment: decimal(payment.amount_received, payment.request.token)),
+    Column("value", lambda payment: _value(payment, "amount")),
+    Column("value_currency", lambda payment: _value(payment, "currency")),
+    Column("value_rate", lambda payment: _value(payment, "rate")),
+    Column("value_observed_at", lambda payment: _value(payment, "observed_at")),
+    Column("value_estimated", lambda payment: _value(payment, "estimated")),
     Column("paid_with", lambda payment: payment.token.symbol if payment.token else ""),
     Column("amount", lambda payment: decimal(payment.amount, payment.token)),
     Column("bound_by", lambda payment: payment.bound_by),
@@ -179,6 +191,7 @@ class PaymentAdmin(WithActions, CsvExport, Records):
                 copyable(order.recipient_address, address_link(order.chain, order.recipient_address)),
             ),
             ("Sent", in_token(payment.amount, payment.token)),
+            ("Value", value_fact(payment)),
             ("Confirmations", self.depth(payment)),
             ("Bound by", _BOUND_BY.get(payment.bound_by, NOTHING)),
             *self._swap_facts(payment),

@@ -9,9 +9,10 @@ from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
 from chains.amounts import display_amount, format_amount
+from chains.currencies import DIGITS
 from merchants.models import Merchant
 from payments.stats import queries
-from payments.stats.queries import Period, TokenVolume, Totals
+from payments.stats.queries import CurrencyVolume, Period, TokenVolume, Totals
 
 MOST_VOLUME_PLOTS = 6
 SOARED = 10  # growth by this factor or more is shown as a multiple, not as a percentage
@@ -23,10 +24,12 @@ def statistics(merchant: Merchant | None, period: Period, *, with_webhooks: bool
     """Return the template variables for this period: cards, plots, volumes and the table of days."""
     now, before = queries.totals(merchant, period), queries.totals(merchant, period.before)
     days = queries.by_day(merchant, period)
-    volumes = queries.volumes(merchant, period)
+    volumes, values = queries.volumes(merchant, period), queries.values(merchant, period)
     return {
         "cards": cards(now, before, period.days, with_webhooks=with_webhooks),
-        "plots": plots(period.dates, days, volumes, with_webhooks=with_webhooks),
+        "plots": plots(period.dates, days, volumes, values, with_webhooks=with_webhooks),
+        "values": [_value_card(value) for value in values],
+        "without_value": without_value(now.confirmed, sum(value.payments for value in values)),
         "volumes": [_volume_card(volume) for volume in volumes[:MOST_VOLUME_PLOTS]],
         "more_volumes": [_volume_card(volume) for volume in volumes[MOST_VOLUME_PLOTS:]],
         "with_webhooks": with_webhooks,
@@ -72,7 +75,12 @@ def cards(now: Totals, before: Totals, days: int, *, with_webhooks: bool) -> lis
 
 
 def plots(
-    dates: Sequence[date], days: Sequence[Totals], volumes: Sequence[TokenVolume], *, with_webhooks: bool
+    dates: Sequence[date],
+    days: Sequence[Totals],
+    volumes: Sequence[TokenVolume],
+    values: Sequence[CurrencyVolume],
+    *,
+    with_webhooks: bool,
 ) -> dict[str, Any]:
     """Return the data for the page's script: the days, and the kind and series of each plot."""
     drawn: dict[str, Any] = {
@@ -113,6 +121,8 @@ def plots(
         }
     for volume in volumes[:MOST_VOLUME_PLOTS]:
         drawn[f"volume-{volume.token.pk}"] = _volume_plot(volume)
+    for value in values:
+        drawn[f"value-{value.currency}"] = _value_plot(value)
     return {"days": [f"{day:%-d %b}" for day in dates], "plots": drawn}
 
 
@@ -151,6 +161,22 @@ def short_amount(raw: int, decimals: int) -> str:
     return f"{shown}.{kept.ljust(min(2, decimals), '0')}" if kept else shown
 
 
+def money(amount: Decimal, currency: str) -> str:
+    """Return an amount of a currency with thousands separators and all of its digits."""
+    return f"{amount:,.{DIGITS.get(currency, 3)}f}"
+
+
+def without_value(payments: int, valued: int) -> str:
+    """Return a sentence on the payments that have no value; empty if each has one."""
+    missing = max(payments - valued, 0)
+    if not missing:
+        return ""
+    counted = f"{missing:,} of {payments:,} payment" + "s" * (payments != 1)
+    verb, possessive = ("has", "its token") if missing == 1 else ("have", "their tokens")
+    price = "has no price" if missing == 1 else "have no price"
+    return f"{counted} {verb} no value: {possessive} {price} in the catalogue, or no rate was available yet."
+
+
 def _compared(now: int, before: int, days: int) -> str:
     if before == 0:
         return f"none in the {days} days before" if now else "none yet"
@@ -186,6 +212,29 @@ def _volume_plot(volume: TokenVolume) -> dict[str, Any]:
                 "texts": [
                     f"{display_amount(amount, decimals)} {volume.token.symbol}" for amount in volume.daily
                 ],
+            }
+        ],
+    }
+
+
+def _value_card(value: CurrencyVolume) -> dict[str, Any]:
+    return {
+        "plot": f"value-{value.currency}",
+        "currency": value.currency,
+        "amount": money(value.amount, value.currency),
+        "payments": f"{value.payments:,} payment" + "s" * (value.payments != 1),
+    }
+
+
+def _value_plot(value: CurrencyVolume) -> dict[str, Any]:
+    return {
+        "kind": "bars",
+        "series": [
+            {
+                "name": value.currency,
+                "colour": "main",
+                "values": [f"{amount:f}" for amount in value.daily],
+                "texts": [f"{money(amount, value.currency)} {value.currency}" for amount in value.daily],
             }
         ],
     }

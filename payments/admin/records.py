@@ -1,14 +1,15 @@
 """Formatting shared by the admin pages of requests, payments and their records."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from django.utils.html import format_html, format_html_join
 
 from chains.amounts import display_amount
 from chains.models import Chain, Token
 from config.admin import portal
-from config.admin.cells import NOTHING, clipped, outside
-from payments.models import Payment
+from config.admin.cells import NOTHING, clipped, exact, outside
+from payments.models import Payment, PaymentRequest
 
 REQUEST_COLOURS = {"active": "info", "completed": "success", "expired": "warning", "cancelled": "danger"}
 PAYMENT_COLOURS = {"pending": "info", "processing": "info", "completed": "success", "failed": "danger"}
@@ -19,6 +20,33 @@ def in_token(raw: int | None, token: Token | None) -> str:
     return (
         NOTHING if raw is None or token is None else f"{display_amount(raw, token.decimals)} {token.symbol}"
     )
+
+
+def price_facts(order: PaymentRequest) -> list[tuple[str, object]]:
+    """Return a request's price and the rate that its amount follows from; nothing if it asked for an amount."""
+    if not order.price or not order.rate:
+        return []
+    rate = order.rate
+    observed = (
+        f"{', '.join(rate['sources'])}, observed at {exact(datetime.fromisoformat(rate['observed_at']))}"
+    )
+    return [
+        ("Price", f"{order.price['amount']} {order.price['currency']}"),
+        ("Rate", f"{rate['value']} {rate['currency']} for 1 {rate['token']} ({observed})"),
+    ]
+
+
+def value_fact(payment: Payment) -> str:
+    """Return what a completed payment is worth in its merchant's reporting currency, or why that is not known."""
+    if payment.value is None:
+        if payment.status != Payment.Status.COMPLETED:
+            return ""
+        return (
+            "waits for a rate" if payment.value_due_at else "unknown: the token had no price in the catalogue"
+        )
+    value = payment.value
+    estimate = ", estimated from a later rate" if value["estimated"] else ""
+    return f"{value['amount']} {value['currency']} at {value['rate']}{estimate}"
 
 
 def payment_badges(payment: Payment) -> str:

@@ -22,6 +22,7 @@ from payments.admin.records import (
     address_link,
     in_token,
     payment_badges,
+    price_facts,
     together,
     transaction_cell,
 )
@@ -46,6 +47,9 @@ COLUMNS = (
     Column("amount_paid", lambda order: decimal(order.amount_paid, order.token)),
     Column("amount_remaining", lambda order: decimal(order.amount_remaining, order.token)),
     Column("amount_overpaid", lambda order: decimal(order.amount_overpaid, order.token)),
+    Column("price", lambda order: (order.price or {}).get("amount", "")),
+    Column("price_currency", lambda order: (order.price or {}).get("currency", "")),
+    Column("rate", lambda order: (order.rate or {}).get("value", "")),
     Column("recipient_address", lambda order: order.recipient_address),
     Column("paid_late", lambda order: order.paid_late),
     Column("created_at", lambda order: order.created_at),
@@ -152,7 +156,7 @@ class PaymentRequestAdmin(WithActions, CsvExport, Records):
         ]
         if order.amount_overpaid:
             facts.insert(2, ("Overpaid by", in_token(order.amount_overpaid, order.token)))
-        return facts
+        return [*price_facts(order), *facts]
 
     @admin.display(description="Request", ordering="created_at")
     def code(self, order: PaymentRequest) -> str:

@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from chains.amounts import AmountError, parse_amount, read_decimal
 from chains.api.serializers import AddressField
+from chains.currencies import is_currency
 from chains.families import AddressError, ChainError, HashError, get_client
 from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
@@ -26,7 +27,7 @@ from config.api.serializers import (
     invalid,
     kind_of,
 )
-from merchants.currencies import is_currency, read_price
+from merchants.currencies import read_price
 from merchants.models import Merchant
 from merchants.recipients import recipient_problem
 from merchants.web_addresses import parse_web_address

@@ -9,16 +9,18 @@ from payments.models.records import ConsumedTransfer, Transition
 from payments.models.refund import Refund
 from payments.models.request import PaymentRequest
 from payments.models.route import Route
-from payments.models.statistics import DailyFigures, DailyVolume, FiguresProgress
+from payments.models.statistics import DailyFigures, DailyValue, DailyVolume, FiguresProgress, LateValue
 
 __all__ = [
     "AcceptedRate",
     "ConsumedTransfer",
     "DailyFigures",
+    "DailyValue",
     "DailyVolume",
     "DiscoveryCursor",
     "FailureCode",
     "FiguresProgress",
+    "LateValue",
     "MerchantCursor",
     "PayerProof",
     "Payment",

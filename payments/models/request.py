@@ -161,8 +161,8 @@ class PaymentRequest(models.Model):
 
     @property
     def is_available(self) -> bool:
-        """Whether the token and chain are active; if not, no new routes are offered."""
-        return self.chain.is_active and self.token.is_active
+        """Whether token and chain are active and the chain's family is installed; if not, no new routes are offered."""
+        return self.chain.is_active and self.token.is_active and self.chain.is_installed
 
     def is_past_expiry(self, now: datetime) -> bool:
         """Whether the request's time is over, even if the expiry sweep has not run yet."""

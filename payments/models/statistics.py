@@ -59,6 +59,39 @@ class DailyVolume(models.Model):
         return f"{self.day} of {self.merchant_id or 'all'} in {self.token_id}"
 
 
+class DailyValue(models.Model):
+    """What the payments of one day (UTC) are worth in one currency, for a merchant or, if `merchant` is null, for all.
+
+    Payments without a value are in no row. The column is wide because an amount of a token can be 78 digits long.
+    """
+
+    day = models.DateField()
+    merchant = models.ForeignKey(Merchant, on_delete=models.CASCADE, null=True, related_name="+")
+    currency = models.CharField(max_length=3)
+    payments = models.PositiveIntegerField()
+    amount = models.DecimalField(max_digits=110, decimal_places=3)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("merchant", "day", "currency"), name="daily_value_of_a_merchant"),
+            models.UniqueConstraint(
+                fields=("day", "currency"), condition=Q(merchant=None), name="daily_value_of_all"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.day} of {self.merchant_id or 'all'} in {self.currency}"
+
+
+class LateValue(models.Model):
+    """A past day (UTC) on which a payment got its value since the day was counted. Deleted once it is counted again."""
+
+    day = models.DateField()
+
+    def __str__(self) -> str:
+        return str(self.day)
+
+
 class FiguresProgress(models.Model):
     """A single row with the progress of the daily statistics, locked by the process that updates them.
 

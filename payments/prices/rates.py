@@ -1,37 +1,28 @@
 """Exchange rates as of now: asked of all sources at once, agreed by the rules, and compared with the last ones.
 
-No rate is kept for later: one that was used stays with its request. Calls of the same quarter of a second share one
-question, so that many orders at once don't use up the exchanges' limits.
+No rate is kept: one that was used stays with its request.
 """
 
 import logging
-import threading
-import time
 from collections.abc import Collection
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache
-from importlib import import_module
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from chains.models import Token
 from config.api.errors import ApiError, ErrorCode
 from payments.models import AcceptedRate
-from payments.prices.rules import STEP_PERIOD, Agreed, Observation, agree, crossed, is_step_too_large
-from payments.prices.sources.base import ANSWER_SECONDS, RateSource
-from payments.providers.base import ProviderDown
+from payments.prices.asking import observations
+from payments.prices.rules import STEP_PERIOD, Agreed, agree, crossed, is_step_too_large
 
 logger = logging.getLogger(__name__)
 
 USD = "USD"
-_SHARED_SECONDS = 0.25
-_LONGEST_SECONDS = 2 * ANSWER_SECONDS
 _NOTED_EVERY_SECONDS = 60
+_NOTED_STEP = Decimal("0.01")
 _RETRY_SECONDS = 5
 
 
@@ -69,7 +60,7 @@ def current_rate(token: Token, currency: str) -> Rate:
 
 def _in_usd(bases: Collection[str]) -> dict[str, Agreed]:
     """Return what each is worth in USD. Raises ApiError `rate_unavailable`."""
-    observed = _observations(frozenset(bases))
+    observed = observations(bases)
     agreed: dict[str, Agreed] = {}
     for base in bases:
         found = agree(observed.get(base, ()), settings.RATE_MAX_SPREAD)
@@ -93,79 +84,12 @@ def _accept(base: str, agreed: Agreed) -> bool:
     last = AcceptedRate.objects.filter(pk=base, accepted_at__gt=now - STEP_PERIOD).first()
     if last is not None and is_step_too_large(agreed.value, last.value):
         return False
-    if last is None or (now - last.accepted_at).total_seconds() > _NOTED_EVERY_SECONDS:
+    if last is None or _is_worth_noting(agreed.value, last, now):
         AcceptedRate.objects.update_or_create(base=base, defaults={"value": agreed.value, "accepted_at": now})
     return True
 
 
-_lock = threading.Lock()
-_asked: dict[frozenset[str], tuple[float, "Future[dict[str, list[Observation]]]"]] = {}
-
-
-def _observations(bases: frozenset[str]) -> dict[str, list[Observation]]:
-    if not bases:
-        return {}
-    with _lock:
-        now = time.monotonic()
-        for key in [key for key, (asked_at, _) in _asked.items() if now - asked_at > _SHARED_SECONDS]:
-            del _asked[key]
-        shared = _asked.get(bases)
-        mine: Future[dict[str, list[Observation]]] | None = None
-        if shared is None:
-            mine = Future()
-            _asked[bases] = now, mine
-    if mine is None:
-        assert shared is not None
-        return shared[1].result(timeout=2 * _LONGEST_SECONDS)
-    try:
-        mine.set_result(_ask_all(bases))
-    except BaseException as error:
-        mine.set_exception(error)
-        raise
-    return mine.result()
-
-
-def _ask_all(bases: frozenset[str]) -> dict[str, list[Observation]]:
-    """Ask every source at once; one that fails or takes too long is left out."""
-    pool = _pool()
-    asked = {name: pool.submit(_observe, name, bases) for name in settings.RATE_SOURCES}
-    wait(asked.values(), timeout=_LONGEST_SECONDS)
-    found: dict[str, list[Observation]] = {}
-    for name, answer in asked.items():
-        if not answer.done():
-            logger.warning("the rate source %s took too long", name)
-            continue
-        for base, observations in answer.result().items():
-            found.setdefault(base, []).extend(observations)
-    return found
-
-
-def _observe(name: str, bases: frozenset[str]) -> dict[str, list[Observation]]:
-    try:
-        return _source(name, settings.RATE_URLS.get(name, "")).observe(bases)
-    except ProviderDown as error:
-        logger.warning("the rate source %s gave no answer: %s", name, error)
-    except Exception:
-        logger.exception("the rate source %s failed", name)
-    finally:
-        connection.close()
-    return {}
-
-
-@lru_cache(maxsize=1)
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(16, thread_name_prefix="rates")
-
-
-# A changed URL makes a new client.
-@lru_cache(maxsize=16)
-def _source(name: str, url: str) -> RateSource:
-    source: RateSource = import_module(f"payments.prices.sources.{name}").make(url)
-    return source
-
-
-def forget() -> None:
-    """Discard the clients with their circuit breakers, and what calls of this moment share."""
-    _source.cache_clear()
-    with _lock:
-        _asked.clear()
+def _is_worth_noting(value: Decimal, last: AcceptedRate, now: datetime) -> bool:
+    """Spare most requests the write: a value within 1 % of the last one is noted once a minute."""
+    is_old = (now - last.accepted_at).total_seconds() > _NOTED_EVERY_SECONDS
+    return is_old or abs(value - last.value) > _NOTED_STEP * last.value

@@ -13,19 +13,21 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from chains.currencies import DIGITS
 from chains.models import Token
 from config.api.errors import ApiError
 from config.api.serializers import required_timestamp
-from merchants.currencies import DIGITS
 from payments.models import Payment
 from payments.prices.rates import Rate, current_rate
 from payments.prices.rules import value_of
 from payments.requests.bulk_updates import update_each
+from payments.stats.values import note_late_values
 
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 500
 PAUSE = timedelta(seconds=30)
+LONGEST_PAUSE = timedelta(hours=1)
 # A rate observed later than this after the completion is an estimate.
 PROMPT = timedelta(minutes=2)
 
@@ -49,10 +51,18 @@ def _claim(now: datetime) -> Sequence[Payment]:
         due = list(
             free.filter(value_due_at__lte=now)
             .select_related("request__token__chain", "request__merchant")
-            .order_by("value_due_at")[:AT_ONCE]
+            # The latest first: payments that have waited for long, and may never get a rate, don't hold up new ones.
+            .order_by("-value_due_at")[:AT_ONCE]
         )
-        Payment.objects.filter(pk__in=[payment.pk for payment in due]).update(value_due_at=now + PAUSE)
+        turns = {payment.pk: {"value_due_at": now + _pause(payment, now)} for payment in due}
+        update_each(Payment, turns, guard={})
     return due
+
+
+def _pause(payment: Payment, now: datetime) -> timedelta:
+    """Return the time to the next attempt: a quarter of the time that the payment has waited already."""
+    waited = now - (payment.completed_at or now)
+    return min(max(waited / 4, PAUSE), LONGEST_PAUSE)
 
 
 def _value(payments: Sequence[Payment], currency: str, rate_of: RateOf) -> int:
@@ -62,7 +72,10 @@ def _value(payments: Sequence[Payment], currency: str, rate_of: RateOf) -> int:
         logger.info("%d payments wait for a rate: %s", len(payments), error)
         return 0
     rows = {payment.pk: {"value": valued(payment, rate), "value_due_at": None} for payment in payments}
-    return len(update_each(Payment, rows, guard={"status": Payment.Status.COMPLETED}))
+    with transaction.atomic():
+        written = update_each(Payment, rows, guard={"status": Payment.Status.COMPLETED})
+        note_late_values(payment for payment in payments if payment.pk in written)
+    return len(written)
 
 
 def valued(payment: Payment, rate: Rate) -> dict[str, Any]:

@@ -28,8 +28,18 @@ from django.db.models import (
 from django.db.models.functions import Extract, TruncDate
 from django.utils import timezone
 
-from payments.models import DailyFigures, DailyVolume, FiguresProgress, Payment, PaymentRequest, Transition
+from payments.models import (
+    DailyFigures,
+    DailyValue,
+    DailyVolume,
+    FiguresProgress,
+    LateValue,
+    Payment,
+    PaymentRequest,
+    Transition,
+)
 from payments.stats.histogram import BOUNDS_MS
+from payments.stats.values import count_values, late_days
 from webhooks.models import Delivery
 
 # A change becomes visible at its commit, slightly after its timestamp.
@@ -57,7 +67,10 @@ def update_statistics(*, now: Callable[[], datetime] = timezone.now) -> int:
         progress = _locked_progress(began)
         if progress is None:
             return 0
-        while progress.seen_until < began and (counted == 0 or time.monotonic() < deadline):
+        counted += _count_late_values(began, deadline)
+        first = True
+        while progress.seen_until < began and (first or time.monotonic() < deadline):
+            first = False
             until = min(began, progress.seen_until + STEP)
             for day in changed_days(progress.seen_until - OVERLAP, until):
                 write_day(day, today=began.date())
@@ -70,6 +83,18 @@ def update_statistics(*, now: Callable[[], datetime] = timezone.now) -> int:
             progress.filled_from = day
             counted += 1
         progress.save(update_fields=("seen_until", "filled_from"))
+    return counted
+
+
+def _count_late_values(now: datetime, deadline: float) -> int:
+    """Recount the past days whose payments got values later, such as after an outage of the rate sources."""
+    counted = 0
+    for day, rows in late_days(now).items():
+        if time.monotonic() > deadline:
+            break
+        write_day(day, today=now.date())
+        LateValue.objects.filter(pk__in=rows).delete()
+        counted += 1
     return counted
 
 
@@ -104,13 +129,15 @@ def changed_days(since: datetime, until: datetime) -> list[date]:
 
 def write_day(day: date, *, today: date) -> None:
     """Recount one day and replace its rows. Call it inside a transaction."""
-    statistics, volumes = count_day(day)
+    statistics, volumes, values = count_day(day)
     if today - day >= DELIVERIES_COMPLETE:
         statistics = _keep_earlier_deliveries(day, statistics)
     DailyFigures.objects.filter(day=day).delete()
     DailyVolume.objects.filter(day=day).delete()
+    DailyValue.objects.filter(day=day).delete()
     DailyFigures.objects.bulk_create(statistics, batch_size=2000)
     DailyVolume.objects.bulk_create(volumes, batch_size=2000)
+    DailyValue.objects.bulk_create(values, batch_size=2000)
 
 
 def _keep_earlier_deliveries(day: date, statistics: list[DailyFigures]) -> list[DailyFigures]:
@@ -123,7 +150,7 @@ def _keep_earlier_deliveries(day: date, statistics: list[DailyFigures]) -> list[
     return list(counted.values())
 
 
-def count_day(day: date) -> tuple[list[DailyFigures], list[DailyVolume]]:
+def count_day(day: date) -> tuple[list[DailyFigures], list[DailyVolume], list[DailyValue]]:
     """Return the statistics of one day for each active merchant and for all merchants. Nothing is stored."""
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
     end = start + _DAY
@@ -139,7 +166,7 @@ def count_day(day: date) -> tuple[list[DailyFigures], list[DailyVolume]]:
     for key, counted in times.items():
         statistics[key]["confirmation_times"] = counted
     rows = [DailyFigures(day=day, merchant_id=key, **values) for key, values in statistics.items()]
-    return rows, _volumes(day, start, end)
+    return rows, _volumes(day, start, end), count_values(day, _completed(start, end))
 
 
 def _requests(start: datetime, end: datetime) -> Iterator[tuple[Key, dict[str, int]]]:

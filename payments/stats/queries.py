@@ -1,16 +1,17 @@
 """Query the daily statistics of a period for one merchant or, with None, for all merchants.
 
-Amounts are base units. Those of different tokens are never summed.
+Amounts are base units. Those of different tokens are never summed, nor are values in different currencies.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 
 from chains.models import Token
 from merchants.models import Merchant
-from payments.models import DailyFigures, DailyVolume, FiguresProgress
+from payments.models import DailyFigures, DailyValue, DailyVolume, FiguresProgress
 from payments.stats.histogram import percentile, total
 
 MEDIAN, SLOWEST = 50, 95
@@ -78,6 +79,16 @@ class TokenVolume:
     daily: list[int]
 
 
+@dataclass(frozen=True)
+class CurrencyVolume:
+    """What the verified payments were worth in one currency: the total, and the worth of each day of the period."""
+
+    currency: str
+    payments: int
+    amount: Decimal
+    daily: list[Decimal]
+
+
 def totals(merchant: Merchant | None, period: Period) -> Totals:
     """Return the statistics of the whole period."""
     return _added_up(_rows(merchant, period))
@@ -100,6 +111,24 @@ def volumes(merchant: Merchant | None, period: Period) -> list[TokenVolume]:
     tokens = Token.objects.select_related("chain").in_bulk(days)
     by_token = [_volume(tokens[token_id], each, period.dates) for token_id, each in days.items()]
     return sorted(by_token, key=lambda volume: (-volume.payments, volume.token.pk))
+
+
+def values(merchant: Merchant | None, period: Period) -> list[CurrencyVolume]:
+    """Return the volume in each reporting currency, the one with the most payments first."""
+    rows = DailyValue.objects.filter(merchant=merchant, day__range=(period.first, period.last))
+    days: dict[str, dict[date, tuple[int, Decimal]]] = defaultdict(dict)
+    for currency, day, payments, amount in rows.values_list("currency", "day", "payments", "amount"):
+        days[currency][day] = payments, amount
+    by_currency = [
+        CurrencyVolume(
+            currency,
+            sum(payments for payments, _ in each.values()),
+            sum((amount for _, amount in each.values()), Decimal(0)),
+            [each[day][1] if day in each else Decimal(0) for day in period.dates],
+        )
+        for currency, each in days.items()
+    ]
+    return sorted(by_currency, key=lambda volume: (-volume.payments, volume.currency))
 
 
 def known_until() -> datetime | None:

@@ -1,5 +1,7 @@
 """What a rate source is, and how an exchange's public ticker is read."""
 
+import re
+import time
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -14,6 +16,8 @@ _MOST_BYTES = 64 * 1024
 _NOT_FOUND = (400, 404)
 # How far an exchange's clock may be ahead of ours.
 _CLOCK_SKEW = timedelta(seconds=30)
+_UNLISTED_SECONDS = 300.0
+_NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
 
 
 class RateSource(Protocol):
@@ -28,11 +32,24 @@ class RateSource(Protocol):
 
 
 class Ticker:
-    """An exchange's public API at `url`, which is asked for one pair at a time and not trusted."""
+    """An exchange's public API at `url`, which is asked for one pair at a time and not trusted.
+
+    Pairs that it doesn't list are remembered for some minutes: otherwise prices in currencies that no exchange lists
+    would use up the calls that it allows.
+    """
 
     def __init__(self, name: str, url: str) -> None:
         self.name = name
         self._api = JsonApi(name, url)
+        self._unlisted: dict[str, float] = {}
+
+    def is_unlisted(self, pair: str) -> bool:
+        """Whether the exchange said within the last minutes that it has no such pair."""
+        return time.monotonic() - self._unlisted.get(pair, -_UNLISTED_SECONDS) < _UNLISTED_SECONDS
+
+    def note_unlisted(self, pair: str) -> None:
+        """Remember that the exchange has no such pair."""
+        self._unlisted[pair] = time.monotonic()
 
     def get(self, path: str, **query: str) -> Any:
         """Return the JSON of a 2xx response, or None if the exchange has no such pair. Raises ProviderDown."""
@@ -41,12 +58,16 @@ class Ticker:
             return None
         if not 200 <= answer.status < 300:
             raise ProviderDown(f"{self.name} answered {answer.status}")
+        if answer.body is None:
+            raise ProviderDown(f"{self.name} answered null")
         return answer.body
 
 
 def number(value: Any) -> Decimal | None:
     """Return a positive decimal string or number of an answer, else None."""
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
+        return None
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
         return None
     try:
         parsed = Decimal(value)
@@ -59,9 +80,9 @@ def time_of(value: Any) -> datetime | None:
     """Return an RFC 3339 time of an answer in UTC, else None."""
     try:
         parsed = datetime.fromisoformat(value)
-    except (TypeError, ValueError):
+        return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
         return None
-    return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
 
 
 def is_fresh(observed_at: datetime, now: datetime, most: timedelta) -> bool:

@@ -1,7 +1,7 @@
 """Coinbase Exchange: the last trade of a pair (https://docs.cdp.coinbase.com, "Get product ticker").
 
 It lists coins against USD and other currencies, but no currency against USD. What a currency is worth follows from the
-trades of one coin in both.
+trades of one coin in both. It has no rate of USDC either: it trades dollars and USDC in one order book.
 """
 
 from collections.abc import Collection
@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from merchants.currencies import is_currency
+from chains.currencies import is_currency
 from payments.prices.rules import Observation
 from payments.prices.sources.base import Ticker, is_fresh, number, time_of
 from payments.providers.base import ProviderDown
@@ -46,14 +46,17 @@ class Coinbase:
         return in_usd[0] / in_currency[0], min(in_usd[1], in_currency[1])
 
     def _last_trade(self, product: str) -> tuple[Decimal, datetime] | None:
+        if self._ticker.is_unlisted(product):
+            return None
         answer: Any = self._ticker.get(f"/products/{product}/ticker")
         if answer is None:
+            self._ticker.note_unlisted(product)
             return None
         if not isinstance(answer, dict):
             raise ProviderDown("coinbase answered with something else than a ticker")
         now = timezone.now()
         price = number(answer.get("price"))
-        traded_at = time_of(answer["time"]) if "time" in answer else now
+        traded_at = time_of(answer.get("time"))
         if price is None or traded_at is None:
             raise ProviderDown("coinbase answered with a ticker without a price or a time")
         return (price, traded_at) if is_fresh(traded_at, now, _most()) else None

@@ -6,7 +6,7 @@ answer at least once in each heartbeat; 10 % later it is stale. The same pair on
 
 import logging
 from collections.abc import Collection, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -18,7 +18,7 @@ from chains.families import get_client
 from chains.lookup import active_chains
 from chains.models import Chain
 from payments.prices.rules import Observation
-from payments.prices.sources.base import is_fresh
+from payments.prices.sources.base import ANSWER_SECONDS, is_fresh
 from payments.providers.base import ProviderDown
 
 logger = logging.getLogger(__name__)
@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 NAME = "feeds"
 _LATENESS = Decimal("1.1")
 _MOST_DECIMALS = 36
+
+_ChainFeeds = tuple[Chain, list[Mapping[str, Any]]]
 
 
 class Feeds:
@@ -38,20 +40,29 @@ class Feeds:
         }
         found: dict[str, list[Observation]] = {}
         failed = 0
-        with ThreadPoolExecutor(max(len(wanted), 1), thread_name_prefix="feeds") as pool:
-            read = {pk: pool.submit(_read, chain, feeds) for pk, (chain, feeds) in wanted.items()}
-            for pk, reading in read.items():
-                try:
-                    answers = reading.result()
-                except ChainError as error:
-                    logger.warning("the price feeds of chain %d can't be read: %s", pk, error)
-                    failed += 1
-                    continue
-                for base, observation in _fresh(pk, wanted[pk][1], answers):
-                    found.setdefault(base, []).append(observation)
+        for pk, reading in _read_all(wanted).items():
+            try:
+                answers = reading.result(timeout=0)
+            except (ChainError, TimeoutError) as error:
+                logger.warning(
+                    "the price feeds of chain %d can't be read: %s", pk, error or "no answer in time"
+                )
+                failed += 1
+                continue
+            for base, observation in _fresh(pk, wanted[pk][1], answers):
+                found.setdefault(base, []).append(observation)
         if failed and failed == len(wanted):
             raise ProviderDown("no node of the chains with price feeds answered")
         return found
+
+
+def _read_all(wanted: Mapping[int, _ChainFeeds]) -> dict[int, "Future[list[FeedAnswer]]"]:
+    """Read all chains at once. A reading that isn't done in time doesn't hold up those of the other chains."""
+    pool = ThreadPoolExecutor(max(len(wanted), 1), thread_name_prefix="feeds")
+    reading = {pk: pool.submit(_read, chain, feeds) for pk, (chain, feeds) in wanted.items()}
+    wait(reading.values(), timeout=ANSWER_SECONDS)
+    pool.shutdown(wait=False, cancel_futures=True)
+    return reading
 
 
 def _wanted(chain: Chain, bases: Collection[str]) -> Iterable[Mapping[str, Any]]:

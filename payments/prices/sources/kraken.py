@@ -39,12 +39,15 @@ class Kraken:
         return None if inverse is None else Observation(NAME, 1 / inverse, timezone.now())
 
     def _last_trade(self, pair: str) -> Any:
+        if self._ticker.is_unlisted(pair):
+            return None
         answer = self._ticker.get("/0/public/Ticker", pair=pair)
         if not isinstance(answer, dict):
             raise ProviderDown("kraken answered with something else than a ticker")
         errors = answer.get("error")
         if errors:
             if isinstance(errors, list) and any(_UNKNOWN in str(error) for error in errors):
+                self._ticker.note_unlisted(pair)
                 return None
             raise ProviderDown("kraken answered with an error")
         result = answer.get("result")

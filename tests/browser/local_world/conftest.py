@@ -26,6 +26,7 @@ class World:
     key: str
     chain: str
     aggregator: str
+    rates: str
     settings: Path
 
 
@@ -74,4 +75,12 @@ def _told(text: str) -> World:
     key = re.search(r"key (quitt_[0-9a-f]{40})", text)
     assert key, text
     assert settings, text
-    return World(after("Shop"), after("API"), key[1], after("Chain"), after("Aggregator"), Path(settings[1]))
+    return World(
+        after("Shop"),
+        after("API"),
+        key[1],
+        after("Chain"),
+        after("Aggregator"),
+        after("Rates"),
+        Path(settings[1]),
+    )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chains.models import Token
-from payments.prices import rates
+from payments.prices import asking
 from tests.support.rates.exchanges import Exchanges, running_exchanges
 
 
@@ -17,6 +17,6 @@ def exchanges(settings: Any, usdc: Token) -> Iterator[Exchanges]:
         settings.RATE_SOURCES = ["coinbase", "kraken"]
         settings.RATE_URLS = {"coinbase": running.url, "kraken": running.url}
         Token.objects.filter(pk=usdc.pk).update(price_as="USDC")
-        rates.forget()
+        asking.forget()
         yield running
-        rates.forget()
+        asking.forget()

@@ -5,7 +5,8 @@ from decimal import Decimal
 import pytest
 
 from chains.amounts import AmountError
-from merchants.currencies import DIGITS, is_currency, read_price
+from chains.currencies import DIGITS, is_currency
+from merchants.currencies import read_price
 
 
 @pytest.mark.parametrize(

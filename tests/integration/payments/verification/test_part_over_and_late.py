@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from django.utils import timezone
 
+from demo.contracts.deploy import rpc
 from payments.models import Payment, PaymentRequest
 from payments.requests.lifecycle import cancel_request, expire_due
 from tests.chain import LocalChain
@@ -111,3 +113,27 @@ def test_a_cancelled_request_stays_cancelled_and_keeps_the_payment(
     assert [event["request_status"] for event in told("payment.succeeded")] == ["cancelled"]
     paid(local_chain, request, 1_000_000)
     assert len(told("payment.succeeded")) == len(told("payment.overpaid")) == 1
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(120, Status.COMPLETED), (121, Status.EXPIRED)])
+def test_a_price_holds_until_two_minutes_after_its_end_by_the_time_of_the_block(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain, seconds: int, status: str
+) -> None:
+    request = request_for("10")
+    price, rate = {"currency": "USD", "amount": "10.00"}, {"value": "1", "currency": "USD", "token": "USDC"}
+    transaction_hash = pay(local_chain, request)
+    receipt = rpc(local_chain.url, "eth_getTransactionReceipt", transaction_hash)
+    block = rpc(local_chain.url, "eth_getBlockByNumber", receipt["blockNumber"], False)
+    mined_at = datetime.fromtimestamp(int(block["timestamp"], 16), UTC)
+    close(request, price=price, rate=rate)
+    PaymentRequest.objects.update(expires_at=mined_at - timedelta(seconds=seconds))
+    assert expire_due() == 1
+    payment = look_until_decided(submit(request, transaction_hash), Clock())
+    request.refresh_from_db()
+    assert (payment.status, request.amount_remaining) == (Payment.Status.COMPLETED, 0)
+    assert request.status == status
+    is_in_time = status == Status.COMPLETED
+    assert (len(told("payment.succeeded")), len(told("payment.partially_paid"))) == (
+        is_in_time,
+        not is_in_time,
+    )

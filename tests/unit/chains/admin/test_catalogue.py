@@ -78,3 +78,24 @@ def test_the_lists_are_filtered_by_chain_and_by_activity(admin_client: Client, l
     assert listed.contract_address in found.content.decode()
     none = admin_client.get("/admin/chains/token/", {"is_active__exact": "0"})
     assert listed.contract_address not in none.content.decode()
+
+
+def test_price_feeds_and_what_prices_a_token_are_shown(
+    admin_client: Client, listed: Token, staff: Callable[..., Client]
+) -> None:
+    chain = listed.chain
+    page, token_page = f"/admin/chains/chain/{chain.pk}/change/", f"/admin/chains/token/{listed.pk}/change/"
+    assert "no price: requests need an amount" in admin_client.get(token_page).content.decode()
+    chain.feeds = [{"pair": "ETH/USD", "address": "0x" + "5" * 40, "heartbeat": 3600}]
+    chain.explorer_url = "https://basescan.example"
+    chain.save()
+    Token.objects.update(price_as="USDC")
+    for client in (admin_client, staff("chains.view_chain", "chains.view_token")):
+        shown = client.get(page).content.decode()
+        assert "ETH/USD" in shown
+        assert "https://basescan.example/address/0x" + "5" * 40 in shown
+        assert "at least every 3,600 s" in shown
+        token_shown = client.get(token_page).content.decode()
+        assert "Priced as" in token_shown
+        assert "USDC" in token_shown.partition("Priced as")[2][:400]
+        assert "no price" not in token_shown

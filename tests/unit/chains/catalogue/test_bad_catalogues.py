@@ -20,6 +20,7 @@ FILES: list[Any] = [
     '{"chains": [{"id": 1, "id": 2}]}', "chains: []",
 ]  # fmt: skip
 
+FEED = {"pair": "ETH/USD", "address": "0x" + "1" * 40, "heartbeat": 3600}
 CHAINS = [
     {"id": ...}, {"id": None}, {"id": "8453"}, {"id": 0}, {"id": -1}, {"id": 1.5}, {"id": True},
     {"id": 2**63}, {"id": [1]},
@@ -56,12 +57,22 @@ CHAINS = [
     {"routers": {"li\x00fi": []}},
     {"tokens": None}, {"tokens": {}}, {"tokens": [1]}, {"tokens": [None]}, {"symbol": "ETH"},
     {"rpc_url": "https://node.example"},
+    {"feeds": None}, {"feeds": {}}, {"feeds": ["ETH/USD"]}, {"feeds": [{}]}, {"feeds": [FEED, FEED]},
+    {"feeds": [{**FEED, "pair": "ETH/EUR"}]}, {"feeds": [{**FEED, "pair": "eth/USD"}]},
+    {"feeds": [{**FEED, "pair": "ETH"}]}, {"feeds": [{**FEED, "pair": None}]}, {"feeds": [{**FEED, "decimals": 8}]},
+    {"feeds": [{**FEED, "address": "0x12"}]}, {"feeds": [{**FEED, "address": None}]},
+    {"feeds": [{**FEED, "heartbeat": 0}]}, {"feeds": [{**FEED, "heartbeat": -1}]},
+    {"feeds": [{**FEED, "heartbeat": "3600"}]}, {"feeds": [{**FEED, "heartbeat": 3600.5}]},
+    {"feeds": [{**FEED, "heartbeat": True}]}, {"feeds": [{**FEED, "heartbeat": 10**9}]},
+    {"chain_type": "solana", "routers": {}, "tokens": [], "confirmations": "finalized", "feeds": [FEED]},
     {"chain_type": "solana", "routers": {}, "tokens": [], "confirmations": 32},
     {"chain_type": "solana", "routers": {}, "tokens": [], "confirmations": "safe"},
     {"chain_type": "solana", "routers": {}, "confirmations": "finalized"},
 ]  # fmt: skip
 
 TOKENS = [
+    {"price_as": "usdc"}, {"price_as": "U"}, {"price_as": "X" * 17}, {"price_as": 1}, {"price_as": "ETH/USD"},
+    {"price_as": "USD"}, {"price_as": "EUR"},
     {"symbol": ...}, {"symbol": ""}, {"symbol": None}, {"symbol": "X" * 33}, {"symbol": "US\x00DC"},
     {"symbol": "US\u202eDC"},
     {"name": ...}, {"name": 7}, {"name": "x" * 101}, {"decimals": ...}, {"decimals": "6"},

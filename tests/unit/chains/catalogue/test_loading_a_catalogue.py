@@ -44,6 +44,16 @@ def test_sockets_for_new_blocks_are_optional(tmp_path: Path, monkeypatch: pytest
     assert socket_urls(stored.ws_urls) == ("ws://127.0.0.1:8546", "wss://node.example/v2")
 
 
+def test_price_feeds_and_what_prices_a_token_are_optional(tmp_path: Path) -> None:
+    load(write(tmp_path, [chain()]))
+    assert Chain.objects.get().feeds == []
+    assert set(Token.objects.values_list("price_as", flat=True)) == {""}
+    feed = {"pair": "ETH/USD", "address": USDC_ON_BASE.lower(), "heartbeat": 3600}
+    load(write(tmp_path, [chain(feeds=[feed], tokens=[token(price_as="USDC")])]))
+    assert Chain.objects.get().feeds == [{**feed, "address": USDC_ON_BASE}]
+    assert Token.objects.get(contract_address=USDC_ON_BASE).price_as == "USDC"
+
+
 def test_the_same_file_again_changes_nothing(tmp_path: Path) -> None:
     path = write(tmp_path, [chain()])
     load(path)

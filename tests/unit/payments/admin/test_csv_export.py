@@ -69,6 +69,29 @@ def test_payments_come_with_their_request_and_their_transaction(admin_client: Cl
     assert row["explorer_url"] == f"https://basescan.example/tx/{HASH}"
 
 
+def test_prices_and_values_come_as_exact_decimal_text(admin_client: Client, make: Make) -> None:
+    payment, other = fail(make("order-1")), make("order-2")
+    PaymentRequest.objects.filter(pk=payment.request_id).update(
+        price={"currency": "EUR", "amount": "25.00"}, rate={"value": "0.910543567331", "currency": "EUR"}
+    )
+    observed_at = "2026-03-01T12:00:00Z"
+    value = {"currency": "JPY", "amount": "90071992547409931", "rate": "150.1", "observed_at": observed_at}
+    payment.value = {**value, "estimated": True}
+    payment.save()
+    fail(other, "0x" + "cd" * 32)
+    without, priced = rows(admin_client, REQUESTS)
+    assert [priced[name] for name in ("price", "price_currency", "rate")] == [
+        "25.00",
+        "EUR",
+        "0.910543567331",
+    ]
+    assert [without[name] for name in ("price", "price_currency", "rate")] == ["", "", ""]
+    names = ("value", "value_currency", "value_rate", "value_observed_at", "value_estimated")
+    of_other, valued = rows(admin_client, PAYMENTS)
+    assert [valued[name] for name in names] == ["90071992547409931", "JPY", "150.1", observed_at, "true"]
+    assert [of_other[name] for name in names] == ["", "", "", "", ""]
+
+
 def test_the_file_has_the_rows_of_the_list_with_its_search_and_filters(
     admin_client: Client, make: Make
 ) -> None:

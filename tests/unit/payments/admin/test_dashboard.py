@@ -328,3 +328,39 @@ def test_figures_are_written_as_people_read_them() -> None:
         "1.50",
         "1,234,567",
     ]
+
+
+def test_values_are_shown_by_currency_and_payments_without_one_are_said(
+    staff_of: Callable[[Merchant], Client], token: Token, merchant: Merchant
+) -> None:
+    for currency, amount in (("EUR", "1234567.80"), ("EUR", "0.05"), ("JPY", "1500"), (None, None)):
+        payment = paid(a_request(merchant, token, EARLIER), EARLIER)
+        if currency:
+            payment.value = {"currency": currency, "amount": amount, "rate": "1", "estimated": False}
+            payment.save()
+    update_statistics()
+    page = opened(staff_of(merchant))
+    assert [(value["currency"], value["amount"], value["payments"]) for value in page.context["values"]] == [
+        ("EUR", "1,234,567.85", "2 payments"),
+        ("JPY", "1,500", "1 payment"),
+    ]
+    drawn = plots_of(page)["plots"]["value-EUR"]["series"][0]
+    assert "1,234,567.85 EUR" in drawn["texts"]
+    assert all(isinstance(value, str) for value in drawn["values"])
+    assert "1 of 4 payments has no value: its token has no price in the catalogue" in text_of(page)
+
+
+def test_nothing_is_said_of_missing_values_where_none_is_missing(
+    admin_client: Client, token: Token, merchant: Merchant
+) -> None:
+    payment = paid(a_request(merchant, token, EARLIER), EARLIER)
+    payment.value = {"currency": "EUR", "amount": "9.00", "rate": "0.9", "estimated": True}
+    payment.save()
+    update_statistics()
+    page = opened(admin_client)
+    assert "9.00" in text_of(page)
+    assert page.context["without_value"] == ""
+    payment.value = None
+    payment.save()
+    update_statistics()
+    assert "1 of 1 payment has no value" in text_of(opened(admin_client))

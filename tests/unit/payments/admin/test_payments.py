@@ -398,3 +398,32 @@ def test_what_was_simulated_is_marked_as_a_test(admin_client: Client, failed: Pa
                 Payment.objects.update(is_simulated=is_simulated)
                 marks.append("".join(page_of(admin_client, model, pk).split()).count(">test<"))
             assert marks[1] > marks[0], (model, pk)
+
+
+def test_a_request_shows_its_price_and_rate_and_a_payment_what_it_is_worth(
+    admin_client: Client, wanted: Payment
+) -> None:
+    request = wanted.request
+    assert "<dt>Price</dt>" not in page_of(admin_client, "payments/paymentrequest", request.pk)
+    request.price = {"currency": "EUR", "amount": "25.00"}
+    request.rate = {
+        "value": "0.9105",
+        "currency": "EUR",
+        "token": "USDC",
+        "sources": ["coinbase", "feeds:8453"],
+        "observed_at": "2026-03-01T12:00:00Z",
+    }
+    request.save()
+    page = page_of(admin_client, "payments/paymentrequest", request.pk)
+    assert "25.00 EUR" in page
+    assert "0.9105 EUR for 1 USDC (coinbase, feeds:8453, observed at" in page
+    assert "<dt>Value</dt>" not in page_of(admin_client, "payments/payment", wanted.pk)  # it failed
+    now = timezone.now()
+    value = {"currency": "EUR", "amount": "9.11", "rate": "0.9105", "observed_at": "", "estimated": True}
+    for fields, shown in (
+        ({"value_due_at": now}, "waits for a rate"),
+        ({"value_due_at": None}, "unknown: the token had no price in the catalogue"),
+        ({"value": value}, "9.11 EUR at 0.9105, estimated from a later rate"),
+    ):
+        Payment.objects.filter(pk=wanted.pk).update(status="completed", amount_received=10, **fields)
+        assert shown in page_of(admin_client, "payments/payment", wanted.pk)

@@ -9,9 +9,10 @@ import pytest
 from django.utils import timezone
 
 from chains.models import Token
-from payments.models import AcceptedRate, PaymentRequest
-from payments.prices import rates
+from payments.models import AcceptedRate, Payment, PaymentRequest
+from payments.prices import asking
 from payments.prices.rules import token_amount
+from payments.verification import outcomes
 from tests.conftest import Api
 from tests.support.rates.exchanges import Exchanges
 
@@ -92,7 +93,7 @@ def test_a_price_in_dollars_needs_no_rate_of_the_dollar(
 def test_a_repeated_call_gets_the_first_rate(api: Api, priced: Order, exchanges: Exchanges) -> None:
     first = api.post("/api/payment-requests", priced(), **{"Idempotency-Key": "order-1"})
     exchanges.broken = {"coinbase": (500, b""), "kraken": (500, b"")}
-    rates.forget()
+    asking.forget()
     second = api.post("/api/payment-requests", priced(), **{"Idempotency-Key": "order-1"})
     assert (second.status_code, second.content) == (201, first.content)
     assert PaymentRequest.objects.count() == 1
@@ -133,6 +134,11 @@ def test_a_currency_that_kraken_lists_the_other_way_round(
         ({"price": {**PRICE, "amount": 25}}, (400, "amount_not_a_string", "price.amount")),
         ({"price": {**PRICE, "amount": "a"}}, (400, "amount_invalid", "price.amount")),
         ({"expires_in": 901}, (400, "parameter_invalid", "expires_in")),
+        ({"expires_in": 2_592_000}, (400, "parameter_invalid", "expires_in")),
+        ({"price": {**PRICE, "amount": "1" * 16}}, (400, "amount_too_large", "price.amount")),
+        ({"price": {**PRICE, "amount": "-25"}}, (400, "amount_invalid", "price.amount")),
+        ({"price": {**PRICE, "amount": "2.5e1"}}, (400, "amount_invalid", "price.amount")),
+        ({"price": {"currency": "JPY", "amount": "25.0"}}, (400, "amount_too_precise", "price.amount")),
     ],
 )
 def test_a_price_that_can_not_be_taken_is_refused(
@@ -197,12 +203,35 @@ def test_a_value_far_from_the_last_one_is_refused_for_an_hour(
     api: Api, priced: Order, exchanges: Exchanges
 ) -> None:
     assert api.post("/api/payment-requests", priced()).status_code == 201
-    rates.forget()
+    asking.forget()
     exchanges.coinbase["USDC-USD"] = exchanges.kraken["USDCUSD"] = "1.3"
     assert refused(api.post("/api/payment-requests", priced()))[1] == "rate_unavailable"
-    rates.forget()
+    asking.forget()
     AcceptedRate.objects.update(accepted_at=timezone.now() - timedelta(minutes=61))
     assert api.post("/api/payment-requests", priced()).status_code == 201
+
+
+def test_the_step_is_measured_from_the_last_accepted_value_and_not_from_an_older_one(
+    api: Api, priced: Order, exchanges: Exchanges
+) -> None:
+    for value, status in (("1.00", 201), ("1.15", 201), ("1.30", 201), ("1.57", 503), ("1.10", 201)):
+        asking.forget()
+        exchanges.coinbase["USDC-USD"] = exchanges.kraken["USDCUSD"] = value
+        assert api.post("/api/payment-requests", priced()).status_code == status, value
+    assert AcceptedRate.objects.get(base="USDC").value == Decimal("1.10")
+
+
+def test_small_changes_are_noted_once_a_minute(api: Api, priced: Order, exchanges: Exchanges) -> None:
+    api.post("/api/payment-requests", priced())
+    (noted,) = AcceptedRate.objects.filter(base="USDC")
+    exchanges.coinbase["USDC-USD"] = exchanges.kraken["USDCUSD"] = "1.005"
+    asking.forget()
+    assert api.post("/api/payment-requests", priced()).status_code == 201
+    assert AcceptedRate.objects.get(base="USDC").value == noted.value
+    AcceptedRate.objects.update(accepted_at=timezone.now() - timedelta(seconds=61))
+    asking.forget()
+    api.post("/api/payment-requests", priced())
+    assert AcceptedRate.objects.get(base="USDC").value == Decimal("1.005")
 
 
 def test_after_its_price_expired_a_payment_is_credited_and_waits_for_the_merchant(
@@ -241,3 +270,33 @@ def test_within_two_minutes_of_its_end_a_payment_completes_it(
 
 def _events(api: Api) -> list[str]:
     return sorted(event["type"] for event in api.get("/api/events?limit=100").json()["data"])
+
+
+def test_the_longest_life_of_a_price_is_900_seconds(api: Api, priced: Order, exchanges: Exchanges) -> None:
+    answer = api.post("/api/payment-requests", priced(expires_in=900))
+    assert answer.status_code == 201
+    request = PaymentRequest.objects.get()
+    assert request.expires_at - request.created_at == timedelta(seconds=900)
+
+
+def test_a_token_of_18_decimals_is_asked_for_in_eight(
+    api: Api, priced: Order, exchanges: Exchanges, dai: Token
+) -> None:
+    Token.objects.filter(pk=dai.pk).update(price_as="DAI")
+    exchanges.coinbase["DAI-USD"] = exchanges.kraken["DAIUSD"] = "0.9997"
+    request = api.post("/api/payment-requests", priced(token_id=dai.id)).json()
+    raw, rate = int(request["amount"]["raw"]), Decimal(request["rate"]["value"])
+    assert raw % 10**10 == 0
+    assert raw * rate >= 25 * 10**18 > (raw - 10**10) * rate
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_too_late"), [(0, False), (120, False), (120.000001, True), (-1, False)]
+)
+def test_a_price_holds_for_120_seconds_after_the_end(seconds: float, is_too_late: bool) -> None:
+    end = timezone.now()
+    request = PaymentRequest(price=PRICE, expires_at=end)
+    paid_at = end + timedelta(seconds=seconds)
+    assert outcomes.is_too_late(request, Payment(), paid_at) is is_too_late
+    assert outcomes.is_too_late(request, Payment(accepted_by="merchant"), paid_at) is False
+    assert outcomes.is_too_late(PaymentRequest(expires_at=end), Payment(), paid_at) is False

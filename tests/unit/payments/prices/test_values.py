@@ -10,7 +10,7 @@ from django.utils import timezone
 from chains.models import Token
 from merchants.models import Merchant
 from payments.models import Payment
-from payments.prices import rates, values
+from payments.prices import asking, values
 from tests.conftest import Api
 from tests.support.rates.exchanges import Exchanges
 
@@ -68,7 +68,7 @@ def test_without_a_rate_it_stays_null_and_is_estimated_later(
     assert values.value_due() == 0
     assert value_at(api, path) is None
     exchanges.broken = {}
-    rates.forget()
+    asking.forget()
     Payment.objects.update(completed_at=timezone.now() - timedelta(hours=3))
     assert values.value_due() == 0  # not before its next turn
     assert values.value_due(timezone.now() + values.PAUSE) == 1
@@ -92,3 +92,34 @@ def test_payments_of_one_token_share_one_question(
     exchanges.asked.clear()
     assert values.value_due() == 3
     assert len(exchanges.asked) == 2
+
+
+def test_what_waits_for_long_is_asked_for_less_often(
+    api: Api, paid: Callable[[], str], exchanges: Exchanges
+) -> None:
+    paid()
+    exchanges.broken = {"kraken": (503, b"")}
+    now = timezone.now()
+    for waited, pause in (
+        (timedelta(0), values.PAUSE),
+        (timedelta(minutes=20), timedelta(minutes=5)),
+        (timedelta(days=9), values.LONGEST_PAUSE),
+    ):
+        Payment.objects.update(completed_at=now - waited, value_due_at=now)
+        assert values.value_due(now) == 0
+        assert Payment.objects.get().value_due_at == now + pause
+
+
+def test_payments_that_never_get_a_rate_do_not_hold_up_new_ones(
+    api: Api, paid: Callable[[], str], exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(values, "AT_ONCE", 2)
+    for _ in range(3):
+        paid()
+    hour_ago = timezone.now() - timedelta(hours=1)
+    stuck = list(Payment.objects.values_list("pk", flat=True))
+    Payment.objects.update(value_due_at=hour_ago, completed_at=hour_ago)
+    path = paid()
+    assert values.value_due() == 2
+    assert value_at(api, path) is not None
+    assert Payment.objects.filter(pk__in=stuck, value__isnull=True).count() == 2

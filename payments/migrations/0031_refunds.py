@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('merchants', '0014_reporting_currency'),
-        ('payments', '0029_due_for_value'),
+        ('payments', '0030_daily_values'),
     ]
 
     operations = [

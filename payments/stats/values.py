@@ -1,0 +1,53 @@
+"""What the payments of a day are worth in their merchants' reporting currencies, as the payments themselves say.
+
+A payment counts on the day on which it completed, in the currency of its `value`. One without a value is in no row, so
+the payments of a day that have none are those of its volumes minus these. Currencies are never added up.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Count, DecimalField, QuerySet, Sum
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast
+from django.utils import timezone
+
+from payments.models import DailyValue, LateValue, Payment
+
+
+def count_values(day: date, completed: QuerySet[Payment]) -> list[DailyValue]:
+    """Return the rows of one day for each merchant and for all of them. Nothing is stored."""
+    amount = Cast(KT("value__amount"), DecimalField(max_digits=110, decimal_places=3))
+    rows = completed.filter(value__isnull=False).annotate(currency=KT("value__currency"))
+    sums: dict[tuple[Any, str], tuple[int, Decimal]] = {}
+    by_currency = rows.values_list("request__merchant", "currency")
+    for merchant, currency, number, worth in by_currency.annotate(number=Count("pk"), worth=Sum(amount)):
+        for key in ((merchant, currency), (None, currency)):
+            payments, so_far = sums.get(key, (0, Decimal(0)))
+            sums[key] = payments + number, so_far + worth
+    return [
+        DailyValue(day=day, merchant_id=merchant, currency=currency, payments=payments, amount=worth)
+        for (merchant, currency), (payments, worth) in sums.items()
+    ]
+
+
+def note_late_values(payments: Iterable[Payment]) -> None:
+    """Have the days of these payments counted again. Call it in the transaction that stores their values.
+
+    Today is counted all the time. Each call adds rows of its own: a row that another process has read, and deletes
+    once it has counted the day, would not make it count these values too.
+    """
+    today = timezone.now().astimezone(UTC).date()
+    days = {payment.completed_at.astimezone(UTC).date() for payment in payments if payment.completed_at}
+    LateValue.objects.bulk_create([LateValue(day=day) for day in sorted(days - {today})])
+
+
+def late_days(until: datetime) -> dict[date, list[int]]:
+    """Return the days up to then that got values since they were counted, with the rows to delete afterwards."""
+    days: dict[date, list[int]] = {}
+    rows = LateValue.objects.filter(day__lte=until.astimezone(UTC).date()).order_by("day")
+    for day, row in rows.values_list("day", "pk"):
+        days.setdefault(day, []).append(row)
+    return days

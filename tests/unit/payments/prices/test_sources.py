@@ -1,0 +1,252 @@
+"""Each rate source alone: what it makes of a sound answer, and of each fault."""
+
+import json
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from chains.client import ChainError, FeedAnswer
+from chains.families.evm.feeds import feed_answers
+from chains.models import Chain
+from payments.prices.sources import base, feeds
+from payments.prices.sources.coinbase import Coinbase
+from payments.prices.sources.feeds import Feeds, observed
+from payments.prices.sources.kraken import Kraken
+from payments.providers.base import ProviderDown
+from tests.support.rates.exchanges import Exchanges, running_exchanges
+
+NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
+FEED = {"pair": "ETH/USD", "address": "0x" + "1" * 40, "heartbeat": 3600}
+
+
+@pytest.fixture
+def exchanges() -> Iterator[Exchanges]:
+    with running_exchanges() as running:
+        yield running
+
+
+def ticker_of_coinbase(**different: Any) -> bytes:
+    time = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    ticker = {"price": "1.0002", "time": time, **different}
+    return json.dumps({name: value for name, value in ticker.items() if value is not None}).encode()
+
+
+def ticker_of_kraken(last: Any, **different: Any) -> bytes:
+    return json.dumps({"error": [], "result": {"USDCUSD": {"c": last}}, **different}).encode()
+
+
+def ago(seconds: float) -> str:
+    return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
+
+
+# What an exchange may answer whose connection is fine, and that is no rate.
+ANY: dict[str, tuple[int, bytes]] = {
+    "down": (503, b"{}"),
+    "an error": (500, b""),
+    "too many requests": (429, b"{}"),
+    "a redirect": (302, b""),
+    "no JSON": (200, b"<html>"),
+    "nothing": (200, b""),
+    "null": (200, b"null"),
+    "a list": (200, b"[]"),
+    "a text": (200, b'"1.0002"'),
+    "a key twice": (200, b'{"price": "1", "price": "2"}'),
+    "NaN": (200, b'{"price": NaN}'),
+    "not UTF-8": (200, b'{"price": "\xff"}'),
+    "nested without end": (200, b"[" * 10_000),
+    "larger than 64 KiB": (200, b'"' + b"1" * 70_000 + b'"'),
+    "forbidden": (403, b"{}"),
+}
+OF_COINBASE: dict[str, bytes] = {
+    "no price": ticker_of_coinbase(price=None),
+    "zero": ticker_of_coinbase(price="0"),
+    "negative": ticker_of_coinbase(price="-1.0002"),
+    "not a number": ticker_of_coinbase(price="NaN"),
+    "endless": ticker_of_coinbase(price="Infinity"),
+    "out of range": ticker_of_coinbase(price="1e999999"),
+    "digits of another script": ticker_of_coinbase(price="١"),
+    "a thousands mark": ticker_of_coinbase(price="1_000"),
+    "true": ticker_of_coinbase(price=True),
+    "an object": ticker_of_coinbase(price={"amount": "1"}),
+    "no time": ticker_of_coinbase(time=None),
+    "an unreadable time": ticker_of_coinbase(time="yesterday"),
+    "a time in seconds": ticker_of_coinbase(time=1_790_000_000),
+    "a time out of range": ticker_of_coinbase(time="0001-01-01T00:00:00+23:59"),
+}
+OF_KRAKEN: dict[str, bytes] = {
+    "an error in a 200": b'{"error":["EGeneral:Internal error"]}',
+    "an error that is no list": b'{"error":"EQuery:Unknown asset pair"}',
+    "no result": b'{"error":[]}',
+    "another number of pairs": b'{"error":[],"result":{"A":{"c":["1","1"]},"B":{"c":["1","1"]}}}',
+    "no pair": b'{"error":[],"result":{}}',
+    "no last trade": b'{"error":[],"result":{"USDCUSD":{}}}',
+    "an empty last trade": ticker_of_kraken([]),
+    "a text as last trade": ticker_of_kraken("1.0002"),
+    "zero": ticker_of_kraken(["0", "1"]),
+    "negative": ticker_of_kraken(["-1", "1"]),
+    "not a number": ticker_of_kraken(["NaN", "1"]),
+    "true": ticker_of_kraken([True, "1"]),
+    "null": ticker_of_kraken([None, "1"]),
+}
+FAULTS = [
+    *((source, name, answer) for source in (Coinbase, Kraken) for name, answer in ANY.items()),
+    *((Coinbase, name, (200, body)) for name, body in OF_COINBASE.items()),
+    *((Kraken, name, (200, body)) for name, body in OF_KRAKEN.items()),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "fault", "answer"), FAULTS, ids=lambda each: getattr(each, "__name__", None)
+)
+def test_a_faulty_answer_is_no_rate(
+    exchanges: Exchanges, source: Any, fault: str, answer: tuple[int, bytes]
+) -> None:
+    exchanges.broken = {"coinbase": answer, "kraken": answer}
+    with pytest.raises(ProviderDown):
+        source(exchanges.url).observe(["USDC"])
+
+
+@pytest.mark.parametrize("source", [Coinbase, Kraken])
+def test_an_exchange_that_hangs_is_given_up(
+    exchanges: Exchanges, source: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "ANSWER_SECONDS", 0.2)
+    exchanges.hanging = {"coinbase", "kraken"}
+    with pytest.raises(ProviderDown):
+        source(exchanges.url).observe(["USDC"])
+
+
+@pytest.mark.parametrize("source", [Coinbase, Kraken])
+def test_an_exchange_that_is_not_there_is_down(source: Any) -> None:
+    with pytest.raises(ProviderDown):
+        source("http://127.0.0.1:1").observe(["USDC"])
+
+
+@pytest.mark.parametrize(
+    ("age", "is_seen"), [(0, True), (110, True), (130, False), (-20, True), (-60, False)]
+)
+def test_a_trade_counts_for_as_long_as_the_setting_says(
+    exchanges: Exchanges, settings: Any, age: float, is_seen: bool
+) -> None:
+    settings.RATE_MAX_AGE = 120
+    exchanges.broken = {"coinbase": (200, ticker_of_coinbase(time=ago(age)))}
+    assert (Coinbase(exchanges.url).observe(["USDC"]) != {}) is is_seen
+
+
+def test_numbers_of_json_are_read_exactly(exchanges: Exchanges) -> None:
+    body = ticker_of_coinbase(price="PRICE").replace(b'"PRICE"', b"1.00020000000000000000000000001")
+    exchanges.broken = {"coinbase": (200, body)}
+    (seen,) = Coinbase(exchanges.url).observe(["USDC"])["USDC"]
+    assert seen.value == Decimal("1.00020000000000000000000000001")
+
+
+@pytest.mark.parametrize("source", [Coinbase, Kraken])
+def test_a_currency_that_an_exchange_does_not_list_is_asked_for_once_in_five_minutes(
+    exchanges: Exchanges, source: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(base.time, "monotonic", lambda: now)
+    exchanges.coinbase["BTC-USD"] = "100000"
+    asking = source(exchanges.url)
+    for _ in range(3):
+        assert asking.observe(["KPW"]) == {}
+    unlisted = [path for path in exchanges.asked if "KPW" in path]
+    assert len(unlisted) == len(set(unlisted)) == 2
+    now += 301
+    assert asking.observe(["KPW"]) == {}
+    assert len([path for path in exchanges.asked if "KPW" in path]) == 4
+
+
+AT = int(NOW.timestamp())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        FeedAnswer(0, 8, AT),
+        FeedAnswer(-1, 8, AT),
+        FeedAnswer(10**8, 8, 0),
+        FeedAnswer(10**8, 37, AT),
+        FeedAnswer(10**8, 2**256 - 1, AT),
+        FeedAnswer(10**8, 8, AT - 3961),
+        FeedAnswer(10**8, 8, AT + 31),
+        FeedAnswer(10**8, 8, 2**256 - 1),
+    ],
+)
+def test_a_faulty_round_of_a_feed_is_no_rate(answer: FeedAnswer) -> None:
+    assert observed("feeds:1", FEED, answer, NOW) is None
+
+
+def test_a_round_is_fresh_for_110_percent_of_the_heartbeat() -> None:
+    seen = observed("feeds:1", FEED, FeedAnswer(250_012_345_678, 8, AT - 3960), NOW)
+    assert seen is not None
+    assert (seen.source, seen.value) == ("feeds:1", Decimal("2500.12345678"))
+
+
+def words(*numbers: int) -> str:
+    return "0x" + "".join(f"{number % 2**256:064x}" for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("latest", "decimals"),
+    [
+        ("0x", words(8)),
+        (words(1, 10**8, AT, AT), words(8)),
+        (words(1, 10**8, AT, AT, 1), "0x"),
+        (words(2, 10**8, AT, AT, 1), words(8)),
+        (ChainError("reverted"), words(8)),
+        (words(1, 10**8, AT, AT, 1), ChainError("reverted")),
+    ],
+)
+def test_a_contract_that_is_no_feed_has_no_round_and_hides_no_other(latest: Any, decimals: Any) -> None:
+    good = [words(1, -5, AT, AT, 1), words(8)]
+    assert feed_answers([latest, decimals, *good]) == [FeedAnswer(0, 0, 0), FeedAnswer(-5, 8, AT)]
+
+
+class FakeNode:
+    """The feeds of one chain: a price, a failure, or no answer until the test is over."""
+
+    def __init__(self, says: Any) -> None:
+        self.says = says
+
+    def price_feeds(self, addresses: list[str]) -> list[FeedAnswer]:
+        if isinstance(self.says, threading.Event):
+            self.says.wait(60)
+            raise ChainError("too late")
+        if isinstance(self.says, Exception):
+            raise self.says
+        return [FeedAnswer(self.says, 8, int(datetime.now(UTC).timestamp())) for _ in addresses]
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, *nodes: Any) -> Feeds:
+    chains = [Chain(id=number, chain_type="evm", feeds=[FEED]) for number in range(1, len(nodes) + 1)]
+    monkeypatch.setattr(feeds, "active_chains", lambda: chains)
+    monkeypatch.setattr(feeds, "get_client", lambda chain: FakeNode(nodes[chain.pk - 1]))
+    monkeypatch.setattr(feeds, "ANSWER_SECONDS", 0.3)
+    return Feeds()
+
+
+@pytest.mark.parametrize("fault", ["hangs", "fails"])
+def test_a_chain_whose_node_does_not_answer_does_not_hold_up_the_others(
+    monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    over = threading.Event()
+    faulty = over if fault == "hangs" else ChainError("no node answers")
+    try:
+        seen = asked(monkeypatch, faulty, 250_000_000_000).observe(["ETH"])
+    finally:
+        over.set()
+    assert [(each.source, each.value) for each in seen["ETH"]] == [("feeds:2", Decimal(2500))]
+
+
+def test_where_no_chain_answers_the_source_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ProviderDown):
+        asked(monkeypatch, ChainError("no node answers")).observe(["ETH"])
+
+
+def test_only_the_pairs_that_are_wanted_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert asked(monkeypatch, 250_000_000_000).observe(["USDC"]) == {}

@@ -1,0 +1,107 @@
+"""The sandbox's outcomes for a request with a price, which holds for 120 seconds after the end."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from payments.models import PaymentRequest
+from payments.sandbox import Outcome
+from tests.conftest import Api
+from tests.support.sandbox.fixtures import AMOUNT, path, told
+
+PRICE = {"currency": "EUR", "amount": "9.10"}
+RATE = {"value": "0.91", "currency": "EUR", "token": "USDC", "sources": ["a", "b"], "observed_at": ""}
+HALF = AMOUNT // 2
+MORE = AMOUNT + AMOUNT // 10
+LONG_AGO = "expired for longer than the price holds"
+# The request's status, what is paid, whether late, and the events; None: 409, and nothing changes.
+TABLE: dict[tuple[str, str], tuple[str, int, bool, list[str]] | None] = {
+    ("active", "paid"): ("completed", AMOUNT, False, ["payment.succeeded: completed"]),
+    ("active", "underpaid"): ("active", HALF, False, ["payment.partially_paid: active"]),
+    ("active", "overpaid"): ("completed", MORE, False, ["payment.succeeded: completed"]),
+    ("active", "paid_late"): (
+        "expired",
+        AMOUNT,
+        False,
+        ["payment.expired: expired", "payment.partially_paid: expired"],
+    ),
+    ("active", "failed"): ("active", 0, False, ["payment.failed: active"]),
+    ("active", "expired"): ("expired", 0, False, ["payment.expired: expired"]),
+    ("active", "reorged"): (
+        "completed",
+        AMOUNT,
+        False,
+        ["payment.succeeded: completed", "payment.reorged: completed"],
+    ),
+    ("active", "bridge_refunded"): ("active", 0, False, ["payment.failed: active"]),
+    ("expired", "paid"): ("completed", AMOUNT, True, ["payment.succeeded: completed"]),
+    ("expired", "paid_late"): ("expired", AMOUNT, False, ["payment.partially_paid: expired"]),
+    (LONG_AGO, "paid"): ("expired", AMOUNT, False, ["payment.partially_paid: expired"]),
+    (LONG_AGO, "underpaid"): ("expired", HALF, False, ["payment.partially_paid: expired"]),
+    (LONG_AGO, "overpaid"): ("expired", MORE, False, ["payment.partially_paid: expired"]),
+    (LONG_AGO, "paid_late"): ("expired", AMOUNT, False, ["payment.partially_paid: expired"]),
+    (LONG_AGO, "expired"): None,
+    ("cancelled", "paid_late"): None,
+    ("completed", "paid_late"): None,
+}
+
+
+@pytest.fixture
+def priced_in(request_in: Callable[[str], PaymentRequest]) -> Callable[[str], PaymentRequest]:
+    """Return a maker of requests with a price in a state."""
+
+    def make(state: str) -> PaymentRequest:
+        request = request_in("expired" if state == LONG_AGO else state)
+        if state == LONG_AGO:
+            request.expires_at = timezone.now() - timedelta(seconds=121)
+        request.price, request.rate = PRICE, RATE
+        request.save()
+        return request
+
+    return make
+
+
+@pytest.mark.parametrize(("state", "outcome"), TABLE)
+def test_each_outcome_of_a_priced_request(
+    api: Api, priced_in: Callable[[str], PaymentRequest], state: str, outcome: str
+) -> None:
+    request, then = priced_in(state), TABLE[state, outcome]
+    response = api.post(path(request), {"outcome": outcome})
+    if then is None:
+        assert response.status_code == 409
+        unchanged = PaymentRequest.objects.get(pk=request.pk)
+        assert (unchanged.status, unchanged.expires_at) == (request.status, request.expires_at)
+        assert told() == []
+        return
+    body: dict[str, Any] = response.json()
+    assert response.status_code == 200, body
+    assert (body["status"], int(body["amount_paid"]["raw"]), body["paid_late"], told()) == then
+    assert (body["price"], body["rate"]["value"]) == (PRICE, RATE["value"])
+
+
+def test_the_table_knows_each_outcome_of_an_active_request() -> None:
+    assert {outcome for state, outcome in TABLE if state == "active"} == set(Outcome)
+
+
+@pytest.mark.parametrize("outcome", ["paid", "paid_late", "underpaid"])
+def test_what_is_paid_in_full_but_late_waits_and_is_not_paid_twice(
+    api: Api, priced_in: Callable[[str], PaymentRequest], outcome: str
+) -> None:
+    request = priced_in("active")
+    api.post(path(request), {"outcome": "paid_late"})
+    before = api.get(f"/api/payment-requests/{request.pk}").json()
+    assert api.post(path(request), {"outcome": outcome}).status_code == 409
+    assert api.get(f"/api/payment-requests/{request.pk}").json() == before
+
+
+def test_the_merchant_accepts_it(api: Api, priced_in: Callable[[str], PaymentRequest]) -> None:
+    request = priced_in("active")
+    (payment,) = api.post(path(request), {"outcome": "paid_late"}).json()["payments"]
+    accept = f"/api/payment-requests/{request.pk}/payments/{payment['id']}/accept"
+    assert api.post(accept, {"reason": "The rate is still fine."}).status_code == 200
+    done = api.get(f"/api/payment-requests/{request.pk}").json()
+    assert (done["status"], done["paid_late"]) == ("completed", True)
+    assert told()[-1] == "payment.succeeded: completed"
