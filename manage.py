@@ -15,6 +15,10 @@ def main() -> None:
     try:
         execute_from_command_line(sys.argv)
     except SettingsError as error:
+        if sys.argv[1:2] == ["doctor"] and "--json" in sys.argv:
+            from config.doctor.running import of_settings
+
+            print(of_settings(error).as_json())
         print_and_exit(error)
 
 
