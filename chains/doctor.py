@@ -8,7 +8,7 @@ from django.db import connection
 
 from chains.client import ChainClient, ChainError, NodeAbilities, NodeState
 from chains.families import clients_of_each_node, head_allowance
-from chains.models import Chain
+from chains.models import Chain, Switch
 from config.doctor.finding import Finding, failed, fine, warning
 
 # Blocks of state: without traces, verification reads accounts at the block of a payment.
@@ -47,6 +47,17 @@ def check(clients: Clients = clients_of_each_node) -> Iterator[Finding]:
             yield from _of_chain(chain, answers)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def check_switches() -> Iterator[Finding]:
+    """Yield what operators have switched off, so that it isn't forgotten."""
+    rows = list(Switch.objects.all())
+    for row in rows:
+        since, reason = f"{row.off_at:%Y-%m-%d %H:%M} UTC", row.reason or "no reason given"
+        summary = f"switched off since {since} by {row.actor}: {reason}"
+        yield warning(row.name, summary, f"When the reason is gone: manage.py switch on {row.name}")
+    if not rows:
+        yield fine("switches", "everything is on")
 
 
 def _of(chain: Chain, clients: Clients) -> Sequence[ChainClient]:

@@ -285,6 +285,7 @@ DOCTOR_CHECKS = {
     "deliveries": "webhooks.doctor.check_queue",
     "secrets": "webhooks.doctor.check_secrets",
     "nodes": "chains.doctor.check",
+    "switches": "chains.doctor.check_switches",
     "routing": "payments.doctor.check_providers",
     "rates": "payments.doctor.check_rates",
     "egress": "webhooks.doctor.check_egress",

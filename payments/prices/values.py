@@ -14,6 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from chains.models import Token
+from chains.switches import Feature, is_on
 from config.api.errors import ApiError
 from config.api.serializers import required_timestamp
 from merchants.currencies import DIGITS
@@ -33,7 +34,12 @@ RateOf = Callable[[Token, str], Rate]
 
 
 def value_due(now: datetime | None = None, *, rate_of: RateOf = current_rate) -> int:
-    """Value the payments that are due, at most 500; return how many got a value. The others are due again later."""
+    """Value the payments that are due, at most 500; return how many got a value. The others are due again later.
+
+    While prices are switched off, none is valued, and all stay due.
+    """
+    if not is_on(Feature.PRICES):
+        return 0
     due = _claim(now or timezone.now())
     together: dict[tuple[str, str], list[Payment]] = defaultdict(list)
     for payment in due:
