@@ -7,6 +7,10 @@ import sys
 
 def main() -> None:
     """Run one management command."""
+    if sys.argv[1:2] == ["setup"]:  # which makes the settings that all others need
+        from config.setup.command import main as set_up
+
+        sys.exit(set_up(sys.argv[2:]))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.management import execute_from_command_line
 
@@ -15,6 +19,10 @@ def main() -> None:
     try:
         execute_from_command_line(sys.argv)
     except SettingsError as error:
+        if sys.argv[1:2] == ["doctor"] and "--json" in sys.argv:
+            from config.doctor.running import of_settings
+
+            print(of_settings(error).as_json())
         print_and_exit(error)
 
 

@@ -286,6 +286,19 @@ class NodeHealth:
     since: datetime
 
 
+@dataclass(frozen=True)
+class NodeAbilities:
+    """What one node can do now: its head, the largest batch and log range (None: no limit found), whether it traces
+    (None: not needed on this chain), and how many blocks back it keeps what verification reads.
+    """
+
+    head: int
+    batch: int | None
+    log_blocks: int | None
+    traces: bool | None
+    history: int
+
+
 class ChainClient(Protocol):
     """A client of one chain. Every method except `health` raises ChainError if no node gives a usable answer."""
 
@@ -295,6 +308,10 @@ class ChainClient(Protocol):
 
     def chain_id(self) -> int:
         """Return the chain id that the node reports (on Solana: the catalogue's number of the cluster it serves)."""
+        ...
+
+    def abilities(self) -> NodeAbilities:
+        """Return what this client's only node can do, by trying it: some calls, of which one may be a large batch."""
         ...
 
     def look_up(

@@ -1,4 +1,4 @@
-"""Prometheus metrics for chains: head, lag and node states."""
+"""Prometheus metrics for chains: head, lag and node states, and what is switched off."""
 
 from collections.abc import Iterator
 
@@ -7,10 +7,15 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 from chains.client import NodeState
 from chains.health import chains_with_status, lag_seconds
+from chains.models import Switch
 
 
 def collect() -> Iterator[Metric]:
     """Yield the gauges from the stored status. No node is queried."""
+    off = GaugeMetricFamily("quittance_switched_off", "1 for each kill switch that is off.", labels=("name",))
+    for switch in Switch.objects.values_list("name", flat=True):
+        off.add_metric([switch], 1)
+    yield off
     head = GaugeMetricFamily("quittance_chain_head", "The newest block.", labels=("chain",))
     lag = GaugeMetricFamily(
         "quittance_chain_lag_seconds", "How long the newest block has been the newest.", labels=("chain",)

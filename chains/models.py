@@ -2,6 +2,7 @@
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
 
 from chains import families
 
@@ -104,6 +105,23 @@ class Token(models.Model):
     def is_payable(self) -> bool:
         """Whether customers can pay with it. Tokens that the catalogue switches off are excluded."""
         return self.is_active or self.is_only_listed
+
+
+class Switch(models.Model):
+    """Something that an operator has switched off: a feature's name, `chain:ID` or `token:ID` (`chains.switches`)."""
+
+    name = models.CharField(primary_key=True, max_length=64, editable=False)
+    off_at = models.DateTimeField(default=timezone.now, editable=False)
+    actor = models.CharField(max_length=150, editable=False)
+    reason = models.CharField(max_length=200, editable=False)
+
+    class Meta:
+        ordering = ("name",)
+        verbose_name = "kill switch"
+        verbose_name_plural = "kill switches"
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class ChainStatus(models.Model):

@@ -1,6 +1,6 @@
-"""Django's admin with the portal's site and section names."""
+"""The service's own commands, and Django's admin with the portal's site and section names."""
 
-from django.apps import apps
+from django.apps import AppConfig, apps
 from django.contrib.admin.apps import AdminConfig
 
 
@@ -13,3 +13,10 @@ class PortalConfig(AdminConfig):
         """Name the section of users."""
         apps.get_app_config("auth").verbose_name = "Staff"
         super().ready()
+
+
+class ServiceConfig(AppConfig):
+    """Makes Django find the commands that concern the whole deployment. It has no models."""
+
+    name = "config"
+    label = "service"

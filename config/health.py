@@ -14,6 +14,8 @@ from django.urls import path
 from django.utils.module_loading import import_string
 from redis.exceptions import RedisError
 
+from config.api import probe
+from config.api.limits.client_address import client_address
 from config.api.methods import only_read
 
 _HEARTBEAT = "worker-heartbeat"
@@ -45,7 +47,19 @@ def ready(request: HttpRequest) -> JsonResponse:
         body |= {"parts": parts, "worker_heartbeat_age_seconds": heartbeat_age()}
         if parts["database"]:
             body |= {name: import_string(path)() for name, path in settings.READINESS_DETAILS.items()}
+    if probe.is_valid(request.headers.get(probe.HEADER, "")):
+        body["seen"] = _as_seen(request)
     return JsonResponse(body, status=200 if ok else 503)
+
+
+def _as_seen(request: HttpRequest) -> dict[str, object]:
+    """Return what the proxy made of a request of `manage.py doctor`."""
+    return {
+        "is_secure": request.is_secure(),
+        "client": str(client_address(request) or ""),
+        "forwarded": request.headers.get("X-Forwarded-For", ""),
+        "host": request.get_host(),
+    }
 
 
 def beat_heart() -> None:

@@ -37,6 +37,7 @@ HTTPS = BASE_URL.startswith("https://")
 INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",  # the admin's theme: before the admin, whose templates it takes the place of
     "unfold.contrib.filters",
+    "config.apps.ServiceConfig",
     "config.apps.PortalConfig",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -274,6 +275,24 @@ METRICS_TOKEN = env.METRICS_TOKEN
 METRICS = ["chains.metrics.collect", "payments.metrics.collect", "webhooks.metrics.collect"]
 READINESS_CHECKS = {"partitions": "webhooks.storage.partitions.are_ready"}
 READINESS_DETAILS = {"chains": "chains.health.summary"}
+DOCTOR_CHECKS = {
+    "settings": "config.doctor.deployment.check",
+    "database": "config.doctor.database.check",
+    "redis": "config.doctor.redis.check",
+    "processes": "config.doctor.processes.check",
+    "partitions": "webhooks.doctor.check_partitions",
+    "queues": "payments.doctor.check_queues",
+    "deliveries": "webhooks.doctor.check_queue",
+    "secrets": "webhooks.doctor.check_secrets",
+    "nodes": "chains.doctor.check",
+    "switches": "chains.doctor.check_switches",
+    "routing": "payments.doctor.check_providers",
+    "rates": "payments.doctor.check_rates",
+    "egress": "webhooks.doctor.check_egress",
+    "mail": "config.doctor.mail.check",
+    "outside": "config.doctor.outside.check",
+    "disk": "config.doctor.disk.check",
+}
 vars().update(env.EMAIL_URL)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.EMAIL_FROM or f"Quittance <no-reply@{urlsplit(BASE_URL).hostname}>"

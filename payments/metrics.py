@@ -22,16 +22,34 @@ def collect() -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "quittance_payments_overdue_seconds",
         "Seconds since the longest overdue payment was due for its next check.",
-        value=_seconds_since(open_payments.aggregate(oldest=Min("next_check_at"))["oldest"], now),
+        value=payments_overdue(now),
     )
-    past_end = PaymentRequest.objects.filter(status=PaymentRequest.Status.ACTIVE, expiry_check_at__lte=now)
-    earliest = past_end.aggregate(earliest=Min("expiry_check_at"))["earliest"]
     yield GaugeMetricFamily(
         "quittance_expiry_overdue_seconds",
         "Seconds since the longest overdue request was due to expire.",
-        value=_seconds_since(earliest, now),
+        value=expiry_overdue(now),
     )
     yield from _discovery(now)
+
+
+def payments_overdue(now: datetime) -> float:
+    """Return the seconds since the longest overdue payment was due for its next check; 0 if none is."""
+    oldest = Payment.objects.filter(status__in=Payment.OPEN).aggregate(oldest=Min("next_check_at"))["oldest"]
+    return _seconds_since(oldest, now)
+
+
+def expiry_overdue(now: datetime) -> float:
+    """Return the seconds since the longest overdue request was due to expire; 0 if none is."""
+    past_end = PaymentRequest.objects.filter(status=PaymentRequest.Status.ACTIVE, expiry_check_at__lte=now)
+    return _seconds_since(past_end.aggregate(earliest=Min("expiry_check_at"))["earliest"], now)
+
+
+def discovery_lags(now: datetime) -> dict[int, float]:
+    """Return, by chain, the seconds since it was last searched up to its head for the slowest merchant."""
+    searched = MerchantCursor.objects.values_list("chain").annotate(
+        at=Min(Greatest("searched_at", "created_at"))
+    )
+    return {chain_id: _seconds_since(at, now) for chain_id, at in searched.order_by()}
 
 
 def _discovery(now: datetime) -> Iterator[Metric]:
@@ -48,11 +66,8 @@ def _discovery(now: datetime) -> Iterator[Metric]:
         "Seconds since the chain was last searched up to its head for the slowest merchant.",
         labels=("chain",),
     )
-    searched = MerchantCursor.objects.values_list("chain").annotate(
-        at=Min(Greatest("searched_at", "created_at"))
-    )
-    for chain_id, at in searched.order_by():
-        lag.add_metric((str(chain_id),), _seconds_since(at, now))
+    for chain_id, seconds in discovery_lags(now).items():
+        lag.add_metric((str(chain_id),), seconds)
     yield from (watches, lag)
 
 

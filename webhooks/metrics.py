@@ -1,6 +1,7 @@
 """Metrics of webhooks: due and overdue deliveries, and failing and disabled endpoints."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from django.db.models import Count, Min, Q
 from django.utils import timezone
@@ -11,17 +12,12 @@ from webhooks.models import Delivery, Endpoint
 
 def collect() -> Iterator[Metric]:
     """Yield the gauges. Deliveries on hold for a disabled endpoint don't count as due."""
-    now = timezone.now()
-    reachable = ~Q(url_override="") | Q(
-        merchant__webhook_endpoint__is_enabled=True, merchant__webhook_endpoint__url__isnull=False
-    )
-    due = Delivery.objects.filter(reachable, status=Delivery.Status.PENDING, due_at__lte=now)
-    state = due.aggregate(count=Count("pk"), oldest=Min("due_at"))
-    yield GaugeMetricFamily("quittance_deliveries_due", "Deliveries that are due.", value=state["count"])
+    count, seconds = overdue(timezone.now())
+    yield GaugeMetricFamily("quittance_deliveries_due", "Deliveries that are due.", value=count)
     yield GaugeMetricFamily(
         "quittance_deliveries_overdue_seconds",
         "Seconds since the longest overdue delivery was due.",
-        value=(now - state["oldest"]).total_seconds() if state["oldest"] else 0,
+        value=seconds,
     )
     endpoints = Endpoint.objects.aggregate(
         failing=Count("pk", filter=Q(failing_since__isnull=False, is_enabled=True)),
@@ -33,3 +29,13 @@ def collect() -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "quittance_endpoints_disabled", "Endpoints disabled by the service.", value=endpoints["disabled"]
     )
+
+
+def overdue(now: datetime) -> tuple[int, float]:
+    """Return how many deliveries are due, and for how many seconds the longest overdue one has been."""
+    reachable = ~Q(url_override="") | Q(
+        merchant__webhook_endpoint__is_enabled=True, merchant__webhook_endpoint__url__isnull=False
+    )
+    due = Delivery.objects.filter(reachable, status=Delivery.Status.PENDING, due_at__lte=now)
+    state = due.aggregate(count=Count("pk"), oldest=Min("due_at"))
+    return state["count"], (now - state["oldest"]).total_seconds() if state["oldest"] else 0.0

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from chains.api.objects import ChainObject, TokenObject
 from chains.lookup import find_chain
 from chains.models import Chain, Token
+from chains.switches import offered_chains, offered_tokens
 from config.api.objects import ObjectMissing
 from config.api.schema.operations import ArrayOf, operation
 
@@ -30,7 +31,7 @@ class CatalogueViewSet(viewsets.ViewSet):
     )
     def list(self, request: Request) -> Response:  # noqa: ARG002 - the viewset interface
         """Return the active chains."""
-        chains = Chain.objects.filter(is_active=True)
+        chains = offered_chains(Chain.objects.filter(is_active=True))
         return _cacheable(Response([ChainObject.of(chain) for chain in chains]))
 
     @operation(
@@ -56,7 +57,7 @@ class CatalogueViewSet(viewsets.ViewSet):
         chain = find_chain(chain_id)
         if chain is None:
             raise ObjectMissing("active chain", str(chain_id))
-        tokens = Token.objects.filter(chain=chain, is_active=True)
+        tokens = offered_tokens(Token.objects.filter(chain=chain, is_active=True))
         return _cacheable(Response([TokenObject.of(token) for token in tokens]))
 
 

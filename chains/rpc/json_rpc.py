@@ -186,6 +186,12 @@ class JsonRpc:
         (node,) = self._nodes
         return node.logs
 
+    @property
+    def batch_limit(self) -> int | None:
+        """The largest batch that this client's only node accepts, or None if it has refused none."""
+        (node,) = self._nodes
+        return node.batch_limit(self._clock())
+
     def disconnect(self) -> None:
         """Close pooled connections: behind a load balancer, new ones may reach a different node."""
         for node in self._nodes:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from chains import families
 from chains.api.objects import AmountObject, TokenObject
 from chains.models import Chain
+from chains.switches import Feature, is_on
 from config.api.answers import Answer, Choices, Time, Uuid, doc
 from config.api.schema.operations import described
 from config.api.serializers import required_timestamp, timestamp
@@ -276,7 +277,7 @@ def checkout_object(request: PaymentRequest) -> Checkout:
         payments=[checkout_payment(payment) for payment in payments],
         is_available=request.is_available,
         is_test=settings.ENVIRONMENT == "staging" or any(payment.is_simulated for payment in payments),
-        pay_with=PayWith(is_routed=bool(settings.ROUTING_PROVIDERS)),
+        pay_with=PayWith(is_routed=bool(settings.ROUTING_PROVIDERS) and is_on(Feature.SWAPS)),
         is_final=is_final,
         poll_in_ms=_poll_in_ms(request, payments, is_final),
     )

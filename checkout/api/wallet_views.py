@@ -94,6 +94,7 @@ class WalletViewSet(viewsets.ViewSet):
             ErrorCode.INSUFFICIENT_GAS,
             ErrorCode.TRANSACTION_WOULD_FAIL,
             ErrorCode.NODE_UNAVAILABLE,
+            ErrorCode.ROUTING_UNAVAILABLE,
         ],
         answers={
             200: OpenApiResponse(ApprovalObject, "The current allowance, and the transactions to send.")

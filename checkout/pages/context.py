@@ -15,6 +15,7 @@ from chains.amounts import price_text
 from chains.families.base import Wording
 from chains.lookup import active_chains
 from chains.models import Chain
+from chains.switches import Feature, is_on
 from checkout.api import progress
 from checkout.api.checkout_object import CheckoutChain, checkout_object, with_server_time
 from checkout.api.payment_links import binds, payment_link
@@ -56,7 +57,7 @@ def page_context(payment_request: PaymentRequest) -> dict[str, Any]:
         "price_display": price_text(_price(payment_request, is_too_much=is_too_much), decimals),
         "is_paid_too_much": is_too_much,
         "logo_path": logo_path(payment_request),
-        "embed_origins": payment_request.merchant.embed_origins,
+        "embed_origins": embed_origins(payment_request),
         "chains": [builtins(CheckoutChain.of(chain)) for chain in active_chains()],
     }
 
@@ -100,8 +101,13 @@ def shown(
     response = render(request, template, context, status=error.status_code if error else 200)
     if error is not None and error.retry_after is not None:
         response["Retry-After"] = str(error.retry_after)
-    framers = payment_request.merchant.embed_origins
+    framers = embed_origins(payment_request)
     return page_policy(request, response, framed_by=framers, connects_to=connects_to)
+
+
+def embed_origins(payment_request: PaymentRequest) -> list[str]:
+    """Return the origins that may frame the request's pages; none while embedding is switched off."""
+    return payment_request.merchant.embed_origins if is_on(Feature.EMBEDDING) else []
 
 
 def missing(request: HttpRequest) -> HttpResponse:

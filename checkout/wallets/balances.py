@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from chains.models import Chain, Token
+from chains.switches import is_offered
 from checkout.wallets.chain_balances import ChainBalances, fetch_balances
 from checkout.wallets.chains import Wallet
 from config.api.errors import ErrorCode
@@ -76,7 +77,7 @@ def discover(wallet: Wallet) -> WalletBalances:
     """
     prices, rows = _Prices(wallet.chains), _rows(wallet)
     chains = {chain.pk: chain for chain in wallet.chains}
-    tokens = {place: token for place, token in rows.items() if token.is_payable}
+    tokens = {place: token for place, token in rows.items() if token.is_payable and is_offered(token)}
     only_listed = prices.listed.keys() - rows.keys()
     fetched = _fetch(wallet, [*tokens, *only_listed])
     held = []
@@ -107,7 +108,9 @@ class _Prices:
 
 
 def _is_essential(token: Token, request: PaymentRequest) -> bool:
-    return token.is_active and (token.pk == request.token_id or token.is_native or STABLECOIN in token.tags)
+    if not token.is_active or not is_offered(token):
+        return False
+    return token.pk == request.token_id or token.is_native or STABLECOIN in token.tags
 
 
 def _may_suffice(balance: int, usd: Decimal | None, due: Decimal | None) -> bool:

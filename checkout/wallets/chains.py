@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from chains.families import AddressError, read_address
 from chains.lookup import LARGEST_ID
 from chains.models import Chain
+from chains.switches import offered_chains
 from config.api.errors import ApiError, ErrorCode
 
 
@@ -28,7 +29,7 @@ def find_wallet(text: str, chain_ids: Sequence[int] | None = None) -> Wallet:
         raise ApiError(ErrorCode.ADDRESS_INVALID, str(error), "wallet_address") from error
     active = Chain.objects.filter(is_active=True)
     if chain_ids is None:
-        return Wallet(address, tuple(active.filter(chain_type=family.key)))
+        return Wallet(address, tuple(offered_chains(active.filter(chain_type=family.key))))
     chains = active.in_bulk([number for number in chain_ids if 0 <= number <= LARGEST_ID])
     for number in chain_ids:
         if number not in chains:

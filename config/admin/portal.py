@@ -265,6 +265,7 @@ _SECTIONS = {
     "Catalogue": [
         ("Chains", "hub", "chains.chain"),
         ("Tokens", "token", "chains.token"),
+        ("Kill switches", "emergency_home", "chains.switch"),
     ],
     "Staff": [
         ("Users", "person", "auth.user"),

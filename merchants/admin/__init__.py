@@ -1,5 +1,5 @@
-"""The portal's pages for merchants, their keys and recipients, and the portal's users."""
+"""The portal's pages for merchants, their keys and recipients, kill switches, and the portal's users."""
 
-from merchants.admin import merchants, users
+from merchants.admin import merchants, switch_pages, users
 
-__all__ = ["merchants", "users"]
+__all__ = ["merchants", "switch_pages", "users"]

@@ -1,39 +1,26 @@
 """The portal's pages that change a merchant's allowed recipients. Each change needs a fresh second-factor code."""
 
 from typing import Any, cast
-from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 
 from chains.families import AddressError
 from config.admin import portal
-from config.api.limits.client_address import client_identity
+from merchants.admin.fresh_code import FactorForm, is_code_right, set_up_first
 from merchants.models import AllowedRecipient, Merchant
 from merchants.recipients import allow_recipients, disallow_recipients, parse_recipient
-from merchants.sign_in import throttle, two_factor
-from merchants.sign_in.views import TOO_MANY, CodeForm
-from merchants.staff import audit
+from merchants.sign_in import two_factor
 
 CHANGE_RECIPIENTS = "merchants.change_allowed_recipients"
 _MOST_SHOWN = 100
 
 
-class _FactorForm(CodeForm):
-    """A form that requires a fresh code, so that a hijacked session can't submit it."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        code = self.fields["code"]
-        code.label = "Code from your authenticator app"
-        code.widget.attrs["autofocus"] = False
-
-
-class AllowForm(_FactorForm):
+class AllowForm(FactorForm):
     """The wallet to add to the list."""
 
     address = forms.CharField(
@@ -55,7 +42,7 @@ class AllowForm(_FactorForm):
             raise forms.ValidationError(str(error)) from error
 
 
-class DisallowForm(_FactorForm):
+class DisallowForm(FactorForm):
     """The wallet to remove from the list."""
 
     recipient = forms.ModelChoiceField(
@@ -111,7 +98,7 @@ class RecipientPages(portal.ShowsMore):
         """Ask for a wallet and a code, then add the wallet to the list."""
         merchant = self._merchant(request, merchant_id)
         if two_factor.authenticator_of(request.user) is None:
-            return self._set_up_first(request)
+            return set_up_first(request, "changing allowed recipients")
         form = AllowForm(request.POST or None)
         if request.method == "POST" and form.is_valid() and self._allow(request, merchant, form):
             return HttpResponseRedirect(portal.change_url(merchant))
@@ -130,13 +117,13 @@ class RecipientPages(portal.ShowsMore):
         """Ask for one of the wallets and a code, then remove the wallet from the list."""
         merchant = self._merchant(request, merchant_id)
         if two_factor.authenticator_of(request.user) is None:
-            return self._set_up_first(request)
+            return set_up_first(request, "changing allowed recipients")
         total = merchant.allowed_recipients.count()
         if request.method != "POST" and not total:
             messages.info(request, "There is no allowed recipient to remove.")
             return HttpResponseRedirect(portal.change_url(merchant))
         form = DisallowForm(merchant, request.POST or None)
-        if request.method == "POST" and form.is_valid() and self._is_code_right(request, form):
+        if request.method == "POST" and form.is_valid() and is_code_right(request, form):
             self._disallow(request, merchant, form.cleaned_data["recipient"])
             return HttpResponseRedirect(portal.change_url(merchant))
         return portal.confirmation(
@@ -157,7 +144,7 @@ class RecipientPages(portal.ShowsMore):
         if merchant.allowed_recipients.filter(chain_type=chain_type, address=address).exists():
             messages.info(request, f"{address} is already an allowed recipient.")
             return True
-        if not self._is_code_right(request, form):
+        if not is_code_right(request, form):
             return False
         with transaction.atomic():
             allow_recipients(merchant, [(chain_type, address)], request=request)
@@ -184,30 +171,6 @@ class RecipientPages(portal.ShowsMore):
         if merchant is None:
             raise Http404
         return merchant
-
-    def _set_up_first(self, request: HttpRequest) -> HttpResponse:
-        messages.warning(
-            request, "Set up two-factor sign-in first: changing allowed recipients requires a code."
-        )
-        query = urlencode({"next": request.path})
-        return HttpResponseRedirect(f"{reverse('admin:two_factor')}?{query}")
-
-    def _is_code_right(self, request: HttpRequest, form: _FactorForm) -> bool:
-        """Whether the form's code is valid. An error is added to the form."""
-        name, address = f"second factor of {request.user.pk}", client_identity(request)
-        if not throttle.may_try(name, address):
-            form.add_error("code", TOO_MANY)
-            return False
-        if two_factor.check_code(request.user, form.cleaned_data["code"]) is not None:
-            throttle.forget(name, address)
-            return True
-        audit.note(request, audit.What.CODE_FAILED)
-        seconds = two_factor.seconds_to_wait(request.user)
-        wait = f" Wait {seconds} seconds before the next try." if seconds > 1 else ""
-        form.add_error(
-            "code", f"This code is wrong or has already been used. Enter the app's next code.{wait}"
-        )
-        return False
 
 
 _FIRST = (

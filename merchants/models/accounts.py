@@ -122,6 +122,8 @@ class AuditEntry(models.Model):
         RECIPIENT_ALLOWED = "recipient_allowed", "Recipient allowed"
         RECIPIENT_DISALLOWED = "recipient_disallowed", "Recipient no longer allowed"
         EXPORTED = "exported", "CSV exported"
+        SWITCHED_OFF = "switched_off", "Kill switch: off"
+        SWITCHED_ON = "switched_on", "Kill switch: on again"
 
     at = models.DateTimeField(default=timezone.now, editable=False)
     what = models.CharField(max_length=32, choices=What.choices, editable=False)

@@ -11,6 +11,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from chains.switches import require_offered
 from config.api.errors import ErrorCode
 from config.api.objects import ObjectMissing, find_object
 from config.api.paging import ListQuery, conditions, edge_of, list_answer, page_by, page_of, read_query
@@ -146,8 +147,9 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
     def create(self, request: Request) -> Effect:
         """Create a payment request."""
         merchant = merchant_of(request)
-        order = with_amount(CreateRequestSerializer.order(request.data, merchant))
-
+        order = CreateRequestSerializer.order(request.data, merchant)
+        require_offered(order.token)
+        order = with_amount(order)
         actor = actor_of(request)
         if order.webhook_url:  # which may need a secret, too
             return lambda: _created(create_request(merchant, order, actor=actor))

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from chains.fields import BaseUnitsField, base_units_constraint
 from chains.models import Chain, Token
+from chains.switches import is_offered
 from merchants.identifiers import shortcode, uuid7
 from merchants.models import Merchant
 
@@ -161,8 +162,16 @@ class PaymentRequest(models.Model):
 
     @property
     def is_available(self) -> bool:
-        """Whether token and chain are active and the chain's family is installed; if not, no new routes are offered."""
-        return self.chain.is_active and self.token.is_active and self.chain.is_installed
+        """Whether token and chain are active and not switched off, and the chain's family is installed.
+
+        If not, no new routes are offered.
+        """
+        return (
+            self.chain.is_active
+            and self.token.is_active
+            and self.chain.is_installed
+            and is_offered(self.token)
+        )
 
     def is_past_expiry(self, now: datetime) -> bool:
         """Whether the request's time is over, even if the expiry sweep has not run yet."""

@@ -71,20 +71,25 @@ def _result(question: _Asked) -> list[Observation]:
 
 def _ask_all(bases: frozenset[str]) -> dict[str, list[Observation]]:
     """Ask every source at once; one that fails or takes too long is left out."""
-    pool = _pool()
-    asked = {name: pool.submit(_observe, name, bases) for name in settings.RATE_SOURCES}
-    wait(asked.values(), timeout=LONGEST_SECONDS)
     found: dict[str, list[Observation]] = {}
-    for name, answer in asked.items():
-        if not answer.done():
-            logger.warning("the rate source %s took too long", name)
-            continue
-        for base, seen in answer.result().items():
+    for answer in ask_each_source(bases).values():
+        for base, seen in (answer or {}).items():
             found.setdefault(base, []).extend(seen)
     return found
 
 
-def _observe(name: str, bases: frozenset[str]) -> dict[str, list[Observation]]:
+def ask_each_source(bases: frozenset[str]) -> dict[str, dict[str, list[Observation]] | None]:
+    """Return what each source observes, asking all at once; None for one that fails or takes too long."""
+    pool = _pool()
+    asked = {name: pool.submit(_observe, name, bases) for name in settings.RATE_SOURCES}
+    wait(asked.values(), timeout=LONGEST_SECONDS)
+    for name, answer in asked.items():
+        if not answer.done():
+            logger.warning("the rate source %s took too long", name)
+    return {name: answer.result() if answer.done() else None for name, answer in asked.items()}
+
+
+def _observe(name: str, bases: frozenset[str]) -> dict[str, list[Observation]] | None:
     try:
         return _source(name, settings.RATE_URLS.get(name, "")).observe(bases)
     except ProviderDown as error:
@@ -93,7 +98,7 @@ def _observe(name: str, bases: frozenset[str]) -> dict[str, list[Observation]]:
         logger.exception("the rate source %s failed", name)
     finally:
         connection.close()
-    return {}
+    return None
 
 
 @lru_cache(maxsize=1)

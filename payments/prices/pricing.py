@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from chains.amounts import largest_amount
+from chains.switches import Feature, require_on
 from config.api.errors import ApiError, ErrorCode
 from config.api.serializers import required_timestamp
 from payments.prices.rates import current_rate
@@ -18,6 +19,7 @@ def with_amount(order: NewRequest) -> NewRequest:
     """
     if order.price is None:
         return order
+    require_on(Feature.PRICES)
     rate = current_rate(order.token, order.price.currency)
     amount = token_amount(order.price.amount, rate.value, order.token.decimals)
     if amount > largest_amount(order.token):

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from chains.currencies import DIGITS
 from chains.models import Token
+from chains.switches import Feature, is_on
 from config.api.errors import ApiError
 from config.api.serializers import required_timestamp
 from payments.models import Payment
@@ -35,7 +36,12 @@ RateOf = Callable[[Token, str], Rate]
 
 
 def value_due(now: datetime | None = None, *, rate_of: RateOf = current_rate) -> int:
-    """Value the payments that are due, at most 500; return how many got a value. The others are due again later."""
+    """Value the payments that are due, at most 500; return how many got a value. The others are due again later.
+
+    While prices are switched off, none is valued, and all stay due.
+    """
+    if not is_on(Feature.PRICES):
+        return 0
     due = _claim(now or timezone.now())
     together: dict[tuple[str, str], list[Payment]] = defaultdict(list)
     for payment in due:

@@ -11,7 +11,14 @@ from chains.families import get_client
 from chains.families.evm.calls import encode_approval
 from chains.models import Chain
 from payments.models import Quote, Route
-from payments.routes.refusals import expired, no_node, refused, require_available, require_payable
+from payments.routes.refusals import (
+    expired,
+    no_node,
+    refused,
+    require_available,
+    require_payable,
+    require_switched_on,
+)
 
 # A second approval can't be simulated before the first is mined; known tokens take a quarter of this.
 _UNSIMULATED_GAS = 200_000
@@ -43,6 +50,7 @@ def check_approval(route: Route, *, client: Client = get_client) -> Approval:
     require_payable(route.request, now, allow_parallel=True)
     if now >= route.expires_at:
         raise expired()
+    require_switched_on(route.request, route.token)
     require_available(route)
     quote = route.quotes.first()
     if quote is None or not quote.spender or route.token.is_native:

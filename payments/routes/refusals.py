@@ -5,7 +5,8 @@ from math import ceil
 
 from chains.amounts import display_amount
 from chains.client import ChainClient, Refusal, TransferRefused
-from chains.models import Chain
+from chains.models import Chain, Token
+from chains.switches import Feature, require_offered, require_on
 from config.api.errors import ApiError, ErrorCode
 from payments.models import PaymentRequest, Route
 from payments.requests.lifecycle import covering_payment
@@ -26,6 +27,14 @@ def require_payable(request: PaymentRequest, now: datetime, *, allow_parallel: b
             "A payment that covers the remaining amount is being verified. Wait for it before you pay again."
         )
         raise ApiError(ErrorCode.PAYMENT_IN_PROGRESS, message)
+
+
+def require_switched_on(request: PaymentRequest, token: Token) -> None:
+    """Raise ApiError (503) if the requested token, the customer's token, or swaps between them are switched off."""
+    require_offered(request.token)
+    if token.pk != request.token_id:
+        require_on(Feature.SWAPS)
+        require_offered(token)
 
 
 def require_available(route: Route) -> None:

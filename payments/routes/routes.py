@@ -13,7 +13,14 @@ from payments.models.route import PaymentType
 from payments.routes.answers import Built, NoRoute
 from payments.routes.direct import build_direct, can_carry_reference, offer_direct
 from payments.routes.no_route import no_provider, no_wallet, not_available
-from payments.routes.refusals import expired, no_node, refused, require_available, require_payable
+from payments.routes.refusals import (
+    expired,
+    no_node,
+    refused,
+    require_available,
+    require_payable,
+    require_switched_on,
+)
 from payments.routes.swaps import build_swap, offer_swaps
 
 __all__ = ["Built", "NoRoute", "build_transaction", "find_routes", "require_binding"]
@@ -35,10 +42,11 @@ def find_routes(
     their quotas that the client `asked_by` has. There are no routes while the requested token or its chain is inactive.
 
     Raises ApiError if the request is not active, if an open payment covers the remaining amount (unless
-    `allow_parallel`), or if no provider or node answers.
+    `allow_parallel`), if what it needs is switched off, or if no provider or node answers.
     """
     now = timezone.now()
     require_payable(request, now, allow_parallel=allow_parallel)
+    require_switched_on(request, token)
     if not request.is_available:
         return not_available(request)
     family = token.chain.family
@@ -48,7 +56,9 @@ def find_routes(
         return [offer_direct(request, wallet_address, now)]
     if request.is_refund:  # exactly what was promised goes back, in the requested token
         return no_provider(request)
-    return offer_swaps(request, wallet_address=wallet_address, token=token, asked_by=asked_by)
+    offered = offer_swaps(request, wallet_address=wallet_address, token=token, asked_by=asked_by)
+    require_switched_on(request, token)
+    return offered
 
 
 def require_binding(route: Route, binding: str | None) -> None:
@@ -84,12 +94,17 @@ def build_transaction(
     require_payable(route.request, now, allow_parallel=allow_parallel)
     if now >= route.expires_at:
         raise expired()
+    require_switched_on(route.request, route.token)
     require_available(route)
     try:
         if route.type == PaymentType.SWAP:
-            return build_swap(route, client, asked_by=asked_by)
-        return build_direct(route, binding, client(route.chain), now)
+            built = build_swap(route, client, asked_by=asked_by)
+        else:
+            built = build_direct(route, binding, client(route.chain), now)
     except TransferRefused as refusal:
         raise refused(route, refusal) from refusal
     except ChainError as error:
         raise no_node(route.chain) from error
+    # Nodes and providers take seconds, and a switch has to work within one.
+    require_switched_on(route.request, route.token)
+    return built

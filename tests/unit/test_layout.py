@@ -19,6 +19,7 @@ SHARED = (
     "config.backoff",
     "config.bounded_body",
     "config.database",
+    "config.doctor.finding",
     "config.mail",
 )
 OUTSIDE = ("demo", "tests", "bench", "clients", "quittance")

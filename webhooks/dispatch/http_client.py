@@ -139,6 +139,18 @@ def get(
     return bytes(call.kept) if call.status == http.HTTPStatus.OK and call.is_whole and not error else None
 
 
+def try_connecting(url: str, *, rules: Rules, ends_at: float, resolve: Resolve | None = None) -> str:
+    """Connect as for a delivery, with TLS for https, and close; return the error as a sentence, or an empty string."""
+    try:
+        address = split_web_address(url, allow_http=rules.allow_http)
+        tls = _public_authorities() if address.scheme == "https" else None
+        checked = _look_up(address, rules, ends_at, resolve or system_resolver)
+        connect(address, checked, ends_at, tls).close()
+    except (NotCalled, OSError, ValueError) as problem:
+        return _in_words(problem)
+    return ""
+
+
 def _verdict(status: int) -> str:
     """Return the error for this status, empty for 2xx. The body does not matter."""
     if 200 <= status < 300:

@@ -20,6 +20,7 @@ from chains.client import (
     Discovery,
     EvmCall,
     FeedAnswer,
+    NodeAbilities,
     NodeHealth,
     SearchLimits,
     Snapshot,
@@ -28,7 +29,7 @@ from chains.client import (
     TransactionFacts,
     Watch,
 )
-from chains.families.evm import balances, building, feeds, signatures, tokens
+from chains.families.evm import abilities, balances, building, feeds, signatures, tokens
 from chains.families.evm.calls import encode_transfer
 from chains.families.evm.nonces import NonceLookup
 from chains.families.evm.provider import connect
@@ -81,6 +82,10 @@ class EvmClient:
     def chain_id(self) -> int:
         """Return the chain id that the node reports."""
         return self._web3.eth.chain_id
+
+    def abilities(self) -> NodeAbilities:
+        """Return what this client's only node can do, by trying it."""
+        return abilities.find(self._rpc, traces=self.can_prove_internal_transfers())
 
     def head(self) -> int:
         """Return the newest block's number."""

@@ -16,6 +16,7 @@ from chains.client import (
     Discovery,
     EvmCall,
     FeedAnswer,
+    NodeAbilities,
     NodeHealth,
     Refusal,
     SearchLimits,
@@ -42,7 +43,7 @@ from chains.families.solana.transactions.fees import FeeBook
 from chains.families.solana.unsigned_transfers import SIGNATURE_FEE
 from chains.families.solana.vetting import preparing
 from chains.rpc import quorum
-from chains.rpc.json_rpc import HEAD_ALLOWANCE, Call, Failing, Identity, JsonRpc
+from chains.rpc.json_rpc import HEAD_ALLOWANCE, MAX_BATCH, Call, Failing, Identity, JsonRpc
 from chains.rpc.nodes import WrongChain
 
 _GENESIS: Call = ("getGenesisHash", [])
@@ -89,6 +90,13 @@ class SolanaClient:
         """Return the catalogue's number of the cluster that the node serves."""
         genesis = self._rpc.batch([_GENESIS], lambda answers: blockhash(sound(answers[0])))
         return next((number for _, known, number in _CLUSTERS if known == genesis), self._chain_id)
+
+    def abilities(self) -> NodeAbilities:
+        """Return what this client's only node can do, by trying it. Its history is of blocks, not of state."""
+        calls: list[Call] = [("getSlot", [CONFIRMED]), ("getFirstAvailableBlock", [])]
+        head, first = self._rpc.batch(calls, lambda answers: [whole(sound(each)) for each in answers])
+        self._rpc.batch([_GENESIS] * MAX_BATCH, list)
+        return NodeAbilities(head, self._rpc.batch_limit, None, None, max(head - first, 0))
 
     def look_up(
         self,

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db.models import Model
 from django.utils import timezone
 
-from chains.models import Chain, Token
+from chains.models import Chain, Switch, Token
 from merchants.models import AuditEntry, Merchant
 from merchants.services import issue_key
 from merchants.staff.roles import assign_role
@@ -119,5 +119,6 @@ def global_rows() -> dict[type[Model], Any]:
         Token.objects.get(),
         User.objects.first(),
         AuditEntry.objects.create(what="signed_in"),
+        Switch.objects.get_or_create(name="swaps", defaults={"actor": "olga", "reason": "an incident"})[0],
     )
     return {type(row): row for row in rows}  # type: ignore[misc]

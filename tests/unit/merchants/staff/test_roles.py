@@ -29,6 +29,7 @@ MODELS: dict[str, tuple[set[str], set[str]]] = {
     "auth_user": ({OPERATOR}, {OPERATOR}),
     "chains_chain": (STAFF, set()),
     "chains_token": (READERS, set()),
+    "chains_switch": ({OPERATOR}, {OPERATOR}),
     "payments_paymentrequest": (READERS, set()),
     "payments_payment": (READERS, set()),
     "payments_refund": (READERS, set()),
@@ -148,6 +149,7 @@ def test_what_a_role_may_only_look_at_it_can_not_post_to(estate: Estate, role: s
     refused = [
         name for name in NAMED if role not in expected(name) or (name.endswith("_change") and name not in own)
     ]
+    global_rows()
     before = everything()
     for name in refused:
         answer = client.post(address_of(name, estate), {"name": "changed", "post": "yes", "username": "eve"})
@@ -194,7 +196,7 @@ def test_without_a_role_one_sees_nobodys_data(estate: Estate) -> None:
 
 def test_every_page_keeps_merchants_apart_or_is_known_to_show_none() -> None:
     """A new page either has the base that scopes it, or is added here on purpose."""
-    known = {"chains.chain", "chains.token", "auth.user", "merchants.auditentry"}
+    known = {"chains.chain", "chains.token", "chains.switch", "auth.user", "merchants.auditentry"}
     unscoped = {
         model._meta.label_lower
         for model, page in site._registry.items()

@@ -1,0 +1,121 @@
+"""The check of `manage.py doctor` for nodes: each one is asked now, for as much as verification asks for."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+
+from django.db import connection
+
+from chains.client import ChainClient, ChainError, NodeAbilities, NodeState
+from chains.families import clients_of_each_node, head_allowance
+from chains.models import Chain, Switch
+from config.doctor.finding import Finding, failed, fine, warning
+
+# Blocks of state: without traces, verification reads accounts at the block of a payment.
+FEWEST_HISTORY = 128
+NODE_SECONDS = 60.0
+_THREADS = 8
+_PROBLEMS = {
+    NodeState.WRONG_CHAIN: "It serves another chain: correct its URL.",
+    NodeState.LIMITING: "It limits this deployment's rate: use a larger plan, or add another node.",
+}
+_UNREACHABLE = (
+    "Check its URL and key, and that this machine may connect to it. Add a second node for outages."
+)
+
+Clients = Callable[[Chain], Sequence[ChainClient]]
+
+
+def check(clients: Clients = clients_of_each_node) -> Iterator[Finding]:
+    """Yield a finding for each node of each active chain, and for chains without one."""
+    chains = list(Chain.objects.filter(is_active=True))
+    if not chains:
+        advice = "Run manage.py load_catalogue chains/catalogues/mainnet.json, with the nodes' variables set."
+        yield failed("catalogue", "there is no active chain, so nothing can be paid", advice)
+    pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="doctor")
+    try:
+        asked = {
+            chain.pk: [(each, pool.submit(_ask, each)) for each in _of(chain, clients)] for chain in chains
+        }
+        for chain in chains:
+            answers = []
+            for client, future in asked[chain.pk]:
+                try:
+                    answers.append((client, future.result(timeout=NODE_SECONDS)))
+                except FutureTimeout:
+                    answers.append((client, ChainError("no answer in time")))
+            yield from _of_chain(chain, answers)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def check_switches() -> Iterator[Finding]:
+    """Yield what operators have switched off, so that it isn't forgotten."""
+    rows = list(Switch.objects.all())
+    for row in rows:
+        since, reason = f"{row.off_at:%Y-%m-%d %H:%M} UTC", row.reason or "no reason given"
+        summary = f"switched off since {since} by {row.actor}: {reason}"
+        yield warning(row.name, summary, f"When the reason is gone: manage.py switch on {row.name}")
+    if not rows:
+        yield fine("switches", "everything is on")
+
+
+def _of(chain: Chain, clients: Clients) -> Sequence[ChainClient]:
+    try:
+        return clients(chain)
+    except ChainError:
+        return ()
+
+
+def _ask(client: ChainClient) -> NodeAbilities | ChainError:
+    try:
+        return client.abilities()
+    except ChainError as error:
+        return error
+    finally:
+        connection.close()
+
+
+def _of_chain(
+    chain: Chain, answers: Sequence[tuple[ChainClient, NodeAbilities | ChainError]]
+) -> Iterator[Finding]:
+    if not answers:
+        names = ", ".join(each.removeprefix("env:") for each in chain.rpc_urls) or "its rpc_urls"
+        advice = f"Set {names} to the address of a node, or switch the chain off in the portal (Chains)."
+        yield failed(chain.name, "has no node: calls that need it return 503", advice)
+    heads = [answer.head for _, answer in answers if isinstance(answer, NodeAbilities)]
+    for client, answer in answers:
+        (health,) = client.health()
+        subject = f"{chain.name}, {health.host}"
+        if isinstance(answer, ChainError):
+            reason = health.last_error or str(answer)
+            yield failed(subject, f"no usable answer: {reason}", _PROBLEMS.get(health.state, _UNREACHABLE))
+        else:
+            yield from _of_node(subject, chain, answer, behind=max(heads) - answer.head)
+
+
+def _of_node(subject: str, chain: Chain, node: NodeAbilities, *, behind: int) -> Iterator[Finding]:
+    if behind > head_allowance(chain):
+        summary = f"{behind} blocks behind the chain's other nodes"
+        yield failed(
+            subject, summary, "Wait until it has caught up, or replace it: it is not used meanwhile."
+        )
+        return
+    if node.traces is False and node.history < min(FEWEST_HISTORY, node.head):
+        summary = f"it neither traces nor keeps more than {node.history} blocks of state"
+        advice = "Payments from wallets that are contracts wait for the merchant's acceptance. Use a node with debug_"
+        yield warning(subject, summary, f"{advice}traceTransaction, or with more state.")
+        return
+    yield fine(subject, f"block {node.head:,}; {_described(node)}")
+
+
+def _described(node: NodeAbilities) -> str:
+    depth = "from the first block" if node.history >= node.head else f"of {node.history:,} blocks"
+    parts = [f"history {depth}"]
+    if node.traces is not None:
+        parts.append("traces" if node.traces else "no traces")
+    if node.batch is not None:
+        parts.append(f"at most {node.batch} calls in a batch")
+    if node.log_blocks is not None:
+        parts.append(f"logs of at most {node.log_blocks} blocks")
+    return ", ".join(parts)

@@ -1,0 +1,121 @@
+"""Kill switches: an operator stops new offers of a feature, a chain or a token, in all processes within a second.
+
+A switch stops what is new: requests, routes, transactions to sign, prices, frames. What is under way is verified,
+completed and delivered as ever. Unlike `is_active`, a switch is not part of the catalogue, so that loading a catalogue
+doesn't change it, and a call that it stops gets a 503, which says "later", instead of an unknown chain.
+
+Only what is off has a row. `merchants.switching` changes switches and writes the security log.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from chains.models import Chain, Switch, Token
+from config.api.errors import ApiError, ErrorCode
+from config.database.process_cache import ProcessCache
+
+RETRY_AFTER_SECONDS = 60
+_LARGEST_ID = 2**63 - 1
+
+
+class Feature(StrEnum):
+    """What can be switched off for all merchants."""
+
+    SWAPS = "swaps"
+    """Payments with other tokens, by routing providers."""
+    REFUNDS = "refunds"
+    """New refunds, and their transactions to sign."""
+    PRICES = "prices"
+    """Requests with a price, and the values of completed payments."""
+    EMBEDDING = "embedding"
+    """The checkout in frames of merchants' pages."""
+
+
+_CODES = {Feature.SWAPS: ErrorCode.ROUTING_UNAVAILABLE, Feature.PRICES: ErrorCode.RATE_UNAVAILABLE}
+_MESSAGES = {
+    Feature.SWAPS: "Payments with other tokens are switched off at the moment. Pay in the requested token.",
+    Feature.REFUNDS: "Refunds are switched off at the moment. Try again later.",
+    Feature.PRICES: "Prices are switched off at the moment. Request an amount of the token, or try again later.",
+    Feature.EMBEDDING: "Embedded checkouts are switched off at the moment. Open the payment_url instead.",
+}
+
+
+class UnknownSwitch(LookupError):
+    """There is nothing with this name to switch; the message says what there is."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a switch is for: its name in the database, and its name for people."""
+
+    name: str
+    label: str
+
+
+def is_on(feature: Feature) -> bool:
+    """Whether this feature may be offered."""
+    return feature.value not in _off()
+
+
+def is_offered(token: Token) -> bool:
+    """Whether payments in this token may be offered: neither it nor its chain is switched off."""
+    off = _off()
+    return not off or (f"chain:{token.chain_id}" not in off and f"token:{token.pk}" not in off)
+
+
+def offered_tokens(tokens: Iterable[Token]) -> list[Token]:
+    """Return those of the tokens that are not switched off."""
+    return [token for token in tokens if is_offered(token)]
+
+
+def offered_chains(chains: Iterable[Chain]) -> list[Chain]:
+    """Return those of the chains that are not switched off."""
+    off = _off()
+    return [chain for chain in chains if f"chain:{chain.pk}" not in off]
+
+
+def require_on(feature: Feature) -> None:
+    """Raise ApiError (503) if the feature is switched off."""
+    if not is_on(feature):
+        code = _CODES.get(feature, ErrorCode.SERVICE_UNAVAILABLE)
+        raise ApiError(code, _MESSAGES[feature], retry_after=RETRY_AFTER_SECONDS)
+
+
+def require_offered(token: Token) -> None:
+    """Raise ApiError (503) if the token or its chain is switched off."""
+    if not is_offered(token):
+        message = f"Payments in {token.symbol} on {token.chain.name} are switched off at the moment. Try again later."
+        raise ApiError(ErrorCode.SERVICE_UNAVAILABLE, message, retry_after=RETRY_AFTER_SECONDS)
+
+
+def find_target(name: str) -> Target:
+    """Return what `swaps`, `chain:ID` or `token:ID` names. Raises UnknownSwitch."""
+    kind, _, number = name.partition(":")
+    if name in list(Feature):
+        return Target(name, f"the feature {name}")
+    if (
+        kind in ("chain", "token")
+        and number.isascii()
+        and number.isdecimal()
+        and int(number[:20]) <= _LARGEST_ID
+    ):
+        model = Chain if kind == "chain" else Token
+        row = model.objects.filter(pk=int(number)).first()
+        if row is not None:
+            return Target(f"{kind}:{row.pk}", str(row))
+    features = ", ".join(Feature)
+    raise UnknownSwitch(
+        f"There is no {name!r} to switch. Name one of {features}, chain:ID or token:ID with an ID of the catalogue."
+    )
+
+
+def _off() -> frozenset[str]:
+    return _switches.get("off") or frozenset()
+
+
+def _load(_name: str) -> frozenset[str]:
+    return frozenset(Switch.objects.values_list("name", flat=True))
+
+
+_switches = ProcessCache(_load)

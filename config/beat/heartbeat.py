@@ -1,0 +1,42 @@
+"""The heartbeat of beat: a time in Redis, which `manage.py doctor` and `/metrics` read. Works without Django."""
+
+import time
+from contextlib import suppress
+
+import redis
+
+_KEY = "quittance:beat-heartbeat"
+KEPT_SECONDS = 60
+_EVERY_SECONDS = 5.0
+_SECONDS = 2
+
+
+class Heart:
+    """Records from time to time that beat sent something."""
+
+    def __init__(self, redis_url: str) -> None:
+        self._client = _client(redis_url)
+        self._next = 0.0
+
+    def beat(self) -> None:
+        """Record it, at most every five seconds. If Redis is down, the record is skipped."""
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _EVERY_SECONDS
+            with suppress(redis.RedisError):
+                self._client.set(_KEY, time.time(), ex=KEPT_SECONDS)
+
+
+def age(redis_url: str) -> float | None:
+    """Return the seconds since beat sent something, or None after a minute."""
+    client = _client(redis_url)
+    try:
+        noted = client.get(_KEY)
+    except redis.RedisError:
+        return None
+    finally:
+        client.close()
+    return None if noted is None else max(time.time() - float(noted), 0.0)
+
+
+def _client(redis_url: str) -> "redis.Redis":
+    return redis.Redis.from_url(redis_url, socket_timeout=_SECONDS, socket_connect_timeout=_SECONDS)

@@ -1,0 +1,173 @@
+"""Checks of PostgreSQL: version, migrations, clock, locks, dead rows, connections and notifications."""
+
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+from django.db import Error as DatabaseError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from config.database.notifications import connect
+from config.doctor.finding import Finding, by_limits, failed, fine, warning
+
+OLDEST = 14
+SKEW_SECONDS = (2.0, 30.0)
+# The service's own statements end by themselves (`settings.DATABASES`), so a longer one is another program's.
+LOCKED_SECONDS = 5.0
+OPEN_SECONDS = 300.0
+FEWEST_DEAD_ROWS = 100_000
+_MOST_CONNECTIONS_PERCENT = 80
+_NOTIFIED_WITHIN_SECONDS = 2.0
+_MOST_NAMED = 5
+
+
+def check() -> Iterator[Finding]:
+    """Yield what is wrong with the database. If it doesn't answer, that alone."""
+    try:
+        version = int(_one("SELECT current_setting('server_version_num')::int"))
+    except DatabaseError as error:
+        summary = f"does not answer ({type(error).__name__})"
+        advice = "Start PostgreSQL, and compare DATABASE_URL with its address, user, password and database."
+        yield failed("PostgreSQL", summary, advice)
+        return
+    yield version_of(version // 10_000)
+    yield from check_migrations()
+    yield check_clock()
+    yield from check_locks()
+    yield from check_dead_rows()
+    yield check_connections()
+    yield check_notifications()
+
+
+def version_of(major: int) -> Finding:
+    """Return whether this major version will do."""
+    if major < OLDEST:
+        return failed("PostgreSQL", f"version {major}", f"Upgrade PostgreSQL to {OLDEST} or newer.")
+    return fine("PostgreSQL", f"answers, version {major}")
+
+
+def check_migrations() -> Iterator[Finding]:
+    """Yield which migrations are missing, or unknown to this version of the service."""
+    loader = (executor := MigrationExecutor(connection)).loader
+    missing = [str(each) for each, _ in executor.migration_plan(loader.graph.leaf_nodes())]
+    unknown = [f"{app}.{name}" for app, name in loader.applied_migrations if _is_unknown(loader, app, name)]
+    if missing:
+        summary = f"{len(missing)} not applied: {_listed(missing)}"
+        yield failed(
+            "migrations", summary, "Run manage.py migrate (the Procfile's release) before web and worker."
+        )
+    if unknown:
+        summary = f"the database is newer than this version of the service: {_listed(unknown)}"
+        yield warning(
+            "migrations", summary, "Deploy the version that made them, unless you are rolling back."
+        )
+    if not missing and not unknown:
+        yield fine("migrations", "all applied")
+
+
+def check_clock(now: Callable[[], float] = time.time) -> Finding:
+    """Return whether this machine's clock and the database's agree: deadlines are compared across both."""
+    asked_at = now()
+    theirs = float(_one("SELECT extract(epoch FROM clock_timestamp())"))
+    skew = abs(theirs - (asked_at + now()) / 2)
+    summary = f"differs from the database's by {skew:.1f} s"
+    return by_limits("clock", skew, SKEW_SECONDS, summary, "Run a time service (NTP) on both machines.")
+
+
+def check_locks(
+    *, locked_seconds: float = LOCKED_SECONDS, open_seconds: float = OPEN_SECONDS
+) -> Iterator[Finding]:
+    """Yield sessions that block others, and transactions that have been open for long."""
+    sql = """
+        SELECT blocker.pid, coalesce(nullif(blocker.application_name, ''), 'unnamed'), count(*),
+               max(extract(epoch FROM now() - waiting.state_change))
+        FROM pg_stat_activity AS waiting
+        CROSS JOIN LATERAL unnest(pg_blocking_pids(waiting.pid)) AS blocked_by
+        JOIN pg_stat_activity AS blocker ON blocker.pid = blocked_by
+        WHERE waiting.datname = current_database() AND waiting.wait_event_type = 'Lock'
+              AND now() - waiting.state_change > make_interval(secs => %s)
+        GROUP BY 1, 2"""
+    blockers = _all(sql, [locked_seconds])
+    for pid, program, count, seconds in blockers:
+        summary = f"session {pid} ({program}) has blocked {count} others for {seconds:.0f} s"
+        yield failed("locks", summary, f"End what it does, or run: SELECT pg_terminate_backend({pid})")
+    old = _all(
+        """SELECT pid, extract(epoch FROM now() - xact_start) FROM pg_stat_activity
+           WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+                 AND now() - xact_start > make_interval(secs => %s)""",
+        [open_seconds],
+    )
+    for pid, seconds in old:
+        summary = (
+            f"a transaction of session {pid} has been open for {seconds:.0f} s, so dead rows can't be removed"
+        )
+        yield warning("locks", summary, "End it, unless it is a backup (pg_dump).")
+    if not blockers and not old:
+        yield fine("locks", "none is held for long")
+
+
+def check_dead_rows(fewest: int = FEWEST_DEAD_ROWS) -> Iterator[Finding]:
+    """Yield tables with more dead rows than living ones, which autovacuum should have removed."""
+    sql = """
+        SELECT relname, n_dead_tup FROM pg_stat_user_tables
+        WHERE n_dead_tup >= %s AND n_dead_tup > n_live_tup ORDER BY n_dead_tup DESC LIMIT 5"""
+    bloated = _all(sql, [fewest])
+    for table, dead in bloated:
+        advice = f"Run VACUUM (ANALYZE) {table}, and see whether autovacuum is on and allowed enough work."
+        yield warning("dead rows", f"{table} has {dead:,} of them, more than living ones", advice)
+    if not bloated:
+        yield fine("dead rows", "autovacuum keeps up")
+
+
+def check_connections(most_percent: int = _MOST_CONNECTIONS_PERCENT) -> Finding:
+    """Return whether PostgreSQL has connections left."""
+    used = int(_one("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"))
+    most = int(_one("SELECT current_setting('max_connections')::int"))
+    summary = f"{used} of {most} used"
+    if used * 100 > most * most_percent:
+        advice = (
+            "Raise max_connections, lower DATABASE_POOL_SIZE, or put a pooler in front (docs/scaling.md)."
+        )
+        return warning("connections", summary, advice)
+    return fine("connections", summary)
+
+
+def check_notifications(within: float = _NOTIFIED_WITHIN_SECONDS) -> Finding:
+    """Return whether a notification that is sent over DATABASE_URL arrives where processes listen."""
+    channel = f"quittance_doctor_{secrets.token_hex(8)}"
+    try:
+        with connect() as listening:
+            listening.execute(f"LISTEN {channel}".encode())
+            _one("SELECT pg_notify(%s, '')::text", [channel])
+            arrived = next(iter(listening.notifies(timeout=within, stop_after=1)), None)
+    except psycopg.Error as error:
+        summary, arrived = f"can't be listened to ({type(error).__name__})", None
+    else:
+        summary = "don't arrive: changes of settings and due payments are noticed late"
+    if arrived is not None:
+        return fine("notifications", "arrive")
+    advice = "If DATABASE_URL is a pooler, set DATABASE_LISTEN_URL to the same database on PostgreSQL itself."
+    return failed("notifications", summary, advice)
+
+
+def _is_unknown(loader: Any, app: str, name: str) -> bool:
+    return app in loader.migrated_apps and (app, name) not in loader.graph.nodes
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _one(sql: str, values: list[Any] | None = None) -> Any:
+    return _all(sql, values)[0][0]
+
+
+def _all(sql: str, values: list[Any] | None = None) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows

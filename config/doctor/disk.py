@@ -1,0 +1,38 @@
+"""Check of the disks that this process writes to."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from django.conf import settings
+
+from config.doctor.finding import Finding, failed, fine, warning
+
+_MB = 1024 * 1024
+LOW_BYTES = 2048 * _MB
+FULL_BYTES = 200 * _MB
+_ADVICE = (
+    "Free space or enlarge the disk. PostgreSQL's own disk, if it is on another machine, needs its own monitoring: "
+    "without space it stops accepting payments."
+)
+
+
+def check(*, low: int = LOW_BYTES, full: int = FULL_BYTES) -> Iterator[Finding]:
+    """Yield the free space of each disk that holds the code or temporary files."""
+    for name, place in _places().items():
+        free = shutil.disk_usage(place).free
+        summary = f"{free // _MB:,} MB free on the disk of {place}"
+        if free < full:
+            yield failed(name, summary, _ADVICE)
+        elif free < low:
+            yield warning(name, summary, _ADVICE)
+        else:
+            yield fine(name, summary)
+
+
+def _places() -> Mapping[str, Path]:
+    """Return the folders, one for each disk."""
+    folders = {"temporary files": Path(tempfile.gettempdir()), "service": Path(settings.BASE_DIR)}
+    by_disk = {folder.stat().st_dev: name for name, folder in folders.items()}
+    return {name: folders[name] for name in by_disk.values()}

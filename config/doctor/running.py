@@ -1,0 +1,84 @@
+"""Run the checks of `settings.DOCTOR_CHECKS`, and write down what they found."""
+
+import json
+import logging
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from django.utils.module_loading import import_string
+
+from config.doctor.finding import Finding, Level, failed
+from config.environment import SettingsError
+
+logger = logging.getLogger(__name__)
+
+_MARKS = {Level.OK: "ok", Level.WARNING: "WARNING", Level.FAILED: "FAILED"}
+_WIDTH = 110
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the checks found, by the name of the check, in the order in which they ran."""
+
+    findings: Mapping[str, Sequence[Finding]]
+
+    def count(self, level: Level) -> int:
+        """Return how many findings have this level."""
+        return sum(each.level is level for findings in self.findings.values() for each in findings)
+
+    def is_good(self, *, strict: bool = False) -> bool:
+        """Whether nothing failed; with `strict`, whether there is no warning either."""
+        return not self.count(Level.FAILED) and not (strict and self.count(Level.WARNING))
+
+    def as_json(self) -> str:
+        """Return the report as one JSON object."""
+        worst = Level.FAILED if self.count(Level.FAILED) else Level.WARNING
+        status = worst if self.count(worst) else Level.OK
+        found = [
+            {"check": name, **asdict(each)} for name, findings in self.findings.items() for each in findings
+        ]
+        return json.dumps({"status": status, "findings": found}, indent=2)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the report as text."""
+        for name, findings in self.findings.items():
+            yield f"{name}:"
+            for each in findings:
+                yield from _wrapped(f"{_MARKS[each.level]:>9}  ", f"{each.subject}: {each.summary}")
+                if each.advice:
+                    yield from _wrapped(" " * 11 + "-> ", each.advice)
+        yield ""
+        bad, doubtful = self.count(Level.FAILED), self.count(Level.WARNING)
+        yield f"{bad} failed, {doubtful} warnings." if bad or doubtful else "Everything is in order."
+
+
+def run(checks: Mapping[str, str]) -> Report:
+    """Run each check, one after the other: `checks` maps its name to the path of a function."""
+    return Report({name: tuple(_run(path)) for name, path in checks.items()})
+
+
+def of_settings(error: SettingsError) -> Report:
+    """Return the report on settings with which nothing else can be checked."""
+    return Report(
+        {
+            "settings": [
+                failed(each.name, each.problem, f"It should be {each.should_be}.") for each in error.faults
+            ]
+        }
+    )
+
+
+def _run(path: str) -> Iterable[Finding]:
+    try:
+        return list(import_string(path)())
+    except Exception as error:  # one broken check must not hide what the others find
+        logger.debug("%s failed", path, exc_info=True)
+        reason = f"the check could not run ({type(error).__name__})"
+        return [failed("check", reason, "Fix what failed above first, then run doctor again.")]
+
+
+def _wrapped(mark: str, text: str) -> Iterator[str]:
+    yield from textwrap.wrap(
+        text, _WIDTH, initial_indent=mark, subsequent_indent=" " * len(mark), break_long_words=False
+    )

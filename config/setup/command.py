@@ -1,0 +1,139 @@
+"""The command `manage.py setup`: takes flags, asks for what is missing, writes `.env`, prepares, and runs doctor."""
+
+import argparse
+import getpass
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from config.environment import SettingsError
+from config.environment.checking import check
+from config.environment.declared import declared
+from config.setup import env_file
+from config.setup.values import NEEDED, QUESTIONS, SECRET, complete
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+_ASSIGNMENT = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
+_FLAGS = {
+    "BASE_URL": "address of API and portal; the others follow from it",
+    "CHECKOUT_URL": "address of the checkout, if it is another one",
+    "DATABASE_URL": "PostgreSQL; better in the environment than here, because other users see a command's arguments",
+    "REDIS_URL": "Redis",
+    "EMAIL_URL": "mail server",
+    "ENVIRONMENT": "production (default) or staging",
+    "TRUSTED_PROXIES": "proxies in front: a number (default 1 for https) or their networks",
+}
+
+Run = Callable[[Sequence[str]], int]
+
+
+def main(
+    arguments: Sequence[str],
+    *,
+    is_terminal: bool | None = None,
+    run: Run | None = None,
+    folder: Path = REPOSITORY,
+) -> int:
+    """Write `.env` in `folder` and return the exit code: that of doctor, or 2 if nothing was written."""
+    options = _parser().parse_args(arguments)
+    path = folder / ".env"
+    if path.exists() or path.is_symlink():
+        return _refuse(f"{path} exists, and setup never overwrites it: edit it, or move it away.")
+    given = _given(options)
+    if isinstance(given, str):
+        return _refuse(given)
+    if sys.stdin.isatty() if is_terminal is None else is_terminal:
+        _ask(given)
+    missing = [name for name in NEEDED if not given.get(name)]
+    if missing:
+        flags = ", ".join(_flag(name) for name in missing)
+        return _refuse(f"Give {flags}, or set {', '.join(missing)} in the environment. Nothing was written.")
+    values = complete(given)
+    try:
+        check(values, nodes=[name for name in values if name not in declared()])
+        env_file.write(path, env_file.text_of(values))
+    except (SettingsError, env_file.Unwritable) as error:
+        return _refuse(f"{error}\nNothing was written.")
+    print(f"{path} written, with new keys, readable by this user alone. Keep a copy of it in your vault.")
+    return _finish(options, run or _run)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="manage.py setup",
+        description="Write .env for a new deployment, with generated keys; an existing one is never overwritten. "
+        "Settings that are in the environment count as given.",
+    )
+    for name, text in _FLAGS.items():
+        parser.add_argument(_flag(name), dest=name, metavar="VALUE", help=text)
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="any other setting, or the variable of a node such as BASE_RPC_URL=https://…; repeatable",
+    )
+    parser.add_argument("--migrate", action="store_true", help="then migrate and collect static files")
+    parser.add_argument("--catalogue", metavar="FILE", help="then load this catalogue")
+    parser.add_argument("--no-doctor", action="store_true", help="don't run doctor at the end")
+    return parser
+
+
+def _given(options: argparse.Namespace) -> dict[str, str] | str:
+    """Return the values of flags and environment, or what is wrong with a flag."""
+    given = {name: os.environ[name] for name in declared() if os.environ.get(name)}
+    given |= {name: value for name in _FLAGS if (value := getattr(options, name))}
+    for text in options.set:
+        match = _ASSIGNMENT.fullmatch(text)
+        if match is None:
+            return "--set needs NAME=VALUE, with NAME in capitals."
+        if match[1] not in declared() and not match[1].endswith(("_RPC_URL", "_RPC_URL_2", "_RPC_URL_3")):
+            return f"There is no setting {match[1]}; .env.example lists all."
+        given[match[1]] = match[2]
+    return given
+
+
+def _ask(given: dict[str, str]) -> None:
+    for name, question in QUESTIONS.items():
+        while not given.get(name):
+            prompt = f"{question}\n{name}: "
+            given[name] = (getpass.getpass(prompt) if name in SECRET else input(prompt)).strip()
+            if name not in NEEDED:
+                break
+
+
+def _finish(options: argparse.Namespace, run: Run) -> int:
+    steps = []
+    if options.migrate:
+        steps += [["migrate", "--noinput"], ["collectstatic", "--noinput", "--verbosity", "0"]]
+    if options.catalogue:
+        steps.append(["load_catalogue", options.catalogue])
+    for step in steps:
+        if code := run(step):
+            print(
+                f"manage.py {step[0]} failed. .env stays: repair the cause and run the step again.",
+                file=sys.stderr,
+            )
+            return code
+    return 0 if options.no_doctor else run(["doctor"])
+
+
+def _run(arguments: Sequence[str]) -> int:
+    command = [sys.executable, str(REPOSITORY / "manage.py"), *arguments]
+    return subprocess.run(command, cwd=REPOSITORY, env=_environment()).returncode  # noqa: S603 - our own commands
+
+
+def _environment() -> Mapping[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in declared()}
+
+
+def _flag(name: str) -> str:
+    return f"--{name.lower().replace('_', '-')}"
+
+
+def _refuse(message: str) -> int:
+    print(message, file=sys.stderr)
+    return 2

@@ -1,0 +1,49 @@
+"""The settings of a new deployment: what was given, what follows from that, and new keys."""
+
+import secrets
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from cryptography.fernet import Fernet
+
+from config.environment.declared import declared
+
+NEEDED = ("BASE_URL", "DATABASE_URL", "REDIS_URL")
+"""What has to be given: nothing can be assumed for it."""
+
+QUESTIONS = {
+    "BASE_URL": "The address of API and portal, such as https://pay.example.com",
+    "DATABASE_URL": "PostgreSQL, such as postgresql://quittance:PASSWORD@127.0.0.1:5432/quittance",
+    "REDIS_URL": "Redis, such as redis://127.0.0.1:6379/0",
+    "EMAIL_URL": "The mail server, such as smtp+tls://user:PASSWORD@mail.example.com:587 (empty: none is sent)",
+}
+SECRET = frozenset({"DATABASE_URL", "REDIS_URL", "EMAIL_URL"})
+"""Answers that may contain a password, and are not shown while they are typed."""
+
+
+def complete(given: Mapping[str, str]) -> dict[str, str]:
+    """Return all values to write: those given, in the order in which settings are declared, and what follows."""
+    base = given.get("BASE_URL", "")
+    checkout = given.get("CHECKOUT_URL") or base
+    follows = {
+        "SECRET_KEY": secrets.token_urlsafe(50),
+        "ENCRYPTION_KEYS": Fernet.generate_key().decode(),
+        "METRICS_TOKEN": secrets.token_urlsafe(32),
+        "ENVIRONMENT": "production",
+        "CHECKOUT_URL": checkout,
+        "ALLOWED_HOSTS": ",".join(dict.fromkeys(host for url in (base, checkout) if (host := _host(url)))),
+        "TRUSTED_PROXIES": "1" if base.startswith("https://") else "0",
+    }
+    values = {**follows, **{name: value for name, value in given.items() if value}}
+    known = [name for name in declared() if name in values]
+    return {name: values[name] for name in [*known, *sorted(values.keys() - set(known))]}
+
+
+def _host(url: str) -> str:
+    """Return the host as a Host header has it, without the port."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return ""
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,46 @@
+"""A fresh second-factor code for one action, so that a hijacked session can't take it."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from config.api.limits.client_address import client_identity
+from merchants.sign_in import throttle, two_factor
+from merchants.sign_in.views import TOO_MANY, CodeForm
+from merchants.staff import audit
+
+
+class FactorForm(CodeForm):
+    """A form that requires a fresh code, so that a hijacked session can't submit it."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        code = self.fields["code"]
+        code.label = "Code from your authenticator app"
+        code.widget.attrs["autofocus"] = False
+
+
+def set_up_first(request: HttpRequest, action: str) -> HttpResponse:
+    """Redirect a user without a second factor to where one is set up; `action` is what needs it."""
+    messages.warning(request, f"Set up two-factor sign-in first: {action} requires a code.")
+    query = urlencode({"next": request.path})
+    return HttpResponseRedirect(f"{reverse('admin:two_factor')}?{query}")
+
+
+def is_code_right(request: HttpRequest, form: FactorForm) -> bool:
+    """Whether the form's code is valid. An error is added to the form."""
+    name, address = f"second factor of {request.user.pk}", client_identity(request)
+    if not throttle.may_try(name, address):
+        form.add_error("code", TOO_MANY)
+        return False
+    if two_factor.check_code(request.user, form.cleaned_data["code"]) is not None:
+        throttle.forget(name, address)
+        return True
+    audit.note(request, audit.What.CODE_FAILED)
+    seconds = two_factor.seconds_to_wait(request.user)
+    wait = f" Wait {seconds} seconds before the next try." if seconds > 1 else ""
+    form.add_error("code", f"This code is wrong or has already been used. Enter the app's next code.{wait}")
+    return False

@@ -1,0 +1,133 @@
+"""The portal's pages of kill switches: what is off, and switching with a fresh second-factor code each time."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+
+from chains.models import Chain, Switch, Token
+from chains.switches import Feature, UnknownSwitch, find_target
+from config.admin import portal
+from config.admin.cells import in_zone
+from merchants.admin.fresh_code import FactorForm, is_code_right, set_up_first
+from merchants.sign_in import two_factor
+from merchants.switching import switch_off, switch_on
+
+_ABOUT_OFF = (
+    "New offers stop in all processes within a second: requests, routes, transactions to sign, prices or frames. "
+    "Payments that are under way are verified and completed as ever."
+)
+
+
+class OffForm(FactorForm):
+    """What to switch off, and why."""
+
+    name = forms.ChoiceField(label="Switch off", widget=portal.Select)
+    reason = forms.CharField(
+        max_length=200, widget=portal.TextInput, help_text="Recorded in the security log."
+    )
+    field_order = ("name", "reason", "code")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        off = set(Switch.objects.values_list("name", flat=True))
+        chains = [(f"chain:{row.pk}", row.name) for row in Chain.objects.filter(is_active=True)]
+        active = Token.objects.filter(is_active=True, chain__is_active=True).select_related("chain")
+        tokens = [(f"token:{row.pk}", str(row)) for row in active]
+        groups = (
+            ("Features", [(each.value, each.value) for each in Feature]),
+            ("Chains", chains),
+            ("Tokens", tokens),
+        )
+        choice = self.fields["name"]
+        assert isinstance(choice, forms.ChoiceField)
+        choice.choices = [
+            (label, [entry for entry in entries if entry[0] not in off]) for label, entries in groups
+        ]
+
+
+@admin.register(Switch)
+class SwitchAdmin(portal.NeverDeleted, portal.ModelAdmin[Switch]):
+    """What is switched off. Adding a row switches something off; a row's page switches it on again."""
+
+    list_display = ("what", "since", "actor", "reason")
+    ordering = ("name",)
+
+    @admin.display(description="Switched off", ordering="name")
+    def what(self, row: Switch) -> str:
+        """Return its name in the catalogue."""
+        try:
+            return find_target(row.name).label
+        except UnknownSwitch:
+            return row.name
+
+    @admin.display(description=in_zone("Since"), ordering="off_at")
+    def since(self, row: Switch) -> str:
+        """Return when it was switched off."""
+        return portal.moment(row.off_at)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Replace the pages that add and change a row."""
+        own = [
+            path("add/", self.admin_site.admin_view(self.off_view), name="chains_switch_add"),
+            path(
+                "<path:name>/change/", self.admin_site.admin_view(self.on_view), name="chains_switch_change"
+            ),
+        ]
+        return [*own, *super().get_urls()]
+
+    def off_view(self, request: HttpRequest) -> HttpResponse:
+        """Ask for what, why and a code, then switch it off."""
+        portal.demand(self.has_add_permission(request))
+        if two_factor.authenticator_of(request.user) is None:
+            return set_up_first(request, "switching")
+        form = OffForm(request.POST or None)
+        if request.method == "POST" and form.is_valid() and is_code_right(request, form):
+            target, _ = switch_off(
+                form.cleaned_data["name"], reason=form.cleaned_data["reason"], request=request
+            )
+            messages.success(request, f"Switched off: {target.label}.")
+            return HttpResponseRedirect(_list_url())
+        return self._page(request, form, "Switch off", _ABOUT_OFF, dangerous=True)
+
+    def on_view(self, request: HttpRequest, name: str) -> HttpResponse:
+        """Ask for a code, then switch it on again."""
+        portal.demand(self.has_change_permission(request))
+        row = self.get_object(request, unquote(name))
+        if row is None:
+            messages.info(request, f"{unquote(name)} is on.")
+            return HttpResponseRedirect(_list_url())
+        if two_factor.authenticator_of(request.user) is None:
+            return set_up_first(request, "switching")
+        form = FactorForm(request.POST or None)
+        if request.method == "POST" and form.is_valid() and is_code_right(request, form):
+            switch_on(row.name, request=request)
+            messages.success(request, f"Switched on: {self.what(row)}.")
+            return HttpResponseRedirect(_list_url())
+        about = (
+            f"{self.what(row)} is offered again within a second. Reason for switching it off: {row.reason}"
+        )
+        return self._page(request, form, "Switch on again", about, dangerous=False)
+
+    def _page(
+        self, request: HttpRequest, form: forms.Form, title: str, explanation: str, *, dangerous: bool
+    ) -> HttpResponse:
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.model._meta,
+            "title": title,
+            "explanation": explanation,
+            "button": title,
+            "form": form,
+            "dangerous": dangerous,
+            "back_url": _list_url(),
+        }
+        return TemplateResponse(request, "admin/confirmation.html", context)
+
+
+def _list_url() -> str:
+    return reverse("admin:chains_switch_changelist")

@@ -1,0 +1,31 @@
+"""Turn kill switches (`chains.switches`), with a line in the security log in the same transaction."""
+
+from django.db import transaction
+from django.http import HttpRequest
+
+from chains.models import Switch
+from chains.switches import Target, find_target
+from merchants.staff import audit
+
+
+def switch_off(name: str, *, reason: str, request: HttpRequest | None) -> tuple[Target, bool]:
+    """Switch something off; return what, and whether it was on. Raises UnknownSwitch."""
+    target = find_target(name)
+    actor = request.user.get_username() if request is not None else "command line"
+    with transaction.atomic():
+        _, was_on = Switch.objects.get_or_create(
+            name=target.name, defaults={"actor": actor, "reason": reason[:200]}
+        )
+        if was_on:
+            subject = f"{target.name} ({target.label})" if target.label != target.name else target.name
+            audit.note(request, audit.What.SWITCHED_OFF, subject=subject, detail=reason)
+    return target, was_on
+
+
+def switch_on(name: str, *, request: HttpRequest | None) -> bool:
+    """Switch something on again; return whether it was off. What left the catalogue meanwhile can be, too."""
+    with transaction.atomic():
+        was_off = bool(Switch.objects.filter(name=name).delete()[0])
+        if was_off:
+            audit.note(request, audit.What.SWITCHED_ON, subject=name)
+    return was_off

@@ -1,0 +1,87 @@
+"""The checks of `manage.py doctor` for payments: queues, routing providers and rate sources."""
+
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.utils import timezone
+
+from chains.models import Chain, Token
+from config.doctor.finding import Finding, by_limits, failed, fine, warning
+from payments import metrics
+from payments.prices.asking import ask_each_source
+from payments.prices.rates import USD
+from payments.prices.rules import agree
+from payments.providers.base import ProviderDown
+from payments.providers.registry import provider_name, providers_in_order
+
+OVERDUE_SECONDS = (60.0, 300.0)
+FEWEST_QUOTES_AN_HOUR = 200
+_MORE_WORKERS = "Start more workers and read their logs; see which chain's nodes are slow (docs/scaling.md)."
+
+
+def check_queues() -> Iterator[Finding]:
+    """Yield how late verification, expiry and the search for unsubmitted payments are."""
+    now = timezone.now()
+    late = metrics.payments_overdue(now)
+    yield by_limits(
+        "payments", late, OVERDUE_SECONDS, f"the longest overdue is {late:.0f} s late", _MORE_WORKERS
+    )
+    late = metrics.expiry_overdue(now)
+    yield by_limits(
+        "expiry", late, OVERDUE_SECONDS, f"the longest overdue is {late:.0f} s late", _MORE_WORKERS
+    )
+    names = dict(Chain.objects.filter(is_active=True).values_list("pk", "name"))
+    for chain_id, late in metrics.discovery_lags(now).items():
+        if chain_id in names:
+            summary = f"{names[chain_id]} was last searched up to its head {late:.0f} s ago"
+            yield by_limits("discovery", late, OVERDUE_SECONDS, summary, _MORE_WORKERS)
+
+
+def check_providers() -> Iterator[Finding]:
+    """Yield whether each routing provider lists tokens on our chains. No quote is requested."""
+    providers = providers_in_order()
+    if not providers:
+        yield fine("routing", "off: customers pay in the requested token")
+    chain_ids = list(Chain.objects.filter(is_active=True).values_list("pk", flat=True))
+    for provider in providers:
+        name = provider_name(provider.key)
+        try:
+            tokens = provider.tokens(chain_ids)
+        except ProviderDown as down:
+            advice = "Try again in some minutes, and see that this machine may connect to the provider."
+            yield failed(name, f"no usable answer: {down}", f"{advice} Direct payments work meanwhile.")
+            continue
+        yield from _of_provider(provider.key, name, len(tokens))
+
+
+def _of_provider(key: str, name: str, tokens: int) -> Iterator[Finding]:
+    limit = settings.ROUTING_QUOTE_LIMITS.get(key)
+    hourly = limit.amount * 3600 // limit.get_expiry() if limit else None
+    if not tokens:
+        yield warning(name, "serves none of the active chains", "Leave it out of ROUTING_PROVIDERS.")
+    elif hourly is not None and hourly < FEWEST_QUOTES_AN_HOUR:
+        summary = f"answers, but without an API key it allows this deployment {hourly} quotes an hour"
+        yield warning(name, summary, f"Request a key from {name} and set {key.upper()}_API_KEY.")
+    else:
+        yield fine(name, f"answers, with {tokens:,} tokens on these chains")
+
+
+def check_rates() -> Iterator[Finding]:
+    """Yield whether each rate source answers, and whether there is a rate for each token that is priced."""
+    tokens = Token.objects.filter(is_active=True, chain__is_active=True).exclude(price_as="")
+    bases = frozenset(tokens.values_list("price_as", flat=True)) - {USD}
+    if not settings.RATE_SOURCES or not bases:
+        yield fine("rates", "not needed: no token of the catalogue has a price, or RATE_SOURCES is off")
+        return
+    answers = ask_each_source(bases)
+    for source, observed in answers.items():
+        if observed is None:
+            advice = "See that this machine may connect to it (feeds: to the chains' nodes), or leave it out."
+            yield warning(source, "no usable answer", f"{advice} Two sources have to agree.")
+        else:
+            yield fine(source, f"knows {len(observed)} of {len(bases)} tokens")
+    for base in sorted(bases):
+        seen = [each for observed in answers.values() if observed for each in observed.get(base, ())]
+        if agree(seen, settings.RATE_MAX_SPREAD) is None:
+            summary = "fewer than two sources agree, so requests with a price return rate_unavailable"
+            yield failed(f"rate of {base}", summary, "Add a source (docs/adding-a-rate-source.md) or a feed.")

@@ -1,0 +1,186 @@
+"""What a kill switch stops, and what it doesn't: new offers end, and payments under way are verified."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chains.models import Switch, Token
+from chains.switches import RETRY_AFTER_SECONDS
+from merchants.models import Merchant
+from payments.models import Payment, PaymentRequest, Quote, Route
+from payments.prices import values
+from tests.conftest import Api
+from tests.support.payments.fixtures import paying, request_for
+from tests.support.payments.world import Clock, look_until_decided, submit
+from tests.support.rates.exchanges import Exchanges
+from tests.support.rates.fixtures import exchanges
+from tests.support.swaps.fixtures import NewCustomer, new_customer
+from tests.support.swaps.following import follow_until_decided, pay_by_swap
+from tests.support.swaps.world import SwapWorld
+
+__all__ = ["exchanges", "new_customer", "paying", "request_for"]
+
+Order = Callable[..., dict[str, Any]]
+
+
+def off(name: str) -> None:
+    Switch.objects.create(name=name, actor="olga", reason="an incident")
+
+
+def assert_stopped(answer: Any, code: str) -> None:
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["type"]) == (503, code, "upstream_error")
+    assert "switched off" in error["message"]
+    assert answer["Retry-After"] == str(RETRY_AFTER_SECONDS)
+
+
+@pytest.fixture(params=["chain", "token"])
+def name(request: pytest.FixtureRequest, usdc: Token) -> str:
+    """The switch of the requested chain, and of the requested token."""
+    return f"chain:{usdc.chain_id}" if request.param == "chain" else f"token:{usdc.pk}"
+
+
+def test_no_request_is_created_and_none_is_listed(
+    api: Api, public: Api, order: Order, name: str, usdc: Token
+) -> None:
+    off(name)
+    assert_stopped(api.post("/api/payment-requests", order()), "service_unavailable")
+    assert not PaymentRequest.objects.exists()
+    listed = [chain["id"] for chain in public.get("/api/public/chains").json()]
+    assert (usdc.chain_id in listed) is not name.startswith("chain")
+    assert public.get(f"/api/public/chains/{usdc.chain_id}/tokens").json() == []
+
+
+def test_a_keyed_create_that_was_stopped_works_with_its_key_later(api: Api, order: Order, name: str) -> None:
+    off(name)
+    headers = {"Idempotency-Key": "order-1"}
+    assert_stopped(api.post("/api/payment-requests", order(), **headers), "service_unavailable")
+    Switch.objects.all().delete()
+    assert api.post("/api/payment-requests", order(), **headers).status_code == 201
+
+
+def test_an_open_request_offers_no_route_and_no_transaction(
+    api: Api, public: Api, order: Order, name: str, usdc: Token, local_chain: Any
+) -> None:
+    created = api.post("/api/payment-requests", order()).json()
+    page = f"/api/public/payment-requests/{created['id']}"
+    asked = {"wallet_address": local_chain.payer, "chain_id": usdc.chain_id, "token_id": usdc.pk}
+    (route,) = public.post(f"{page}/routes", asked).json()["routes"]
+    etag = public.get(page)["ETag"]
+    off(name)
+    assert_stopped(public.post(f"{page}/routes", asked), "service_unavailable")
+    assert_stopped(
+        public.post("/api/public/build-transaction", {"route_id": route["id"]}), "service_unavailable"
+    )
+    assert_stopped(
+        public.post("/api/public/check-approval", {"route_id": route["id"]}), "service_unavailable"
+    )
+    assert Route.objects.get().built_at is None
+    shown = public.get(page, **{"If-None-Match": etag})
+    assert (shown.status_code, shown.json()["is_available"]) == (200, False)
+    assert (
+        created["recipient_address"]
+        not in public.get(f"/pay/{created['shortcode']}/by-hand").content.decode()
+    )
+
+
+def test_a_payment_under_way_is_completed(
+    request_for: Callable[..., PaymentRequest], paying: Callable[..., str], name: str
+) -> None:
+    request = request_for("10.5")
+    transaction_hash = paying(request)
+    off(name)
+    payment = look_until_decided(submit(request, transaction_hash), Clock())
+    request.refresh_from_db()
+    assert (payment.status, request.status) == (Payment.Status.COMPLETED, "completed")
+
+
+def test_swaps_stop_while_the_requested_token_is_paid_as_ever(
+    swap_world: SwapWorld, new_customer: NewCustomer
+) -> None:
+    requested = swap_world.token(swap_world.second_row, "USDC")
+    customer, other = new_customer(requested), swap_world.token(swap_world.first_row, "ETH")
+    route = customer.routes(other)[0]
+    off("swaps")
+    quotes = Quote.objects.count()
+    assert_stopped(customer.ask_routes(other), "routing_unavailable")
+    assert_stopped(customer.build(route), "routing_unavailable")
+    assert Quote.objects.count() == quotes
+    assert Route.objects.get(pk=route["id"]).built_at is None
+    assert customer.state()["pay_with"]["is_routed"] is False
+    assert customer.routes(requested)[0]["type"] == "direct"
+
+
+def test_a_token_that_is_switched_off_can_not_be_swapped_from(
+    swap_world: SwapWorld, new_customer: NewCustomer
+) -> None:
+    customer = new_customer(swap_world.token(swap_world.second_row, "USDC"))
+    other = swap_world.token(swap_world.first_row, "ETH")
+    off(f"chain:{other.chain_id}")
+    assert_stopped(customer.ask_routes(other), "service_unavailable")
+
+
+def test_a_switch_thrown_while_the_provider_thinks_stops_its_offer(
+    swap_world: SwapWorld, new_customer: NewCustomer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from payments.routes import routes
+
+    customer = new_customer(swap_world.token(swap_world.second_row, "USDC"))
+    other = swap_world.token(swap_world.first_row, "ETH")
+    route, build = customer.routes(other)[0], routes.build_swap
+
+    def meanwhile(*args: Any, **options: Any) -> Any:
+        built = build(*args, **options)
+        off("swaps")
+        return built
+
+    monkeypatch.setattr(routes, "build_swap", meanwhile)
+    assert_stopped(customer.build(route), "routing_unavailable")
+
+
+def test_a_swap_under_way_is_followed_and_completed(swap_world: SwapWorld, new_customer: NewCustomer) -> None:
+    customer = new_customer(swap_world.token(swap_world.second_row, "USDC"))
+    payment_id, sent = pay_by_swap(swap_world, customer, swap_world.token(swap_world.first_row, "ETH"))
+    off("swaps")
+    swap_world.aggregator.delivered(sent)
+    assert follow_until_decided(payment_id, Clock()).status == Payment.Status.COMPLETED
+
+
+def test_prices_stop_and_amounts_go_on(
+    api: Api, order: Order, exchanges: Exchanges, merchant: Merchant
+) -> None:
+    off("prices")
+    priced = {**order(), "price": {"currency": "EUR", "amount": "25.00"}}
+    del priced["amount"]
+    assert_stopped(api.post("/api/payment-requests", priced), "rate_unavailable")
+    assert not PaymentRequest.objects.exists()
+    assert api.post("/api/payment-requests", order()).status_code == 201
+
+
+def test_payments_completed_meanwhile_are_valued_later(
+    request_for: Callable[..., PaymentRequest], paying: Callable[..., str], exchanges: Exchanges
+) -> None:
+    request = request_for("10.5")
+    payment = look_until_decided(submit(request, paying(request)), Clock())
+    off("prices")
+    assert values.value_due() == 0
+    Switch.objects.all().delete()
+    assert values.value_due() == 1
+    payment.refresh_from_db()
+    assert payment.value is not None
+
+
+def test_no_page_is_framed_while_embedding_is_off(
+    api: Api, public: Api, order: Order, merchant: Merchant
+) -> None:
+    merchant.embed_origins = ["https://shop.example"]
+    merchant.save()
+    code = api.post("/api/payment-requests", order()).json()["shortcode"]
+    assert "frame-ancestors https://shop.example" in public.get(f"/pay/{code}")["Content-Security-Policy"]
+    off("embedding")
+    page = public.get(f"/pay/{code}")
+    assert page.status_code == 200
+    assert page["Content-Security-Policy"].endswith("frame-ancestors 'none'")
+    assert page["X-Frame-Options"] == "DENY"
+    assert b"shop.example" not in page.content

@@ -1,0 +1,141 @@
+"""Doctor names what is wrong with the database, when it is really wrong."""
+
+import threading
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from pytest_django import Settings
+
+from config.database.notifications import connect
+from config.doctor import database
+from config.doctor.finding import Level
+from tests.processes import eventually
+from tests.support.operations.findings import found, levels
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_sound_database_has_nothing_wrong() -> None:
+    findings = [*database.check_migrations(), database.check_clock(), database.check_notifications()]
+    assert set(levels(findings).values()) == {"ok"}
+    assert levels(database.check())["PostgreSQL"] == "ok"
+
+
+def test_an_old_version_is_named() -> None:
+    assert database.version_of(13).level is Level.FAILED
+    assert database.version_of(14).level is Level.OK
+
+
+def test_a_migration_that_is_not_applied_is_named() -> None:
+    MigrationRecorder.Migration.objects.filter(app="payments", name="0029_due_for_value").delete()
+    try:
+        (summary,) = found(database.check_migrations(), Level.FAILED)
+    finally:
+        MigrationRecorder(connection).record_applied("payments", "0029_due_for_value")
+    assert "1 not applied: payments.0029_due_for_value" in summary
+
+
+def test_a_database_of_a_newer_version_is_named() -> None:
+    MigrationRecorder(connection).record_applied("payments", "9999_of_tomorrow")
+    try:
+        (summary,) = found(database.check_migrations(), Level.WARNING)
+    finally:
+        MigrationRecorder(connection).record_unapplied("payments", "9999_of_tomorrow")
+    assert "payments.9999_of_tomorrow" in summary
+
+
+@pytest.mark.parametrize(("ahead", "level"), [(0.0, Level.OK), (10.0, Level.WARNING), (-90.0, Level.FAILED)])
+def test_a_clock_that_differs_from_the_databases_is_named(ahead: float, level: Level) -> None:
+    import time
+
+    assert database.check_clock(lambda: time.time() + ahead).level is level
+
+
+@pytest.fixture
+def blocking() -> Iterator[psycopg.Connection]:
+    """A session that holds a lock, which another one waits for."""
+    with connect() as holder, connect() as waiter:
+        holder.execute("SET application_name = 'a console'")
+        holder.execute("BEGIN")
+        holder.execute("SELECT pg_advisory_xact_lock(731)")
+
+        def wait() -> None:
+            with waiter.transaction():
+                waiter.execute("SELECT pg_advisory_xact_lock(731)")
+
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        try:
+            eventually(_somebody_waits, "a session waits for the lock")
+            yield holder
+        finally:
+            holder.execute("ROLLBACK")
+            waiting.join()
+
+
+def _somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE cardinality(pg_blocking_pids(pid)) > 0")
+        return bool(cursor.fetchone()[0])
+
+
+def test_a_session_that_blocks_others_is_named_with_how_to_end_it(blocking: psycopg.Connection) -> None:
+    (finding,) = (each for each in database.check_locks(locked_seconds=0) if each.level is Level.FAILED)
+    pid = blocking.info.backend_pid
+    assert finding.summary.startswith(f"session {pid} (a console) has blocked 1 others")
+    assert f"pg_terminate_backend({pid})" in finding.advice
+
+
+def test_a_transaction_that_stays_open_is_named() -> None:
+    with connect() as session:
+        session.execute("BEGIN")
+        session.execute("SELECT 1")
+        (summary,) = found(database.check_locks(open_seconds=0), Level.WARNING)
+        assert f"session {session.info.backend_pid} " in summary
+        session.execute("ROLLBACK")
+    assert found(database.check_locks(open_seconds=3600), Level.WARNING) == []
+
+
+def test_a_table_of_dead_rows_is_named() -> None:
+    with connect() as session:
+        session.execute("CREATE TABLE full_of_dead_rows (id int) WITH (autovacuum_enabled = off)")
+        try:
+            session.execute("INSERT INTO full_of_dead_rows SELECT generate_series(1, 500)")
+            session.execute("DELETE FROM full_of_dead_rows")
+            session.execute("SELECT pg_stat_force_next_flush()")
+            session.execute("SELECT 1")
+            (summary,) = found(database.check_dead_rows(fewest=400), Level.WARNING)
+        finally:
+            session.execute("DROP TABLE full_of_dead_rows")
+    assert summary == "dead rows: full_of_dead_rows has 500 of them, more than living ones"
+
+
+def test_connections_that_run_out_are_named() -> None:
+    assert database.check_connections(most_percent=100).level is Level.OK
+    assert database.check_connections(most_percent=0).level is Level.WARNING
+
+
+def test_notifications_that_go_elsewhere_are_named(settings: Settings) -> None:
+    parameters = connection.get_connection_params()
+    host = parameters.get("host", "")
+    settings.DATABASE_LISTEN_URL = f"postgresql://{parameters['user']}@/postgres?host={host}"
+    finding = database.check_notifications(within=0.2)
+    assert finding.level is Level.FAILED
+    assert "DATABASE_LISTEN_URL" in finding.advice
+
+
+def test_a_database_that_does_not_answer_is_the_only_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection.close()
+    pool = connection.settings_dict["OPTIONS"].pop("pool", None)
+    monkeypatch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
+    monkeypatch.setitem(connection.settings_dict, "PORT", "1")
+    try:
+        (finding,) = database.check()
+    finally:
+        connection.settings_dict["OPTIONS"]["pool"] = pool
+        connection.close()
+    assert (finding.subject, finding.level) == ("PostgreSQL", Level.FAILED)
+    assert "DATABASE_URL" in finding.advice

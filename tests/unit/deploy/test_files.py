@@ -1,0 +1,202 @@
+"""What `deploy/` holds fits the product: each process runs, each setting exists, and nothing has privileges."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from config.environment.declared import declared
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+DEPLOY = REPOSITORY / "deploy"
+PROCFILE = dict(line.split(": ", 1) for line in (REPOSITORY / "Procfile").read_text().splitlines() if line)
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+UNITS = sorted(DEPLOY.glob("systemd/*.service"))
+OBJECTS = [
+    each for file in sorted(DEPLOY.glob("kubernetes/*.yaml")) for each in yaml.safe_load_all(file.read_text())
+]
+PODS = {
+    each["metadata"]["labels"]["process"]: each["spec"]["template"]["spec"]
+    for each in OBJECTS
+    if each["kind"] in ("Deployment", "Job")
+}
+OWN = ("web", "worker", "beat", "events", "release")
+# Of PostgreSQL's image, of the proxy, of backups, and of Docker's and Python's own.
+NOT_OURS = re.compile(
+    r"POSTGRES_\w+|PUBLIC_HOST|BACKUP_(FOLDER|RECIPIENT|DAYS)|PATH|PIP_\w+|PYTHON\w+|\w+_RPC_URL"
+)
+
+
+def words_of(command: Any) -> list[str]:
+    """Return the words that make a process what it is, whatever else differs: addresses, ports, and the shell."""
+    text = " ".join(command) if isinstance(command, list) else command
+    return re.split(r"[\s=]+", text)
+
+
+def assert_runs(process: str, command: Any) -> None:
+    """Assert that the command has each word of the Procfile's, except those that depend on the place."""
+    given = {word.rpartition("/")[2] for word in words_of(command)}
+    first = PROCFILE[process].split(" && ")[0]
+    for word in re.split(r"[\s=]+", first):
+        if "$" not in word and word != "0.0.0.0":
+            assert word.rpartition("/")[2] in given, f"{process}: {word} is missing in {command}"
+
+
+@pytest.mark.parametrize("process", PROCFILE)
+def test_each_process_runs_in_each_way(process: str) -> None:
+    assert process in OWN
+    assert_runs(process, COMPOSE["services"][process]["command"])
+    (container,) = PODS[process]["containers"]
+    assert_runs(process, container["command"])
+    unit = (DEPLOY / f"systemd/quittance-{process}.service").read_text()
+    (command,) = re.findall(r"^ExecStart=(.+)$", unit, re.MULTILINE)
+    assert_runs(process, command)
+
+
+def names_of_settings() -> Iterator[str]:
+    for service in COMPOSE["services"].values():
+        environment = service.get("environment", {})
+        yield from environment
+        yield from re.findall(r"\$\{(\w+)", str(environment))
+    for each in OBJECTS:
+        if each["kind"] == "ConfigMap":
+            yield from each["data"]
+    for file in (DEPLOY / "Containerfile", DEPLOY / "README.md", *DEPLOY.glob("systemd/*")):
+        yield from re.findall(r"\b([A-Z][A-Z_]{3,})=", file.read_text())
+
+
+def test_each_setting_that_is_named_exists() -> None:
+    named = set(names_of_settings())
+    assert {"BASE_URL", "DATABASE_URL", "TRUSTED_PROXIES", "EVENTS_URL"} <= named
+    assert {name for name in named if name not in declared() and not NOT_OURS.fullmatch(name)} == set()
+
+
+def test_only_the_proxy_is_published_and_the_database_has_no_way_out() -> None:
+    published = {name for name, service in COMPOSE["services"].items() if "ports" in service}
+    assert published == {"proxy"}
+    assert COMPOSE["networks"]["inside"]["internal"] is True
+    for name in ("database", "redis", "backup"):
+        assert COMPOSE["services"][name]["networks"] == ["inside"]
+
+
+@pytest.mark.parametrize("name", COMPOSE["services"])
+def test_a_container_has_no_privileges_and_bounds(name: str) -> None:
+    service = COMPOSE["services"][name]
+    assert service["read_only"] is True
+    assert "no-new-privileges:true" in service["security_opt"]
+    assert not service.get("privileged")
+    assert service["mem_limit"]
+    assert "docker.sock" not in str(service)
+    # PostgreSQL's image starts as root, to own its volume.
+    assert name == "database" or service["cap_drop"] == ["ALL"]
+
+
+def test_images_have_exact_versions() -> None:
+    images = [service.get("image", "") for service in COMPOSE["services"].values()]
+    text = (DEPLOY / "Containerfile").read_text()
+    images += re.findall(r"^FROM (\S+)", text, re.MULTILINE)
+    images += [container["image"] for pod in PODS.values() for container in pod["containers"]]
+    for image in images:
+        assert re.search(r":(\d+\.\d+(\.\d+)?(-\w+)*|local)$", image), image
+
+
+def test_the_image_has_stages_no_root_and_a_health_check() -> None:
+    text = (DEPLOY / "Containerfile").read_text()
+    stages = re.split(r"^FROM ", text, flags=re.MULTILINE)[1:]
+    assert [re.match(r"\S+ AS (\w+)", stage)[1] for stage in stages] == ["build", "service", "backup"]  # type: ignore[index]
+    service = stages[1]
+    assert re.search(r"^USER 10001:10001$", service, re.MULTILINE)
+    assert service.index("USER ") < service.index("\nCMD ")
+    assert "HEALTHCHECK" in service
+    assert "pip install" not in service
+    for instruction in re.findall(r"^([A-Z]+) ", text, re.MULTILINE):
+        assert instruction != "ADD"
+    copied = re.findall(r"^COPY (?!--)(\S+)", text, re.MULTILINE)
+    assert all((REPOSITORY / name).exists() for name in copied if name != "manage.py")
+    assert not any(".env" in name for name in copied)
+
+
+@pytest.mark.parametrize("process", PODS)
+def test_a_pod_meets_the_restricted_standard(process: str) -> None:
+    pod = PODS[process]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert pod["automountServiceAccountToken"] is False
+    (container,) = pod["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert container["resources"]["limits"]["memory"]
+    assert container["volumeMounts"] == [{"name": "temporary", "mountPath": "/tmp"}]
+
+
+def test_no_file_holds_a_secret() -> None:
+    config = next(each for each in OBJECTS if each["kind"] == "ConfigMap")
+    secret = {name for name, setting in declared().items() if setting.is_secret}
+    assert not secret & config["data"].keys()
+    assert not any(each["kind"] == "Secret" for each in OBJECTS)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_a_unit_is_hardened(unit: Path) -> None:
+    text = unit.read_text()
+    for line in (
+        "User=quittance",
+        "NoNewPrivileges=yes",
+        "ProtectSystem=strict",
+        "CapabilityBoundingSet=",
+        "PrivateTmp=yes",
+    ):
+        assert f"\n{line}\n" in text, line
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not on this machine")
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
+    for file in DEPLOY.glob("systemd/*"):
+        text = re.sub(r"^ExecStart=.*$", "ExecStart=/bin/true", file.read_text(), flags=re.MULTILINE)
+        (tmp_path / file.name).write_text(text)
+    files = sorted(map(str, tmp_path.iterdir()))
+    done = subprocess.run(["systemd-analyze", "verify", *files], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_scripts_are_sound() -> None:
+    for script in DEPLOY.rglob("*.sh"):
+        assert os.access(script, os.X_OK)
+        assert subprocess.run(["bash", "-n", str(script)]).returncode == 0
+        assert "set -euo pipefail" in script.read_text()
+
+
+def test_what_the_image_holds_is_enough(tmp_path: Path) -> None:
+    """The files that are copied into the image check their settings and collect the static files, and no others."""
+    text = (DEPLOY / "Containerfile").read_text()
+    build = text.split("\nFROM ")[1]
+    for line in re.findall(r"^COPY (?!--)(.+)$", build, re.MULTILINE):
+        *sources, target = shlex.split(line)
+        if sources == ["requirements.txt"]:
+            continue
+        for source in sources:
+            place = tmp_path / (source if target == "./" else target)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if (REPOSITORY / source).is_dir():
+                shutil.copytree(
+                    REPOSITORY / source, place, ignore=shutil.ignore_patterns("frontend", "__pycache__")
+                )
+            else:
+                shutil.copy(REPOSITORY / source, place)
+    environment = {**os.environ, "PYTHONPATH": "", "ENVIRONMENT": "staging"}
+    for arguments in (["collectstatic", "--noinput", "--verbosity", "0"], ["check"], ["doctor", "--help"]):
+        command = [sys.executable, "manage.py", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "staticfiles/staticfiles.json").exists()

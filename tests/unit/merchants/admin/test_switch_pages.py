@@ -1,0 +1,66 @@
+"""The portal switches things off by a fresh code of the second factor, for operators alone."""
+
+import pytest
+from django.test import Client
+
+from chains.models import Switch
+from merchants.models import AuditEntry, Merchant
+from tests.unit.merchants.admin.test_recipient_pages import Staff
+
+LIST, OFF = "/admin/chains/switch/", "/admin/chains/switch/add/"
+ON = "/admin/chains/switch/swaps/change/"
+
+
+@pytest.fixture
+def olga(db: None) -> Staff:
+    return Staff("olga", "operator")
+
+
+def test_an_operator_switches_off_and_on_with_a_fresh_code_each_time(olga: Staff) -> None:
+    assert "Kill switches" in olga.client.get("/admin/").content.decode()
+    answer = olga.client.post(OFF, {"name": "swaps", "reason": "an incident", "code": olga.code()})
+    assert answer["Location"] == LIST
+    assert [*Switch.objects.values_list("name", "actor", "reason")] == [("swaps", "olga", "an incident")]
+    assert "the feature swaps" in olga.client.get(LIST).content.decode()
+    assert "an incident" in olga.client.get(ON).content.decode()
+    # The code that switched it off is used up.
+    assert olga.client.post(ON, {"code": olga.code()}).status_code == 200
+    assert Switch.objects.exists()
+    olga.user.authenticator_set.update(last_step=-1, throttling_failure_count=0)
+    assert olga.client.post(ON, {"code": olga.code()})["Location"] == LIST
+    assert not Switch.objects.exists()
+    logged = AuditEntry.objects.filter(what__startswith="switched_").order_by("pk")
+    assert [*logged.values_list("what", "actor")] == [("switched_off", "olga"), ("switched_on", "olga")]
+
+
+@pytest.mark.parametrize("code", ["", "000000"])
+def test_without_the_right_code_nothing_is_switched(olga: Staff, code: str) -> None:
+    answer = olga.client.post(OFF, {"name": "swaps", "reason": "an incident", "code": code})
+    assert answer.status_code == 200
+    assert not Switch.objects.exists()
+
+
+@pytest.mark.parametrize("form", [{"name": "nothing", "reason": "why"}, {"name": "swaps", "reason": ""}])
+def test_what_does_not_exist_or_has_no_reason_is_not_switched(olga: Staff, form: dict[str, str]) -> None:
+    assert olga.client.post(OFF, {**form, "code": olga.code()}).status_code == 200
+    assert not Switch.objects.exists()
+
+
+def test_an_operator_without_a_second_factor_sets_one_up_first(admin_client: Client) -> None:
+    assert admin_client.get(OFF)["Location"].startswith("/admin/two-factor/?next=")
+    Switch.objects.create(name="swaps", actor="olga", reason="an incident")
+    assert admin_client.post(ON, {"code": "123456"})["Location"].startswith("/admin/two-factor/?next=")
+    assert Switch.objects.exists()
+
+
+@pytest.mark.parametrize("role", ["support", "merchant"])
+def test_no_other_role_switches(merchant: Merchant, role: str) -> None:
+    staff = Staff("bob", role, merchant if role == "merchant" else None)
+    form = {"name": "swaps", "reason": "an incident", "code": staff.code()}
+    assert staff.client.post(OFF, form).status_code == 403
+    assert staff.client.get(LIST).status_code == 403
+    assert not Switch.objects.exists()
+
+
+def test_a_switch_that_a_colleague_switched_on_meanwhile_is_no_error(olga: Staff) -> None:
+    assert olga.client.get(ON)["Location"] == LIST
