@@ -169,4 +169,4 @@ def _slug(heading: str) -> str:
 
 def slugify(**_: Any) -> Any:
     """Return the function that makes anchors of headings as GitHub does."""
-    return lambda text, separator: _slug(re.sub(r"<[^>]*>", "", text))
+    return lambda text, _: _slug(re.sub(r"<[^>]*>", "", text))
