@@ -3,15 +3,27 @@
 `celery -A config.beat beat`. It takes a third of the memory of a process that loads the applications.
 """
 
+import logging.config
+
 from celery import Celery
+from celery.signals import setup_logging
 
 from config.beat.schedule import SCHEDULE, TRANSPORT
 from config.environment import load_or_exit
+from config.logs import know_secrets, logging_configuration
 
-app = Celery("quittance", broker=load_or_exit().REDIS_URL, fixups=[])
+_env = load_or_exit()
+app = Celery("quittance", broker=_env.REDIS_URL, fixups=[])
 app.conf.update(
     beat_schedule=SCHEDULE,
     broker_transport_options=TRANSPORT,
     broker_connection_retry_on_startup=True,
     task_ignore_result=True,
 )
+
+
+@setup_logging.connect  # type: ignore[untyped-decorator]
+def _log_as_the_others(**_: object) -> None:
+    """Write the same lines as web and worker, without secrets."""
+    know_secrets(_env.secrets)
+    logging.config.dictConfig(logging_configuration(_env.LOG_LEVEL, _env.LOG_FORMAT, with_ids=False))

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.api.errors import ErrorCode
+from config.api.log_context import add_to_log_context
 from config.api.objects import ObjectMissing, find_object
 from config.api.paging import ListQuery, conditions, edge_of, list_answer, page_by, page_of, read_query
 from config.api.schema.operations import list_of, operation
@@ -78,6 +79,7 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
         found = find_own(merchant_of(self.request).pk, request_id)
         if found is None:
             raise ObjectMissing("payment request", id)
+        add_to_log_context(payment_request_id=found.pk)
         return found
 
     def find_payment(self, id: str, payment_id: str) -> Payment:
@@ -294,4 +296,5 @@ class PaymentRequestViewSet(viewsets.GenericViewSet[PaymentRequest]):
 
 
 def _created(created: PaymentRequest) -> Response:
+    add_to_log_context(payment_request_id=created.pk)
     return Response(PaymentRequestObject.of(created), status=status.HTTP_201_CREATED)
