@@ -11,7 +11,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Dozens of processes start during the tests: each would compile all of the source again.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale
+.PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale docs docs-serve
 
 # The first interpreter that is new enough.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -42,6 +42,7 @@ help:
 	@echo "make bench-admin  measures the admin's and the API's pages over 1,000,000 requests (15 minutes, 20 GB of disk)"
 	@echo "make bench-scale  measures calls, sweeps and pages at 10,000 to 1,000,000 requests (15 minutes, 10 GB of disk; SCALE=5000000 for more)"
 	@echo "make properties   20,000 random histories of customers, thieves and chains against a model, and as many of one request after another (SEQUENCES=20000)"
+	@echo "make docs   builds the documentation site in .local/site, and stops at a dead link (make docs-serve also shows it)"
 	@echo "make lock   compiles requirements*.in to requirements*.txt"
 	@echo "make pictures   takes the screenshots in docs/images from the tests of the checkout's states"
 	@echo "make frontend   builds the checkout's script, the demo wallet, the test contracts and the TypeScript client"
@@ -94,6 +95,13 @@ bench-scale: $(INSTALLED)
 
 properties: $(INSTALLED)
 	@$(BIN)/python -m tests.integration.properties.run
+
+# The script that draws diagrams comes from npm; nothing is loaded from elsewhere when the site is read.
+docs: $(INSTALLED) website/node_modules/installed
+	@$(BIN)/python -m website
+
+docs-serve: $(INSTALLED) website/node_modules/installed
+	@$(BIN)/python -m website serve
 
 lock: $(INSTALLED)
 	for name in requirements requirements-dev; do \

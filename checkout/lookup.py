@@ -12,6 +12,7 @@ from chains.families import AddressError, get_client
 from chains.lookup import find_chain, find_token
 from chains.models import Chain, Token
 from config.api.errors import ApiError, ErrorCode
+from config.api.log_context import add_to_log_context
 from config.api.objects import ObjectMissing, find_object
 from config.api.serializers import StrictSerializer
 from payments.models import PaymentRequest, Route
@@ -38,6 +39,7 @@ def find_request(id_or_shortcode: str) -> PaymentRequest:
         request = find_by_shortcode(id_or_shortcode)
     if request is None:
         raise ObjectMissing("payment request", id_or_shortcode)
+    add_to_log_context(payment_request_id=request.pk)
     return request
 
 

@@ -4,13 +4,20 @@ import gc
 import os
 
 from celery import Celery
-from celery.signals import task_postrun, worker_init, worker_process_init
+from celery.signals import (
+    setup_logging,
+    task_postrun,
+    worker_init,
+    worker_process_init,
+    worker_ready,
+    worker_shutdown,
+)
 
 from config.environment import load_or_exit
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-app = Celery("quittance")
+app = Celery("quittance", loader="config.observe.loader:Loader")
 
 
 @app.on_configure.connect  # type: ignore[untyped-decorator]
@@ -21,6 +28,38 @@ def _check_settings(**_: object) -> None:
 
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@setup_logging.connect  # type: ignore[untyped-decorator]
+def _keep_logging(**_: object) -> None:
+    """Log as Django is configured to: Celery would set the level and the format of its own for all loggers."""
+    import django
+
+    django.setup()
+
+
+@worker_init.connect  # type: ignore[untyped-decorator]
+def _watch_tasks(**_: object) -> None:
+    """Give log lines the ids of tasks, and count tasks."""
+    import config.observe.tasks  # noqa: F401 - connects its signals
+
+
+@worker_ready.connect  # type: ignore[untyped-decorator]
+def _serve_counts(**_: object) -> None:
+    """Serve this worker's `/metrics`."""
+    env = load_or_exit()
+    if env.WORKER_METRICS_PORT:
+        from config.observe import worker_metrics
+
+        worker_metrics.serve(env.WORKER_METRICS_PORT, env.METRICS_TOKEN)
+
+
+@worker_shutdown.connect  # type: ignore[untyped-decorator]
+def _forget_counts(**_: object) -> None:
+    """Remove the folder with the counts."""
+    from config.observe import loader
+
+    loader.forget_counts()
 
 
 @worker_init.connect  # type: ignore[untyped-decorator]

@@ -1,22 +1,58 @@
-"""Mask secrets in all log lines, including those of libraries (ASVS 16.2.5)."""
+"""Log lines as text or JSON, with secrets masked, including those of libraries (ASVS 16.2.5)."""
 
+import json
 import logging
 import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from typing import Any
-
-import sentry_sdk
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 _SECRET = re.compile(r"quitt_[0-9a-f]{6,40}|whsec_[0-9A-Za-z]{6,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
+# A shorter part may be an ordinary word, such as a password in development. Credentials are found by shape as well.
+_SHORTEST_PART = 12
+
+_known: re.Pattern[str] | None = None
 
 
 def redact(text: str) -> str:
-    """Return `text` with API keys, webhook secrets and URL credentials masked, found by their shape."""
+    """Return `text` with secrets masked: API keys, webhook secrets and URL credentials by shape, settings by value."""
+    if _known is not None:
+        text = _known.sub("[redacted]", text)
     return _SECRET.sub("[redacted]", text)
+
+
+def know_secrets(texts: Iterable[str]) -> None:
+    """Mask these values from now on: the deployment's secret settings, with the secret parts of URLs among them."""
+    global _known
+    parts = sorted({part for text in texts for part in _parts(text)}, key=len, reverse=True)
+    _known = re.compile("|".join(map(re.escape, parts))) if parts else None
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield a secret, each of a list, and of a URL what only its owner knows: credentials, path and query values."""
+    for secret in text.split(","):
+        if "://" not in secret:
+            yield from (secret.strip(),) if len(secret.strip()) >= _SHORTEST_PART else ()
+            continue
+        try:
+            url = urlsplit(secret.strip())
+            # A node's key is in the path or query of its URL; those of a database hold names.
+            is_web = url.scheme in ("http", "https", "ws", "wss")
+            values = [value for name, value in parse_qsl(url.query) if is_web or "password" in name]
+            segments = url.path.split("/") if is_web else []
+            parts = [url.username or "", url.password or "", *segments, *values]
+        except ValueError:
+            continue
+        for part in parts:
+            yield from {each for each in (part, unquote(part)) if len(each) >= _SHORTEST_PART}
 
 
 def report_errors(dsn: str, environment: str) -> None:
     """Send errors to Sentry if `dsn` is set, without bodies, headers, cookies and local variables."""
     if dsn:
+        import sentry_sdk  # here: beat, which loads this module, does without
+
         sentry_sdk.init(
             dsn,
             environment=environment,
@@ -55,3 +91,74 @@ class RedactSecrets(logging.Filter):
         if record.exc_info and not record.exc_text:
             record.exc_text = redact(logging.Formatter().formatException(record.exc_info))
         return True
+
+
+class TextLines(logging.Formatter):
+    """One line of text: time, level, logger, request id, message and the ids of what it is about."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = super().format(record)
+        ids = getattr(record, "ids", None)
+        if not ids:
+            return line
+        first, _, rest = line.partition("\n")
+        shown = " ".join(f"{name}={value}" for name, value in ids.items())
+        return f"{first} [{shown}]" + (f"\n{rest}" if rest else "")
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object on a line: time, level, logger, message, ids, and the traceback of an exception."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        request_id = getattr(record, "request_id", "-")
+        line: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            **({"request_id": request_id} if request_id != "-" else {}),
+            **getattr(record, "ids", {}),
+            "process": record.process,
+        }
+        if record.exc_info and not record.exc_text:
+            record.exc_text = redact(self.formatException(record.exc_info))
+        if record.exc_text:
+            line["exception"] = record.exc_text
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def logging_configuration(level: str, form: str, *, with_ids: bool = True) -> dict[str, Any]:
+    """Return the configuration of logging (`logging.config.dictConfig`) for lines in `form`, which is text or json.
+
+    `with_ids` needs Django, which beat does without.
+    """
+    filters = ["ids", "secrets"] if with_ids else ["secrets"]
+    request_id = " %(request_id)s" if with_ids else ""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "filters": {
+            **({"ids": {"()": "config.api.request_id.RequestIdFilter"}} if with_ids else {}),
+            "secrets": {"()": "config.logs.RedactSecrets"},
+        },
+        "formatters": {
+            "text": {
+                "()": "config.logs.TextLines",
+                "format": f"%(asctime)s %(levelname)s %(name)s{request_id} %(message)s",
+            },
+            "json": {"()": "config.logs.JsonLines"},
+        },
+        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": form, "filters": filters}},
+        "root": {"handlers": ["console"], "level": level},
+        "loggers": {
+            "django.request": {"level": "ERROR"},
+            "urllib3": {"level": "WARNING"},
+            "celery.app.trace": {"level": "WARNING"},
+            "celery.worker.strategy": {"level": "WARNING"},
+            "celery.worker.request": {"level": "ERROR"},
+            "celery.beat": {"level": "WARNING"},
+            # The servers' own loggers have handlers of their own, which would write other lines.
+            "gunicorn.error": {"handlers": ["console"], "level": "INFO", "propagate": False},
+            "uvicorn": {"handlers": ["console"], "level": "INFO", "propagate": False},
+        },
+    }

@@ -1,5 +1,6 @@
 """Django's settings. What a deployment decides comes from the environment, as `config.environment.declared` says."""
 
+import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from config.environment import load
 from config.environment.declared import PROVIDERS, SOURCES
 from config.environment.rate_sources import FEEDS, url_setting
 from config.environment.values import rate_limit
-from config.logs import report_errors
+from config.logs import know_secrets, logging_configuration, report_errors
 
 django_stubs_ext.monkeypatch()
 
@@ -245,31 +246,10 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 
 # --- logs ---------------------------------------------------------------------------------------------------------
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "filters": {
-        "request_id": {"()": "config.api.request_id.RequestIdFilter"},
-        "secrets": {"()": "config.logs.RedactSecrets"},
-    },
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(request_id)s %(message)s"}},
-    "handlers": {
-        "console": {
-            "class": "logging.StreamHandler",
-            "formatter": "line",
-            "filters": ["request_id", "secrets"],
-        }
-    },
-    "root": {"handlers": ["console"], "level": env.LOG_LEVEL},
-    "loggers": {
-        "django.request": {"level": "ERROR"},
-        "urllib3": {"level": "WARNING"},
-        "celery.app.trace": {"level": "WARNING"},
-        "celery.worker.strategy": {"level": "WARNING"},
-        "celery.worker.request": {"level": "ERROR"},
-        "celery.beat": {"level": "WARNING"},
-    },
-}
+LOGGING = logging_configuration(env.LOG_LEVEL, env.LOG_FORMAT)
+# Warnings of libraries are lines of the log as well.
+logging.captureWarnings(True)
+know_secrets(env.secrets)
 report_errors(env.SENTRY_DSN, ENVIRONMENT)
 METRICS_TOKEN = env.METRICS_TOKEN
 METRICS = ["chains.metrics.collect", "payments.metrics.collect", "webhooks.metrics.collect"]

@@ -6,9 +6,12 @@ from datetime import datetime
 from django.db.models import Count, Min
 from django.db.models.functions import Greatest
 from django.utils import timezone
+from prometheus_client import Counter
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from payments.models import DiscoveryCursor, MerchantCursor, Payment, PaymentRequest
+
+PAYMENTS_DECIDED = Counter("quittance_payments_decided", "Payments that completed or failed.", ("status",))
 
 
 def collect() -> Iterator[Metric]:

@@ -5,20 +5,24 @@ misses one.
 """
 
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
+from config.api.log_context import log_context
 from config.database.notifications import Channel, notify
 from merchants.models import Merchant
 from webhooks.endpoints.configuration import ensure_secret
 from webhooks.event_types import DEFAULT_EVENT_TYPES, EventType
 from webhooks.models import Delivery, Endpoint, Event, EventBody
+
+logger = logging.getLogger(__name__)
 
 _ORDER_LOCK = 0x6576  # the namespace of these advisory locks
 # In the order of the locks' own numbers, so that transactions with events of several merchants never deadlock.
@@ -37,13 +41,14 @@ _MOMENTS = """
 
 @dataclass(frozen=True)
 class NewEvent:
-    """An event to write; `record_event` describes the fields."""
+    """An event to write; `record_event` describes the fields. The log shows it with the ids of `logged`."""
 
     merchant: Merchant
     type: str
     dedupe_key: str
     data: dict[str, Any]
     webhook_url: str | None = None
+    logged: Mapping[str, object] = field(default_factory=dict)
 
 
 def record_event(
@@ -94,8 +99,16 @@ def record_events(new: Sequence[NewEvent]) -> list[Event | None]:
     EventBody.objects.bulk_create(
         EventBody(event_id=event.id, created=event.created, body=event.body) for event in recorded
     )
-    _write_deliveries([(each, event) for each, event in zip(new, events, strict=True) if event is not None])
+    written = [(each, event) for each, event in zip(new, events, strict=True) if event is not None]
+    _write_deliveries(written)
+    transaction.on_commit(lambda: _log(written), robust=True)
     return events
+
+
+def _log(written: Sequence[tuple[NewEvent, Event]]) -> None:
+    for each, event in written:
+        with log_context(event_id=event.id, **each.logged):
+            logger.info("event %s recorded", event.type)
 
 
 def _existing(new: Sequence[NewEvent]) -> set[tuple[UUID, str, str]]:

@@ -5,9 +5,22 @@ from datetime import datetime
 
 from django.db.models import Count, Min, Q
 from django.utils import timezone
+from prometheus_client import Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from webhooks.models import Delivery, Endpoint
+
+ATTEMPTS = Counter("quittance_webhook_attempts", "Attempts to deliver an event.", ("outcome",))
+ATTEMPT_SECONDS = Histogram(
+    "quittance_webhook_attempt_seconds",
+    "Time until the receiver responded, or the attempt was given up.",
+    buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+ATTEMPT_LATENESS = Histogram(
+    "quittance_webhook_lateness_seconds",
+    "Time from when an attempt was due until it started.",
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300),
+)
 
 
 def collect() -> Iterator[Metric]:

@@ -5,6 +5,7 @@ from drf_spectacular.utils import OpenApiResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from chains.switches import Feature, require_on
 from checkout.api.built_objects import BuiltTransaction
 from config.api.errors import ErrorCode
 from config.api.schema.operations import operation
@@ -48,6 +49,7 @@ class RefundBuildViewSet(RefundViewSet):
     def build(self, request: Request, id: str) -> Effect:
         """Return the unsigned transaction of a refund."""
         refund = self.find_refund(id)
+        require_on(Feature.REFUNDS)
         serializer = BuildRefundSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         wallet_address = serializer.wallet_of(refund.request)

@@ -9,6 +9,8 @@ from contextvars import ContextVar
 
 from django.http import HttpRequest, HttpResponse
 
+from config.api.log_context import log_context, logged_ids
+
 logger = logging.getLogger(__name__)
 
 _current: ContextVar[str] = ContextVar("request_id", default="-")
@@ -37,10 +39,13 @@ class RequestIdMiddleware:
         token = _current.set(request_id)
         began = time.monotonic()
         try:
-            response = self.get_response(request)
-            took = (time.monotonic() - began) * 1000
-            # The path alone: a query may hold what has no place in a log.
-            logger.info("%s %s %s %.0f ms", request.method, request.path[:200], response.status_code, took)
+            with log_context():
+                response = self.get_response(request)
+                took = (time.monotonic() - began) * 1000
+                # The path alone: a query may hold what has no place in a log.
+                logger.info(
+                    "%s %s %s %.0f ms", request.method, request.path[:200], response.status_code, took
+                )
         finally:
             _current.reset(token)
         response["X-Request-Id"] = request_id
@@ -48,8 +53,9 @@ class RequestIdMiddleware:
 
 
 class RequestIdFilter(logging.Filter):
-    """Give each log record the id of the request it belongs to."""
+    """Give each log record the id of the request it belongs to, and the ids of what it is about."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = current_request_id()
+        record.ids = dict(logged_ids())
         return True

@@ -3,17 +3,20 @@
 `celery -A config.beat beat`. It takes a third of the memory of a process that loads the applications.
 """
 
+import logging.config
+
 from celery import Celery
-from celery.signals import after_task_publish
+from celery.signals import after_task_publish, setup_logging
 
 from config.beat.heartbeat import Heart
 from config.beat.schedule import SCHEDULE, TRANSPORT
 from config.environment import load_or_exit
+from config.logs import know_secrets, logging_configuration
 
-_redis_url = load_or_exit().REDIS_URL
-_heart = Heart(_redis_url)
+_env = load_or_exit()
+_heart = Heart(_env.REDIS_URL)
 
-app = Celery("quittance", broker=_redis_url, fixups=[])
+app = Celery("quittance", broker=_env.REDIS_URL, fixups=[])
 app.conf.update(
     beat_schedule=SCHEDULE,
     broker_transport_options=TRANSPORT,
@@ -26,3 +29,10 @@ app.conf.update(
 def _beat_heart(**_: object) -> None:
     """Record that beat sent a task, for `manage.py doctor`."""
     _heart.beat()
+
+
+@setup_logging.connect  # type: ignore[untyped-decorator]
+def _log_as_the_others(**_: object) -> None:
+    """Write the same lines as web and worker, without secrets."""
+    know_secrets(_env.secrets)
+    logging.config.dictConfig(logging_configuration(_env.LOG_LEVEL, _env.LOG_FORMAT, with_ids=False))

@@ -146,12 +146,21 @@ class Environment:
         "DEBUG, INFO, WARNING, ERROR or CRITICAL",
         default="INFO",
     )
+    LOG_FORMAT = Setting(values.one_of("text", "json"), "text or json", default="text")
+    WORKER_METRICS_PORT = Setting(
+        values.whole(0, 65_535), "a TCP port from 1 to 65535; 0 for none", default="0"
+    )
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         """Parse `texts`. Errors are in `faults`; use the values only if there are none."""
         self.parsed: dict[str, object] = {}
         self.faults: list[Fault] = []
-        for name, setting in declared().items():
+        known = declared()
+        # Also the URLs of nodes, which are no settings of the service but of its catalogue.
+        self.secrets = [
+            text for name, text in texts.items() if text and (name not in known or known[name].is_secret)
+        ]
+        for name, setting in known.items():
             value = setting.parse(texts.get(name, ""))
             if isinstance(value, Fault):
                 self.faults.append(value)

@@ -6,6 +6,7 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from chains.switches import Feature, require_on
 from config.api.errors import ApiError, ErrorCode
 from config.api.objects import find_object
 from config.api.paging import Page, edge_of, list_answer, page_by, read_query
@@ -95,6 +96,7 @@ class RefundViewSet(OwnRequestsViewSet):
     def create(self, request: Request, id: str) -> Effect:
         """Create a refund of a payment request."""
         found = self.find(id)
+        require_on(Feature.REFUNDS)
         data = CreateRefundSerializer.read(request.data, request=found)
 
         def effect() -> Response:

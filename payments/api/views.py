@@ -13,6 +13,7 @@ from rest_framework.response import Response
 
 from chains.switches import require_offered
 from config.api.errors import ErrorCode
+from config.api.log_context import add_to_log_context
 from config.api.objects import ObjectMissing, find_object
 from config.api.paging import ListQuery, conditions, edge_of, list_answer, page_by, page_of, read_query
 from config.api.schema.operations import list_of, operation
@@ -79,6 +80,7 @@ class OwnRequestsViewSet(viewsets.GenericViewSet[PaymentRequest]):
         found = find_own(merchant_of(self.request).pk, request_id)
         if found is None:
             raise ObjectMissing("payment request", id)
+        add_to_log_context(payment_request_id=found.pk)
         return found
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
@@ -300,4 +302,5 @@ class PaymentRequestViewSet(OwnRequestsViewSet):
 
 
 def _created(created: PaymentRequest) -> Response:
+    add_to_log_context(payment_request_id=created.pk)
     return Response(PaymentRequestObject.of(created), status=status.HTTP_201_CREATED)

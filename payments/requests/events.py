@@ -99,7 +99,10 @@ def _event(
     carried = event_object(event_type, request, payment, amount)
     if failure is not None:
         carried.failure_code, carried.failure_message = failure
-    return NewEvent(request.merchant, event_type.value, dedupe_key, builtins(carried), request.webhook_url)
+    logged = {"payment_request_id": request.pk, "payment_id": payment and payment.pk}
+    return NewEvent(
+        request.merchant, event_type.value, dedupe_key, builtins(carried), request.webhook_url, logged
+    )
 
 
 def event_object(

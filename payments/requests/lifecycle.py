@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.api.errors import ApiError, ErrorCode
+from config.api.log_context import log_context
 from payments.models import Payment, PaymentRequest
 from payments.requests import events
 from payments.requests.fair_batches import batch_of
@@ -117,11 +118,12 @@ def expire_due(now: datetime | None = None) -> int:
 
 def _expired_alone(request_id: uuid.UUID, now: datetime) -> bool:
     """Expire one request, so that a failure does not keep the others from expiring."""
-    try:
-        return _expire(request_id, now)
-    except Exception:
-        logger.exception("request %s could not be expired", request_id)
-        return False
+    with log_context(payment_request_id=request_id):
+        try:
+            return _expire(request_id, now)
+        except Exception:
+            logger.exception("request %s could not be expired", request_id)
+            return False
 
 
 def _expire(request_id: uuid.UUID, now: datetime) -> bool:

@@ -5,18 +5,23 @@ matches no row, another process was first, and nothing is written for that row. 
 one row; `move_requests` and `move_payments` change many at once, by the same rules.
 """
 
+import logging
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Q
 
+from config.api.log_context import log_context
+from payments.metrics import PAYMENTS_DECIDED
 from payments.models import Payment, PaymentRequest, Transition
 from payments.requests.bulk_updates import update_each
 from payments.requests.watching import tell_watchers
+
+logger = logging.getLogger(__name__)
 
 # From which statuses each status can be reached. Money that arrives late completes an expired request.
 _REQUEST_MOVES = {
@@ -53,6 +58,9 @@ def note_creation(request: PaymentRequest, *, actor: str, payment: Payment | Non
     )
     if payment:
         tell_watchers(request.pk)
+    _log_after_commit(
+        [_Logged(request.pk, payment.pk if payment else None, "nothing", status, actor, "created")]
+    )
 
 
 def move_request(
@@ -71,6 +79,7 @@ def move_request(
         request=request, from_status=from_status, to_status=to, actor=actor, reason=reason
     )
     tell_watchers(request.pk)
+    _log_after_commit([_Logged(request.pk, None, from_status, to, actor, reason)])
     _update_instance(request, status=to, **fields)
     return True
 
@@ -106,6 +115,7 @@ def move_payment(
         reason=reason,
     )
     tell_watchers(payment.request_id)
+    _log_after_commit([_Logged(payment.request_id, payment.pk, from_status, to, actor, reason)])
     _update_instance(payment, status=to, **fields)
     return True
 
@@ -148,6 +158,9 @@ def _move_all(
     history = [_history_row(move, to, actor) for move in moved]
     Transition.objects.bulk_create(history)
     tell_watchers(*{row.request_id for row in history})
+    _log_after_commit(
+        [_Logged(row.request_id, row.payment_id, row.from_status, to, actor, row.reason) for row in history]
+    )
     for move in moved:
         _update_instance(move.row, status=to, **move.fields)
     return written
@@ -183,6 +196,38 @@ def start_processing(payments: Iterable[Payment]) -> None:
     """Move the pending ones among these locked payments to `processing`."""
     pending = [Move(payment) for payment in payments if payment.status == Payment.Status.PENDING]
     move_payments(pending, Payment.Status.PROCESSING, actor="verification")
+
+
+@dataclass(frozen=True)
+class _Logged:
+    """A change as the log shows it; of the request itself if there is no payment."""
+
+    request_id: uuid.UUID
+    payment_id: str | None
+    from_status: str
+    to_status: str
+    actor: str
+    reason: str
+
+    def log(self) -> None:
+        with log_context(payment_request_id=self.request_id, payment_id=self.payment_id):
+            what = "payment" if self.payment_id else "payment request"
+            logger.info(
+                "%s moved from %s to %s by %s: %s",
+                what, self.from_status, self.to_status, self.actor, self.reason or "-",
+            )  # fmt: skip
+        if self.payment_id and self.to_status in (Payment.Status.COMPLETED, Payment.Status.FAILED):
+            PAYMENTS_DECIDED.labels(str(self.to_status)).inc()
+
+
+def _log_after_commit(changes: Sequence[_Logged]) -> None:
+    """Log and count these changes once they are committed."""
+
+    def log_all() -> None:
+        for change in changes:
+            change.log()
+
+    transaction.on_commit(log_all, robust=True)
 
 
 def _require_transaction() -> None:

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from config.api.log_context import log_context
 from config.database import leases
 from config.database.leases import Lease
 from payments.models import Payment
@@ -85,14 +86,16 @@ def _ask(key: str, payments: Sequence[Payment], lease: Lease, provider: Provider
         if time.monotonic() > until:
             swap_outcomes.put_off(payment, claim_id, now())
             continue
-        try:
-            unanswered = 0 if _follow(key, payment, claim_id, provider, now) else unanswered + 1
-        except Exception:
-            # A failure of one swap must not delay the others. Postponing it lets it time out after a day.
-            logger.exception("the swap of payment %s could not be followed", payment.pk)
-            pause = retry_policy.pause_after_no_answer(payment.unanswered_looks, None)
-            next_check = now() + pause
-            swap_outcomes.keep_silent(payment, claim_id, provider_name(key), next_check=next_check, now=now())
+        with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
+            try:
+                unanswered = 0 if _follow(key, payment, claim_id, provider, now) else unanswered + 1
+            except Exception:
+                # A failure of one swap must not delay the others. Postponing it lets it time out after a day.
+                logger.exception("the swap of payment %s could not be followed", payment.pk)
+                pause = retry_policy.pause_after_no_answer(payment.unanswered_looks, None)
+                swap_outcomes.keep_silent(
+                    payment, claim_id, provider_name(key), next_check=now() + pause, now=now()
+                )
 
 
 def _follow(key: str, payment: Payment, claim_id: uuid.UUID, provider: Provider, now: Clock) -> bool:

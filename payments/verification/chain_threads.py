@@ -10,6 +10,7 @@ from django.db import connections
 from django.utils import timezone
 
 from chains.families import get_client
+from config.api.log_context import log_context
 from config.database import leases
 from payments.requests.due_in_turns import chains_with_open_payments, due_in_turns
 from payments.verification.attempts import SwapHandler
@@ -106,5 +107,5 @@ class ChainThreads:
             lease, payments = claim_due(self._now(), chain_id)
             if not payments:
                 return
-            with leases.kept(lease):
+            with log_context(chain_id=chain_id), leases.kept(lease):
                 verify_claimed(payments, lease, swaps=self._swaps, client=self._client, now=self._now)

@@ -25,6 +25,7 @@ from django.utils import timezone
 from chains.client import ChainClient, ChainError
 from chains.families import get_client
 from chains.models import Chain
+from config.api.log_context import log_context
 from config.database import leases
 from config.database.leases import Lease
 from payments.evaluation.verdicts import WRONG_CHAIN, Finality
@@ -115,23 +116,24 @@ def verify_on_chain(
     inputs = collect_evidence(payments, chain, check.snapshot, quotes)
     replaced = used_up | replacements.by_payment.keys()
     for payment in finish_together(payments, inputs, check, chain, replaced=replaced):
-        try:
-            finish_attempt(
-                payment,
-                inputs[payment.pk],
-                check,
-                swaps=swaps,
-                is_replaced=payment.pk in used_up,
-                replacement=replacements.by_payment.get(payment.pk),
-                is_unsearched=payment.pk in unsearched,
-            )
-        except SoftTimeLimitExceeded:
-            raise
-        except Exception:
-            # A failure of one payment must not delay the others. Postponing it lets it time out after a day.
-            logger.exception("payment %s could not be evaluated", payment.pk)
-            unusable = ChainError("the response could not be used")
-            postpone_unanswered(payment, lease.claim_id, unusable, now())
+        with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
+            try:
+                finish_attempt(
+                    payment,
+                    inputs[payment.pk],
+                    check,
+                    swaps=swaps,
+                    is_replaced=payment.pk in used_up,
+                    replacement=replacements.by_payment.get(payment.pk),
+                    is_unsearched=payment.pk in unsearched,
+                )
+            except SoftTimeLimitExceeded:
+                raise
+            except Exception:
+                # A failure of one payment must not delay the others. Postponing it lets it time out after a day.
+                logger.exception("payment %s could not be evaluated", payment.pk)
+                unusable = ChainError("the response could not be used")
+                postpone_unanswered(payment, lease.claim_id, unusable, now())
 
 
 def _still_held(payments: Sequence[Payment], lease: Lease) -> list[Payment]:

@@ -20,6 +20,7 @@ from django.utils import timezone
 from chains.client import Block, ChainClient, ChainError, Head, TransactionFacts
 from chains.families import get_client
 from chains.models import Chain
+from config.api.log_context import log_context
 from config.database import leases
 from config.database.leases import Lease
 from payments.evaluation.verdicts import Finality
@@ -102,14 +103,15 @@ def _check_on_chain(
             continue
         facts = snapshot.transactions.get(_hash_of(payment))
         check_payment = _check_failed if payment.status == Payment.Status.FAILED else _check_completed
-        try:
-            check_payment(payment, facts, snapshot.head, claim_id, now)
-        except SoftTimeLimitExceeded:
-            raise
-        except Exception:
-            # A failure of one payment must not delay the others.
-            logger.exception("the finality of payment %s could not be checked", payment.pk)
-            _postpone([payment], claim_id, now)
+        with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
+            try:
+                check_payment(payment, facts, snapshot.head, claim_id, now)
+            except SoftTimeLimitExceeded:
+                raise
+            except Exception:
+                # A failure of one payment must not delay the others.
+                logger.exception("the finality of payment %s could not be checked", payment.pk)
+                _postpone([payment], claim_id, now)
 
 
 def _chain_of(payment: Payment) -> Chain:

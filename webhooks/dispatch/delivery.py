@@ -6,12 +6,14 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from config.api.log_context import log_context
 from config.database import leases
 from webhooks.dispatch.attempts import Outcome, store_result
 from webhooks.dispatch.http_client import Answer, Rules, post
 from webhooks.dispatch.leasing import Claim, claim_due
 from webhooks.dispatch.signing import sign
 from webhooks.endpoints.secrets_at_rest import decrypt
+from webhooks.metrics import ATTEMPT_LATENESS, ATTEMPT_SECONDS, ATTEMPTS
 
 logger = logging.getLogger(__name__)
 
@@ -50,12 +52,29 @@ def send_signed(
 
 def attempt(claim: Claim, *, clock: Clock = timezone.now, sender: Sender = send) -> Outcome:
     """Make the leased attempt and return its result. An unexpected error counts as a failed attempt."""
-    try:
-        answer = sender(claim, clock())
-    except Exception:
-        logger.exception("webhook attempt %s of %s failed unexpectedly", claim.attempt, claim.delivery_id)
-        answer = Answer(None, "The attempt failed on our side.", "", 0)
-    return Outcome(claim, answer, clock())
+    began = clock()
+    with log_context(event_id=claim.event_id, delivery_id=claim.delivery_id):
+        try:
+            answer = sender(claim, began)
+        except Exception:
+            logger.exception("webhook attempt %s of %s failed unexpectedly", claim.attempt, claim.delivery_id)
+            answer = Answer(None, "The attempt failed on our side.", "", 0)
+        outcome = Outcome(claim, answer, clock())
+        _note(outcome, began)
+    return outcome
+
+
+def _note(outcome: Outcome, began: datetime) -> None:
+    """Log and count an attempt."""
+    claim, answer = outcome.claim, outcome.answer
+    logger.info(
+        "webhook attempt %d of %s: %s in %d ms",
+        claim.attempt, claim.type, answer.status_code or "no response", answer.duration_ms,
+    )  # fmt: skip
+    ATTEMPTS.labels("delivered" if answer.is_success else "failed").inc()
+    ATTEMPT_SECONDS.observe(answer.duration_ms / 1000)
+    if claim.due_at is not None:
+        ATTEMPT_LATENESS.observe(max((began - claim.due_at).total_seconds(), 0))
 
 
 def deliver_next(*, clock: Clock = timezone.now, sender: Sender = send) -> bool:

@@ -44,6 +44,7 @@ class Claim:
     body: bytes = field(repr=False)
     is_slow: bool = False
     merchant_id: uuid.UUID | None = None
+    due_at: datetime | None = None
 
     @property
     def claim_id(self) -> uuid.UUID:
@@ -179,7 +180,7 @@ def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> lis
     rows = sorted(rows, key=lambda row: row[:2])
     endpoints = _endpoints({row[3] for row in rows})
     claims = []
-    for _, _, delivery_id, merchant_id, attempt, _, event_id, type_, url, is_slow, body in rows:
+    for _, due_at, delivery_id, merchant_id, attempt, _, event_id, type_, url, is_slow, body in rows:
         endpoint = endpoints[merchant_id]
         claims.append(
             Claim(
@@ -193,6 +194,7 @@ def _claims(rows: Sequence[tuple[Any, ...]], lease: Lease, now: datetime) -> lis
                 body=bytes(body),
                 is_slow=is_slow,
                 merchant_id=None if url else merchant_id,
+                due_at=due_at,
             )
         )
     again = [claim.delivery_id for claim in claims if claim.attempt > 1]

@@ -1,12 +1,14 @@
-"""Samples of each call for the API reference, in curl and Python, made from the examples of the description itself.
+"""Samples of each call for the API reference in curl, Python and TypeScript, made from the description's own examples.
 
-Calls with an API key are shown with our own Python client, the checkout's public ones with requests.
+Calls with an API key are shown with our own clients, the checkout's public ones with requests and fetch.
 """
 
 import json
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from config.api.schema import typescript_samples as typescript
 
 # Operation: what the result is called, the client's method, and which arguments are positional.
 _CLIENT: dict[str, tuple[str, str, tuple[str, ...]]] = {
@@ -82,7 +84,36 @@ def add_samples(schema: dict[str, Any]) -> None:
                     "source": _curl(operation, method, address, query, body, is_keyed),
                 },
                 {"lang": "Python", "label": "Python", "source": python},
+                {
+                    "lang": "TypeScript",
+                    "label": "TypeScript",
+                    "source": _typescript(operation, method, address, values, query, body),
+                },
             ]
+
+
+def _typescript(
+    operation: Mapping[str, Any],
+    method: str,
+    address: str,
+    values: Mapping[str, Any],
+    query: Mapping[str, Any],
+    body: Mapping[str, Any] | None,
+) -> str:
+    name = operation["operationId"]
+    if name not in _CLIENT:
+        return (
+            typescript.with_event_source(address)
+            if _is_stream(operation)
+            else typescript.with_fetch(method, address, body)
+        )
+    result, call, positional = _CLIENT[name]
+    fields = {**query, **(body or {})}
+    # The outcome is an argument of its own; all other fields of a body are one object.
+    separate = [fields.pop(each) for each in positional if each in fields and each != "since"]
+    key = _IDEMPOTENCY_KEY if name == _KEYED else None
+    server = address.split("/api/")[0]
+    return typescript.with_client(name, call, result, server, [*values.values(), *separate], fields, key)
 
 
 def _is_stream(operation: Mapping[str, Any]) -> bool:

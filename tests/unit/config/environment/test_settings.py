@@ -244,6 +244,8 @@ WRONG = [
         )
     ],
     *[("LOG_LEVEL", value) for value in ("LOUD", "10", "NOTSET", "INFO,DEBUG")],
+    *[("LOG_FORMAT", value) for value in ("xml", "text,json")],
+    *[("WORKER_METRICS_PORT", value) for value in ("-1", "65536", "all")],
     *[
         ("BASE_RPC_URL", value)
         for value in (
@@ -341,6 +343,9 @@ def test_the_right_settings_have_no_fault() -> None:
         ("EMAIL_FROM", "Shop <shop@example.com>", "Shop <shop@example.com>"),
         ("SENTRY_DSN", "https://key@sentry.example/1", "https://key@sentry.example/1"),
         ("LOG_LEVEL", "warning", "WARNING"),
+        ("LOG_FORMAT", "JSON", "json"),
+        ("WORKER_METRICS_PORT", "", 0),
+        ("WORKER_METRICS_PORT", "9100", 9100),
     ],
 )  # fmt: skip
 def test_a_right_value_is_read(name: str, value: str, parsed: object) -> None:

@@ -135,7 +135,7 @@ def _is_alive(port: int) -> bool:
 def test_a_worker_starts_with_as_many_processes_as_it_should_have(tmp_path: Path) -> None:
     command = PROCFILE["worker"].split()
     log = tmp_path / "worker.log"
-    worker = Process(log, *command, WORKER_CONCURRENCY="3")
+    worker = Process(log, *command, WORKER_CONCURRENCY="3", LOG_LEVEL="INFO")
     try:
         eventually(lambda: " ready." in log.read_text(), "the worker was ready")
         assert re.search(r"concurrency: 3 \(prefork\)", log.read_text())

@@ -76,6 +76,7 @@ def recorded() -> Iterator[Callable[[str], Recorder]]:
         server.__exit__(None, None, None)
 
 
+# Those in TypeScript are run with the built client in tests/integration/clients/typescript.
 COMMANDS = {"curl": ["bash", "-euc"], "Python": [sys.executable, "-c"]}
 
 
@@ -111,8 +112,8 @@ def test_a_sample_makes_its_call(name: str, label: str, recorded: Callable[[str]
         assert body in (b"", b"{}")
 
 
-def test_both_samples_of_a_request_name_the_same_terms() -> None:
-    curl, python = (each["source"] for each in OPERATIONS["payment_requests.create"][2]["x-codeSamples"])
+def test_all_samples_of_a_request_name_the_same_terms() -> None:
+    samples = [each["source"] for each in OPERATIONS["payment_requests.create"][2]["x-codeSamples"]]
+    assert len(samples) == 3
     for value in ('"12.50"', "8453", '"order-1001"', '"https://shop.example.com/orders/1001"'):
-        assert value in curl
-        assert value in python
+        assert all(value in sample for sample in samples)

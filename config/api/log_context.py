@@ -1,0 +1,45 @@
+"""Ids that each log line of a piece of work carries: the payment request, payment, event, delivery or task it is about.
+
+    with log_context(payment_id=payment.pk, payment_request_id=payment.request_id):
+        ...  # each line logged here has both ids
+
+A context belongs to its thread. Work that continues in another thread opens its own.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+# In the order in which log lines show them.
+FIELDS = ("payment_request_id", "payment_id", "event_id", "delivery_id", "task_id", "task", "chain_id")
+
+_current: ContextVar[dict[str, str] | None] = ContextVar("log_context", default=None)
+
+
+@contextmanager
+def log_context(**ids: object) -> Iterator[None]:
+    """Add these ids to each line that is logged inside. Names are those of `FIELDS`; None adds nothing."""
+    inner = {**(_current.get() or {}), **_named(ids)}
+    token = _current.set(inner)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def add_to_log_context(**ids: object) -> None:
+    """Add ids that become known only now, until the innermost context ends. Without a context, nothing happens."""
+    current = _current.get()
+    if current is not None:
+        current.update(_named(ids))
+
+
+def logged_ids() -> Mapping[str, str]:
+    """Return the ids of the current piece of work, by their names."""
+    return _current.get() or {}
+
+
+def _named(ids: Mapping[str, object]) -> dict[str, str]:
+    if unknown := ids.keys() - set(FIELDS):
+        raise TypeError(f"log lines have no fields {sorted(unknown)}")
+    return {name: str(value) for name, value in ids.items() if value is not None}

@@ -1,0 +1,62 @@
+"""`/metrics` of a worker: what its processes counted together, on `WORKER_METRICS_PORT`. Off without a port.
+
+The web process serves what it reads from the database as well; here are only counts, so that no query is made twice.
+"""
+
+import ipaddress
+import os
+import secrets
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
+
+from config.observe.loader import FOLDER
+
+_NOT_FOUND = b"Not found. Send METRICS_TOKEN as a bearer credential.\n"
+
+
+def worker_metrics() -> bytes:
+    """Return the counts in Prometheus' text format."""
+    if FOLDER not in os.environ:
+        return generate_latest(REGISTRY)
+    from prometheus_client.multiprocess import MultiProcessCollector
+
+    shared = CollectorRegistry()
+    MultiProcessCollector(shared)  # type: ignore[no-untyped-call]
+    return generate_latest(shared)
+
+
+def serve(port: int, token: str) -> ThreadingHTTPServer:
+    """Serve `/metrics` in a thread: to callers with the token or, if it is empty, from this machine."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path != "/metrics" or not self._may_read():
+                self._answer(404, "text/plain", _NOT_FOUND)
+            else:
+                self._answer(200, CONTENT_TYPE_LATEST, worker_metrics())
+
+        def _may_read(self) -> bool:
+            if token:
+                given = self.headers.get("Authorization", "").removeprefix("Bearer ")
+                return secrets.compare_digest(given.encode(), token.encode())
+            if "X-Forwarded-For" in self.headers:
+                return False
+            return ipaddress.ip_address(self.client_address[0]).is_loopback
+
+        def _answer(self, status: int, kind: str, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            """Scrapes are not logged."""
+
+    server = ThreadingHTTPServer(("0.0.0.0", port), Handler)  # noqa: S104 - Prometheus is on another machine
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, name="worker-metrics", daemon=True).start()
+    return server

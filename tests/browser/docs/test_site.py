@@ -1,0 +1,79 @@
+"""The documentation site in a browser: found by searching, readable on a phone, and loaded from one host."""
+
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browsing import DESKTOP, PHONE
+from tests.loopback import serving
+from tests.support.docs.site import addresses, built
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    handler = partial(_Handler, directory=str(built()))
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as url:
+        yield url
+
+
+@pytest.fixture
+def outside(site: str) -> list[str]:
+    """What pages asked other hosts for."""
+    return []
+
+
+def _page(browser: "Browser", site: str, size: dict[str, int], outside: list[str]) -> "Page":
+    page = browser.new_context(viewport=size).new_page()  # type: ignore[arg-type]
+    local = (site, "data:", "blob:")
+    page.on("request", lambda request: None if request.url.startswith(local) else outside.append(request.url))
+    return page
+
+
+def test_no_page_scrolls_sideways_on_a_phone_or_asks_another_host(
+    browser: "Browser", site: str, outside: list[str]
+) -> None:
+    page = _page(browser, site, PHONE, outside)
+    paths = addresses(built())
+    assert len(paths) > 80
+    wide = []
+    for path in paths:
+        page.goto(site + path)
+        if page.evaluate("document.documentElement.scrollWidth") > PHONE["width"]:
+            wide.append(path)
+    page.context.close()
+    assert wide == []
+    assert outside == []
+
+
+def test_search_leads_to_the_call(browser: "Browser", site: str, outside: list[str]) -> None:
+    page = _page(browser, site, DESKTOP, outside)
+    page.goto(site + "/")
+    page.get_by_role("textbox", name="Search").fill("cancel a payment request")
+    page.locator('.md-search-result__link[href*="reference/payment-requests"]').first.click()
+    page.wait_for_url("**/reference/payment-requests/**")
+    page.get_by_role("heading", name="Cancel a payment request").wait_for()
+    page.context.close()
+    assert outside == []
+
+
+def test_diagrams_are_drawn(browser: "Browser", site: str, outside: list[str]) -> None:
+    page = _page(browser, site, DESKTOP, outside)
+    page.goto(site + "/states/")
+    # The theme draws each into a closed shadow tree, which leaves a block with a height in place of the text.
+    page.wait_for_function(
+        "() => { const all = document.querySelectorAll('div.mermaid');"
+        " return all.length === 4 && [...all].every((one) => one.offsetHeight > 100); }"
+    )
+    page.context.close()
+    assert outside == []

@@ -1,0 +1,78 @@
+"""The TypeScript samples of the API reference compile, and make the calls that they are shown beside."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from demo.services import node
+from tests.unit.config.api.schema.test_openapi import OPERATIONS, SCHEMA
+from tests.unit.config.api.schema.test_samples import BASE_URL, KEY, Recorder, recorded
+
+__all__ = ["recorded"]
+
+SAMPLES = {
+    name: next(each["source"] for each in operation["x-codeSamples"] if each["label"] == "TypeScript")
+    for name, (_, _, operation) in OPERATIONS.items()
+}
+
+
+@pytest.fixture
+def folder(package: Path, tmp_path: Path) -> Path:
+    """A folder in which programs find the client."""
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "quittance").symlink_to(package)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    return tmp_path
+
+
+def test_all_of_them_compile_under_the_strictest_rules(package: Path, folder: Path) -> None:
+    for name, source in SAMPLES.items():
+        (folder / f"{name}.ts").write_text(source + "export {};\n")
+    options = json.loads((package / "tsconfig.json").read_text())["compilerOptions"]
+    types = str(package / "node_modules" / "@types")
+    options |= {
+        "noEmit": True,
+        "rootDir": ".",
+        "typeRoots": [types],
+        "lib": ["es2022", "dom", "dom.asynciterable"],
+    }
+    (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "include": ["*.ts"]}))
+    done = subprocess.run(
+        [str(package / "node_modules" / ".bin" / "tsc"), "-p", str(folder)],
+        env=node.environment(), capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_sample_makes_its_call(name: str, folder: Path, recorded: Callable[[str], Recorder]) -> None:
+    path, method, operation = OPERATIONS[name]
+    recorder = recorded(name)
+    assert BASE_URL in SAMPLES[name]
+    # What compiles as TypeScript here is JavaScript as well: the samples need no type of their own.
+    (folder / "sample.mjs").write_text(SAMPLES[name].replace(BASE_URL, recorder.url))
+    done = subprocess.run(
+        [str(node.node()), "sample.mjs"],
+        cwd=folder,
+        env={**node.environment(), "QUITTANCE_API_KEY": KEY, "NO_PROXY": "*"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    ((called_method, called_path, query, headers, body),) = recorder.calls
+    assert called_method == method.upper()
+    assert re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)), called_path)
+    if operation["security"]:
+        assert headers["X-Api-Key"] == KEY
+    assert query.keys() <= {each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"}
+    if "requestBody" in operation:
+        schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        Draft202012Validator({**schema, "components": SCHEMA["components"]}).validate(json.loads(body))
+    else:
+        assert body in (b"", b"{}")

@@ -1,0 +1,96 @@
+"""The web process and a worker, as in production, with all that they write: logs, metrics, error pages, Sentry."""
+
+import re
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import requests
+from cryptography.fernet import Fernet
+from django.conf import settings
+
+from demo.services.process import free_port
+from tests.processes import Process, eventually, worker
+from tests.support.observe.sentry import Sentry, running_sentry
+
+
+@dataclass
+class Deployment:
+    """Both processes, and the secrets that they have from their environment."""
+
+    folder: Path
+    sentry: Sentry
+    secrets: dict[str, str] = field(default_factory=dict)
+    url: str = ""
+    worker_port: int = 0
+    node_url: str = ""
+
+    @property
+    def logs(self) -> dict[str, str]:
+        """What each has logged so far."""
+        return {name: (self.folder / f"{name}.log").read_text() for name in ("web", "worker")}
+
+    def metrics(self) -> str:
+        """What Prometheus reads from both."""
+        token = {"Authorization": f"Bearer {self.secrets['METRICS_TOKEN']}"}
+        web = requests.get(f"{self.url}/metrics", headers=token, timeout=30)
+        worker = requests.get(f"http://127.0.0.1:{self.worker_port}/metrics", headers=token, timeout=30)
+        assert (web.status_code, worker.status_code) == (200, 200)
+        return web.text + worker.text
+
+
+@pytest.fixture
+def deployment(transactional_db: None, tmp_path: Path) -> Iterator[Deployment]:
+    """Run web and worker with secrets of their own, at the most talkative log level."""
+    with running_sentry() as sentry:
+        made = Deployment(tmp_path, sentry, worker_port=free_port())
+        made.secrets = {
+            "SECRET_KEY": secrets.token_urlsafe(50),
+            "METRICS_TOKEN": secrets.token_urlsafe(24),
+            "LIFI_API_KEY": secrets.token_urlsafe(24),
+            # Those in the database were encrypted by the test's own key.
+            "ENCRYPTION_KEYS": Fernet.generate_key().decode() + "," + ",".join(settings.ENCRYPTION_KEYS),
+            "node path": secrets.token_hex(16),
+            "node password": secrets.token_hex(16),
+            "node parameter": secrets.token_hex(16),
+        }
+        node = (
+            f"http://operator:{made.secrets['node password']}@127.0.0.1:{free_port()}"
+            f"/v2/{made.secrets['node path']}?apikey={made.secrets['node parameter']}"
+        )
+        port = free_port()
+        made.url = f"http://127.0.0.1:{port}"
+        environment = {
+            **{name: value for name, value in made.secrets.items() if re.fullmatch(r"[A-Z_]+", name)},
+            "BASE_RPC_URL": node,
+            "SENTRY_DSN": sentry.dsn,
+            "PORT": str(port),
+            "WEB_CONCURRENCY": "1",
+            "BASE_URL": made.url,
+            "CHECKOUT_URL": made.url,
+            "LOG_LEVEL": "DEBUG",
+            "LOG_FORMAT": "json",
+            "WORKER_METRICS_PORT": str(made.worker_port),
+        }
+        processes = [
+            Process(tmp_path / "web.log", "gunicorn", "--config", "config/gunicorn.py", **environment),
+            worker(tmp_path / "worker.log", **environment),
+        ]
+        try:
+            eventually(lambda: _answers(f"{made.url}/healthz"), "the web process answered")
+            eventually(
+                lambda: _answers(f"http://127.0.0.1:{made.worker_port}/nothing"), "the worker answered"
+            )
+            yield made
+        finally:
+            for process in processes:
+                process.kill()
+
+
+def _answers(url: str) -> bool:
+    try:
+        return requests.get(url, timeout=5).status_code in (200, 404)
+    except requests.RequestException:
+        return False

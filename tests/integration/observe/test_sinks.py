@@ -1,0 +1,170 @@
+"""What a deployment writes: JSON lines with ids from the call to the webhook, counts, and never a secret."""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import quote
+
+import requests
+from django.db import connection
+
+from chains.models import Chain, Token
+from config.celery import app
+from merchants.models import ApiKey, Merchant
+from tests.integration.observe.conftest import Deployment
+from tests.processes import eventually
+from tests.support.webhooks.receiver import running_receiver
+
+WALLET = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+
+
+class _Shop:
+    """Calls the deployment with a key, and keeps its errors."""
+
+    def __init__(self, deployment: Deployment, key: str) -> None:
+        self._url = deployment.url
+        self._headers = {"X-API-Key": key}
+        self.pages: list[str] = []
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> requests.Response:
+        response = requests.request(
+            method, self._url + path, json=body, headers={**self._headers, **headers}, timeout=60
+        )
+        if not response.ok:
+            self.pages.append(f"{response.headers}\n{response.text}")
+        return response
+
+
+def _base() -> Token:
+    chain = Chain.objects.create(
+        id=8453, name="Base", chain_type="evm", native_symbol="ETH", rpc_urls=["env:BASE_RPC_URL"]
+    )
+    return Token.objects.create(
+        chain=chain, symbol="USDC", name="USD Coin", decimals=6, contract_address=USDC
+    )
+
+
+def _order(token: Token, **more: Any) -> dict[str, Any]:
+    return {
+        "amount": "10", "token_id": token.pk, "chain_id": token.chain_id, "recipient_address": WALLET, **more,
+    }  # fmt: skip
+
+
+def _lines(log: str) -> Iterator[dict[str, Any]]:
+    for line in log.splitlines():
+        if line.startswith("{"):
+            yield json.loads(line)
+
+
+def test_a_payment_can_be_followed_from_the_call_to_the_webhook_by_its_ids(
+    deployment: Deployment, merchant: Merchant, api_key: tuple[ApiKey, str]
+) -> None:
+    token = _base()
+    shop = _Shop(deployment, api_key[1])
+    with running_receiver() as receiver:
+        shop.call("PUT", "/api/webhooks", {"url": receiver.url})
+        created = shop.call(
+            "POST", "/api/payment-requests", _order(token), **{"X-Request-Id": "from-the-shop"}
+        )
+        id = created.json()["id"]
+        paid = shop.call("POST", f"/api/test/payment-requests/{id}/simulate", {"outcome": "paid"}).json()
+        app.send_task("webhooks.tasks.deliver_due")
+        eventually(lambda: len(receiver.received) == 1, "the event arrived")
+        event = receiver.received[0].headers["Service-Event-Id"]
+        eventually(
+            lambda: "webhook attempt 1 of payment.succeeded: 200" in deployment.logs["worker"],
+            "it was logged",
+        )
+    web, worker = (list(_lines(deployment.logs[name])) for name in ("web", "worker"))
+    (call,) = [line for line in web if line.get("request_id") == "from-the-shop" and "201" in line["message"]]
+    assert call["payment_request_id"] == id
+    moves = [line for line in web if line.get("payment_request_id") == id and "moved" in line["message"]]
+    assert any("completed" in line["message"] for line in moves)
+    assert paid["payments"][0]["id"] in {line.get("payment_id") for line in moves}
+    (recorded,) = [line for line in web if line.get("event_id") == event]
+    assert recorded["payment_request_id"] == id
+    (attempt,) = [line for line in worker if line.get("event_id") == event]
+    assert attempt["delivery_id"].startswith("dlv_") or attempt["delivery_id"]
+    sample = 'quittance_tasks_total{state="SUCCESS",task="webhooks.tasks.deliver_due"}'
+    eventually(lambda: sample in deployment.metrics(), "the task was counted")
+    text = deployment.metrics()
+    assert re.search(r'quittance_webhook_attempts_total\{outcome="delivered"\} 1\.0', text)
+    assert re.search(r"quittance_webhook_lateness_seconds_count 1\.0", text)
+
+
+def test_every_line_that_web_writes_is_json(
+    deployment: Deployment, merchant: Merchant, api_key: tuple[ApiKey, str]
+) -> None:
+    _Shop(deployment, api_key[1]).call("GET", "/api/webhooks")
+    eventually(lambda: "GET /api/webhooks" in deployment.logs["web"], "the call was logged")
+    lines = deployment.logs["web"].splitlines()
+    assert len(lines) >= 3
+    for line in lines:
+        assert {"time", "level", "logger", "message", "process"} <= json.loads(line).keys()
+
+
+@contextmanager
+def _broken_table() -> Iterator[None]:
+    """A database that fails a call in a way that no code expects."""
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE webhooks_endpoint RENAME TO webhooks_endpoint_elsewhere")
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE webhooks_endpoint_elsewhere RENAME TO webhooks_endpoint")
+
+
+def test_no_secret_reaches_a_log_a_metric_an_error_page_or_sentry(
+    deployment: Deployment, merchant: Merchant, api_key: tuple[ApiKey, str]
+) -> None:
+    token = _base()
+    key = api_key[1]
+    shop = _Shop(deployment, key)
+    with running_receiver() as receiver:
+        secret = shop.call("PUT", "/api/webhooks", {"url": receiver.url}).json()["secret"]
+        created = shop.call("POST", "/api/payment-requests", _order(token)).json()
+        # A node that is down, with all of its URL's secrets in what the libraries say of it.
+        wallet = {"wallet_address": WALLET, "chain_id": token.chain_id, "token_id": token.pk}
+        public = f"/api/public/payment-requests/{created['id']}"
+        route = shop.call("POST", f"{public}/routes", wallet).json()["routes"][0]["id"]
+        assert shop.call("POST", "/api/public/build-transaction", {"route_id": route}).status_code == 503
+        app.send_task("chains.tasks.check_chains")
+        eventually(lambda: "check_chains" in deployment.metrics(), "the nodes were checked")
+        shop.call("GET", f"/api/webhooks?api_key={key}&secret={secret}")
+        shop.call("GET", "/admin/", Cookie=f"sessionid={key}")
+        requests.get(
+            f"{deployment.url}/{key}/{secret}", timeout=30
+        )  # mistyped by their owner: a path that is logged
+        requests.get(
+            f"{deployment.url}/api/payment-requests", headers={"Authorization": f"Bearer {key}x"}, timeout=30
+        )
+        with _broken_table():
+            assert shop.call("GET", "/api/webhooks", Cookie=f"sessionid={key}").status_code == 500
+            assert shop.call("POST", "/api/webhooks/test").status_code == 500
+            app.send_task("webhooks.tasks.tell_merchants")
+            eventually(lambda: "UndefinedTable" in deployment.logs["worker"], "a worker failed too")
+        eventually(lambda: len(deployment.sentry.envelopes) >= 2, "errors were reported")
+        sinks = {
+            **deployment.logs,
+            "metrics": deployment.metrics(),
+            "pages": "\n".join(shop.pages),
+            "Sentry": "\n".join(deployment.sentry.envelopes),
+        }
+    # Each sink has what it is for, so that silence is not taken for discretion.
+    assert "unhandled error" in sinks["web"]
+    assert "/[redacted]/[redacted] 404" in sinks["web"]
+    assert "UndefinedTable" in sinks["worker"]
+    assert "UndefinedTable" in sinks["Sentry"]
+    assert "internal_error" in sinks["pages"]
+    assert "quittance_http_requests_total" in sinks["metrics"]
+    values = {**deployment.secrets, "API key": key, "webhook secret": secret}
+    for name, value in values.items():
+        for part in value.split(","):
+            forms = {part, quote(part, safe=""), base64.b64encode(part.encode()).decode().rstrip("=")}
+            for sink, text in sinks.items():
+                assert not any(form in text for form in forms), f"{name} is in {sink}"
