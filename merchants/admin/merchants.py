@@ -204,7 +204,7 @@ class ApiKeyAdmin(
     ) -> type[ModelForm[ApiKey]]:
         """Return the form for a new key, or for the editable fields of an existing one."""
         options["form"] = NewKeyForm if obj is None else EditKeyForm
-        form = super().get_form(request, obj, change, **options)
+        form: type[ModelForm[ApiKey]] = super().get_form(request, obj, change, **options)
         if obj is None:  # the merchant can be chosen here, but not created or edited
             choice: Any = form.base_fields["merchant"].widget
             choice.can_add_related = choice.can_change_related = choice.can_view_related = False
