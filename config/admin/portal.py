@@ -80,7 +80,9 @@ class ShowsMore(_PageClass):
         """Return the template context for `row`, which is None on the add page."""
         return {}
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any
+    ) -> type[forms.ModelForm[Any]]:
         """Label the fields that models of others name differently in the same way on every page."""
         meta = getattr(options.get("form", self.form), "Meta", None)
         labels = {**SAME_LABELS, **(getattr(meta, "labels", None) or {}), **options.get("labels", {})}

@@ -312,11 +312,21 @@ def credit(request: PaymentRequest, received: int, *, is_too_late: bool) -> Even
     """Add the received amount to `request`, without saving it, and return the type of the event."""
     was_paid_in_full = request.amount_remaining == 0
     request.amount_paid += received
-    if was_paid_in_full:
+    if was_paid_in_full and not (
+        _waits_for_acceptance(request) and not is_too_late and received >= request.amount
+    ):
         return EventType.PAYMENT_OVERPAID
     if request.amount_paid < request.amount or is_too_late:
         return EventType.PAYMENT_PARTIALLY_PAID
     return EventType.PAYMENT_SUCCEEDED
+
+
+def _waits_for_acceptance(request: PaymentRequest) -> bool:
+    """Whether the request, paid in full, is not completed: what was paid came after its price had expired.
+
+    A payment that came in time, and that alone pays it, still completes it: nodes may report it after a later one.
+    """
+    return request.status in (RequestStatus.ACTIVE, RequestStatus.EXPIRED)
 
 
 def completes(request: PaymentRequest, event_type: EventType) -> bool:

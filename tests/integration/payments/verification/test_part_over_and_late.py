@@ -115,19 +115,28 @@ def test_a_cancelled_request_stays_cancelled_and_keeps_the_payment(
     assert len(told("payment.succeeded")) == len(told("payment.overpaid")) == 1
 
 
+def mined_at(chain: LocalChain, transaction_hash: str) -> datetime:
+    """The time of the transaction's block."""
+    receipt = rpc(chain.url, "eth_getTransactionReceipt", transaction_hash)
+    block = rpc(chain.url, "eth_getBlockByNumber", receipt["blockNumber"], False)
+    return datetime.fromtimestamp(int(block["timestamp"], 16), UTC)
+
+
+def end_price(request: PaymentRequest, at: datetime) -> None:
+    """Give the request a price that ended then, and let it expire."""
+    price, rate = {"currency": "USD", "amount": "10.00"}, {"value": "1", "currency": "USD", "token": "USDC"}
+    close(request, price=price, rate=rate)
+    PaymentRequest.objects.filter(pk=request.pk).update(expires_at=at)
+    assert expire_due() == 1
+
+
 @pytest.mark.parametrize(("seconds", "status"), [(120, Status.COMPLETED), (121, Status.EXPIRED)])
 def test_a_price_holds_until_two_minutes_after_its_end_by_the_time_of_the_block(
     request_for: Callable[..., PaymentRequest], local_chain: LocalChain, seconds: int, status: str
 ) -> None:
     request = request_for("10")
-    price, rate = {"currency": "USD", "amount": "10.00"}, {"value": "1", "currency": "USD", "token": "USDC"}
     transaction_hash = pay(local_chain, request)
-    receipt = rpc(local_chain.url, "eth_getTransactionReceipt", transaction_hash)
-    block = rpc(local_chain.url, "eth_getBlockByNumber", receipt["blockNumber"], False)
-    mined_at = datetime.fromtimestamp(int(block["timestamp"], 16), UTC)
-    close(request, price=price, rate=rate)
-    PaymentRequest.objects.update(expires_at=mined_at - timedelta(seconds=seconds))
-    assert expire_due() == 1
+    end_price(request, mined_at(local_chain, transaction_hash) - timedelta(seconds=seconds))
     payment = look_until_decided(submit(request, transaction_hash), Clock())
     request.refresh_from_db()
     assert (payment.status, request.amount_remaining) == (Payment.Status.COMPLETED, 0)
@@ -137,3 +146,21 @@ def test_a_price_holds_until_two_minutes_after_its_end_by_the_time_of_the_block(
         is_in_time,
         not is_in_time,
     )
+
+
+def test_what_was_mined_in_time_completes_it_after_a_late_payment_was_seen_first(
+    request_for: Callable[..., PaymentRequest], local_chain: LocalChain
+) -> None:
+    request = request_for("10")
+    in_time = pay(local_chain, request)
+    end = mined_at(local_chain, in_time)
+    rpc(local_chain.url, "evm_setNextBlockTimestamp", int(end.timestamp()) + 1)
+    late = pay(local_chain, request)
+    end_price(request, end - timedelta(seconds=120))
+    look_until_decided(submit(request, late), Clock())
+    request.refresh_from_db()
+    assert (request.status, request.amount_remaining) == (Status.EXPIRED, 0)
+    look_until_decided(submit(request, in_time), Clock())
+    request.refresh_from_db()
+    assert (request.status, request.amount_overpaid) == (Status.COMPLETED, 10_000_000)
+    assert (len(told("payment.succeeded")), len(told("payment.overpaid"))) == (1, 0)
