@@ -11,6 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 from chains.models import Chain, Token
 from merchants.models import ApiKey
 from payments.models import PaymentRequest
+from tests.conftest import Api
 from tests.support.docs.pages import REPOSITORY, samples
 from tests.support.rates.exchanges import Exchanges
 from tests.support.rates.fixtures import exchanges
@@ -20,6 +21,7 @@ __all__ = ["exchanges"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 FIRST_PAYMENT = REPOSITORY / "docs" / "first-payment.md"
+REFUNDS = REPOSITORY / "docs" / "refunds.md"
 PRICES = REPOSITORY / "docs" / "prices.md"
 HOME = REPOSITORY / "docs" / "index.md"
 WALLET = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -71,6 +73,19 @@ def test_the_sample_of_the_prices_page_asks_for_euros(
     (created,) = _run(program, live_server, api_key[1], usdc)
     assert created["price"] == {"currency": "EUR", "amount": "25.00"}
     assert created["rate"]["sources"] == ["coinbase", "kraken"]
+
+
+def test_the_sample_of_the_refunds_page_asks_for_a_part_back(
+    live_server: LiveServer, api_key: tuple[ApiKey, str], local_usdc: Token, settings: Any
+) -> None:
+    settings.ENVIRONMENT = "staging"
+    api = Api(api_key[1])
+    order = {"amount": "12.50", "token_id": local_usdc.pk, "chain_id": 31337, "recipient_address": WALLET}
+    paid = api.post("/api/payment-requests", order).json()["id"]
+    assert api.post(f"/api/test/payment-requests/{paid}/simulate", {"outcome": "paid"}).status_code == 200
+    (program,) = samples(REFUNDS, "bash")
+    (refund,) = _run(f"PAYMENT_REQUEST={paid}\n{program}", live_server, api_key[1], local_usdc)
+    assert (refund["status"], refund["amount"]["raw"]) == ("requires_address", "2500000")
 
 
 def test_the_sample_of_the_first_page_asks_for_a_payment(

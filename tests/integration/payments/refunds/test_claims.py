@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -18,6 +19,11 @@ from payments.refunds.claims import claim_address, claim_message
 from tests.chain import LocalChain
 from tests.conftest import Api
 from tests.integration.payments.refunds.conftest import CUSTOMER
+from tests.support.checkout.bare import Bare, sign
+from tests.support.payments.world import Clock, look_until_decided
+from tests.support.threats.evm_world import World, transfer_data
+
+pytest_plugins = ["tests.support.threats.evm_fixtures"]
 
 SOON = timedelta(minutes=5)
 
@@ -198,3 +204,26 @@ def test_the_pages_let_nothing_foreign_run_or_frame_them(refund: Refund) -> None
         assert "default-src 'none'" in policy
         assert "frame-ancestors 'none'" in policy
         assert page["Cache-Control"] == "no-store"
+
+
+def test_a_contract_account_signs_by_its_owner_and_the_one_who_relayed_its_call_does_not(
+    api: Api, order: Callable[..., dict[str, Any]], world: World, local_chain: LocalChain
+) -> None:
+    created = api.post("/api/payment-requests", order()).json()
+    request, safe = PaymentRequest.objects.get(pk=created["id"]), world.look_alike_safe()
+    browser = Bare(created)
+    page, text = browser.text_for(safe.address)
+    assert browser.send(page, signature=sign(text, safe.key)).status_code == 303
+    # The chain's payer brings the safe's own transfer to the chain.
+    sent = safe.send(safe.execution(local_chain.usdc, transfer_data(local_chain.recipient, request.amount)))
+    assert look_until_decided(browser.paste(sent), Clock()).status == "completed"
+    api.post(f"/api/payment-requests/{request.id}/refunds", {"amount": "2.5"})
+    refund = Refund.objects.select_related("request__token", "request__chain", "request__merchant").get()
+
+    sign_path = chosen(refund)
+    text = text_on(Client().get(sign_path))
+    assert post(sign_path, signature=signed(local_chain.payer_key, text)).status_code == 400
+    unchanged(refund)
+    assert post(sign_path, signature=signed(safe.key, text)).status_code == 303
+    refund.refresh_from_db()
+    assert (refund.recipient_address, refund.address_source) == (CUSTOMER, "customer")
