@@ -11,7 +11,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Dozens of processes start during the tests: each would compile all of the source again.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale docs docs-serve
+.PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale docs docs-serve restore-drill upgrade-drill
 
 # The first interpreter that is new enough.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -43,6 +43,8 @@ help:
 	@echo "make bench-scale  measures calls, sweeps and pages at 10,000 to 1,000,000 requests (15 minutes, 10 GB of disk; SCALE=5000000 for more)"
 	@echo "make properties   20,000 random histories of customers, thieves and chains against a model, and as many of one request after another (SEQUENCES=20000)"
 	@echo "make docs   builds the documentation site in .local/site, and stops at a dead link (make docs-serve also shows it)"
+	@echo "make restore-drill   loses the database with payments after the last dump, and recovers them from the chain (EACH=20)"
+	@echo "make upgrade-drill   upgrades from the last release, or from PREVIOUS, under traffic and counts failed requests"
 	@echo "make lock   compiles requirements*.in to requirements*.txt"
 	@echo "make pictures   takes the screenshots in docs/images from the tests of the checkout's states"
 	@echo "make frontend   builds the checkout's script, the demo wallet, the test contracts and the TypeScript client"
@@ -102,6 +104,12 @@ docs: $(INSTALLED) website/node_modules/installed
 
 docs-serve: $(INSTALLED) website/node_modules/installed
 	@$(BIN)/python -m website serve
+
+restore-drill: $(INSTALLED)
+	@$(BIN)/python -m tests.integration.operations.drills.restore
+
+upgrade-drill: $(INSTALLED)
+	@$(BIN)/python -m tests.integration.operations.drills.upgrade
 
 lock: $(INSTALLED)
 	for name in requirements requirements-dev; do \

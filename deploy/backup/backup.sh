@@ -13,6 +13,14 @@ recipient=${BACKUP_RECIPIENT:?Set BACKUP_RECIPIENT to the public key that age-ke
 database=${DATABASE_URL:?Set DATABASE_URL}
 days=${BACKUP_DAYS:-14}
 
+# The password goes into the environment: other users can see a command's arguments.
+if [[ $database =~ ^([a-z]+://[^:/@]*):([^@/]*)@(.*)$ ]]; then
+  encoded=${BASH_REMATCH[2]}
+  database="${BASH_REMATCH[1]}@${BASH_REMATCH[3]}"
+  PGPASSWORD=$(printf '%b' "${encoded//%/\\x}")
+  export PGPASSWORD
+fi
+
 dump() {
   local file
   file="$folder/quittance-$(date -u +%Y%m%dT%H%M%SZ).dump.age"

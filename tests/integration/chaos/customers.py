@@ -27,6 +27,7 @@ class Customer:
 
     order: str = field(default_factory=lambda: str(uuid.uuid4()))
     request_id: str = ""
+    transaction: dict[str, Any] = field(default_factory=dict)
     transaction_hash: str = ""
     is_submitted: bool = False
 
@@ -74,14 +75,19 @@ class Crowd:
 
     def pay_all(self, threads: int = 8) -> None:
         """Order, pay and submit, several customers at a time. Raises TimeoutError where the service stays away."""
-        tokens = self._call("GET", f"/api/public/chains/{self._chain.chain_id}/tokens")
-        self._token = next(token["id"] for token in tokens if token["symbol"] == "USDC")
+        self.find_token()
         early = self.customers[: len(self.customers) - self._late]
         late = self.customers[len(early) :]
         with ThreadPoolExecutor(threads) as pool:
             self._for_each(pool, early, self._pay_and_submit)
             self._for_each(pool, late, self._pay)
-            self._for_each(pool, late, self._submit)
+            self._for_each(pool, late, self.submit)
+
+    def find_token(self) -> int:
+        """Look up the token that all pay in; return its ID."""
+        tokens = self._call("GET", f"/api/public/chains/{self._chain.chain_id}/tokens")
+        self._token = next(token["id"] for token in tokens if token["symbol"] == "USDC")
+        return self._token
 
     def _for_each(self, pool: ThreadPoolExecutor, customers: Sequence[Customer], step: Any) -> None:
         for done in [pool.submit(step, customer) for customer in customers]:
@@ -89,9 +95,14 @@ class Crowd:
 
     def _pay_and_submit(self, customer: Customer) -> None:
         self._pay(customer)
-        self._submit(customer)
+        self.submit(customer)
 
     def _pay(self, customer: Customer) -> None:
+        self.order(customer)
+        self.send(customer)
+
+    def order(self, customer: Customer) -> None:
+        """Order, and have the transaction built that is to be signed."""
         order = {
             "amount": AMOUNT,
             "token_id": self._token,
@@ -109,9 +120,14 @@ class Crowd:
         page = f"/api/public/payment-requests/{customer.request_id}"
         route = self._call("POST", f"{page}/routes", wanted)["routes"][0]
         built = self._call("POST", "/api/public/build-transaction", {"route_id": route["id"]})
-        customer.transaction_hash = self._wallet.send(built["transaction"])
+        customer.transaction = built["transaction"]
 
-    def _submit(self, customer: Customer) -> None:
+    def send(self, customer: Customer) -> None:
+        """Sign the transaction and send it to the chain."""
+        customer.transaction_hash = self._wallet.send(customer.transaction)
+
+    def submit(self, customer: Customer) -> None:
+        """Submit the hash as the page does."""
         body = {"transaction_hash": customer.transaction_hash, "chain_id": self._chain.chain_id}
         self._call("POST", f"/api/public/payment-requests/{customer.request_id}/payments", body)
         customer.is_submitted = True

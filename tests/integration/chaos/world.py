@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import shutil
 import signal
 import sys
 import time
@@ -26,8 +27,11 @@ _STARTS_SECONDS = 60.0
 class World:
     """Everything that runs. Call from one thread: the kernel ties children to the thread that starts them."""
 
-    def __init__(self, folder: Path, receiver_url: str) -> None:
+    def __init__(self, folder: Path, receiver_url: str, code: Path = REPOSITORY) -> None:
+        """Run the version of the service in the folder `code`."""
         self._folder = folder
+        self._code = code
+        self._data = folder / "pg"
         self._children: dict[str, Child] = {}
         self._redis_port, web_port = free_port(), free_port()
         self.url = f"http://127.0.0.1:{web_port}"
@@ -60,13 +64,16 @@ class World:
         }
         self._start_back_ends()
         self._procfile = dict(
-            line.split(": ", 1) for line in (REPOSITORY / "Procfile").read_text().splitlines() if line
+            line.split(": ", 1) for line in (code / "Procfile").read_text().splitlines() if line
         )
-        with Commands(self.environment) as manage:
-            self.key = self._set_up(manage)
+        if code == REPOSITORY:
+            with Commands(self.environment) as manage:
+                self.key = self._set_up(manage)
+        else:  # an earlier version has its own commands
+            self.key = self._set_up(self.manage)
         for name in ("web", "worker 1", "worker 2", "beat"):
             self.start(name)
-        self._eventually(self._is_up, "the web process answers")
+        self.wait_for_web()
         self._configure(receiver_url)
 
     @property
@@ -86,6 +93,30 @@ class World:
         for name in sorted(names, key=lambda name: name not in ("PostgreSQL", "Redis")):
             self.start(name)
 
+    def lose_database(self) -> None:
+        """Throw PostgreSQL's data away, as a broken disk does; the next start is an empty database elsewhere."""
+        shutil.rmtree(self._data)
+        self._data = self._folder / "pg-restored"
+
+    def ask_to_stop(self, *names: str) -> None:
+        """Send SIGTERM, as platforms do, and wait until they have ended."""
+        for name in names:
+            os.kill(self._children[name].pid, signal.SIGTERM)
+        for name in names:
+            self._children[name].popen.wait(timeout=60)
+
+    def run_version(self, code: Path) -> None:
+        """Start what is started from now on from another folder, with `web` on a port of its own."""
+        port = free_port()
+        self._code, self.url = code, f"http://127.0.0.1:{port}"
+        self.environment |= {"PORT": str(port)}
+        procfile = (code / "Procfile").read_text().splitlines()
+        self._procfile = dict(line.split(": ", 1) for line in procfile if line)
+
+    def rename(self, old: str, new: str) -> None:
+        """Call a running part by another name, so that a second one can be started."""
+        self._children[new] = self._children.pop(old)
+
     def start(self, name: str) -> None:
         """Start one part."""
         if name == "PostgreSQL":
@@ -101,7 +132,7 @@ class World:
                 ["/bin/sh", "-c", f"exec {command}"],
                 self._folder / f"{name}.log",
                 env=self.environment,
-                cwd=REPOSITORY,
+                cwd=self._code,
             )
 
     def stop(self) -> None:
@@ -121,7 +152,7 @@ class World:
         deadline = time.monotonic() + _STARTS_SECONDS
         while True:
             try:
-                running = postgres.start(self._folder / "pg")
+                running = postgres.start(self._data)
             except ServiceError:
                 if time.monotonic() > deadline:
                     raise
@@ -130,7 +161,7 @@ class World:
                 self.environment["DATABASE_URL"] = running.url
                 return running.child
 
-    def _set_up(self, manage: Commands) -> str:
+    def _set_up(self, manage: Callable[..., str]) -> str:
         """Load the chain, and make a merchant and a key, by the product's own commands; return the key."""
         manage("migrate", "--verbosity=0")
         token = {
@@ -157,9 +188,11 @@ class World:
         }
         catalogue = self._folder / "catalogue.json"
         catalogue.write_text(json.dumps({"chains": [row]}))
-        manage("load_catalogue", str(catalogue))
-        merchant = manage("create_merchant", "Chaos Bakery")
-        return manage("create_api_key", merchant, "--permissions", "create_payments,manage_webhooks")
+        if code == REPOSITORY:
+            with Commands(self.environment) as manage:
+                self.key = self._set_up(manage)
+        else:  # an earlier version has its own commands
+            self.key = self._set_up(self.manage)
 
     def _configure(self, receiver_url: str) -> None:
         answer = requests.put(
@@ -170,6 +203,12 @@ class World:
         )
         answer.raise_for_status()
         self.secret = str(answer.json()["secret"])
+
+        if code == REPOSITORY:
+            with Commands(self.environment) as manage:
+                self.key = self._set_up(manage)
+        else:  # an earlier version has its own commands
+            self.key = self._set_up(self.manage)
 
     def _is_up(self) -> bool:
         try:
