@@ -9,7 +9,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale docs docs-serve
+.PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale docs docs-serve audit sbom chaos
 
 # The first interpreter that is new enough.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -41,6 +41,9 @@ help:
 	@echo "make bench-scale  measures calls, sweeps and pages at 10,000 to 1,000,000 requests (15 minutes, 10 GB of disk; SCALE=5000000 for more)"
 	@echo "make properties   20,000 random histories of customers, thieves and chains against the model in tests/integration/properties (SEQUENCES=20000)"
 	@echo "make docs   builds the documentation site in .local/site, and stops at a dead link (make docs-serve also shows it)"
+	@echo "make audit  asks the advisory databases of PyPI and npm about every pinned package"
+	@echo "make sbom   writes the bill of materials (CycloneDX) to .local/sbom"
+	@echo "make chaos  1,000 payments while processes are killed and nodes stall (five minutes; PAYMENTS=10000 for more)"
 	@echo "make lock   compiles requirements*.in to requirements*.txt"
 	@echo "make pictures   takes the screenshots in docs/images from the tests of the checkout's states"
 	@echo "make frontend   builds the checkout's script, the demo wallet, the test contracts and the TypeScript client"
@@ -101,8 +104,26 @@ docs: $(INSTALLED) website/node_modules/installed
 docs-serve: $(INSTALLED) website/node_modules/installed
 	@$(BIN)/python -m website serve
 
+# The tools have an environment of their own: what they need is no part of the product.
+AUDIT := .local/audit/installed
+
+audit: $(INSTALLED) $(AUDIT)
+	@$(BIN)/python -m audit
+
+sbom: $(INSTALLED) $(AUDIT)
+	@$(BIN)/python -m audit sbom
+
+$(AUDIT): requirements-audit.txt | $(INSTALLED)
+	@echo "Installing the tools of make audit and make sbom…"
+	@$(BIN)/python -m venv .local/audit
+	@.local/audit/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-audit.txt
+	@touch $@
+
+chaos: $(INSTALLED)
+	@$(BIN)/python -m tests.integration.chaos.run
+
 lock: $(INSTALLED)
-	for name in requirements requirements-dev; do \
+	for name in requirements requirements-dev requirements-audit; do \
 		$(BIN)/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-trusted-host \
 			--no-emit-find-links --no-header --output-file $$name.txt $$name.in || exit 1; \
 	done
