@@ -11,7 +11,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 # Dozens of processes start during the tests: each would compile all of the source again.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale docs docs-serve restore-drill upgrade-drill
+.PHONY: help run test test-all test-slow setup lint lock frontend fresh browser pictures properties bench bench-admin bench-scale docs docs-serve restore-drill upgrade-drill audit sbom chaos
 
 # The first interpreter that is new enough.
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -45,6 +45,9 @@ help:
 	@echo "make docs   builds the documentation site in .local/site, and stops at a dead link (make docs-serve also shows it)"
 	@echo "make restore-drill   loses the database with payments after the last dump, and recovers them from the chain (EACH=20)"
 	@echo "make upgrade-drill   upgrades from the last release, or from PREVIOUS, under traffic and counts failed requests"
+	@echo "make audit  asks the advisory databases of PyPI and npm about every pinned package"
+	@echo "make sbom   writes the bill of materials (CycloneDX) to .local/sbom"
+	@echo "make chaos  1,000 payments while processes are killed and nodes stall (five minutes; PAYMENTS=10000 for more)"
 	@echo "make lock   compiles requirements*.in to requirements*.txt"
 	@echo "make pictures   takes the screenshots in docs/images from the tests of the checkout's states"
 	@echo "make frontend   builds the checkout's script, the demo wallet, the test contracts and the TypeScript client"
@@ -111,8 +114,26 @@ restore-drill: $(INSTALLED)
 upgrade-drill: $(INSTALLED)
 	@$(BIN)/python -m tests.integration.operations.drills.upgrade
 
+# The tools have an environment of their own: what they need is no part of the product.
+AUDIT := .local/audit/installed
+
+audit: $(INSTALLED) $(AUDIT)
+	@$(BIN)/python -m audit
+
+sbom: $(INSTALLED) $(AUDIT)
+	@$(BIN)/python -m audit sbom
+
+$(AUDIT): requirements-audit.txt | $(INSTALLED)
+	@echo "Installing the tools of make audit and make sbom…"
+	@$(BIN)/python -m venv .local/audit
+	@.local/audit/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-audit.txt
+	@touch $@
+
+chaos: $(INSTALLED)
+	@$(BIN)/python -m tests.integration.chaos.run
+
 lock: $(INSTALLED)
-	for name in requirements requirements-dev; do \
+	for name in requirements requirements-dev requirements-audit; do \
 		$(BIN)/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-trusted-host \
 			--no-emit-find-links --no-header --output-file $$name.txt $$name.in || exit 1; \
 	done

@@ -75,6 +75,7 @@ MIDDLEWARE = [
 ]
 PAGES_MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "config.admin.allowed_addresses.AdminAddressMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -217,6 +218,7 @@ UNFOLD = {
 
 # --- safety: follows the scheme of BASE_URL, so that one build serves behind TLS and on loopback --------------------
 TRUSTED_PROXIES = env.TRUSTED_PROXIES
+ADMIN_ALLOWED_IPS = env.ADMIN_ALLOWED_IPS
 if TRUSTED_PROXIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = HTTPS

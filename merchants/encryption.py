@@ -16,6 +16,11 @@ def decrypt(stored: bytes | memoryview) -> bytes:
     return _keys(*settings.ENCRYPTION_KEYS).decrypt(bytes(stored))
 
 
+def renew(stored: bytes | memoryview) -> bytes:
+    """Return the same secret encrypted under the newest key. Raises InvalidToken as `decrypt` does."""
+    return _keys(*settings.ENCRYPTION_KEYS).rotate(bytes(stored))
+
+
 @lru_cache(4)
 def _keys(*keys: str) -> MultiFernet:
     return MultiFernet([Fernet(key) for key in keys])

@@ -28,6 +28,7 @@ SECTIONS = {
 FILES = {
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
+    "security-policy.md": "SECURITY.md",
     "client-python.md": "clients/python/README.md",
     "client-typescript.md": "clients/typescript/README.md",
 }

@@ -66,6 +66,11 @@ class Environment:
         "separated by commas",
         default="0",
     )
+    ADMIN_ALLOWED_IPS = Setting(
+        values.networks,
+        "addresses or networks such as 203.0.113.7,10.8.0.0/16,2001:db8::/48, separated by commas; or nothing",
+        default="",
+    )
     ALLOW_HTTP_URLS = switch(default="False")
     WEBHOOK_ALLOW_PRIVATE = switch(default="False")
 

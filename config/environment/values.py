@@ -155,6 +155,17 @@ def _is_ip(host: str) -> bool:
         return False
 
 
+def networks(text: str) -> list[IPv4Network | IPv6Network]:
+    """Return addresses and networks, separated by commas; none for an empty text."""
+    found: list[IPv4Network | IPv6Network] = []
+    for part in _parts(text) if text else ():
+        try:
+            found.append(ip_network(part))
+        except ValueError:
+            raise Wrong("is neither an address nor a network", part) from None
+    return found
+
+
 def proxies(text: str) -> int | list[IPv4Network | IPv6Network]:
     """Return the number of proxies in front of the service, or their networks."""
     if re.fullmatch(r"-?[0-9]+", text):

@@ -1,11 +1,12 @@
-"""Payments while everything is killed: `python -m tests.integration.chaos.run` (PAYMENTS=1000), a few minutes.
+"""Payments while everything is killed: `make chaos` (PAYMENTS=1000), a few minutes.
 
-Prints what was killed when, how long all took after the last fault, and what the checker found. Exit status 1 where
-anything was lost or doubled, or was not complete within 20 seconds of the last fault.
+Prints what was killed when, how long each recovery took, how long all took after the last fault, and what the checker
+found. Exit status 1 where anything was lost or doubled, or was not complete within 20 seconds of the last fault.
 """
 
 import os
 import shutil
+import statistics
 import sys
 import tempfile
 import threading
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from tests.integration.chaos import checker
 from tests.integration.chaos.customers import Crowd
-from tests.integration.chaos.world import KILLABLE, World
+from tests.integration.chaos.world import FLUSH, KILLABLE, ROLLING, SECOND_BEAT, STALL, World
 from tests.support.webhooks.receiver import Receiver, running_receiver
 
 COMPLETE_WITHIN = 20.0
@@ -27,22 +28,34 @@ _LONGEST_SECONDS = 600.0
 # Of 10,000 customers, who wait for one another.
 _LONGEST_SECONDS_EACH = 0.3
 _AFTERWARDS_SECONDS = 120.0
-# What is killed when this share of the hashes has been submitted. The last one comes in the middle of a burst.
+# What is killed, or made otherwise, when this share of the hashes has been submitted. The last one comes in the middle
+# of a burst.
 SCHEDULE: tuple[tuple[float, tuple[str, ...]], ...] = (
     (0.05, ("worker 1",)),
+    (0.08, (FLUSH,)),
     (0.12, ("PostgreSQL",)),
+    (0.16, (STALL,)),
     (0.20, ("web",)),
     (0.28, ("Redis",)),
+    (0.32, (SECOND_BEAT,)),
     (0.36, ("beat",)),
+    (0.40, (ROLLING,)),
     (0.44, ("worker 1", "worker 2")),
     (0.52, ("PostgreSQL", "worker 2")),
+    (0.56, (STALL,)),
     (0.60, ("Redis", "beat")),
+    (0.64, (ROLLING,)),
     (0.68, ("web", "worker 1", "PostgreSQL")),
     (0.76, KILLABLE),
+    (0.84, (FLUSH,)),
     (0.92, ("worker 1", "PostgreSQL", "Redis")),
 )
 SHORT: tuple[tuple[float, tuple[str, ...]], ...] = (
+    (0.1, (SECOND_BEAT,)),
+    (0.2, (FLUSH,)),
     (0.3, ("worker 1", "web", "Redis")),
+    (0.5, (STALL,)),
+    (0.7, (ROLLING,)),
     (0.9, ("worker 1", "beat", "PostgreSQL")),
 )
 
@@ -59,6 +72,8 @@ class Result:
     delivered_after: float | None
     sent_again: int
     found: list[str]
+    # Seconds from each fault until the next payment was completed; of those after which one still was.
+    recoveries: list[float]
 
     @property
     def is_good(self) -> bool:
@@ -93,8 +108,11 @@ def _run(
             problems.append(problem)
 
     paying = threading.Thread(target=pay)
+    progress = _Progress(world.database_url)
+    faults_at: list[float] = []
     began_at = last_fault_at = time.monotonic()
     paying.start()
+    progress.start()
     for share, names in schedule:
         while crowd.submitted < share * payments and not problems:
             if time.monotonic() - began_at > max(_LONGEST_SECONDS, payments * _LONGEST_SECONDS_EACH):
@@ -102,20 +120,61 @@ def _run(
             time.sleep(0.01)
         done = checker.count(world.database_url)
         last_fault_at = time.monotonic()
-        world.kill(*names)
+        faults_at.append(last_fault_at)
         completed = done.payments if done else "?"
-        say(
-            f"{last_fault_at - began_at:6.1f} s  {crowd.submitted} submitted, {completed} completed: killed {names}"
-        )
-        time.sleep(_DOWN_SECONDS)
-        world.restart(*names)
+        at = f"{last_fault_at - began_at:6.1f} s  {crowd.submitted} submitted, {completed} completed"
+        if names[0] in KILLABLE:
+            world.kill(*names)
+            say(f"{at}: killed {', '.join(names)}")
+            time.sleep(_DOWN_SECONDS)
+            world.restart(*names)
+        else:
+            say(f"{at}: {names[0]}")
+            world.make(names[0])
+            last_fault_at = time.monotonic()
     completed_after, delivered_after = _wait(world, payments, last_fault_at)
     paying.join(_AFTERWARDS_SECONDS)
+    progress.end()
     found = [f"a customer could not pay: {problem!r}" for problem in problems]
     found += checker.faults(crowd.customers, world.database_url, world.chain, receiver.received, world.secret)
     return Result(
-        payments, len(schedule), completed_after, delivered_after, len(receiver.received) - payments, found
+        payments,
+        len(schedule),
+        completed_after,
+        delivered_after,
+        len(receiver.received) - payments,
+        found,
+        progress.recoveries(faults_at),
     )
+
+
+class _Progress(threading.Thread):
+    """Notes how many payments are completed, and when."""
+
+    def __init__(self, database_url: str) -> None:
+        super().__init__(daemon=True)
+        self._database_url = database_url
+        self._is_over = threading.Event()
+        self._seen: list[tuple[float, int]] = []
+
+    def run(self) -> None:
+        while not self._is_over.wait(_POLL_SECONDS):
+            if done := checker.count(self._database_url):
+                self._seen.append((time.monotonic(), done.payments))
+
+    def end(self) -> None:
+        """Stop noting."""
+        self._is_over.set()
+        self.join()
+
+    def recoveries(self, faults_at: Sequence[float]) -> list[float]:
+        """Return how long after each fault the next payment was completed."""
+        found = []
+        for fault_at in faults_at:
+            before = max((count for at, count in self._seen if at <= fault_at), default=0)
+            after = [at for at, count in self._seen if at > fault_at and count > before]
+            found += [after[0] - fault_at] if after else []
+        return found
 
 
 def _wait(world: World, payments: int, since: float) -> tuple[float | None, float | None]:
@@ -143,6 +202,13 @@ def main() -> int:
         f"all completed {_seconds(result.completed_after)} and delivered {_seconds(result.delivered_after)} after the "
         f"last fault, {result.sent_again} events sent again"
     )
+    if len(result.recoveries) > 1:
+        ordered = sorted(result.recoveries)
+        p50, p95 = statistics.median(ordered), statistics.quantiles(ordered, n=20, method="inclusive")[-1]
+        print(
+            f"From a fault to the next completed payment: p50 {p50:.1f} s, p95 {p95:.1f} s, "
+            f"longest {ordered[-1]:.1f} s ({len(ordered)} faults)"
+        )
     if result.is_good:
         shutil.rmtree(folder, ignore_errors=True)
     else:

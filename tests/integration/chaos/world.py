@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import redis as redis_client
 import requests
 from cryptography.fernet import Fernet
 
@@ -21,7 +22,12 @@ from tests.chain import LocalChain
 
 PROGRAMS = Path(sys.executable).parent
 KILLABLE = ("worker 1", "worker 2", "web", "beat", "PostgreSQL", "Redis")
+# Other faults than SIGKILL, each over before `make` returns, except the second beat, which stays.
+FLUSH, STALL, SECOND_BEAT, ROLLING = "flushed Redis", "stalled node", "second beat", "rolling restart"
+STALLED_SECONDS = 4.0
 _STARTS_SECONDS = 60.0
+# A platform sends SIGKILL after as long (gunicorn's own grace is 25 s).
+_STOPS_SECONDS = 30.0
 
 
 class World:
@@ -88,6 +94,35 @@ class World:
         for name in names:
             self._children[name].popen.wait()
 
+    def make(self, fault: str) -> None:
+        """Make a fault that is not the death of a process."""
+        if fault == FLUSH:
+            redis_client.Redis(port=self._redis_port).flushall()
+        elif fault == STALL:
+            # Frozen, not dead: its connections stay open, and nothing comes.
+            os.kill(self._node.pid, signal.SIGSTOP)
+            time.sleep(STALLED_SECONDS)
+            os.kill(self._node.pid, signal.SIGCONT)
+        elif fault == SECOND_BEAT:
+            self.start("beat 2")
+        elif fault == ROLLING:
+            for name in ("worker 1", "worker 2", "beat", "web"):
+                self.replace(name)
+        else:
+            raise ValueError(fault)
+
+    def replace(self, name: str) -> None:
+        """Stop a process by SIGTERM, as a platform does, and start the next one. It must end by itself in time."""
+        child = self._children[name]
+        child.popen.terminate()
+        try:
+            code = child.popen.wait(timeout=_STOPS_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise ServiceError(f"{name} did not end within {_STOPS_SECONDS:g} s of SIGTERM") from None
+        if code not in (0, -signal.SIGTERM):
+            raise ServiceError(f"{name} ended with status {code} after SIGTERM")
+        self.start(name)
+
     def restart(self, *names: str) -> None:
         """Start these again: back ends first. What was in Redis is lost."""
         for name in sorted(names, key=lambda name: name not in ("PostgreSQL", "Redis")):
@@ -125,8 +160,10 @@ class World:
             self._children[name] = redis.start(None, self._redis_port).child
         else:
             command = self._procfile[name.split()[0]]
-            if name == "beat":
+            if name.startswith("beat"):
                 command += " --pidfile="
+            if name == "beat 2":
+                command = command.replace("quittance-beat-schedule", "quittance-beat-schedule-2")
             self._children[name] = spawn(
                 name,
                 ["/bin/sh", "-c", f"exec {command}"],
@@ -188,11 +225,9 @@ class World:
         }
         catalogue = self._folder / "catalogue.json"
         catalogue.write_text(json.dumps({"chains": [row]}))
-        if code == REPOSITORY:
-            with Commands(self.environment) as manage:
-                self.key = self._set_up(manage)
-        else:  # an earlier version has its own commands
-            self.key = self._set_up(self.manage)
+        manage("load_catalogue", str(catalogue))
+        merchant = manage("create_merchant", "Chaos Bakery")
+        return manage("create_api_key", merchant, "--permissions", "create_payments,manage_webhooks")
 
     def _configure(self, receiver_url: str) -> None:
         answer = requests.put(
@@ -204,11 +239,24 @@ class World:
         answer.raise_for_status()
         self.secret = str(answer.json()["secret"])
 
-        if code == REPOSITORY:
-            with Commands(self.environment) as manage:
-                self.key = self._set_up(manage)
-        else:  # an earlier version has its own commands
-            self.key = self._set_up(self.manage)
+    def manage(self, *arguments: str) -> str:
+        """Run a command of manage.py; return what it printed. Raises ServiceError."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=self._code,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+        if done.returncode:
+            raise ServiceError(f"manage.py {arguments[0]} failed.\n{done.stdout}{done.stderr}")
+        return done.stdout.strip()
+
+    def wait_for_web(self) -> None:
+        """Wait until web answers."""
+        self._eventually(self._is_up, "the web process answers")
 
     def _is_up(self) -> bool:
         try:

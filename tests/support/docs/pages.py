@@ -13,6 +13,7 @@ PAGES = [
     README,
     REPOSITORY / "CHANGELOG.md",
     REPOSITORY / "CONTRIBUTING.md",
+    REPOSITORY / "SECURITY.md",
     *sorted((REPOSITORY / "clients").glob("*/README.md")),
     *sorted((REPOSITORY / "docs").rglob("*.md")),
 ]

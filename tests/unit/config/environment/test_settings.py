@@ -2,6 +2,7 @@
 
 from base64 import urlsafe_b64encode
 from decimal import Decimal
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -244,6 +245,7 @@ WRONG = [
         )
     ],
     *[("LOG_LEVEL", value) for value in ("LOUD", "10", "NOTSET", "INFO,DEBUG")],
+    *[("ADMIN_ALLOWED_IPS", value) for value in ("office", "10.0.0.1/8", "10.0.0.0/33", "10.0.0.1;10.0.0.2")],
     *[("LOG_FORMAT", value) for value in ("xml", "text,json")],
     *[("WORKER_METRICS_PORT", value) for value in ("-1", "65536", "all")],
     *[
@@ -343,6 +345,9 @@ def test_the_right_settings_have_no_fault() -> None:
         ("EMAIL_FROM", "Shop <shop@example.com>", "Shop <shop@example.com>"),
         ("SENTRY_DSN", "https://key@sentry.example/1", "https://key@sentry.example/1"),
         ("LOG_LEVEL", "warning", "WARNING"),
+        ("ADMIN_ALLOWED_IPS", "", []),
+        ("ADMIN_ALLOWED_IPS", "203.0.113.7", [ip_network("203.0.113.7/32")]),
+        ("ADMIN_ALLOWED_IPS", "10.0.0.0/8, 2001:db8::/48", [ip_network("10.0.0.0/8"), ip_network("2001:db8::/48")]),
         ("LOG_FORMAT", "JSON", "json"),
         ("WORKER_METRICS_PORT", "", 0),
         ("WORKER_METRICS_PORT", "9100", 9100),

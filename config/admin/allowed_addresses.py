@@ -1,0 +1,34 @@
+"""Middleware that hides the admin from clients outside `ADMIN_ALLOWED_IPS`."""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+
+from config.api.limits.client_address import client_address
+
+_ADMIN = "/admin"
+
+
+class AdminAddressMiddleware:
+    """Answer 404 to other clients, as if there were no admin. An empty setting allows every client.
+
+    The client is the one that `TRUSTED_PROXIES` says; one without an address is not allowed.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if settings.ADMIN_ALLOWED_IPS and _is_admin(request.path_info) and not _is_allowed(request):
+            raise Http404("There is no such page.")
+        return self.get_response(request)
+
+
+def _is_admin(path: str) -> bool:
+    return path == _ADMIN or path.startswith(f"{_ADMIN}/")
+
+
+def _is_allowed(request: HttpRequest) -> bool:
+    address = client_address(request)
+    return address is not None and any(address in network for network in settings.ADMIN_ALLOWED_IPS)
